@@ -1,4 +1,6 @@
-"""W5: a bound at 10^6 points, on a grid (against SymPy's ``subs``) and independent; what imports cost."""
+"""W5: a bound at 10^6 points, on a grid (against SymPy's ``subs``) and independent;
+what imports cost.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,27 @@ import pytest
 from dfltheory import bounds
 from dfltheory.bounds.regions import draw
 
-POINT = {"L": 1, "K": 5, "Q": 2, "m": 16, "eta": 0.004, "rho": 0.01, "sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
+POINT = {
+    "L": 1,
+    "K": 5,
+    "Q": 2,
+    "m": 16,
+    "eta": 0.004,
+    "rho": 0.01,
+    "sigma_l": 1,
+    "sigma_g": 1,
+    "f0_gap": 1,
+}
 SIDE = 1000
 
 
 def grid() -> dict[str, np.ndarray | float]:
     """10^6 points: T by lam."""
-    return {**POINT, "T": np.floor(np.geomspace(10, 1e6, SIDE))[:, None], "lam": np.linspace(0, 0.8, SIDE)}
+    return {
+        **POINT,
+        "T": np.floor(np.geomspace(10, 1e6, SIDE))[:, None],
+        "lam": np.linspace(0, 0.8, SIDE),
+    }
 
 
 @pytest.mark.parametrize("variant", ["printed", "corrected"])
@@ -33,7 +49,9 @@ def test_grid(benchmark, variant):
 
 
 def test_grid_against_subs(benchmark):
-    """The ratio: seconds for each point by ``subs`` over seconds for each point on the grid."""
+    """The ratio: seconds for each point by ``subs`` over seconds for each point on the
+    grid.
+    """
     theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
     values = grid()
     theorem.evaluate(**values)
@@ -42,9 +60,17 @@ def test_grid_against_subs(benchmark):
     rng = np.random.default_rng(0)
     slow = []
     for _ in range(30):
-        point = {**POINT, "T": int(rng.integers(10, 10**6)), "lam": float(rng.uniform(0, 0.8))}
+        point = {
+            **POINT,
+            "T": int(rng.integers(10, 10**6)),
+            "lam": float(rng.uniform(0, 0.8)),
+        }
         start = time.perf_counter()
-        value = float(theorem.bound.subs({symbol: point[name] for name, symbol in theorem.symbols.items()}))
+        value = float(
+            theorem.bound.subs(
+                {symbol: point[name] for name, symbol in theorem.symbols.items()}
+            )
+        )
         slow.append(time.perf_counter() - start)
         assert value == pytest.approx(theorem.evaluate(**point), rel=1e-12)
     ratio = statistics.median(slow) / fast
@@ -53,14 +79,19 @@ def test_grid_against_subs(benchmark):
 
 
 @pytest.mark.parametrize(
-    ("key", "variant"), [(t.key, t.variant) for t in bounds.statements() if t.kind == "theorem"]
+    ("key", "variant"),
+    [(t.key, t.variant) for t in bounds.statements() if t.kind == "theorem"],
 )
 def test_independent_points(benchmark, key, variant):
-    """Every quantity an array of its own, conditions judged; beside the seconds, the memory at its peak."""
+    """Every quantity an array of its own, conditions judged; beside the seconds, the
+    memory at its peak.
+    """
     theorem = bounds.get(key, variant)
     points = draw(theorem.needs, SIDE**2, np.random.default_rng(0))
     theorem.evaluate(where="nan", **points)
-    result = benchmark.pedantic(theorem.evaluate, kwargs={"where": "nan", **points}, rounds=3)
+    result = benchmark.pedantic(
+        theorem.evaluate, kwargs={"where": "nan", **points}, rounds=3
+    )
     assert result.shape == (SIDE**2,)
     tracemalloc.start()
     theorem.evaluate(where="nan", **points)
@@ -77,5 +108,6 @@ def test_independent_points(benchmark, key, variant):
 @pytest.mark.parametrize("module", ["dfltheory", "dfltheory.bounds"])
 def test_import(benchmark, module):
     benchmark.pedantic(
-        lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True), rounds=5
+        lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True),
+        rounds=5,
     )

@@ -1,7 +1,8 @@
-"""W4: spectral gaps of ring, torus and exponential, m = 10^3 .. 10^6, against dense and sparse eigensolvers.
+"""W4: spectral gaps of ring, torus and exponential, m = 10^3 .. 10^6, against dense and
+sparse eigensolvers.
 
-``pytest benchmarks/bench_graphs.py --benchmark-only -o python_files='bench_*.py'``; the ratio tests print
-both sides of one run, the memory test the peak of a fresh process.
+``pytest benchmarks/bench_graphs.py --benchmark-only -o python_files='bench_*.py'``; the
+ratio tests print both sides of one run, the memory test the peak of a fresh process.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def seconds(call, repeat):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ratio_to_eigensolvers_at_2000(benchmark, name):
-    """Automatic method against LAPACK on the dense matrix, and against ARPACK on the sparse one."""
+    """Automatic method against LAPACK on the dense matrix, and against ARPACK on the
+    sparse one.
+    """
     W = graphs.metropolis(graphs.topology(name, 2000), sparse=True)
     full = W.toarray()
 
@@ -51,9 +54,14 @@ def test_ratio_to_eigensolvers_at_2000(benchmark, name):
         return 1 - np.sort(np.abs(np.linalg.eigvalsh(full)))[-2]
 
     def sparse():
-        return 1 - np.sort(np.abs(eigsh(W, k=3, which="LM", return_eigenvectors=False)))[-2]
+        return (
+            1
+            - np.sort(np.abs(eigsh(W, k=3, which="LM", return_eigenvectors=False)))[-2]
+        )
 
-    ours = benchmark.pedantic(graphs.spectral_gap, args=(name,), kwargs={"m": 2000}, rounds=30)
+    ours = benchmark.pedantic(
+        graphs.spectral_gap, args=(name,), kwargs={"m": 2000}, rounds=30
+    )
     assert ours == pytest.approx(dense(), abs=1e-10)
     lapack, arpack = seconds(dense, 3), seconds(sparse, 3)
     named = seconds(lambda: graphs.spectral_gap(name, m=2000), 30)
@@ -66,11 +74,13 @@ def test_ratio_to_eigensolvers_at_2000(benchmark, name):
         "sparse eigensolver / by name": arpack / named,
     }
     print(
-        f"\n{name}, m = 2000: LAPACK {lapack:.3g} s, ARPACK {arpack:.3g} s. Times faster than LAPACK:",
+        f"\n{name}, m = 2000: LAPACK {lapack:.3g} s, ARPACK {arpack:.3g} s. Times"
+        " faster than LAPACK:",
         end=" ",
     )
     print(
-        f"by name {lapack / named:.0f}, from CSR {lapack / csr:.0f}, from a dense array {lapack / array:.0f}"
+        f"by name {lapack / named:.0f}, from CSR {lapack / csr:.0f}, from a dense array"
+        f" {lapack / array:.0f}"
     )
     assert lapack / named >= 100
     assert lapack / csr >= 100
@@ -81,14 +91,20 @@ import resource, sys, time
 from dfltheory import graphs
 start = time.perf_counter()
 gap = graphs.spectral_gap(sys.argv[1], m=10**6)
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, gap)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(time.perf_counter() - start, peak, gap)
 """
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_million_clients_in_2_seconds_and_1_gib(benchmark, name):
     def child():
-        done = subprocess.run([sys.executable, "-c", CHILD, name], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, name],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         return [float(x) for x in done.stdout.split()]
 
     took, peak, gap = benchmark.pedantic(child, rounds=1)

@@ -1,4 +1,6 @@
-"""W1, W2, W3: rounds of the training core against what one would write by hand; time linear in m."""
+"""W1, W2, W3: rounds of the training core against what one would write by hand; time
+linear in m.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,33 @@ def rounds_of(algorithm, task, topology):
 
 
 class ByHand:
-    """W1 as one would write it: every layer's weights stacked, batched products, no framework at all."""
+    """W1 as one would write it: every layer's weights stacked, batched products, no
+    framework at all.
+    """
 
     def __init__(self, X, y, module, W, rho=0.0, eta=0.1, K=5, batch=20):
-        self.X, self.y, self.W, self.rho, self.eta, self.K, self.batch = X, y, W, rho, eta, K, batch
+        self.X, self.y, self.W, self.rho, self.eta, self.K, self.batch = (
+            X,
+            y,
+            W,
+            rho,
+            eta,
+            K,
+            batch,
+        )
         self.m, self.n, features = X.shape
         self.rows = X.view(-1, features)
-        self.parameters = [p.detach().expand(self.m, *p.shape).clone() for p in module.parameters()]
+        self.parameters = [
+            p.detach().expand(self.m, *p.shape).clone() for p in module.parameters()
+        ]
 
     def gradient(self, parameters, x, y):
         W1, b1, W2, b2 = parameters
         h = torch.relu(torch.baddbmm(b1[:, None], x, W1.mT))
         delta = torch.softmax(torch.baddbmm(b2[:, None], h, W2.mT), -1)
-        delta.scatter_add_(-1, y[..., None], torch.full((self.m, self.batch, 1), -1.0)).div_(self.batch)
+        delta.scatter_add_(
+            -1, y[..., None], torch.full((self.m, self.batch, 1), -1.0)
+        ).div_(self.batch)
         back = (delta @ W2) * (h > 0)
         return [back.mT @ x, back.sum(1), delta.mT @ h, delta.sum(1)]
 
@@ -58,12 +74,22 @@ class ByHand:
             y = self.y.gather(1, index)
             g = self.gradient(parameters, x, y)
             if self.rho:
-                norm = torch.stack([part.flatten(1).square().sum(1) for part in g]).sum(0).sqrt()
-                scale = [(self.rho / norm).view(-1, *[1] * (p.ndim - 1)) for p in parameters]
-                g = self.gradient([p + s * part for p, s, part in zip(parameters, scale, g)], x, y)
+                norm = (
+                    torch.stack([part.flatten(1).square().sum(1) for part in g])
+                    .sum(0)
+                    .sqrt()
+                )
+                scale = [
+                    (self.rho / norm).view(-1, *[1] * (p.ndim - 1)) for p in parameters
+                ]
+                g = self.gradient(
+                    [p + s * part for p, s, part in zip(parameters, scale, g)], x, y
+                )
             for p, part in zip(parameters, g):
                 p.sub_(part, alpha=self.eta)
-        self.parameters = [(self.W @ p.view(self.m, -1)).view(p.shape) for p in parameters]
+        self.parameters = [
+            (self.W @ p.view(self.m, -1)).view(p.shape) for p in parameters
+        ]
 
 
 def w1():
@@ -80,19 +106,30 @@ def test_w1_by_hand(versus, rho):
     X, y, module, W = w1()
     task = Supervised(module, list(zip(X, y)), batch=20)
     ours = rounds_of(algorithms.DFedSAM(eta=0.1, K=5, rho=rho), task, W)
-    versus(ours, ByHand(X, y, module, torch.tensor(W, dtype=torch.float32), rho), "goal <= 1.0", turns=21)
+    versus(
+        ours,
+        ByHand(X, y, module, torch.tensor(W, dtype=torch.float32), rho),
+        "goal <= 1.0",
+        turns=21,
+    )
 
 
 @pytest.mark.parametrize("strategy", ["vmap", "loop"])
 def test_w1_other_strategies(versus, strategy):
     X, y, module, W = w1()
-    sides = [Supervised(module, list(zip(X, y)), batch=20, strategy=s) for s in ("auto", strategy)]
-    ours, other = (rounds_of(algorithms.DFedAvg(eta=0.1, K=5), task, W) for task in sides)
+    sides = [
+        Supervised(module, list(zip(X, y)), batch=20, strategy=s)
+        for s in ("auto", strategy)
+    ]
+    ours, other = (
+        rounds_of(algorithms.DFedAvg(eta=0.1, K=5), task, W) for task in sides
+    )
     versus(ours, other, f"the automatic choice against {strategy}")
 
 
 def test_w2_batched_numpy(versus):
-    m, d, rounds = 100, 50, 2000  # so many that setting up and two measurements do not count
+    # so many that setting up and two measurements do not count
+    m, d, rounds = 100, 50, 2000
     rng = np.random.default_rng(0)
     A = rng.normal(size=(m, d, d))
     A = A @ A.transpose(0, 2, 1) / d + np.eye(d)
@@ -107,7 +144,9 @@ def test_w2_batched_numpy(versus):
 
     def ours():
         algorithm = algorithms.DPSGD(eta=0.05)
-        return train(algorithm, task, W, rounds=rounds, evaluate_every=rounds, progress=False).x[0]
+        return train(
+            algorithm, task, W, rounds=rounds, evaluate_every=rounds, progress=False
+        ).x[0]
 
     np.testing.assert_allclose(ours(), by_hand(), atol=1e-12)
     versus(ours, by_hand, f"goal <= 1.3 ({rounds} iterations)", turns=15)
@@ -116,9 +155,16 @@ def test_w2_batched_numpy(versus):
 @pytest.mark.parametrize("rho", [0.0, 0.05], ids=["sgd", "sam"])
 @pytest.mark.parametrize("model", ["cifar_cnn", "vgg11", "resnet18"])
 def test_w3_plain_training(versus, model, rho):
-    """One round of m clients against one plain model on as many minibatches of the same size."""
+    """One round of m clients against one plain model on as many minibatches of the same
+    size.
+    """
     ours, by_hand = w3(model, rho)
-    versus(ours, by_hand, "goal <= 2.1, mixing included" if rho else "goal <= 1.1, mixing included", turns=5)
+    versus(
+        ours,
+        by_hand,
+        "goal <= 2.1, mixing included" if rho else "goal <= 1.1, mixing included",
+        turns=5,
+    )
 
 
 def w3(model, rho, layout=torch.contiguous_format):
@@ -132,15 +178,22 @@ def w3(model, rho, layout=torch.contiguous_format):
     def by_hand():
         for images, labels in zip(X, y):
             optimizer.zero_grad()
-            functional.cross_entropy(plain(images.contiguous(memory_format=layout)), labels).backward()
+            functional.cross_entropy(
+                plain(images.contiguous(memory_format=layout)), labels
+            ).backward()
             optimizer.step()
 
     task = Supervised(module, list(zip(X, y)), batch=size)
-    return rounds_of(algorithms.DFedSAM(eta=0.05, K=1, rho=rho), task, graphs.ring(m)), by_hand
+    return (
+        rounds_of(algorithms.DFedSAM(eta=0.05, K=1, rho=rho), task, graphs.ring(m)),
+        by_hand,
+    )
 
 
 def test_w3_plain_training_colours_last(versus):
-    """As above, with images laid out for the plain model as the core lays them out: what the core costs."""
+    """As above, with images laid out for the plain model as the core lays them out:
+    what the core costs.
+    """
     ours, by_hand = w3("cifar_cnn", 0.0, torch.channels_last)
     versus(ours, by_hand, "colours last on both sides: no goal", turns=5)
 
@@ -149,10 +202,15 @@ def test_w3_plain_training_colours_last(versus):
 @pytest.mark.parametrize("size", [20, 100])
 @pytest.mark.parametrize("model", ["cifar_cnn", "vgg11"])
 def test_colours_last(versus, model, size, what):
-    """One network's work on images that lie with their colours last, against colours first."""
+    """One network's work on images that lie with their colours last, against colours
+    first.
+    """
     torch.manual_seed(0)
     images, labels = torch.randn(size, 3, 32, 32), torch.randint(10, (size,))
-    module, laid = models.get(model), images.contiguous(memory_format=torch.channels_last)
+    module, laid = (
+        models.get(model),
+        images.contiguous(memory_format=torch.channels_last),
+    )
     parameters = list(module.parameters())
 
     def gradient(X):
@@ -163,7 +221,12 @@ def test_colours_last(versus, model, size, what):
         module(X)
 
     work = {"gradient": gradient, "outputs": outputs}[what]
-    versus(lambda: work(laid), lambda: work(images), "the choice for torch's own layers in a row", turns=9)
+    versus(
+        lambda: work(laid),
+        lambda: work(images),
+        "the choice for torch's own layers in a row",
+        turns=9,
+    )
 
 
 @pytest.mark.parametrize("m", [1000, 10_000])
@@ -175,5 +238,7 @@ def test_clients_on_a_sparse_graph(versus, m):
 
 def sparse_problem(m, d=100):
     rng = np.random.default_rng(0)
-    task = tasks.Quadratic.diagonal(rng.uniform(0.5, 1.5, size=(m, d)), rng.normal(size=(m, d)), 0.1)
+    task = tasks.Quadratic.diagonal(
+        rng.uniform(0.5, 1.5, size=(m, d)), rng.normal(size=(m, d)), 0.1
+    )
     return rounds_of(algorithms.DFedAvg(eta=0.05, K=2), task, graphs.ring(m))

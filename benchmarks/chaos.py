@@ -1,12 +1,15 @@
-"""Trouble real commands at random moments, and see that nothing is lost: ``benchmarks/chaos.py -n 50``.
+"""Trouble real commands at random moments, and see that nothing is lost:
+``benchmarks/chaos.py -n 50``.
 
-Each kind of run is first let through; then the same command is killed (SIGKILL, SIGTERM, SIGINT), its disk
-is full (a limit on the size of files), one of its workers is killed, or it meets another one like it, in
-turn, at moments drawn uniformly from its undisturbed time, and is started again until it ends by itself. Its
-files then must hold what the undisturbed command's do, seconds apart; nothing half-written, no lock and no
-process may be left; and whatever is refused ends with status 2 and one line. Commands are forked off a
-process that has imported the packages, so that moments fall into work. Prints one line for each kind; ends
-with status 1 where anything differs. ``reproduce`` needs images below DFLTHEORY_DATA_ROOT.
+Each kind of run is first let through; then the same command is killed (SIGKILL,
+SIGTERM, SIGINT), its disk is full (a limit on the size of files), one of its workers is
+killed, or it meets another one like it, in turn, at moments drawn uniformly from its
+undisturbed time, and is started again until it ends by itself. Its files then must hold
+what the undisturbed command's do, seconds apart; nothing half-written, no lock and no
+process may be left; and whatever is refused ends with status 2 and one line. Commands
+are forked off a process that has imported the packages, so that moments fall into work.
+Prints one line for each kind; ends with status 1 where anything differs. ``reproduce``
+needs images below DFLTHEORY_DATA_ROOT.
 """
 
 from __future__ import annotations
@@ -51,15 +54,27 @@ seeds = 2
 [sweep]
 topology.name = ["ring", "star"]
 """
-TRAIN = "train --task quadratic --algorithm dfedsam --topology ring --m 8 --rounds 1000 --rho 0.05 --json"
+TRAIN = (
+    "train --task quadratic --algorithm dfedsam --topology ring --m 8 --rounds 1000"
+    " --rho 0.05 --json"
+)
 VALIDATE = "validate --topology ring --rounds 40 --seeds 2 --json"
-FALSIFY = "falsify dfedadmm.theorem_1 --variant printed --enough 2 --seconds 600 --out found.json --json"
+FALSIFY = (
+    "falsify dfedadmm.theorem_1 --variant printed --enough 2 --seconds 600 --out"
+    " found.json --json"
+)
 KINDS = {  # the command, and how it ends
-    "train": (f"dfltheory {TRAIN} --checkpoint run.ckpt --checkpoint-every 50 --out out", 0),
+    "train": (
+        f"dfltheory {TRAIN} --checkpoint run.ckpt --checkpoint-every 50 --out out",
+        0,
+    ),
     "sweep": ("dfltheory sweep chaos.toml --out out --jobs 2 --json", 0),
     "validate": (f"dfltheory {VALIDATE} --out out", 0),
     "falsify": (f"dfltheory {FALSIFY}", 1),
-    "reproduce": ("validation.reproduce dfedsam.figure_2 --scale tiny --jobs 1 --out out", 0),
+    "reproduce": (
+        "validation.reproduce dfedsam.figure_2 --scale tiny --jobs 1 --out out",
+        0,
+    ),
 }
 IMPORTED = [
     "dfltheory.cli",
@@ -67,7 +82,11 @@ IMPORTED = [
     "dfltheory.experiments.sweep",
     "dfltheory.training",
 ]
-IMPORTED += ["dfltheory.counterexamples", "dfltheory.plots", "validation.reproduce.work"]
+IMPORTED += [
+    "dfltheory.counterexamples",
+    "dfltheory.plots",
+    "validation.reproduce.work",
+]
 IMPORTED += [
     "pandas",
     "scipy.stats",
@@ -105,12 +124,20 @@ def numbers(path: Path) -> Any:
 
 def _timeless(node: Any) -> Any:
     if isinstance(node, dict):
-        return {k: _timeless(v) for k, v in node.items() if "seconds" not in k and k != "first"}
+        return {
+            k: _timeless(v)
+            for k, v in node.items()
+            if "seconds" not in k and k != "first"
+        }
     return [_timeless(v) for v in node] if isinstance(node, list) else node
 
 
 def found(folder: Path) -> dict[str, Any]:
-    return {str(p.relative_to(folder)): numbers(p) for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(folder)): numbers(p)
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
 
 
 def litter(folder: Path) -> list[str]:
@@ -118,13 +145,20 @@ def litter(folder: Path) -> list[str]:
 
 
 class Command:
-    """A command at work in a session of its own; no file of it may grow beyond ``limit`` bytes."""
+    """A command at work in a session of its own; no file of it may grow beyond
+    ``limit`` bytes.
+    """
 
-    def __init__(self, words: str, folder: Path, limit: int = resource.RLIM_INFINITY) -> None:
+    def __init__(
+        self, words: str, folder: Path, limit: int = resource.RLIM_INFINITY
+    ) -> None:
         (folder / "chaos.toml").write_text(SWEEP)
         self.said, stderr = PROCESSES.Pipe(duplex=False)
-        fcntl.fcntl(stderr.fileno(), fcntl.F_SETPIPE_SZ, 1 << 20)  # it is read at the end
-        self.process = PROCESSES.Process(target=_work, args=(words.split(), folder, limit, stderr))
+        # it is read at the end
+        fcntl.fcntl(stderr.fileno(), fcntl.F_SETPIPE_SZ, 1 << 20)
+        self.process = PROCESSES.Process(
+            target=_work, args=(words.split(), folder, limit, stderr)
+        )
         self.process.start()
         stderr.close()
 
@@ -142,10 +176,17 @@ class Command:
         return self.process.exitcode or 0
 
     def wrong(self, expected: int, law: str = "") -> str:
-        """What is wrong with how it ended: as if nothing were, or with status 2 and one line, is right."""
-        status, said = self.status, os.read(self.said.fileno(), 1 << 20).decode().strip()
+        """What is wrong with how it ended: as if nothing were, or with status 2 and one
+        line, is right.
+        """
+        status, said = (
+            self.status,
+            os.read(self.said.fileno(), 1 << 20).decode().strip(),
+        )
         line = said.rpartition("\n")[2]
-        right = status == expected or (status == 2 and law in line and line and "Traceback" not in said)
+        right = status == expected or (
+            status == 2 and law in line and line and "Traceback" not in said
+        )
         return "" if right else f"status {status}, {said[-300:]!r}"
 
 
@@ -156,14 +197,17 @@ def _work(words: list[str], folder: Path, limit: int, stderr: Any) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(stderr.fileno(), 2)
     stderr.close()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which the shell's background ignores
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then writing fails, as on a full disk
+    # which the shell's background ignores
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # then writing fails, as on a full disk
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     sys.argv[1:] = words[1:]
     try:
         runpy.run_module(words[0], run_name="__main__", alter_sys=True)
     finally:
-        threading._shutdown()  # first, as at the end of an interpreter: then workers need not idle out
+        # first, as at the end of an interpreter: then workers need not idle out
+        threading._shutdown()
         atexit._run_exitfuncs()
 
 
@@ -197,18 +241,26 @@ def kill(pid: int, number: signal.Signals) -> bool:
     return False
 
 
-def strike(trouble: str, kind: str, folder: Path, span: float, rng: random.Random) -> tuple[Command, str]:
-    """Start the command and trouble it once: the command, and "ended", "met" or a fault."""
+def strike(
+    trouble: str, kind: str, folder: Path, span: float, rng: random.Random
+) -> tuple[Command, str]:
+    """Start the command and trouble it once: the command, and "ended", "met" or a
+    fault.
+    """
     words, expected = KINDS[kind]
     if trouble == "full disk":
         command = Command(words, folder, rng.randrange(20_000))
-        return command, command.wrong(expected) or ("met" if command.status == 2 else "ended")
+        return command, command.wrong(expected) or (
+            "met" if command.status == 2 else "ended"
+        )
     command = Command(words, folder)
     if command.ends(rng.uniform(0, span)):
         return command, "ended"
     if trouble == "two at once":
         other = Command(words, folder)
-        wrong = [each.wrong(expected, "is being written by") for each in (other, command)]
+        wrong = [
+            each.wrong(expected, "is being written by") for each in (other, command)
+        ]
         wrong += ["both are refused"] * (other.status == command.status == 2)
         wrong += ["processes remain"] * bool(orphans(other.pid))
         return command, "; ".join(filter(None, wrong)) or "met"
@@ -220,14 +272,19 @@ def strike(trouble: str, kind: str, folder: Path, span: float, rng: random.Rando
     struck = kill(command.pid, SIGNALS[trouble])
     if command.status == expected and not (struck and trouble == "SIGINT"):
         return command, "ended"  # just before; an interrupted search keeps what it has
-    return command, "met" if command.status == -SIGNALS[trouble] else command.wrong(expected) or "met"
+    return command, (
+        "met"
+        if command.status == -SIGNALS[trouble]
+        else command.wrong(expected) or "met"
+    )
 
 
 def disturb(kind: str, times: int, troubles: list[str], rng: random.Random) -> bool:
     """Whether a kind of run outlives its troubles, ``times`` in all; prints its row."""
     (words, expected), met, wrong, remained, n = KINDS[kind], Counter[str](), [], 0, 0
     kinds = [t for t in troubles if t != "worker killed" or "--jobs 2" in words]
-    turns = (t for _ in itertools.count() for t in rng.sample(kinds, len(kinds)))  # what follows what, too
+    # what follows what, too
+    turns = (t for _ in itertools.count() for t in rng.sample(kinds, len(kinds)))
     with tempfile.TemporaryDirectory() as place:
 
         def fresh(name: str) -> Path:
@@ -240,7 +297,9 @@ def disturb(kind: str, times: int, troubles: list[str], rng: random.Random) -> b
             fault, span = undisturbed.wrong(expected), time.monotonic() - began
         results = found(whole)
         if fault or undisturbed.status != expected or not any(results.values()):
-            raise SystemExit(f"{kind} does not run: {fault or undisturbed.status}, {sorted(results)}")
+            raise SystemExit(
+                f"{kind} does not run: {fault or undisturbed.status}, {sorted(results)}"
+            )
         while met.total() < times:
             n += 1
             folder, end = fresh(f"run{n}"), "met"
@@ -254,13 +313,20 @@ def disturb(kind: str, times: int, troubles: list[str], rng: random.Random) -> b
                 command = Command(words, folder)
             fault = command.wrong(expected) if command.status != expected else ""
             last = found(folder)
-            differ = sorted(name for name in {*last, *results} if last.get(name) != results.get(name))
+            differ = sorted(
+                name
+                for name in {*last, *results}
+                if last.get(name) != results.get(name)
+            )
             if fault or differ or litter(folder):
                 wrong.append(f"{fault}; {differ}; {litter(folder)}")
     for line in wrong:
         print(f"{kind}: {line}", file=sys.stderr)
     counts = " | ".join(str(met[t]) for t in TROUBLES)
-    print(f"| {kind} | {counts} | {n} | {len(wrong)} | {remained} | {span:.0f} |", flush=True)
+    print(
+        f"| {kind} | {counts} | {n} | {len(wrong)} | {remained} | {span:.0f} |",
+        flush=True,
+    )
     return not wrong and not remained
 
 
@@ -269,14 +335,22 @@ def main() -> int:
     parser.add_argument("-n", type=int, default=50, help="troubles of each kind of run")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=KINDS, action="append")
-    parser.add_argument("--trouble", choices=TROUBLES, action="append", help="default: all, in turn")
+    parser.add_argument(
+        "--trouble", choices=TROUBLES, action="append", help="default: all, in turn"
+    )
     given = parser.parse_args()
-    print(f"| run | {' | '.join(TROUBLES)} | runs ended | wrong | processes left | seconds undisturbed |")
+    print(
+        f"| run | {' | '.join(TROUBLES)} | runs ended | wrong | processes left |"
+        " seconds undisturbed |"
+    )
     print(f"|{'---|' * (len(TROUBLES) + 5)}", flush=True)
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])  # of the server, and of workers
+    # of the server, and of workers
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
     PROCESSES.set_forkserver_preload(IMPORTED)
     rng, kinds = random.Random(given.seed), given.only or list(KINDS)
-    ends = [disturb(kind, given.n, given.trouble or list(TROUBLES), rng) for kind in kinds]
+    ends = [
+        disturb(kind, given.n, given.trouble or list(TROUBLES), rng) for kind in kinds
+    ]
     return 0 if all(ends) else 1
 
 

@@ -14,13 +14,20 @@ ROWS = pytest.StashKey[list[tuple[str, float, float, float, str]]]()
 
 @pytest.fixture
 def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., float]:
-    """``versus(ours, baseline, goal)``: median CPU seconds of both, alternating, and their ratio.
+    """``versus(ours, baseline, goal)``: median CPU seconds of both, alternating, and
+    their ratio.
 
-    CPU time of this one-threaded process, so that other work on the machine disturbs less. The ratio is the
-    median over turns of ours / baseline. Nothing is asserted: a goal that is missed is shown as missed.
+    CPU time of this one-threaded process, so that other work on the machine disturbs
+    less. The ratio is the median over turns of ours / baseline. Nothing is asserted: a
+    goal that is missed is shown as missed.
     """
 
-    def run(ours: Callable[[], Any], baseline: Callable[[], Any], goal: str = "", turns: int = 11) -> float:
+    def run(
+        ours: Callable[[], Any],
+        baseline: Callable[[], Any],
+        goal: str = "",
+        turns: int = 11,
+    ) -> float:
         ours(), baseline()
         pairs = [(_seconds(ours), _seconds(baseline)) for _ in range(turns)]
         benchmark.pedantic(ours, rounds=1)
@@ -28,7 +35,9 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., floa
         ratio = statistics.median(a / b for a, b in pairs)
         benchmark.extra_info["ratio"] = round(ratio, 3)
         rows = request.config.stash.setdefault(ROWS, [])
-        rows.append((request.node.name.removeprefix("test_"), mine, theirs, ratio, goal))
+        rows.append(
+            (request.node.name.removeprefix("test_"), mine, theirs, ratio, goal)
+        )
         return ratio
 
     return run
@@ -43,7 +52,12 @@ def _seconds(f: Callable[[], Any]) -> float:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     rows = config.stash.get(ROWS, [])
     if rows:
-        terminalreporter.section("ratios: median CPU time of ours / of the baseline, alternating in one run")
+        terminalreporter.section(
+            "ratios: median CPU time of ours / of the baseline, alternating in one run"
+        )
         for name, mine, theirs, ratio, goal in rows:
-            line = f"{name:34s} {1e3 * mine:10.3f} ms {1e3 * theirs:10.3f} ms   ratio {ratio:6.3f}   {goal}"
+            line = (
+                f"{name:34s} {1e3 * mine:10.3f} ms {1e3 * theirs:10.3f} ms   ratio"
+                f" {ratio:6.3f}   {goal}"
+            )
             terminalreporter.write_line(line)

@@ -1,11 +1,13 @@
-"""What gives the same bits and what does not: ``python benchmarks/determinism.py`` prints the table.
+"""What gives the same bits and what does not: ``python benchmarks/determinism.py``
+prints the table.
 
-Each line runs the same set-ups twice, with one thing changed, and counts those whose measures are equal bit
-for bit; of the others it is told how far they are apart: the last models relative to their norm, and
-each measure relative to its largest value in the run. Then kernels are
-changed that BLAS, torch and numpy choose by the processor, through variables of the environment. What such a
-variable changes at all is told by probes, small computations of each library; gaps of random networks, which
-numpy's BLAS finds, are compared, too.
+Each line runs the same set-ups twice, with one thing changed, and counts those whose
+measures are equal bit for bit; of the others it is told how far they are apart: the
+last models relative to their norm, and each measure relative to its largest value in
+the run. Then kernels are changed that BLAS, torch and numpy choose by the processor,
+through variables of the environment. What such a variable changes at all is told by
+probes, small computations of each library; gaps of random networks, which numpy's BLAS
+finds, are compared, too.
 """
 
 from __future__ import annotations
@@ -23,13 +25,27 @@ from typing import Any
 import numpy as np
 
 TASKS = ("quadratic", "digits")
-ALGORITHMS: dict[str, dict[str, float]] = {"DFedAvg": {}, "DFedSAM": {"rho": 0.05}, "DFedADMM": {"lam": 0.1}}
+ALGORITHMS: dict[str, dict[str, float]] = {
+    "DFedAvg": {},
+    "DFedSAM": {"rho": 0.05},
+    "DFedADMM": {"lam": 0.1},
+}
 TOPOLOGIES = ("ring", "complete")
-CASES = [(task, name, topology) for task in TASKS for name in ALGORITHMS for topology in TOPOLOGIES]
+CASES = [
+    (task, name, topology)
+    for task in TASKS
+    for name in ALGORITHMS
+    for topology in TOPOLOGIES
+]
 
 
 def measures(
-    task: str, name: str, topology: str, seeds: Any, chunk: int | None = None, **how: bool
+    task: str,
+    name: str,
+    topology: str,
+    seeds: Any,
+    chunk: int | None = None,
+    **how: bool,
 ) -> dict[str, np.ndarray]:
     """The measures and last models of one run, (seeds, ...) each."""
     import dfltheory as dfl
@@ -42,7 +58,9 @@ def measures(
     problem = tasks.get(task, m=8, **sizes)
     if chunk is not None:
         problem.chunk = lambda seeds: chunk
-    history = dfl.train(cls(**letters), problem, W, rounds=20, seeds=seeds, progress=False, **how)
+    history = dfl.train(
+        cls(**letters), problem, W, rounds=20, seeds=seeds, progress=False, **how
+    )
     return {**history.measures(), "x": history.x}
 
 
@@ -53,15 +71,23 @@ def variant(name: str) -> list[dict[str, np.ndarray]]:
     torch.set_num_threads(2 if "2 threads" in name else 1)
     if name == "seeds alone":
         alone = [[measures(*case, seeds=[s]) for s in range(4)] for case in CASES]
-        return [{n: np.concatenate([one[n] for one in runs]) for n in runs[0]} for runs in alone]
+        return [
+            {n: np.concatenate([one[n] for one in runs]) for n in runs[0]}
+            for runs in alone
+        ]
     chunk = 3 if name == "chunks of 3 clients" else None
-    divided = [case for case in CASES if chunk is None or case[0] == "digits"]  # quadratics cannot be
+    # quadratics cannot be
+    divided = [case for case in CASES if chunk is None or case[0] == "digits"]
     how = {"deterministic": "deterministic" in name}
-    return [measures(*case, 4, chunk, **how) if case in divided else {} for case in CASES]
+    return [
+        measures(*case, 4, chunk, **how) if case in divided else {} for case in CASES
+    ]
 
 
 def probes() -> dict[str, np.ndarray]:
-    """Results of each library whose last bits depend on its kernels, by what computes them."""
+    """Results of each library whose last bits depend on its kernels, by what computes
+    them.
+    """
     import torch
 
     draw = functools.partial(torch.randn, generator=torch.Generator().manual_seed(0))
@@ -69,21 +95,33 @@ def probes() -> dict[str, np.ndarray]:
     image, filters = draw(4, 3, 12, 12), draw(8, 3, 3, 3)
     numbers = np.random.default_rng(0).normal(size=(64, 300))
     return {
-        "torch": torch.cat([a.sum().reshape(1), a.exp(), b.log_softmax(1).ravel()]).numpy(),
-        "products": np.r_[(b @ b.T).numpy().ravel(), (double @ double.T).numpy().ravel()],
+        "torch": (
+            torch.cat([a.sum().reshape(1), a.exp(), b.log_softmax(1).ravel()]).numpy()
+        ),
+        "products": np.r_[
+            (b @ b.T).numpy().ravel(), (double @ double.T).numpy().ravel()
+        ],
         "QR": torch.linalg.qr(double)[0].numpy(),
         "convolution": torch.nn.functional.conv2d(image, filters).numpy(),
         "numpy": np.r_[np.exp(numbers).ravel(), numbers.sum()],
-        "numpy's BLAS": np.r_[(numbers @ numbers.T).ravel(), np.linalg.eigvalsh(numbers @ numbers.T)],
+        "numpy's BLAS": np.r_[
+            (numbers @ numbers.T).ravel(), np.linalg.eigvalsh(numbers @ numbers.T)
+        ],
     }
 
 
 def gaps() -> np.ndarray:
-    """Spectral gaps of 20 random networks by LAPACK, eigenvalues that numpy's BLAS finds."""
+    """Spectral gaps of 20 random networks by LAPACK, eigenvalues that numpy's BLAS
+    finds.
+    """
     from dfltheory import graphs
 
-    networks = [graphs.topology("erdos_renyi", 8 + 3 * n, p=0.5, seed=n) for n in range(20)]
-    return np.array([graphs.spectral_gap(graphs.weights(g, "metropolis")) for g in networks])
+    networks = [
+        graphs.topology("erdos_renyi", 8 + 3 * n, p=0.5, seed=n) for n in range(20)
+    ]
+    return np.array(
+        [graphs.spectral_gap(graphs.weights(g, "metropolis")) for g in networks]
+    )
 
 
 ENVIRONMENTS = {
@@ -95,7 +133,8 @@ ENVIRONMENTS = {
     "2 threads": {"OMP_NUM_THREADS": "2"},
     "2 threads, deterministic=True": {"OMP_NUM_THREADS": "2"},
 }
-KERNELS = (  # as another processor would have them: without AVX-512, without AVX2 or any vectors
+# as another processor would have them: without AVX-512, without AVX2 or any vectors
+KERNELS = (
     "ATEN_CPU_CAPABILITY=avx2",
     "ATEN_CPU_CAPABILITY=default",
     "MKL_CBWR=AVX2",
@@ -106,17 +145,25 @@ KERNELS = (  # as another processor would have them: without AVX-512, without AV
     "OPENBLAS_CORETYPE=Haswell",
     "OPENBLAS_CORETYPE=Nehalem",
 )
-ENVIRONMENTS |= {name: {name.partition("=")[0]: name.partition("=")[2]} for name in KERNELS}
+ENVIRONMENTS |= {
+    name: {name.partition("=")[0]: name.partition("=")[2]} for name in KERNELS
+}
 OLD = "all of an old processor"
 ENVIRONMENTS[OLD] = functools.reduce(
     operator.or_, (ENVIRONMENTS[name] for name in KERNELS)
 )  # the last of each
 
 
-def in_a_process(name: str, folder: Path) -> tuple[list[dict[str, np.ndarray]], dict[str, np.ndarray]]:
+def in_a_process(
+    name: str, folder: Path
+) -> tuple[list[dict[str, np.ndarray]], dict[str, np.ndarray]]:
     """The measures of every case, and the probes and gaps."""
     path = folder / "found.npz"
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"} | ENVIRONMENTS[name]
+    environment = (
+        os.environ
+        | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+        | ENVIRONMENTS[name]
+    )
     words = [sys.executable, __file__, "--variant", name, str(path)]
     subprocess.run(words, env=environment, check=True)
     with np.load(path) as told:
@@ -127,43 +174,71 @@ def in_a_process(name: str, folder: Path) -> tuple[list[dict[str, np.ndarray]], 
     return parts[:-1], parts[-1]
 
 
-def apart(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> tuple[float, float] | None:
-    """None: all has the same bits. Else how far the last models are apart, and the measure that is most."""
+def apart(
+    one: dict[str, np.ndarray], other: dict[str, np.ndarray]
+) -> tuple[float, float] | None:
+    """None: all has the same bits. Else how far the last models are apart, and the
+    measure that is most.
+    """
     if all(values.tobytes() == other[name].tobytes() for name, values in one.items()):
         return None
     sizes = {name: np.max(np.abs(v)) for name, v in one.items()}
-    rounding = 1e-12 * np.mean(one["x"] ** 2)  # a consensus error that is rounding alone has no size
-    far = {n: np.max(np.abs(v - other[n])) / sizes[n] for n, v in one.items() if sizes[n] > rounding}
+    # a consensus error that is rounding alone has no size
+    rounding = 1e-12 * np.mean(one["x"] ** 2)
+    far = {
+        n: np.max(np.abs(v - other[n])) / sizes[n]
+        for n, v in one.items()
+        if sizes[n] > rounding
+    }
     models = np.linalg.norm(one["x"] - other["x"]) / np.linalg.norm(one["x"])
-    return float(models), float(max(value for name, value in far.items() if name != "x"))
+    return float(models), float(
+        max(value for name, value in far.items() if name != "x")
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variant", nargs=2, metavar=("NAME", "FILE"))
-    parser.add_argument("--only", choices=list(ENVIRONMENTS), action="append", help="default: all")
+    parser.add_argument(
+        "--only", choices=list(ENVIRONMENTS), action="append", help="default: all"
+    )
     given = parser.parse_args()
     if given.variant:
         found = variant(given.variant[0])
         named = {**dict(enumerate(found)), "probes": probes() | {"gaps": gaps()}}
-        np.savez(given.variant[1], **{f"{n}/{k}": v for n, c in named.items() for k, v in c.items()})
+        np.savez(
+            given.variant[1],
+            **{f"{n}/{k}": v for n, c in named.items() for k, v in c.items()},
+        )
         return
-    heads = "changed, runs, the same bits, last models apart, measures apart, the same gaps, apart, probes"
+    heads = (
+        "changed, runs, the same bits, last models apart, measures apart, the same"
+        " gaps, apart, probes"
+    )
     print(f"| {heads.replace(', ', ' | ')} |\n|{'---|' * 8}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         plain, before = in_a_process("nothing", Path(folder))
         for name in given.only or ENVIRONMENTS:
             single = name == "2 threads, deterministic=True"
-            reference = in_a_process("deterministic=True", Path(folder))[0] if single else plain
+            reference = (
+                in_a_process("deterministic=True", Path(folder))[0] if single else plain
+            )
             found, after = in_a_process(name, Path(folder))
             far = [apart(a, b) for a, b in zip(reference, found) if b]
             differ = [f for f in far if f is not None]
             most = " | ".join(f"{max(kind):.1e}" for kind in zip(*differ)) or " | "
             old, new = before["gaps"], after["gaps"]
-            same = f"{np.sum(old == new)} of {len(old)} | {np.max(np.abs(old - new)):.1e}"
-            moved = ", ".join(k for k in before if k != "gaps" and before[k].tobytes() != after[k].tobytes())
+            same = (
+                f"{np.sum(old == new)} of {len(old)} | {np.max(np.abs(old - new)):.1e}"
+            )
+            moved = ", ".join(
+                k
+                for k in before
+                if k != "gaps" and before[k].tobytes() != after[k].tobytes()
+            )
             print(
-                f"| {name} | {len(far)} | {len(far) - len(differ)} | {most} | {same} | {moved or 'none'} |",
+                f"| {name} | {len(far)} | {len(far) - len(differ)} | {most} | {same} |"
+                f" {moved or 'none'} |",
                 flush=True,
             )
 

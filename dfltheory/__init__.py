@@ -1,12 +1,15 @@
-"""dfltheory: test the convergence theorems of decentralized federated learning against reality.
+"""dfltheory: test the convergence theorems of decentralized federated learning against
+reality.
 
 >>> import dfltheory as dfl
 >>> W = dfl.graphs.metropolis(dfl.graphs.ring(16))
 >>> task = dfl.tasks.quadratic(m=16, d=10, sigma=0.1, seed=0)
->>> run = dfl.train(dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01), task, W, rounds=100, seeds=8)
+>>> algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01)
+>>> run = dfl.train(algorithm, task, W, rounds=100, seeds=8)
 >>> print(dfl.compare(run, "dfedsam.theorem_4_5"))
 
-Subpackages and names are loaded at first use, so ``import dfltheory`` imports neither torch nor sympy.
+Subpackages and names are loaded at first use, so ``import dfltheory`` imports neither
+torch nor sympy.
 """
 
 from __future__ import annotations

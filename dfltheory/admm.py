@@ -1,7 +1,7 @@
 """Weights of DFedADMM's K local steps: gamma, 1 - gamma, and their ratio.
 
-With r = eta/lam, where lam is the penalty (glossary: lam_admm), K local steps keep the share
-(1 - r)^K of the previous state. [Li et al. 2023, DFedADMM, (7)]
+With r = eta/lam, where lam is the penalty (glossary: lam_admm), K local steps keep the
+share (1 - r)^K of the previous state. [Li et al. 2023, DFedADMM, (7)]
 """
 
 from __future__ import annotations
@@ -17,28 +17,35 @@ Array = NDArray[Any]
 def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
     """Return 1 - (1 - eta/lam)^K, the weight of the round's gradients, elementwise.
 
-    Requires eta >= 0, lam > 0 and integers K >= 0. Accurate to a few units in the last place
-    of K log|1 - eta/lam|, also for eta far below lam.
+    Requires eta >= 0, lam > 0 and integers K >= 0. Accurate to a few units in the last
+    place of K log|1 - eta/lam|, also for eta far below lam.
     """
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
-        return np.where(odd, 1 + np.exp(power), 0 - np.expm1(power))  # 0, not -0, for no steps
+        # 0, not -0, for no steps
+        return np.where(odd, 1 + np.exp(power), 0 - np.expm1(power))
 
 
 def gamma_before(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """1 - (1 - eta/lam)^(K-1), the same weight after one step less; see :func:`gamma`."""
+    """1 - (1 - eta/lam)^(K-1), the same weight after one step less; see
+    :func:`gamma`.
+    """
     return gamma(eta, lam, np.asarray(K) - 1)
 
 
 def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """Return (1 - eta/lam)^K, the weight of the state before the round; see :func:`gamma`."""
+    """Return (1 - eta/lam)^K, the weight of the state before the round; see
+    :func:`gamma`.
+    """
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
         return np.where(odd, -1.0, 1.0) * np.exp(power)
 
 
 def theta(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """Return (1 - gamma)/gamma, the step of the auxiliary sequence; inf if gamma = 0 or on overflow."""
+    """Return (1 - gamma)/gamma, the step of the auxiliary sequence; inf if gamma = 0 or
+    on overflow.
+    """
     stays = left(eta, lam, K)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.where(np.isinf(stays), -1.0, stays / gamma(eta, lam, K))

@@ -1,4 +1,5 @@
-"""The least bound of a theorem over its step sizes, at given constants and typical ones.
+"""The least bound of a theorem over its step sizes, at given constants and typical
+ones.
 
 Constants that are not given take typical values, and mechanisms that are not given are
 absent. Only constants are given, so that step sizes are each theorem's own best ones.
@@ -37,7 +38,8 @@ FINE_GRID = 10 ** (np.arange(-8, 9) / 40)
 POINTS_AT_ONCE = 1_000_000
 
 
-# -- constants of no particular run --------------------------------------------------------
+# -- constants of no particular run
+# --------------------------------------------------------
 
 
 class TypicalConstants(Source):
@@ -53,7 +55,9 @@ class TypicalConstants(Source):
     def constants(self, theorem: Theorem) -> Values:
         names = self._names(theorem)
         if not registry.known(theorem.key, theorem.variant):
-            _refuse_unusual(theorem, [name for name in names if name not in self._given])
+            _refuse_unusual(
+                theorem, [name for name in names if name not in self._given]
+            )
         lam = self._given.get("lam", everyday(["lam"])["lam"])
         known: Values = {**everyday(names, theorem.glossary), **theorem.neutral}
         known.update({"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam})
@@ -76,15 +80,19 @@ class TypicalConstants(Source):
 
 
 def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
-    """Raise InputError for a symbol of a third-party theorem, which has no typical value."""
+    """Raise InputError for a symbol of a third-party theorem, which has no typical
+    value.
+    """
     missing = sorted(set(names) - {*GLOSSARY, *theorem.neutral})
     if missing:
-        raise InputError(f"{theorem} needs {', '.join(missing)}, which has no typical value: give it")
+        raise InputError(
+            f"{theorem} needs {', '.join(missing)}, which has no typical value: give it"
+        )
 
 
 def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
-    """What a theorem needs but step sizes: given, absent or typical values; and given step
-    sizes.
+    """What a theorem needs but step sizes: given, absent or typical values; and given
+    step sizes.
 
     Raises
     ------
@@ -97,9 +105,12 @@ def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
     return run_values(TypicalConstants(values), theorem).known
 
 
-def check_constants(values: Mapping[str, Any], theorems: Sequence[Theorem] = ()) -> None:
-    """Raise an error for names that neither the glossary nor one of the theorems has, and
-    for values out of their range."""
+def check_constants(
+    values: Mapping[str, Any], theorems: Sequence[Theorem] = ()
+) -> None:
+    """Raise an error for names that neither the glossary nor one of the theorems has,
+    and for values out of their range.
+    """
     glossary = with_quantities(q for theorem in theorems for q in theorem.quantities)
     for name, value in values.items():
         if name not in glossary:
@@ -126,22 +137,27 @@ def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> 
     for name in set(network) & set(values):
         if values[name] != network[name]:
             raise InputError(
-                f"{name} = {values[name]:g} is given, and the network has {network[name]:g}: give one of them"
+                f"{name} = {values[name]:g} is given, and the network has"
+                f" {network[name]:g}: give one of them"
             )
     return {**network, **values}
 
 
 @cache
 def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
-    """What an equality among the conditions fixes, step sizes first, as expressions in the
-    other quantities."""
+    """What an equality among the conditions fixes, step sizes first, as expressions in
+    the other quantities.
+    """
     return equalities(conditions_of(theorem), theorem.glossary)[0]
 
 
-# -- the best bound ------------------------------------------------------------------------
+# -- the best bound
+# ------------------------------------------------------------------------
 
 
-def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
+def best_bounds(
+    theorem: Theorem, values: Mapping[str, Any]
+) -> tuple[Array, dict[str, Array]]:
     """The least bound over admissible step sizes, at one or more places.
 
     Parameters
@@ -152,29 +168,38 @@ def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dic
     Returns
     -------
     (P,) array
-        The least bound on a grid of 40 values a decade (of two step sizes near the best of
-        5 a decade); nan where no step size is admissible.
+        The least bound on a grid of 40 values a decade (of two step sizes near the best
+        of 5 a decade); nan where no step size is admissible.
     dict
         The best step sizes, (P,) each.
     """
     given = constants(theorem, values)
     places = max((np.size(value) for value in given.values()), default=1)
-    tied = {n: expr for n, expr in fixed_by_conditions(theorem).items() if n not in given}
+    tied = {
+        n: expr for n, expr in fixed_by_conditions(theorem).items() if n not in given
+    }
     free = [n for n in theorem.step_names if n not in given and n not in tied]
     if len(free) not in GRID_SIZES:
-        raise InputError(f"{theorem} has {len(free)} step sizes: give all but two of {', '.join(free)}")
+        raise InputError(
+            f"{theorem} has {len(free)} step sizes: give all but two of"
+            f" {', '.join(free)}"
+        )
     meshes = _meshes(len(free))
     width = meshes[0].shape[1]
     bounds = np.full(places, np.nan)
     steps = {name: np.ones(places) for name in (*free, *tied)}
-    constants_at = {n: np.broadcast_to(np.asarray(v, float), (places,)) for n, v in given.items()}
+    constants_at = {
+        n: np.broadcast_to(np.asarray(v, float), (places,)) for n, v in given.items()
+    }
     parts = max(1, places * width // POINTS_AT_ONCE)
     for part in np.array_split(np.arange(places), parts):
         for mesh in meshes:
             points = {name: value[part, None] for name, value in constants_at.items()}
             for name, multiples in zip(free, mesh, strict=True):
                 points[name] = steps[name][part, None] * multiples
-            table, points = _bounds_on_grid(theorem, points, tied, (len(part), mesh.shape[1]))
+            table, points = _bounds_on_grid(
+                theorem, points, tied, (len(part), mesh.shape[1])
+            )
             best = np.arange(len(part)), table.argmin(axis=1)
             bounds[part] = table[best]
             for name in steps:
@@ -191,7 +216,9 @@ def _meshes(free: int) -> list[Array]:
     meshes = []
     for grid in grids:
         axes = np.meshgrid(*[grid] * free, indexing="ij")
-        meshes.append(np.array([axis.ravel() for axis in axes]).reshape(free, -1 if free else 1))
+        meshes.append(
+            np.array([axis.ravel() for axis in axes]).reshape(free, -1 if free else 1)
+        )
     return meshes
 
 
@@ -201,9 +228,12 @@ def _bounds_on_grid(
     tied: Mapping[str, Any],
     shape: tuple[int, int],
 ) -> tuple[Array, dict[str, Array]]:
-    """The bound at a grid of values, (places, N), infinite where it is not admissible; and
-    the values, with those that an equality fixes."""
-    points = {name: np.broadcast_to(value, shape).ravel() for name, value in values.items()}
+    """The bound at a grid of values, (places, N), infinite where it is not admissible;
+    and the values, with those that an equality fixes.
+    """
+    points = {
+        name: np.broadcast_to(value, shape).ravel() for name, value in values.items()
+    }
     real = np.ones(shape[0] * shape[1], dtype=bool)
     with np.errstate(all="ignore"):
         for name, expr in tied.items():  # such as 2/mu, which does not exist at mu = 0
@@ -229,11 +259,14 @@ def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
     return np.min(values_of(known, points), axis=0)
 
 
-# -- horizons, and planes of two quantities ------------------------------------------------
+# -- horizons, and planes of two quantities
+# ------------------------------------------------
 
 
 def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
-    """The first T of ``HORIZONS`` from which the bound is nonvacuous; inf: none up to 1e15."""
+    """The first T of ``HORIZONS`` from which the bound is nonvacuous; inf: none up to
+    1e15.
+    """
     if "T" not in theorem.needs or not trivials(theorem):
         return math.nan
     over_time = {**values, "T": HORIZONS}
@@ -242,8 +275,8 @@ def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
 
 
 def transient(theorem: Theorem, values: Mapping[str, Any]) -> float:
-    """The first T from which four times the clients, on a network of the same lam, lower
-    the best bound to less than 4^(-1/4) of itself; inf: at no T.
+    """The first T from which four times the clients, on a network of the same lam,
+    lower the best bound to less than 4^(-1/4) of itself; inf: at no T.
 
     That is half of the way, in logarithms, to linear speed-up.
     """

@@ -1,9 +1,11 @@
-"""The atlas: the theorems of one problem class side by side, at one place or over a plane of constants.
+"""The atlas: the theorems of one problem class side by side, at one place or over a
+plane of constants.
 
-All statements with one left-hand side are put into one unit, what is known without a theorem (2 L (f(x^0) -
-f*), or B^2): which *speaks* (some step size meets its conditions), which is *vacuous* (it speaks, and says no
-more than that), which is least; a lower bound is a *floor*. Step sizes are each theorem's own best ones, as
-only the constants are given.
+All statements with one left-hand side are put into one unit, what is known without a
+theorem (2 L (f(x^0) - f*), or B^2): which *speaks* (some step size meets its
+conditions), which is *vacuous* (it speaks, and says no more than that), which is least;
+a lower bound is a *floor*. Step sizes are each theorem's own best ones, as only the
+constants are given.
 """
 
 from __future__ import annotations
@@ -36,31 +38,51 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Condition, Theorem
     from dfltheory.training.instance import Instance
 
-Status = Literal["speaks", "no yardstick", "vacuous", "violated", "floor", "silent", "constant not given"]
+Status = Literal[
+    "speaks",
+    "no yardstick",
+    "vacuous",
+    "violated",
+    "floor",
+    "silent",
+    "constant not given",
+]
 STATED = ("theorem", "corollary", "rate", "lower bound")
 
 
-def competitors(measure: str, theorems: Sequence[Theorem | str] | None = None) -> tuple[Theorem, ...]:
-    """The registered theorems, corollaries, rates and lower bounds on ``measure``; or the given ones."""
+def competitors(
+    measure: str, theorems: Sequence[Theorem | str] | None = None
+) -> tuple[Theorem, ...]:
+    """The registered theorems, corollaries, rates and lower bounds on ``measure``; or
+    the given ones.
+    """
     asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
     for reference in theorems or ():
         asked += load_all(reference)
     found = tuple(t for t in asked if t.lhs.measure == measure)
     if not found:
-        raise UnknownNameError("measure that these theorems bound", measure, {t.lhs.measure for t in asked})
+        raise UnknownNameError(
+            "measure that these theorems bound", measure, {t.lhs.measure for t in asked}
+        )
     sums = [str(t) for t in found if t.lhs.aggregate == "sum"]
     if sums and len(sums) < len(found):
-        raise InputError(f"bounds on a sum over rounds cannot be ranked with others: {', '.join(sums)}")
+        raise InputError(
+            "bounds on a sum over rounds cannot be ranked with others:"
+            f" {', '.join(sums)}"
+        )
     return found
 
 
-# -- side by side ------------------------------------------------------------------------------------------
+# -- side by side
+# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One theorem at one place: its status with the reason, the bound at its best steps, ``share`` of what is
-    known without it, and the left-hand side that was computed at these steps (nan: not)."""
+    """One theorem at one place: its status with the reason, the bound at its best
+    steps, ``share`` of what is known without it, and the left-hand side that was
+    computed at these steps (nan: not).
+    """
 
     theorem: Theorem
     status: Status
@@ -79,16 +101,29 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON."""
-        told = {n: getattr(self, n) for n in ("status", "reason", "bound", "share", "truth", "refuted")}
+        told = {
+            n: getattr(self, n)
+            for n in ("status", "reason", "bound", "share", "truth", "refuted")
+        }
         told |= {"steps": dict(self.steps), "assumed": dict(self.assumed)}
         told["statement"] = self.theorem.status.kind
         return {"key": self.theorem.key, "variant": self.theorem.variant, **told}
 
     def __str__(self) -> str:
-        numbers = f" {self.bound:.4g} ({self.share:.3g} of the trivial)" if math.isfinite(self.bound) else ""
-        truth = f", left-hand side {self.truth:.3g}" if math.isfinite(self.truth) else ""
+        numbers = (
+            f" {self.bound:.4g} ({self.share:.3g} of the trivial)"
+            if math.isfinite(self.bound)
+            else ""
+        )
+        truth = (
+            f", left-hand side {self.truth:.3g}" if math.isfinite(self.truth) else ""
+        )
         kind = self.theorem.status.kind
-        known = f" (refuted in general: {self.refuted})" if self.refuted else f" (statement: {kind})"
+        known = (
+            f" (refuted in general: {self.refuted})"
+            if self.refuted
+            else f" (statement: {kind})"
+        )
         return f"{self.theorem}: {self.status}{known}{numbers}{truth}: {self.reason}"
 
 
@@ -102,7 +137,9 @@ class Atlas:
 
     @property
     def best(self) -> Entry | None:
-        """The least bound that says something and is not refuted in general; None where none does."""
+        """The least bound that says something and is not refuted in general; None where
+        none does.
+        """
         speaking = [e for e in self.entries if e.status == "speaks" and not e.refuted]
         return speaking[0] if speaking else None
 
@@ -110,12 +147,18 @@ class Atlas:
         """Return plain numbers and text, for JSON."""
         best = None if self.best is None else str(self.best.theorem)
         rows = [e.to_dict() for e in self.entries]
-        found = {"measure": self.measure, "values": dict(self.values), "assumed": self.assumed}
+        found = {
+            "measure": self.measure,
+            "values": dict(self.values),
+            "assumed": self.assumed,
+        }
         return {**found, "best": best, "theorems": rows}
 
     @property
     def assumed(self) -> dict[str, float]:
-        """The values of constants that were not given and took usual ones, by glossary name."""
+        """The values of constants that were not given and took usual ones, by glossary
+        name.
+        """
         found: dict[str, float] = {}
         for entry in self.entries:
             found.update(entry.assumed)
@@ -124,7 +167,9 @@ class Atlas:
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries]
         if self.assumed:
-            values = ", ".join(f"{name} = {value:g}" for name, value in self.assumed.items())
+            values = ", ".join(
+                f"{name} = {value:g}" for name, value in self.assumed.items()
+            )
             lines.append(f"assumed, since not given: {values}")
         return "\n".join(lines)
 
@@ -142,13 +187,15 @@ def atlas(
 
     Parameters
     ----------
-    instance : its run (exact expectations where its rounds are affine) is held against every theorem, at its
+    instance : its run (exact expectations where its rounds are affine) is held against
+    every theorem, at its
         own step sizes; the others' place is then not asked
-    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide`
-    theorems : keys (all variants of each) and theorems; None: every registered one
-    topology : a network whose constants are taken, as :func:`dfltheory.train` takes it
-    truth : compute the exact expectation on the quadratic :func:`model` at each theorem's best steps
-    values : glossary names; what is missing has everyday values, and mechanisms are absent
+    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide` theorems :
+    keys (all variants of each) and theorems; None: every registered one topology : a
+    network whose constants are taken, as :func:`dfltheory.train` takes it truth :
+    compute the exact expectation on the quadratic :func:`model` at each theorem's best
+    steps values : glossary names; what is missing has everyday values, and mechanisms
+    are absent
 
     Raises
     ------
@@ -162,22 +209,33 @@ def atlas(
     else:
         places = ((t, with_network(t, topology, own_values(t, values))) for t in chosen)
         entries = (
-            replace(_entry(t, place, topology, truth), assumed=_assumed(t, place)) for t, place in places
+            replace(_entry(t, place, topology, truth), assumed=_assumed(t, place))
+            for t, place in places
         )
     order = get_args(Status)
-    ranked = sorted(entries, key=lambda e: (order.index(e.status), np.nan_to_num(e.bound, nan=math.inf)))
+    ranked = sorted(
+        entries,
+        key=lambda e: (order.index(e.status), np.nan_to_num(e.bound, nan=math.inf)),
+    )
     return Atlas(measure, dict(values), tuple(ranked))
 
 
 def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
-    """The constants that a theorem needs and that took usual values; none of a statement that is not
-    evaluated."""
+    """The constants that a theorem needs and that took usual values; none of a
+    statement that is not evaluated.
+    """
     if theorem.order:
         return {}
-    return {name: float(value) for name, value in constants(theorem, values).items() if name not in values}
+    return {
+        name: float(value)
+        for name, value in constants(theorem, values).items()
+        if name not in values
+    }
 
 
-def _entry(theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bool) -> Entry:
+def _entry(
+    theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bool
+) -> Entry:
     if theorem.order:
         return Entry(theorem, "constant not given", "stated as O(.) only")
     bounds, steps = best_bounds(theorem, values)
@@ -185,18 +243,43 @@ def _entry(theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bo
     chosen = {n: float(v[0]) for n, v in steps.items()}
     if math.isnan(bound):
         return Entry(theorem, "silent", _why_silent(theorem, values))
-    ends = [n for n, v in chosen.items() if not LEAST_STEP < v < LARGEST_STEP and n not in values]
+    ends = [
+        n
+        for n, v in chosen.items()
+        if not LEAST_STEP < v < LARGEST_STEP and n not in values
+    ]
     if ends:  # of the whole grid: as where the left-hand side itself carries the step
         why = f"its bound falls with {', '.join(ends)} for ever: give what they are"
         return Entry(theorem, "silent", why)
     if theorem.kind == "lower bound":
-        return Entry(theorem, "floor", "some problem is so hard for every method", bound, bound / known)
-    terms = theorem.evaluate_terms(where="ignore", **constants(theorem, values), **chosen)
+        return Entry(
+            theorem,
+            "floor",
+            "some problem is so hard for every method",
+            bound,
+            bound / known,
+        )
+    terms = theorem.evaluate_terms(
+        where="ignore", **constants(theorem, values), **chosen
+    )
     largest = max(terms, key=lambda n: float(terms[n]))
-    reason = f"mostly {largest} ({float(terms[largest]) / bound:.0%})" if bound else "its bound is 0"
-    status: Status = "no yardstick" if math.isnan(known) else "speaks" if bound < known else "vacuous"
+    reason = (
+        f"mostly {largest} ({float(terms[largest]) / bound:.0%})"
+        if bound
+        else "its bound is 0"
+    )
+    status: Status = (
+        "no yardstick"
+        if math.isnan(known)
+        else "speaks"
+        if bound < known
+        else "vacuous"
+    )
     if trivials(theorem):
-        reason += f"; known without it: {' and '.join(words for words, _ in trivials(theorem))}"
+        reason += (
+            "; known without it:"
+            f" {' and '.join(words for words, _ in trivials(theorem))}"
+        )
     found = Entry(theorem, status, reason, bound, bound / known, chosen)
     if not truth or theorem.scope.bounded_gradients:  # no quadratic's are
         return found
@@ -207,15 +290,23 @@ def _why_silent(theorem: Theorem, values: Mapping[str, Any]) -> str:
     """The conditions that no step size meets, each by itself."""
 
     def fails(*alone: Condition) -> bool:
-        return bool(np.isnan(best_bounds(replace(theorem, conditions=alone), values)[0][0]))
+        return bool(
+            np.isnan(best_bounds(replace(theorem, conditions=alone), values)[0][0])
+        )
 
     if fails():
         return "its bound is not a number here"
     unmet = [c.name for c in theorem.conditions if fails(c)]
-    return f"no step size meets {' and '.join(unmet)}" if unmet else "no step size meets all its conditions"
+    return (
+        f"no step size meets {' and '.join(unmet)}"
+        if unmet
+        else "no step size meets all its conditions"
+    )
 
 
-def _on_run(instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, Any]) -> Iterator[Entry]:
+def _on_run(
+    instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, Any]
+) -> Iterator[Entry]:
     from dfltheory.exact import exactly
     from dfltheory.verdicts.compare import compare
 
@@ -230,38 +321,60 @@ def _on_run(instance: Instance, theorems: Sequence[Theorem], given: Mapping[str,
         told = compare(run, theorem, **own_values(theorem, given))
         status: Any = {"not applicable": "silent"}.get(told.kind, told.kind)
         status = status if status in get_args(Status) else "speaks"
-        share = told.bound / float(yardstick(theorem, told.at)[0]) if told.at else math.nan
-        yield Entry(theorem, status, told.reason, told.bound, share, {}, told.measured.estimate)
+        share = (
+            told.bound / float(yardstick(theorem, told.at)[0]) if told.at else math.nan
+        )
+        yield Entry(
+            theorem, status, told.reason, told.bound, share, {}, told.measured.estimate
+        )
 
 
-# -- what is true: quadratics ------------------------------------------------------------------------------
+# -- what is true: quadratics
+# ------------------------------------------------------------------------------
 
 
 def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
-    """The quadratic clients with exactly these L, sigma_l, sigma_g and f0_gap (from the start 0), m of them;
-    their common Hessian has the eigenvalues L/10 .. L."""
+    """The quadratic clients with exactly these L, sigma_l, sigma_g and f0_gap (from the
+    start 0), m of them; their common Hessian has the eigenvalues L/10 .. L.
+    """
     from dfltheory.tasks.quadratics import quadratic
 
     known = everyday(("L", "sigma_l", "sigma_g", "f0_gap", "m")) | dict(values)
     m, L = int(known["m"]), float(known["L"])
     zeta = float(known["sigma_g"]) if m > 1 else 0.0
-    options: dict[str, Any] = {"zeta": zeta, "sigma": float(known["sigma_l"]), "seed": seed}
+    options: dict[str, Any] = {
+        "zeta": zeta,
+        "sigma": float(known["sigma_l"]),
+        "seed": seed,
+    }
     far = quadratic(m, d, L, L / 10, **options)
-    gap = float(far.global_loss(far.x_star[None] * 0)[0]) - float(far.constants.f_star or 0.0)
-    return quadratic(m, d, L, L / 10, **options, distance=math.sqrt(float(known["f0_gap"]) / gap))
+    gap = float(far.global_loss(far.x_star[None] * 0)[0]) - float(
+        far.constants.f_star or 0.0
+    )
+    return quadratic(
+        m, d, L, L / 10, **options, distance=math.sqrt(float(known["f0_gap"]) / gap)
+    )
 
 
 def expectation(
-    theorem: Theorem, values: Mapping[str, Any], steps: Mapping[str, float], topology: Any
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    steps: Mapping[str, float],
+    topology: Any,
 ) -> float:
-    """The mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on :func:`model`, exactly: no less than the least
-    round, which a theorem on a minimum speaks of. nan where the theorem's algorithm is not affine there.
+    """The mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on :func:`model`, exactly:
+    no less than the least round, which a theorem on a minimum speaks of. nan where the
+    theorem's algorithm is not affine there.
 
-    Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is lam.
+    Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is
+    lam.
     """
     from dfltheory.exact import average_over
 
-    of_a_mean = theorem.lhs.measure == "grad_norm_sq" and theorem.lhs.aggregate in ("mean", "min")
+    of_a_mean = theorem.lhs.measure == "grad_norm_sq" and theorem.lhs.aggregate in (
+        "mean",
+        "min",
+    )
     if not of_a_mean or theorem.scope.two_blocks:
         return math.nan
     known = {**values, **constants(theorem, values), **steps}
@@ -273,10 +386,15 @@ def expectation(
     kind, rounds = algorithm_class(theorem), int(known["T"])
     try:
         if not steps:  # a corollary has put its schedule in
-            known |= theorem.step_sizes(**{"m": task.m, **everyday(("L", "f0_gap")), **known})
+            known |= theorem.step_sizes(
+                **{"m": task.m, **everyday(("L", "f0_gap")), **known}
+            )
         algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
-        return average_over(algorithm, task, W if kind.needs_topology else None, rounds)["grad_norm_sq"]
-    except (InputError, TypeError):  # SAM is not affine; or a letter that the theorem gives no value of
+        return average_over(
+            algorithm, task, W if kind.needs_topology else None, rounds
+        )["grad_norm_sq"]
+    # SAM is not affine; or a letter that the theorem gives no value of
+    except (InputError, TypeError):
         return math.nan
 
 

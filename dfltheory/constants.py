@@ -13,16 +13,23 @@ from typing import Literal
 from dfltheory.errors import InputError, UnknownNameError
 
 Standing = Literal["exact", "bound", "estimate"]
-"""Evidence for a number: ``exact`` value, proved ``bound``, or ``estimate`` from samples."""
+"""Evidence for a number: ``exact`` value, proved ``bound``, or ``estimate`` from
+samples.
+"""
 
 FRESH_STEP = "fresh draws each gossip step"
 FRESH_ROUND = "fresh draws each round"
 SEQUENCES: dict[str, str] = {
     "fixed": "one mixing matrix in all rounds",
     "periodic": "a given list of mixing matrices that repeats",
-    "windows": "a given sequence of which only products over windows of rounds contract",
+    "windows": (
+        "a given sequence of which only products over windows of rounds contract"
+    ),
     FRESH_STEP: "an independent draw from one distribution for each gossip step",
-    FRESH_ROUND: "an independent draw from one distribution for each round, applied in all its gossip steps",
+    FRESH_ROUND: (
+        "an independent draw from one distribution for each round, applied in all its"
+        " gossip steps"
+    ),
     "any": "a sequence of any origin whose matrices contract one by one",
 }
 """Kinds of network sequences that runs have and statements cover.
@@ -33,14 +40,17 @@ With one gossip step a round, the two kinds of draws are the same.
 
 @dataclass(frozen=True)
 class ProblemConstants:
-    """Constants of the objectives f_1..f_m and of their stochastic gradients; ``None``: unknown.
+    """Constants of the objectives f_1..f_m and of their stochastic gradients; ``None``:
+    unknown.
 
-    ``L`` smoothness of every f_i [c s^-2]; ``mu`` strong convexity of f [c s^-2]; ``sigma_l``, ``sigma_g``,
-    ``beta``, ``B`` bounds of the stochastic noise (per client, root mean square), of the heterogeneity (root
-    mean square over clients, and its maximum) and of ||grad f_i|| [c s^-1]; ``f_star`` the infimum of f [c].
-    The two-block constants belong to partially personalized problems F_i(u, v_i).
+    ``L`` smoothness of every f_i [c s^-2]; ``mu`` strong convexity of f [c s^-2];
+    ``sigma_l``, ``sigma_g``, ``beta``, ``B`` bounds of the stochastic noise (per
+    client, root mean square), of the heterogeneity (root mean square over clients, and
+    its maximum) and of ||grad f_i|| [c s^-1]; ``f_star`` the infimum of f [c]. The
+    two-block constants belong to partially personalized problems F_i(u, v_i).
 
-    ``standing`` gives the evidence for each number; a name that is absent from it is ``exact``.
+    ``standing`` gives the evidence for each number; a name that is absent from it is
+    ``exact``.
     """
 
     L: float | None = None
@@ -68,7 +78,9 @@ class ProblemConstants:
         for name in known - {"f_star", "mu"}:
             value = getattr(self, name)
             if value is not None and not value >= 0:  # also refuses nan
-                raise InputError(f"problem constant {name} = {value} must be a number >= 0")
+                raise InputError(
+                    f"problem constant {name} = {value} must be a number >= 0"
+                )
 
     def known(self) -> dict[str, float]:
         """Return the known constants by name."""
@@ -84,11 +96,12 @@ class ProblemConstants:
 class NetworkConstants:
     """Constants of a mixing matrix, or of a sequence of them.
 
-    ``m`` clients; ``lam`` = ||W - 11'/m||, for symmetric W max(|lambda_2|, |lambda_m|) (for i.i.d. random
-    W_t the root mean square contraction); ``lam_min`` the least eigenvalue of a symmetric W, the least over a
-    period; ``delta, C, q, window`` push-sum: the least weight, the constants
-    of ||z_i^t - xbar^t|| <= C q^t (...), and the number of rounds over which q contracts.  ``None``: unknown
-    or undefined for this network.
+    ``m`` clients; ``lam`` = ||W - 11'/m||, for symmetric W max(|lambda_2|, |lambda_m|)
+    (for i.i.d. random W_t the root mean square contraction); ``lam_min`` the least
+    eigenvalue of a symmetric W, the least over a period; ``delta, C, q, window``
+    push-sum: the least weight, the constants of ||z_i^t - xbar^t|| <= C q^t (...), and
+    the number of rounds over which q contracts.  ``None``: unknown or undefined for
+    this network.
     """
 
     m: int
@@ -100,7 +113,9 @@ class NetworkConstants:
     window: int | None = None
     standing: Mapping[str, Standing] = field(default_factory=dict)
     errors: Mapping[str, float] = field(default_factory=dict)
-    """Standard errors of estimates by name; 0: the largest of a sample, a lower bound of the true value."""
+    """Standard errors of estimates by name; 0: the largest of a sample, a lower bound
+    of the true value.
+    """
 
     def known(self) -> dict[str, float]:
         """Return the known constants by name."""
@@ -112,4 +127,11 @@ class NetworkConstants:
         return self.standing.get(name, "exact")
 
 
-__all__ = ["FRESH_ROUND", "FRESH_STEP", "SEQUENCES", "NetworkConstants", "ProblemConstants", "Standing"]
+__all__ = [
+    "FRESH_ROUND",
+    "FRESH_STEP",
+    "SEQUENCES",
+    "NetworkConstants",
+    "ProblemConstants",
+    "Standing",
+]

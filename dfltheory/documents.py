@@ -1,7 +1,9 @@
-"""Readers of saved files, whose content may come from anywhere: each field is read with its type.
+"""Readers of saved files, whose content may come from anywhere: each field is read with
+its type.
 
-A reader is a function of a place, such as ``theorem.lhs.start``, and a value. It returns the value that it
-has read, or raises an InputError that names place and value. Functions here make readers from other readers.
+A reader is a function of a place, such as ``theorem.lhs.start``, and a value. It
+returns the value that it has read, or raises an InputError that names place and value.
+Functions here make readers from other readers.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 class WrittenNumber(float):
-    """A number of a JSON file that has kept its digits, for ``json.loads(text, parse_float=WrittenNumber)``.
+    """A number of a JSON file that has kept its digits, for ``json.loads(text,
+    parse_float=WrittenNumber)``.
 
-    It is the double nearest to these digits; ``fraction`` is the rational number that they say.
+    It is the double nearest to these digits; ``fraction`` is the rational number that
+    they say.
 
     Raises
     ------
@@ -46,10 +50,15 @@ class WrittenNumber(float):
     def fraction(self) -> Fraction:
         digits = Decimal(self._text)
         limited = (
-            len(self._text) <= self.DIGITS and digits.is_finite() and abs(digits.adjusted()) <= self.DIGITS
+            len(self._text) <= self.DIGITS
+            and digits.is_finite()
+            and abs(digits.adjusted()) <= self.DIGITS
         )
         must(
-            "a number", self._text, limited, f"of at most {self.DIGITS} digits, and an exponent of that size"
+            "a number",
+            self._text,
+            limited,
+            f"of at most {self.DIGITS} digits, and an exponent of that size",
         )
         return Fraction(digits)
 
@@ -70,15 +79,22 @@ def number(low: float = -math.inf, high: float = math.inf) -> Read:
     """A finite number (bool is none) in [low, high]."""
 
     def read(place: str, value: Any) -> float:
-        must(place, value, isinstance(value, (int, float)) and not isinstance(value, bool), "a number")
-        inside = low <= value <= high and abs(value) < math.inf  # nan too; and whole numbers of any length
+        must(
+            place,
+            value,
+            isinstance(value, (int, float)) and not isinstance(value, bool),
+            "a number",
+        )
+        # nan too; and whole numbers of any length
+        inside = low <= value <= high and abs(value) < math.inf
         return float(must(place, value, inside, f"a number in [{low:g}, {high:g}]"))
 
     return read
 
 
 def any_number(place: str, value: Any) -> float:
-    """A number, or the text "NaN", "Infinity" or "-Infinity", which JSON has no numbers for.
+    """A number, or the text "NaN", "Infinity" or "-Infinity", which JSON has no numbers
+    for.
 
     Every nan is the same object, so that what is read equals what was written.
     """
@@ -103,7 +119,11 @@ def whole(low: int, high: int) -> Read:
     """A whole number in [low, high]."""
 
     def read(place: str, value: Any) -> int:
-        fits = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        fits = (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and low <= value <= high
+        )
         return must(place, value, fits, f"a whole number in [{low}, {high}]")
 
     return read
@@ -115,11 +135,17 @@ def truth(place: str, value: Any) -> bool:
 
 
 def line(most: int, pattern: str | None = None, words: str = "a line") -> Read:
-    """Text of at most ``most`` characters that ``pattern`` allows, or that are printable."""
+    """Text of at most ``most`` characters that ``pattern`` allows, or that are
+    printable.
+    """
 
     def read(place: str, value: Any) -> str:
         fits = isinstance(value, str) and len(value) <= most
-        fits = fits and (value.isprintable() if pattern is None else re.fullmatch(pattern, value) is not None)
+        fits = fits and (
+            value.isprintable()
+            if pattern is None
+            else re.fullmatch(pattern, value) is not None
+        )
         return must(place, value, fits, f"{words} of at most {most} characters")
 
     return read
@@ -148,8 +174,12 @@ def rows(item: Read, most: int, least: int = 0) -> Read:
     """A list of ``least`` to ``most`` items."""
 
     def read(place: str, value: Any) -> list[Any]:
-        must(place, value, isinstance(value, list) and least <= len(value) <= most,
-             f"a list of {f'{least} to' if least else 'at most'} {most}")  # fmt: skip
+        must(
+            place,
+            value,
+            isinstance(value, list) and least <= len(value) <= most,
+            f"a list of {f'{least} to' if least else 'at most'} {most}",
+        )
         return [item(f"{place}[{k}]", one) for k, one in enumerate(value)]
 
     return read
@@ -169,13 +199,23 @@ def mapping(item: Read, most: int, name: Read) -> Read:
     """Fields of any names that ``name`` reads, at most ``most``."""
 
     def read(place: str, value: Any) -> dict[str, Any]:
-        must(place, value, isinstance(value, dict) and len(value) <= most, f"at most {most} fields")
-        return {name(f"a name in {place}", n): item(f"{place}.{n}", v) for n, v in value.items()}
+        must(
+            place,
+            value,
+            isinstance(value, dict) and len(value) <= most,
+            f"at most {most} fields",
+        )
+        return {
+            name(f"a name in {place}", n): item(f"{place}.{n}", v)
+            for n, v in value.items()
+        }
 
     return read
 
 
-def record(required: Mapping[str, Read], optional: Mapping[str, Read] | None = None) -> Read:
+def record(
+    required: Mapping[str, Read], optional: Mapping[str, Read] | None = None
+) -> Read:
     """These fields and no other."""
     known = {**required, **(optional or {})}
 
@@ -189,8 +229,9 @@ def record(required: Mapping[str, Read], optional: Mapping[str, Read] | None = N
 def named(
     place: str, value: Any, required: Iterable[str], optional: Iterable[str] | None = ()
 ) -> dict[str, Any]:
-    """The fields as they are; all that are required, and no others than these and the optional ones (None:
-    any)."""
+    """The fields as they are; all that are required, and no others than these and the
+    optional ones (None: any).
+    """
     known, what = [*required, *(optional or ())], place or "the document"
     must(what, value, isinstance(value, dict), f"fields: {', '.join(known)}")
     for name in value:

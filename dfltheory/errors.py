@@ -10,16 +10,21 @@ _MOST = 1500
 
 
 def shown(text: str, most: int = _MOST) -> str:
-    """Return text of unknown origin for a terminal: nonprintable characters escaped, length limited."""
+    """Return text of unknown origin for a terminal: nonprintable characters escaped,
+    length limited.
+    """
     text = text if len(text) <= most else f"{text[:most]}..."
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode()
+        for c in text
+    )
 
 
 class DFLTheoryError(ValueError):
     """Base of every exception that this package raises deliberately.
 
-    The message states what is wrong, the place, the value, the tolerance if there is one,
-    and what to do::
+    The message states what is wrong, the place, the value, the tolerance if there is
+    one, and what to do::
 
         row 3 sums to 1.1667, not 1 (tolerance 1e-10): divide each row by its sum
 
@@ -35,7 +40,8 @@ class InputError(DFLTheoryError):
 
 
 class UnsupportedError(InputError):
-    """An algorithm uses a method that the environment which executes its rounds does not implement.
+    """An algorithm uses a method that the environment which executes its rounds does
+    not implement.
 
     Attributes
     ----------
@@ -47,8 +53,9 @@ class UnsupportedError(InputError):
 
     def __init__(self, method: str, environment: str):
         super().__init__(
-            f"{environment} does not support {method}, which this algorithm uses; docs/guides/algorithm.md"
-            " lists the methods that each environment supports"
+            f"{environment} does not support {method}, which this algorithm uses;"
+            " docs/guides/algorithm.md lists the methods that each environment"
+            " supports"
         )
         self.method = method
         self.environment = environment
@@ -58,21 +65,33 @@ class UnsupportedError(InputError):
 
 
 class UnknownNameError(DFLTheoryError):
-    """A name (theorem, topology, task, algorithm, field) is unknown; the message lists similar ones."""
+    """A name (theorem, topology, task, algorithm, field) is unknown; the message lists
+    similar ones.
+    """
 
-    def __init__(self, what: str, name: object, known: list[str] | tuple[str, ...] | set[str]):
+    def __init__(
+        self, what: str, name: object, known: list[str] | tuple[str, ...] | set[str]
+    ):
         import difflib
 
         quoted = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
-        near = difflib.get_close_matches(str(name)[:100], sorted(known), n=3, cutoff=0.5)
+        near = difflib.get_close_matches(
+            str(name)[:100], sorted(known), n=3, cutoff=0.5
+        )
         listed = sorted(known)
-        some = ", ".join(listed if len(listed) <= 40 else [*listed[:5], f"... ({len(listed)} in all)"])
+        some = ", ".join(
+            listed
+            if len(listed) <= 40
+            else [*listed[:5], f"... ({len(listed)} in all)"]
+        )
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
         super().__init__(f"no {what} is called {quoted}; {hint}")
 
 
 class GraphError(DFLTheoryError):
-    """A graph or a mixing matrix breaks a law (connected, stochastic, symmetric, finite...)."""
+    """A graph or a mixing matrix breaks a law (connected, stochastic, symmetric,
+    finite...).
+    """
 
 
 class ConditionError(DFLTheoryError):
@@ -87,7 +106,9 @@ class MissingExtraError(DFLTheoryError):
     """A package of an optional extra is not installed."""
 
     def __init__(self, purpose: str, extra: str):
-        super().__init__(f"{purpose} needs the extra [{extra}]: pip install '.[{extra}]'")
+        super().__init__(
+            f"{purpose} needs the extra [{extra}]: pip install '.[{extra}]'"
+        )
 
 
 class DivergenceError(DFLTheoryError):
@@ -103,18 +124,25 @@ LARGEST_WHOLE = 2**63 - 1
 
 
 def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
-    """Return an integer of any library as an int; raise InputError unless it is >= ``at_least``."""
+    """Return an integer of any library as an int; raise InputError unless it is >=
+    ``at_least``.
+    """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise InputError(f"{name} = {value!r} must be an integer >= {at_least}{more}")
     if int(value) > LARGEST_WHOLE:
-        raise InputError(f"{name} = {value} does not fit into 64 bits: give a smaller number")
+        raise InputError(
+            f"{name} = {value} does not fit into 64 bits: give a smaller number"
+        )
     return int(value)
 
 
 def squarable(name: str, value: Any) -> None:
     """Raise InputError if the square of a nonzero float overflows or underflows."""
     if isinstance(value, float) and value and not 1e-150 <= abs(value) <= 1e150:
-        raise InputError(f"{name} = {value!r} is outside of [1e-150, 1e150], so its square is no float")
+        raise InputError(
+            f"{name} = {value!r} is outside of [1e-150, 1e150], so its square is no"
+            " float"
+        )
 
 
 def one_of(what: str, name: Any, known: Iterable[str]) -> Any:

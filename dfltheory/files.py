@@ -27,10 +27,11 @@ _STEM = 40
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path that replaces ``path`` when the block ends without an exception.
+    """Yield a temporary path that replaces ``path`` when the block ends without an
+    exception.
 
-    The temporary file has the same suffix and folder. Readers see the old file or the new
-    one, never a part of it. If the block raises, the old file stays.
+    The temporary file has the same suffix and folder. Readers see the old file or the
+    new one, never a part of it. If the block raises, the old file stays.
 
     >>> with replacing("table.parquet") as temporary:  # doctest: +SKIP
     ...     frame.to_parquet(temporary)
@@ -51,11 +52,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary folder whose files are moved into ``folder`` when the block ends.
+    """Yield a temporary folder whose files are moved into ``folder`` when the block
+    ends.
 
     Nothing is moved if the block raises. Files of the same names are removed before the
-    first one is moved, so an interrupted process leaves files of one run only. Other files
-    stay. Each move is atomic. One process at a time holds the folder (:func:`alone`).
+    first one is moved, so an interrupted process leaves files of one run only. Other
+    files stay. Each move is atomic. One process at a time holds the folder
+    (:func:`alone`).
     """
     target = Path(folder)
     with alone(target, folder=True):
@@ -63,9 +66,12 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
         try:
             yield new
             places = {
-                path: target / path.relative_to(new) for path in sorted(new.rglob("*")) if path.is_file()
+                path: target / path.relative_to(new)
+                for path in sorted(new.rglob("*"))
+                if path.is_file()
             }
-            for place in places.values():  # before the first move: never files of two runs
+            # before the first move: never files of two runs
+            for place in places.values():
                 place.unlink(missing_ok=True)
             for path, place in places.items():
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -147,8 +153,8 @@ def remove_halves(*wholes: str | os.PathLike[str]) -> None:
 def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
     """Turn errors that the content of a file causes into one DataError.
 
-    Errors of this package that name the file, and errors of the operating system (no such
-    file), are not changed.
+    Errors of this package that name the file, and errors of the operating system (no
+    such file), are not changed.
     """
     try:
         yield
@@ -156,11 +162,20 @@ def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
         if str(path) in str(error):
             raise
         raise DataError(f"{path}: {error}") from error
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         reason = " ".join(str(error).split())
         if len(reason) > 200:
             reason = f"{reason[:200]}..."
-        raise DataError(f"{path} cannot be read as {what}: {type(error).__name__}: {reason}") from error
+        raise DataError(
+            f"{path} cannot be read as {what}: {type(error).__name__}: {reason}"
+        ) from error
 
 
 def read_bytes(path: str | os.PathLike[str], max_bytes: float = math.inf) -> bytes:
@@ -169,7 +184,8 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: float = math.inf) -> byt
     Raises
     ------
     InputError
-        The file does not exist, is a folder or a device, or has more than ``max_bytes``.
+        The file does not exist, is a folder or a device, or has more than
+        ``max_bytes``.
     """
     file = Path(path)
     if not file.exists():
@@ -177,7 +193,9 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: float = math.inf) -> byt
     if not file.is_file():
         raise InputError(f"{path} is not a regular file")
     if file.stat().st_size > max_bytes:
-        raise InputError(f"{path} has {file.stat().st_size} bytes: at most {max_bytes:g} are read")
+        raise InputError(
+            f"{path} has {file.stat().st_size} bytes: at most {max_bytes:g} are read"
+        )
     return file.read_bytes()
 
 
@@ -209,7 +227,9 @@ def read_json(
         return json.loads(content.decode("utf-8"), parse_float=parse_float)
 
 
-def check_npy(path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float) -> None:
+def check_npy(
+    path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float
+) -> None:
     """Reject an npy stream that is invalid, pickled or too large, by its header alone.
 
     Parameters
@@ -226,7 +246,8 @@ def check_npy(path: str | os.PathLike[str], stream: IO[bytes], size: float, most
     Raises
     ------
     InputError
-        Not an npy stream, Python objects, or more entries than ``most`` or ``size`` allow.
+        Not an npy stream, Python objects, or more entries than ``most`` or ``size``
+        allow.
     """
     from numpy.lib import format as npy
 
@@ -235,28 +256,39 @@ def check_npy(path: str | os.PathLike[str], stream: IO[bytes], size: float, most
         shape, _, dtype = headers[npy.read_magic(stream)](stream)
     except Exception as error:  # the header's parser may raise anything
         reason = " ".join(str(error).split())
-        raise InputError(f"{path}: not an npy array ({reason:.100}): save numbers by numpy.save") from error
+        raise InputError(
+            f"{path}: not an npy array ({reason:.100}): save numbers by numpy.save"
+        ) from error
     if dtype.hasobject:
-        raise InputError(f"{path}: holds Python objects, which are never loaded: save arrays of numbers")
+        raise InputError(
+            f"{path}: holds Python objects, which are never loaded: save arrays of"
+            " numbers"
+        )
     count = math.prod(shape)
     if any(n < 0 for n in shape) or count > most or count * dtype.itemsize > size:
         raise InputError(
-            f"{path}: declares an array of shape {shape} and type {dtype}: at most {most:.4g} numbers"
-            f" and the {size:.4g} bytes of the file are read"
+            f"{path}: declares an array of shape {shape} and type {dtype}: at most"
+            f" {most:.4g} numbers and the {size:.4g} bytes of the file are read"
         )
 
 
 def check_npz(path: str | os.PathLike[str], most: float) -> list[str]:
-    """Return the names of the arrays of an npz archive that numpy may load: see :func:`check_npy`.
+    """Return the names of the arrays of an npz archive that numpy may load: see
+    :func:`check_npy`.
 
-    ``most`` limits the numbers of each array, and the bytes of all to eight times as many.
+    ``most`` limits the numbers of each array, and the bytes of all to eight times as
+    many.
     """
     if not zipfile.is_zipfile(path):
-        raise InputError(f"{path}: not an npz archive (a zip of arrays): save it by numpy.savez")
+        raise InputError(
+            f"{path}: not an npz archive (a zip of arrays): save it by numpy.savez"
+        )
     with zipfile.ZipFile(path) as archive:
         size = sum(part.file_size for part in archive.infolist())
         if size > 8 * most:
-            raise InputError(f"{path}: unpacks to {size:.4g} bytes: at most {8 * most:.4g} are read")
+            raise InputError(
+                f"{path}: unpacks to {size:.4g} bytes: at most {8 * most:.4g} are read"
+            )
         for part in archive.infolist():
             with archive.open(part) as stream:
                 check_npy(path, stream, part.file_size, most)
@@ -276,11 +308,16 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Non
     target = Path(path)
     try:
         if folder and target.exists() and not target.is_dir():
-            raise InputError(f"{path} is a file, and a folder is to be written there: give another name")
+            raise InputError(
+                f"{path} is a file, and a folder is to be written there: give another"
+                " name"
+            )
         if not folder:
             _refuse_no_file(target)
             if target.exists() and not os.access(target, os.W_OK):
-                raise InputError(f"{path} is read-only: give another name, or make it writable")
+                raise InputError(
+                    f"{path} is read-only: give another name, or make it writable"
+                )
         probe = target / "probe" if folder else target
         missing = [p for p in (probe.parent, *probe.parent.parents) if not p.exists()]
         try:
@@ -296,7 +333,8 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Non
                     created.rmdir()
     except InputError:
         raise
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte or invalid text
+    # ValueError: a name with a null byte or invalid text
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a valid file name"
         raise InputError(f"{path} cannot be written: {reason}") from error
 
@@ -304,9 +342,15 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Non
 def _refuse_no_file(target: Path) -> None:
     """Raise InputError if the target exists and is not a regular file."""
     if target.is_dir() or target.name in ("", "..") or str(target).endswith(os.sep):
-        raise InputError(f"{target} is a folder, and a file is to be written there: give the file's name")
+        raise InputError(
+            f"{target} is a folder, and a file is to be written there: give the file's"
+            " name"
+        )
     if target.exists() and not target.is_file():
-        raise InputError(f"{target} is a device or a pipe, which no result can replace: give a file's name")
+        raise InputError(
+            f"{target} is a device or a pipe, which no result can replace: give a"
+            " file's name"
+        )
 
 
 def _beside(target: Path) -> Path:
@@ -325,7 +369,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_json(path: str | os.PathLike[str], document: Any) -> None:
-    """Write one JSON document atomically, numbers and arrays of any library included."""
+    """Write one JSON document atomically, numbers and arrays of any library
+    included.
+    """
     write_text(path, json_text(document) + "\n")
 
 
@@ -347,7 +393,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy and torch, scalars and arrays
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+        return (
+            "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+        )
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)

@@ -1,8 +1,10 @@
-"""The identity of a run: its declared arguments, the names of its classes, the source of the user's code.
+"""The identity of a run: its declared arguments, the names of its classes, the source
+of the user's code.
 
-A description of a value consists of JSON types and is the same in every process. Numbers and text describe
-themselves; arrays and tensors count with dtype, shape and bytes; functions and objects with their qualified
-name, what they hold, and, unless they come from a known library, the source of their code.
+A description of a value consists of JSON types and is the same in every process.
+Numbers and text describe themselves; arrays and tensors count with dtype, shape and
+bytes; functions and objects with their qualified name, what they hold, and, unless they
+come from a known library, the source of their code.
 """
 
 from __future__ import annotations
@@ -25,11 +27,19 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-LIBRARIES = sys.stdlib_module_names | {"dfltheory", "networkx", "numpy", "scipy", "torch"}
+LIBRARIES = sys.stdlib_module_names | {
+    "dfltheory",
+    "networkx",
+    "numpy",
+    "scipy",
+    "torch",
+}
 """Packages whose classes and functions count with their names alone."""
 
 PLAIN = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.number, Tensor)
-"""Types of class attributes and of module constants that count with the code that uses them."""
+"""Types of class attributes and of module constants that count with the code that uses
+them.
+"""
 
 Describe = Callable[[Any], Any]
 
@@ -37,14 +47,20 @@ Describe = Callable[[Any], Any]
 def value_digest(value: Any) -> str:
     """Return 16 hexadecimal digits of the SHA-256 of a value's description.
 
-    Values that differ only in the order of keys, or as 1 and 1.0 do, have equal digests.
+    Values that differ only in the order of keys, or as 1 and 1.0 do, have equal
+    digests.
     """
-    text = json.dumps(describe(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    text = json.dumps(
+        describe(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def argument_digests(kind: type, positional: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digests of the arguments of a call of a class, by name, defaults included.
+def argument_digests(
+    kind: type, positional: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the digests of the arguments of a call of a class, by name, defaults
+    included.
 
     Empty if the call does not fit the signature: the class itself raises then.
     """
@@ -61,11 +77,14 @@ def _signature(kind: type) -> inspect.Signature:
     return inspect.signature(types.MethodType(kind.__init__, kind))
 
 
-# -- descriptions of values ------------------------------------------------------------------------------
+# -- descriptions of values
+# ------------------------------------------------------------------------------
 
 
 def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
-    """Return a description of a value in JSON types; ``parents`` are the ids of the values that hold it."""
+    """Return a description of a value in JSON types; ``parents`` are the ids of the
+    values that hold it.
+    """
     if id(value) in parents:
         return {"!parent": parents.index(id(value))}
     return _describe(value, functools.partial(describe, parents=(*parents, id(value))))
@@ -73,9 +92,11 @@ def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
 
 @functools.singledispatch
 def _describe(value: Any, part: Describe) -> Any:
-    """Describe an object by its class and by what a copy of it is made from; cached properties are omitted.
+    """Describe an object by its class and by what a copy of it is made from; cached
+    properties are omitted.
 
-    An object that cannot be copied, such as a generator, is described by its class alone.
+    An object that cannot be copied, such as a generator, is described by its class
+    alone.
     """
     description = {"!object": part(type(value))}
     wrapped = getattr(value, "__wrapped__", None)
@@ -149,9 +170,18 @@ def _(value: os.PathLike, part: Describe) -> Any:
 @_describe.register
 def _(value: np.ndarray, part: Describe) -> Any:
     if value.dtype.hasobject:
-        return {"!array": [str(value.dtype), list(value.shape)], "values": part(value.tolist())}
+        return {
+            "!array": [str(value.dtype), list(value.shape)],
+            "values": part(value.tolist()),
+        }
     content = np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
-    return {"!array": [str(value.dtype), list(value.shape), hashlib.sha256(content).hexdigest()]}
+    return {
+        "!array": [
+            str(value.dtype),
+            list(value.shape),
+            hashlib.sha256(content).hexdigest(),
+        ]
+    }
 
 
 @_describe.register
@@ -209,7 +239,11 @@ def _(value: type, part: Describe) -> Any:
 def _(value: types.FunctionType, part: Describe) -> Any:
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
     holds = [value.__defaults__, value.__kwdefaults__, *cells]
-    return {"!function": _qualified(value), "source": source_digest(value), "holds": part(holds)}
+    return {
+        "!function": _qualified(value),
+        "source": source_digest(value),
+        "holds": part(holds),
+    }
 
 
 @_describe.register
@@ -231,15 +265,17 @@ def _qualified(code: Any) -> str:
     return f"{code.__module__}.{code.__qualname__}"
 
 
-# -- the source of the user's code -----------------------------------------------------------------------
+# -- the source of the user's code
+# -----------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=256)
 def source_digest(code: type | types.FunctionType) -> str | None:
-    """Return the digest of the source of a class or function; None if it comes from a known library.
+    """Return the digest of the source of a class or function; None if it comes from a
+    known library.
 
-    It covers base classes, and the functions, classes and plain constants of its own module that the code
-    names, directly or through each other.
+    It covers base classes, and the functions, classes and plain constants of its own
+    module that the code names, directly or through each other.
     """
     bases = code.__mro__ if isinstance(code, type) else (code,)
     waiting = [base for base in bases if not _of_library(base)]
@@ -269,7 +305,9 @@ def _of_library(code: Any) -> bool:
 
 
 def _members(definition: Any) -> Iterator[Any]:
-    """Yield the function itself; of a class its functions, and its plain values with their names."""
+    """Yield the function itself; of a class its functions, and its plain values with
+    their names.
+    """
     if not isinstance(definition, type):
         yield definition
         return
@@ -289,26 +327,36 @@ def _function_of(member: Any) -> types.FunctionType | None:
 
 
 def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what the function names in its own module: functions, classes and plain constants."""
+    """Yield what the function names in its own module: functions, classes and plain
+    constants.
+    """
     names: set[str] = set()
     for code in _codes(function.__code__):
         names.update(code.co_names)
     for name in sorted(names & function.__globals__.keys()):
         value = function.__globals__[name]
         defined_here = getattr(value, "__module__", None) == function.__module__
-        if isinstance(value, PLAIN) or (isinstance(value, (type, types.FunctionType)) and defined_here):
+        if isinstance(value, PLAIN) or (
+            isinstance(value, (type, types.FunctionType)) and defined_here
+        ):
             yield name, value
 
 
 def _source(function: types.FunctionType) -> Any:
-    """Return the text of a function; its bytecode if it has no text of its own, as a lambda."""
+    """Return the text of a function; its bytecode if it has no text of its own, as a
+    lambda.
+    """
     if function.__name__ != "<lambda>":
         try:
             return textwrap.dedent(inspect.getsource(function))
         except (OSError, TypeError):
             pass
     return [
-        [code.co_code, code.co_names, [c for c in code.co_consts if not inspect.iscode(c)]]
+        [
+            code.co_code,
+            code.co_names,
+            [c for c in code.co_consts if not inspect.iscode(c)],
+        ]
         for code in _codes(function.__code__)
     ]
 

@@ -18,6 +18,7 @@ def between(page: str, mark: str, text: str) -> str:
     parts = page.split(mark)
     if len(parts) != 3:
         raise InputError(
-            f"the page has {len(parts) - 1} lines {mark}; it needs 2, which enclose the generated text"
+            f"the page has {len(parts) - 1} lines {mark}; it needs 2, which enclose the"
+            " generated text"
         )
     return f"{parts[0]}{mark}\n\n{text}\n\n{mark}{parts[2]}"

@@ -1,9 +1,9 @@
 """Sums of the weights of K momentum steps, evaluated so that nothing cancels.
 
-After K steps v <- alpha v + g, x <- x - eta v from v = 0, the gradient of step s has moved x by
-``eta c_s`` with ``c_s = (1 - alpha^(K-s+1))/(1 - alpha)``. Hence ``at = sum_s c_s`` (the papers'
-alpha-tilde), ``sum_s c_s^2``, ``at(K-1)`` (the same with one step less) and the mean path
-``sum_s c_s at(s-1)/at``.
+After K steps v <- alpha v + g, x <- x - eta v from v = 0, the gradient of step s has
+moved x by ``eta c_s`` with ``c_s = (1 - alpha^(K-s+1))/(1 - alpha)``. Hence ``at =
+sum_s c_s`` (the papers' alpha-tilde), ``sum_s c_s^2``, ``at(K-1)`` (the same with one
+step less) and the mean path ``sum_s c_s at(s-1)/at``.
 """
 
 from __future__ import annotations
@@ -38,16 +38,21 @@ def mean_path(alpha: ArrayLike, K: ArrayLike) -> Array:
 
 
 def _sums(alpha: ArrayLike, steps: ArrayLike) -> Array:
-    """(..., 5): c, at, sum_s c_s^2, U = at(0) + ... + at(K-1) and D = sum_s c_s at(s-1) after K steps.
+    """(..., 5): c, at, sum_s c_s^2, U = at(0) + ... + at(K-1) and D = sum_s c_s at(s-1)
+    after K steps.
 
-    With c^2 they are linear in their values one step before, and D_n = alpha D_{n-1} + U_n: M^K by repeated
-    squaring. M has no negative entry, so that nothing cancels.
+    With c^2 they are linear in their values one step before, and D_n = alpha D_{n-1} +
+    U_n: M^K by repeated squaring. M has no negative entry, so that nothing cancels.
     """
-    alpha, steps = np.broadcast_arrays(np.asarray(alpha, dtype=float), np.asarray(steps, dtype=float))
+    alpha, steps = np.broadcast_arrays(
+        np.asarray(alpha, dtype=float), np.asarray(steps, dtype=float)
+    )
     counted = np.where(np.isfinite(steps), np.floor(steps), -1.0)
-    pairs, places = np.unique(alpha + 1j * counted, return_inverse=True)  # often few in a large array
+    # often few in a large array
+    pairs, places = np.unique(alpha + 1j * counted, return_inverse=True)
     a, known = pairs.real, pairs.imag >= 0
-    left = np.where(known, pairs.imag, 0.0)  # not as integers: 2^63 steps are none of 64 bits
+    # not as integers: 2^63 steps are none of 64 bits
+    left = np.where(known, pairs.imag, 0.0)
     none, one = np.zeros_like(a), np.ones_like(a)
     # columns and rows: 1, c, at, sum c^2, U, D, c^2
     rows = [

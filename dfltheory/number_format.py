@@ -4,9 +4,11 @@ from __future__ import annotations
 
 
 def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
-    """Return a number with ``digits`` significant digits, or ``nothing`` for None and nan.
+    """Return a number with ``digits`` significant digits, or ``nothing`` for None and
+    nan.
 
-    Numbers that would be rounded to 1 get seven digits, so ratios near 1 are not misread.
+    Numbers that would be rounded to 1 get seven digits, so ratios near 1 are not
+    misread.
     """
     if value is None or value != value:
         return nothing
@@ -17,4 +19,8 @@ def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
 def tex(value: float) -> str:
     r"""Return a number in LaTeX: 0.0123, 1.23 \cdot 10^{-5}, \infty."""
     mantissa, _, power = number(value, nothing="nan").partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa.replace("inf", r"\infty")
+    return (
+        rf"{mantissa} \cdot 10^{{{int(power)}}}"
+        if power
+        else mantissa.replace("inf", r"\infty")
+    )

@@ -20,7 +20,9 @@ from typing import Any
 from dfltheory.errors import InputError
 
 Trust = bool | Set[str]
-"""What a document may import: everything (True), nothing (False), or the references that the user typed."""
+"""What a document may import: everything (True), nothing (False), or the references
+that the user typed.
+"""
 
 _PREFIX = "dfltheory_own_"
 """Prefix of the names of modules that were loaded from a file."""
@@ -61,8 +63,9 @@ def require_trust(reference: Any, trust: Trust, field: str = "a document") -> No
         return
     module = reference.rpartition(":")[0]
     raise InputError(
-        f"{field} = {reference!r} would run code of the module {module}: name one of dfltheory's, or allow "
-        "it (--trust on the command line, trust=True or own=True in Python) if you trust the document"
+        f"{field} = {reference!r} would run code of the module {module}: name one of"
+        " dfltheory's, or allow it (--trust on the command line, trust=True or"
+        " own=True in Python) if you trust the document"
     )
 
 
@@ -70,8 +73,8 @@ def own(reference: str) -> Any:
     """Return the object at ``reference``, importing its module.
 
     A file is loaded once, and again after it has changed, so two references into one
-    file share its objects. ``PACKAGE.py:NAME`` is a file if there is one, else the module
-    ``py`` of a package.
+    file share its objects. ``PACKAGE.py:NAME`` is a file if there is one, else the
+    module ``py`` of a package.
 
     Raises
     ------
@@ -82,9 +85,15 @@ def own(reference: str) -> Any:
     require_trust(reference, _trust.get())
     place, _, name = reference.rpartition(":")
     if not (place and name):
-        raise InputError(f"{reference!r} is not a reference: give FILE.py:NAME or MODULE:NAME")
+        raise InputError(
+            f"{reference!r} is not a reference: give FILE.py:NAME or MODULE:NAME"
+        )
     try:
-        module = _from_file(Path(place)) if _is_file(place) else importlib.import_module(place)
+        module = (
+            _from_file(Path(place))
+            if _is_file(place)
+            else importlib.import_module(place)
+        )
     except InputError:
         raise
     except Exception as error:  # a user's module may raise anything
@@ -99,8 +108,9 @@ def own(reference: str) -> Any:
 def own_name(reference: str) -> str:
     """Return ``MODULE:NAME`` without the folder or package of the module.
 
-    ``FILE.py:NAME`` and ``PACKAGE.FILE:NAME`` both give ``FILE:NAME``, so a user's object
-    has one name however it was loaded. References to this package are returned unchanged.
+    ``FILE.py:NAME`` and ``PACKAGE.FILE:NAME`` both give ``FILE:NAME``, so a user's
+    object has one name however it was loaded. References to this package are returned
+    unchanged.
     """
     module, colon, name = reference.rpartition(":")
     if module.partition(".")[0] == __name__.partition(".")[0]:
@@ -129,7 +139,10 @@ def _from_file(path: Path) -> Any:
     file, version = str(path.resolve()), path.stat().st_mtime_ns
     name = f"{_PREFIX}{path.stem}"
     known = sys.modules.get(name)
-    if known is not None and getattr(known, "dfltheory_version", None) == (file, version):
+    if known is not None and getattr(known, "dfltheory_version", None) == (
+        file,
+        version,
+    ):
         return known
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None, "a file that ends in .py has a loader"

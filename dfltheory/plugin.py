@@ -1,11 +1,13 @@
-"""Claims about a user's algorithms and networks as tests: decorators and a pytest plugin.
+"""Claims about a user's algorithms and networks as tests: decorators and a pytest
+plugin.
 
 >>> @respects("dfedsam.theorem_4_5", variant="corrected")     # doctest: +SKIP
 ... @dataclass(frozen=True)
 ... class Mine(Algorithm): ...
 
-pytest finds the plugin by its entry point and collects one test for each claim of a class or
-function in a test module, imported ones included. Heavy imports are delayed until a claim is tested.
+pytest finds the plugin by its entry point and collects one test for each claim of a
+class or function in a test module, imported ones included. Heavy imports are delayed
+until a claim is tested.
 """
 
 from __future__ import annotations
@@ -20,15 +22,25 @@ CLAIMS = "__dfltheory_claims__"
 
 
 class Claim(NamedTuple):
-    """A claim: its ``kind`` (respects, reduces_to), the theorem or algorithm, and options."""
+    """A claim: its ``kind`` (respects, reduces_to), the theorem or algorithm, and
+    options.
+    """
 
     kind: str
     of: Any
     options: dict[str, Any]
 
     def __str__(self) -> str:
-        of = self.of if isinstance(self.of, str) else getattr(self.of, "__name__", str(self.of))
-        options = ", ".join(f"{n}={v}" for n, v in self.options.items() if v is not None and n != "examples")
+        of = (
+            self.of
+            if isinstance(self.of, str)
+            else getattr(self.of, "__name__", str(self.of))
+        )
+        options = ", ".join(
+            f"{n}={v}"
+            for n, v in self.options.items()
+            if v is not None and n != "examples"
+        )
         return f"{self.kind} {of}" + (f" ({options})" if options else "")
 
 
@@ -39,9 +51,9 @@ def respects(
 
     The decorated object is an algorithm class, a function that returns an algorithm and
     takes the drawn hyperparameters by name (eta, K, Q...), or a function that returns a
-    network and takes ``m`` and optionally ``seed``. The test fails with the smallest drawn
-    problem that violates the bound: exactly if expectations are computed, otherwise by
-    evidence that a true bound gives less than once in 10^6 such tests.
+    network and takes ``m`` and optionally ``seed``. The test fails with the smallest
+    drawn problem that violates the bound: exactly if expectations are computed,
+    otherwise by evidence that a true bound gives less than once in 10^6 such tests.
 
     Parameters
     ----------
@@ -52,14 +64,19 @@ def respects(
     examples : int
         Number of problems that are drawn from the theorem's scope.
     """
-    return _claim(Claim("respects", theorem, {"variant": variant, "examples": examples}))
+    return _claim(
+        Claim("respects", theorem, {"variant": variant, "examples": examples})
+    )
 
 
-def reduces_to(other: Any, /, *, examples: int = 30, **hyperparameters: Any) -> Callable[[Subject], Subject]:
-    """Claim that an algorithm with these hyperparameters gives the models of another one.
+def reduces_to(
+    other: Any, /, *, examples: int = 30, **hyperparameters: Any
+) -> Callable[[Subject], Subject]:
+    """Claim that an algorithm with these hyperparameters gives the models of another
+    one.
 
-    ``other`` is a class or a function that returns an algorithm. Both get the same other
-    hyperparameters and no noise.
+    ``other`` is a class or a function that returns an algorithm. Both get the same
+    other hyperparameters and no noise.
 
     >>> @reduces_to(dfl.algorithms.DFedAvg, rho=0.0)     # doctest: +SKIP
     """
@@ -74,7 +91,8 @@ def _claim(claim: Claim) -> Callable[[Subject], Subject]:
     return put
 
 
-# -- pytest ------------------------------------------------------------------------------------------------
+# -- pytest
+# --------------------------------------------------------------------------------------
 
 
 @cache
@@ -95,7 +113,9 @@ def _item() -> type[Any]:
 
         def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
             broken = isinstance(excinfo.value, AssertionError)
-            return str(excinfo.value) if broken else super().repr_failure(excinfo, style)
+            return (
+                str(excinfo.value) if broken else super().repr_failure(excinfo, style)
+            )
 
         def reportinfo(self) -> tuple[Any, None, str]:
             return self.path, None, self.name
@@ -105,13 +125,17 @@ def _item() -> type[Any]:
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Any:
     """Collect the claims of an object of a test module as tests (hook of pytest)."""
-    if not issubclass(type(obj), (type, FunctionType)):  # attributes of a proxy may raise
+    # attributes of a proxy may raise
+    if not issubclass(type(obj), (type, FunctionType)):
         return None
     claims = vars(obj).get(CLAIMS)
     if not claims:
         return None
     make = _item().from_parent
-    return [make(collector, name=f"{name} {claim}", subject=obj, claim=claim) for claim in claims]
+    return [
+        make(collector, name=f"{name} {claim}", subject=obj, claim=claim)
+        for claim in claims
+    ]
 
 
 __all__ = ["Claim", "reduces_to", "respects"]

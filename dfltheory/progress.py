@@ -17,11 +17,21 @@ reached: list[str] = []
 
 
 def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
-    """Yield the steps; show a bar on stderr if ``progress``, or if it is None on a terminal."""
-    may, started, advance = progress or (progress is None and sys.stderr.isatty()), time.monotonic(), None
+    """Yield the steps; show a bar on stderr if ``progress``, or if it is None on a
+    terminal.
+    """
+    may, started, advance = (
+        progress or (progress is None and sys.stderr.isatty()),
+        time.monotonic(),
+        None,
+    )
     with contextlib.ExitStack() as shown:
         for t in steps:
-            if may and advance is None and (progress or time.monotonic() - started > _PATIENCE):
+            if (
+                may
+                and advance is None
+                and (progress or time.monotonic() - started > _PATIENCE)
+            ):
                 advance = shown.enter_context(_bar(label, steps))
             reached[:] = [f"round {t + 1} of {steps.stop} of {label}"]
             yield t
@@ -33,19 +43,36 @@ def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
 @contextlib.contextmanager
 def _bar(label: str, steps: range) -> Iterator[Callable[..., None]]:
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        MofNCompleteColumn,
+        Progress,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
-    with Progress(*columns, *times, console=Console(stderr=True), transient=True) as bar:
+    with Progress(
+        *columns, *times, console=Console(stderr=True), transient=True
+    ) as bar:
         yield functools.partial(bar.update, bar.add_task(label, total=len(steps)))
 
 
 @contextlib.contextmanager
-def counted(total: int, shown: bool = True, done: int = 0) -> Iterator[Callable[..., None]]:
-    """Yield a function ``update(text, more=0)`` of a bar on stderr that counts to ``total``."""
+def counted(
+    total: int, shown: bool = True, done: int = 0
+) -> Iterator[Callable[..., None]]:
+    """Yield a function ``update(text, more=0)`` of a bar on stderr that counts to
+    ``total``.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     words = TextColumn("{task.description}", markup=False)
     columns = (MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(), words)

@@ -1,7 +1,8 @@
 """Models of files that people write, and error messages for what does not fit them.
 
-A model is a pydantic class. :func:`read_model` checks plain data against it and reports each problem as
-"place: reason", where the place is dotted, as ``run.rounds`` or ``sweep.values[2]``.
+A model is a pydantic class. :func:`read_model` checks plain data against it and reports
+each problem as "place: reason", where the place is dotted, as ``run.rounds`` or
+``sweep.values[2]``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 
 
 class Schema(BaseModel):
-    """Base class of the models: unknown fields, other types and infinite numbers are rejected."""
+    """Base class of the models: unknown fields, other types and infinite numbers are
+    rejected.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -99,7 +102,9 @@ def read_model(model: type[Model], data: Any, place: str = "") -> Model:
 
 
 def combined(problems: Sequence[Problem]) -> DFLTheoryError:
-    """Return one error that lists problems; it has the type of the reason if there is only one."""
+    """Return one error that lists problems; it has the type of the reason if there is
+    only one.
+    """
     if len(problems) == 1 and isinstance(problems[0].reason, UnknownNameError):
         error = problems[0].reason
         error.args = (str(problems[0]),)
@@ -110,7 +115,9 @@ def combined(problems: Sequence[Problem]) -> DFLTheoryError:
     return InputError("; ".join(lines))
 
 
-def _problems_of(error: ValidationError, model: type[Schema], data: Any, place: str) -> Iterator[Problem]:
+def _problems_of(
+    error: ValidationError, model: type[Schema], data: Any, place: str
+) -> Iterator[Problem]:
     """Yield one problem for each place; the alternatives of a union are one problem."""
     by_path: dict[Path, list[Mapping[str, Any]]] = {}
     for detail in error.errors(include_url=False)[:MAX_DETAILS]:
@@ -135,7 +142,9 @@ def _problems_of(error: ValidationError, model: type[Schema], data: Any, place: 
 
 
 def _path(detail: Mapping[str, Any], data: Any) -> Path:
-    """Return where an error is in the data, without pydantic's names of a union's alternatives."""
+    """Return where an error is in the data, without pydantic's names of a union's
+    alternatives.
+    """
     path: list[str | int] = []
     node = data
     for step in detail["loc"]:
@@ -175,7 +184,9 @@ def _reason(detail: Mapping[str, Any]) -> str:
         return _REASONS[detail["type"]]
     message = detail["msg"].removeprefix("Value error, ")
     message = re.sub(r" after validation, not \d+$", "", message)
-    return re.sub(r"^(Input|String|List|Dictionary|Value|Tuple) should ", "must ", message)
+    return re.sub(
+        r"^(Input|String|List|Dictionary|Value|Tuple) should ", "must ", message
+    )
 
 
 def fields_by_name(model: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -195,7 +206,9 @@ def _fields_at(model: type[BaseModel], path: Path) -> dict[str, FieldInfo]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the first model in an annotation, as in ``list[Model]`` or ``Model | None``."""
+    """Return the first model in an annotation, as in ``list[Model]`` or ``Model |
+    None``.
+    """
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for argument in getattr(annotation, "__args__", ()):

@@ -1,7 +1,8 @@
 """Run a module or command as if only the core dependencies were installed.
 
-``python tests/core_only.py dfltheory train --rounds 2`` hides every package that only an extra of
-``pyproject.toml`` names, then runs ``python -m dfltheory train --rounds 2``.
+``python tests/core_only.py dfltheory train --rounds 2`` hides every package that only
+an extra of ``pyproject.toml`` names, then runs ``python -m dfltheory train --rounds
+2``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 def extra_packages() -> set[str]:
     """Import names of the packages that extras require and the core does not."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
-    core = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    core = {
+        canonicalize_name(Requirement(line).name) for line in project["dependencies"]
+    }
     extras = {
         canonicalize_name(Requirement(line).name)
         for lines in project["optional-dependencies"].values()

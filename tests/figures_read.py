@@ -1,4 +1,6 @@
-"""Reads a figure of verdicts back: every label, line, band and annotation, against the verdicts."""
+"""Reads a figure of verdicts back: every label, line, band and annotation, against the
+verdicts.
+"""
 
 import numpy as np
 import pytest
@@ -6,12 +8,21 @@ import pytest
 import dfltheory as dfl
 from dfltheory import plots
 
-MEASURED = {"min": "least over rounds", "mean": "mean over rounds", "last": "at the last round"}
+MEASURED = {
+    "min": "least over rounds",
+    "mean": "mean over rounds",
+    "last": "at the last round",
+}
 
 
 def panels_of(figure):
     """(formula over the block, axes) of every panel that is seen."""
-    return [(part.get_suptitle(), ax) for part in figure.subfigs for ax in part.axes if ax.get_visible()]
+    return [
+        (part.get_suptitle(), ax)
+        for part in figure.subfigs
+        for ax in part.axes
+        if ax.get_visible()
+    ]
 
 
 def drawn(ax):
@@ -27,12 +38,16 @@ def read(figure, outcomes):
     expected = {}
     for o in outcomes:
         for v in o.verdicts:
-            expected.setdefault((statement(v).lhs.latex, o.case.label), (o, []))[1].append(v)
+            expected.setdefault((statement(v).lhs.latex, o.case.label), (o, []))[
+                1
+            ].append(v)
     sides = list(dict.fromkeys(latex for latex, _ in expected))
     found = panels_of(figure)
     assert len(found) == len(expected)
     ordered = sorted(expected.items(), key=lambda item: sides.index(item[0][0]))
-    legend = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+    legend = {
+        text.get_text() for legend in figure.legends for text in legend.get_texts()
+    }
     shown = set()
     for (_, (outcome, verdicts)), (formula, ax) in zip(ordered, found, strict=True):
         assert {formula} == {plots.formula(statement(v)) for v in verdicts}
@@ -54,7 +69,9 @@ def panel(ax, outcome, verdicts):
     if not np.isnan(verdicts[0].measured.estimate):
         (name,) = [n for n in lines if n.startswith("measured")]
         assert MEASURED[statement(verdicts[0]).lhs.aggregate] in name
-        assert lines[name].get_ydata()[-1] == pytest.approx(verdicts[0].measured.estimate, rel=1e-9)
+        assert lines[name].get_ydata()[-1] == pytest.approx(
+            verdicts[0].measured.estimate, rel=1e-9
+        )
         expected.add(name)
     families = {}
     for v in applicable:
@@ -74,10 +91,16 @@ def panel(ax, outcome, verdicts):
             corners = np.concatenate([path.vertices for path in bands[label]])
             ends = corners[corners[:, 0] == main.rounds, 1]
             values = [v.bound for v in members]
-            assert (ends.min(), ends.max()) == pytest.approx((min(values), max(values)), rel=1e-9)
+            assert (ends.min(), ends.max()) == pytest.approx(
+                (min(values), max(values)), rel=1e-9
+            )
             expected.add(label)
     known = {v.trivial for v in applicable if np.isfinite(v.trivial)}
-    marks = {line.get_ydata()[0] for line in ax.get_lines() if line.get_label() == "known without a theorem"}
+    marks = {
+        line.get_ydata()[0]
+        for line in ax.get_lines()
+        if line.get_label() == "known without a theorem"
+    }
     assert marks == known
     expected |= {"known without a theorem"} if known else set()
     labels = set(lines) | {n for n in bands if not n.startswith("_")}

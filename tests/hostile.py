@@ -1,4 +1,6 @@
-"""Documents of unknown origin: every field of a good one changed, and what is refused, in one line."""
+"""Documents of unknown origin: every field of a good one changed, and what is refused,
+in one line.
+"""
 
 import copy
 

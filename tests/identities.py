@@ -1,8 +1,9 @@
-"""Sharp identities, true of every run in exact arithmetic, with random runs of them in odd units.
+"""Sharp identities, true of every run in exact arithmetic, with random runs of them in
+odd units.
 
-Each is stated as a theorem whose bound is attained, so that rounding alone decides on which side a measured
-value falls. ``case(name, seed)`` draws a run: units of length and of f, an offset of all clients, the
-precision, the network and the horizon.
+Each is stated as a theorem whose bound is attained, so that rounding alone decides on
+which side a measured value falls. ``case(name, seed)`` draws a run: units of length and
+of f, an offset of all clients, the precision, the network and the horizon.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ mu, x_star_sq = s.mu, s.x_star_sq
 
 @dataclass(frozen=True)
 class Gossip(Algorithm):
-    """A user's algorithm: plain averaging. ``eta`` gives its statements a unit of time."""
+    """A user's algorithm: plain averaging. ``eta`` gives its statements a unit of
+    time.
+    """
 
     eta: float = 1.0
 
@@ -54,8 +57,9 @@ class Descent(Algorithm):
 class Draw(NamedTuple):
     """Sizes of one run.
 
-    Step size eta/L, contraction, clients, dimension, horizon, units, offset, precision, and the orders of
-    magnitude by which distances of starts from the minimum may differ from one unit.
+    Step size eta/L, contraction, clients, dimension, horizon, units, offset, precision,
+    and the orders of magnitude by which distances of starts from the minimum may differ
+    from one unit.
     """
 
     rng: np.random.Generator
@@ -76,7 +80,9 @@ class Draw(NamedTuple):
 
     def centers(self, spread: float) -> np.ndarray:
         """Minimizers of the clients (m, d), around one point at the offset."""
-        common = self.offset * self.rng.choice([-1.0, 1.0], self.d) + self.rng.normal(size=self.d)
+        common = self.offset * self.rng.choice([-1.0, 1.0], self.d) + self.rng.normal(
+            size=self.d
+        )
         return self.length * (common + spread * self.rng.normal(size=(self.m, self.d)))
 
     def task(self, spread: float = 0.0) -> Any:
@@ -84,10 +90,17 @@ class Draw(NamedTuple):
         return dfl.tasks.Quadratic(self.L, self.centers(spread), dtype=self.dtype)
 
     def starts(self, task: Any, seeds: int, common: bool = True) -> np.ndarray:
-        """One start for all clients, or one each, (seeds, m, d), at distances of any order of magnitude."""
-        size = 10.0 ** self.rng.uniform(-self.reach, self.reach, (seeds, 1, 1)) * self.length
+        """One start for all clients, or one each, (seeds, m, d), at distances of any
+        order of magnitude.
+        """
+        size = (
+            10.0 ** self.rng.uniform(-self.reach, self.reach, (seeds, 1, 1))
+            * self.length
+        )
         away = size * self.rng.normal(size=(seeds, 1 if common else self.m, self.d))
-        return task.b.double().mean(0).numpy() + np.repeat(away, self.m // away.shape[1], axis=1)
+        return task.b.double().mean(0).numpy() + np.repeat(
+            away, self.m // away.shape[1], axis=1
+        )
 
     def network(self) -> np.ndarray:
         """lam I + (1 - lam) 11'/m."""
@@ -101,10 +114,14 @@ def drawn(rng: np.random.Generator, longest: int) -> Draw:
     near = rng.random() < 0.3
     return Draw(
         rng=rng,
-        share=float(rng.choice([1.0, rng.uniform(0.01, 1.0), 10.0 ** rng.uniform(-6, 0)])),
-        lam=1 - 10.0 ** rng.uniform(-5, 0)
-        if near
-        else float(rng.choice([rng.random(), 10.0 ** rng.uniform(-8, 0)])),
+        share=float(
+            rng.choice([1.0, rng.uniform(0.01, 1.0), 10.0 ** rng.uniform(-6, 0)])
+        ),
+        lam=(
+            1 - 10.0 ** rng.uniform(-5, 0)
+            if near
+            else float(rng.choice([rng.random(), 10.0 ** rng.uniform(-8, 0)]))
+        ),
         m=int(rng.integers(2, 9)),
         d=int(rng.integers(1, 5)),
         T=int(10 * (longest / 10) ** rng.random()),
@@ -123,7 +140,9 @@ class Identity:
     run: Callable[[Draw, int], Any]
 
 
-def statement(name: str, measure: str, bound: Any, scope: Scope, unit: Any = LENGTH_SQ) -> Theorem:
+def statement(
+    name: str, measure: str, bound: Any, scope: Scope, unit: Any = LENGTH_SQ
+) -> Theorem:
     return Theorem(
         key=f"mine.{name}",
         variant="printed",
@@ -153,26 +172,42 @@ def _train(draw: Draw, algorithm: Any, task: Any, W: Any, x0: np.ndarray) -> Any
 
 def _gossip(draw: Draw, seeds: int) -> Any:
     task = draw.task()
-    return _train(draw, Gossip(eta=draw.eta), task, draw.network(), draw.starts(task, seeds, common=False))
+    return _train(
+        draw,
+        Gossip(eta=draw.eta),
+        task,
+        draw.network(),
+        draw.starts(task, seeds, common=False),
+    )
 
 
 def _path_gossip(draw: Draw, seeds: int) -> Any:
     task = draw.task()
     W = dfl.graphs.metropolis(dfl.graphs.path(draw.m))
-    return _train(draw, Gossip(eta=draw.eta), task, W, draw.starts(task, seeds, common=False))
+    return _train(
+        draw, Gossip(eta=draw.eta), task, W, draw.starts(task, seeds, common=False)
+    )
 
 
 def _averaging(draw: Draw, seeds: int) -> Any:
     task = draw.task()
     W = dfl.graphs.metropolis(dfl.graphs.complete(draw.m))
-    return _train(draw, Gossip(eta=draw.eta), task, W, draw.starts(task, seeds, common=False))
+    return _train(
+        draw, Gossip(eta=draw.eta), task, W, draw.starts(task, seeds, common=False)
+    )
 
 
-def _with(algorithm: Callable[[float], Any], spread: float = 0.0, network: bool = True) -> Any:
+def _with(
+    algorithm: Callable[[float], Any], spread: float = 0.0, network: bool = True
+) -> Any:
     def run(draw: Draw, seeds: int) -> Any:
         task = draw.task(spread)
         return _train(
-            draw, algorithm(draw.eta), task, draw.network() if network else None, draw.starts(task, seeds)
+            draw,
+            algorithm(draw.eta),
+            task,
+            draw.network() if network else None,
+            draw.starts(task, seeds),
         )
 
     return run
@@ -186,16 +221,24 @@ def _local_steps(draw: Draw, seeds: int) -> Any:
 
 def _push_sum(draw: Draw, seeds: int) -> Any:
     task = draw.task()
-    ring = draw.lam * np.eye(draw.m) + (1 - draw.lam) * np.roll(np.eye(draw.m), 1, axis=0)
-    return _train(draw, dfl.algorithms.SGP(eta=draw.eta), task, ring, draw.starts(task, seeds))
+    ring = draw.lam * np.eye(draw.m) + (1 - draw.lam) * np.roll(
+        np.eye(draw.m), 1, axis=0
+    )
+    return _train(
+        draw, dfl.algorithms.SGP(eta=draw.eta), task, ring, draw.starts(task, seeds)
+    )
 
 
 def _step(draw: Draw, seeds: int) -> Any:
-    return _with(lambda eta: dfl.algorithms.DPSGD(eta=eta, order="adapt-then-combine"), 1.0)(draw, seeds)
+    return _with(
+        lambda eta: dfl.algorithms.DPSGD(eta=eta, order="adapt-then-combine"), 1.0
+    )(draw, seeds)
 
 
 def _scope(algorithm: Any, network: str = "definition 1", **letters: Any) -> Scope:
-    return Scope((algorithm,), network, common_start=algorithm is not Gossip, letters=letters)
+    return Scope(
+        (algorithm,), network, common_start=algorithm is not Gossip, letters=letters
+    )
 
 
 shrink = 1 - s.eta * mu
@@ -205,29 +248,47 @@ geometric = (1 - spread_shrink**s.T) / (1 - spread_shrink)
 
 IDENTITIES: dict[str, Identity] = {
     "gossip": Identity(
-        statement("gossip", "consensus", s.lam ** (2 * s.T) * s.x0_spread, _scope(Gossip)), _gossip
+        statement(
+            "gossip", "consensus", s.lam ** (2 * s.T) * s.x0_spread, _scope(Gossip)
+        ),
+        _gossip,
     ),
     "gossip on a path": Identity(
-        statement("path", "consensus", s.lam ** (2 * s.T) * s.x0_spread, _scope(Gossip)), _path_gossip
+        statement(
+            "path", "consensus", s.lam ** (2 * s.T) * s.x0_spread, _scope(Gossip)
+        ),
+        _path_gossip,
     ),
     "exact averaging": Identity(
-        statement("averaging", "consensus", s.lam ** (2 * s.T) * s.x0_spread, _scope(Gossip)), _averaging
+        statement(
+            "averaging", "consensus", s.lam ** (2 * s.T) * s.x0_spread, _scope(Gossip)
+        ),
+        _averaging,
     ),
     "distance of gradient descent": Identity(
         statement("distance", "dist_sq", distance, _scope("FedAvg", "none", K=1)),
         _with(lambda eta: dfl.algorithms.FedAvg(eta=eta, K=1), network=False),
     ),
     "function gap of a user's descent": Identity(
-        statement("gap", "f_gap", shrink ** (2 * s.T) * s.f0_gap, _scope(Descent), VALUE), _with(Descent)
+        statement(
+            "gap", "f_gap", shrink ** (2 * s.T) * s.f0_gap, _scope(Descent), VALUE
+        ),
+        _with(Descent),
     ),
     "gradient of a user's descent": Identity(
         statement(
-            "gradient", "grad_norm_sq", 2 * s.L * shrink ** (2 * s.T) * s.f0_gap, _scope(Descent), GRADIENT_SQ
+            "gradient",
+            "grad_norm_sq",
+            2 * s.L * shrink ** (2 * s.T) * s.f0_gap,
+            _scope(Descent),
+            GRADIENT_SQ,
         ),
         _with(Descent),
     ),
     "mean of different clients": Identity(
-        statement("mean", "dist_sq", distance, _scope("DPSGD", order="combine-then-adapt")),
+        statement(
+            "mean", "dist_sq", distance, _scope("DPSGD", order="combine-then-adapt")
+        ),
         _with(lambda eta: dfl.algorithms.DPSGD(eta=eta), 100.0),
     ),
     "disagreement of different clients": Identity(
@@ -240,19 +301,29 @@ IDENTITIES: dict[str, Identity] = {
         _step,
     ),
     "local steps": Identity(
-        statement("local", "dist_sq", shrink ** (6 * s.T) * x_star_sq, _scope("DFedAvg", K=3)), _local_steps
+        statement(
+            "local", "dist_sq", shrink ** (6 * s.T) * x_star_sq, _scope("DFedAvg", K=3)
+        ),
+        _local_steps,
     ),
     "momentum with alpha = 0": Identity(
         statement(
-            "momentum", "f_gap", shrink ** (2 * s.T) * s.f0_gap, _scope("DFedAvgM", K=1, alpha=0.0), VALUE
+            "momentum",
+            "f_gap",
+            shrink ** (2 * s.T) * s.f0_gap,
+            _scope("DFedAvgM", K=1, alpha=0.0),
+            VALUE,
         ),
         _with(lambda eta: dfl.algorithms.DFedAvgM(eta=eta, K=1, alpha=0.0)),
     ),
     "push-sum": Identity(
-        statement("push", "dist_sq", distance, _scope("SGP", "column-stochastic")), _push_sum
+        statement("push", "dist_sq", distance, _scope("SGP", "column-stochastic")),
+        _push_sum,
     ),
     "gradient tracking": Identity(
-        statement("tracking", "dist_sq", distance, _scope("DSGT", order="adapt-then-combine")),
+        statement(
+            "tracking", "dist_sq", distance, _scope("DSGT", order="adapt-then-combine")
+        ),
         _with(lambda eta: dfl.algorithms.DSGT(eta=eta)),
     ),
 }

@@ -1,14 +1,17 @@
-"""Mutation score of each package: ``make mutation`` (``N=30`` changes of each), ``python -m tests.mutation``.
+"""Mutation score of each package: ``make mutation`` (``N=30`` changes of each),
+``python -m tests.mutation``.
 
-One change at a time (a number, sign, operator, comparison, index, condition, keyword or statement) is made
-in a copy of the repository. Before, all quick tests of a package run once and say which functions they call
-(kept in ``mutants/`` until a file changes). A change meets the tests that call its function (of what runs at
-import: that come to its module, or all), those of files that say the module's name first, until one fails or
-``--seconds`` of tests are over. Messages, annotations and decorators are left alone. Which changes are drawn
-depends on their own text alone: thirty are the first ten and twenty more. ``tests/mutants.json`` keeps what
-became of each, so that a run goes on where the last one stopped; changes that "survived" are tried again
-until somebody writes a test, or judges there: "equivalent: why" or "not guarded: what". ``--table`` prints
-the file as a table.
+One change at a time (a number, sign, operator, comparison, index, condition, keyword or
+statement) is made in a copy of the repository. Before, all quick tests of a package run
+once and say which functions they call (kept in ``mutants/`` until a file changes). A
+change meets the tests that call its function (of what runs at import: that come to its
+module, or all), those of files that say the module's name first, until one fails or
+``--seconds`` of tests are over. Messages, annotations and decorators are left alone.
+Which changes are drawn depends on their own text alone: thirty are the first ten and
+twenty more. ``tests/mutants.json`` keeps what became of each, so that a run goes on
+where the last one stopped; changes that "survived" are tried again until somebody
+writes a test, or judges there: "equivalent: why" or "not guarded: what". ``--table``
+prints the file as a table.
 """
 
 from __future__ import annotations
@@ -48,7 +51,11 @@ PACKAGES = {  # name: modules, tests
     "graphs": (["graphs/*.py"], ["graphs"]),
     "bounds": (["bounds/*.py", "bounds/checks/*.py"], ["bounds"]),
     "formulas": (
-        ["bounds/papers/*.py", "bounds/papers/*/printed.py", "bounds/papers/*/corrected.py"],
+        [
+            "bounds/papers/*.py",
+            "bounds/papers/*/printed.py",
+            "bounds/papers/*/corrected.py",
+        ],
         ["bounds/test_formulas.py", "bounds/test_theorem.py"],
     ),
     "inequalities": (["bounds/inequalities/*.py"], ["bounds/test_inequalities.py"]),
@@ -72,24 +79,54 @@ PACKAGES = {  # name: modules, tests
     ),
     "counterexamples": (["counterexamples/*.py"], ["counterexamples/test_falsify*.py"]),
 }
-SWAPS: dict[type, type] = {ast.Add: ast.Sub, ast.Mult: ast.Div, ast.Pow: ast.Mult, ast.MatMult: ast.Mult}
-SWAPS |= {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Is: ast.IsNot, ast.In: ast.NotIn}
-SWAPS |= {b: a for a, b in SWAPS.items() if b not in SWAPS} | {ast.And: ast.Or, ast.Or: ast.And}
-NAMES = {"add_": "sub_", "sub_": "add_", "mul_": "div_", "x": "z", "z": "x", "min": "max", "max": "min"}
+SWAPS: dict[type, type] = {
+    ast.Add: ast.Sub,
+    ast.Mult: ast.Div,
+    ast.Pow: ast.Mult,
+    ast.MatMult: ast.Mult,
+}
+SWAPS |= {
+    ast.Lt: ast.LtE,
+    ast.Gt: ast.GtE,
+    ast.Eq: ast.NotEq,
+    ast.Is: ast.IsNot,
+    ast.In: ast.NotIn,
+}
+SWAPS |= {b: a for a, b in SWAPS.items() if b not in SWAPS} | {
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+NAMES = {
+    "add_": "sub_",
+    "sub_": "add_",
+    "mul_": "div_",
+    "x": "z",
+    "z": "x",
+    "min": "max",
+    "max": "min",
+}
 
 
 def changes(text: str) -> Iterator[tuple[str, int, ast.AST]]:
-    """Each change in turn: its name, line, and the tree, which has it while the caller looks."""
+    """Each change in turn: its name, line, and the tree, which has it while the caller
+    looks.
+    """
     tree, lines, seen = ast.parse(text), text.splitlines(), Counter[str]()
     for node in live(tree):
         for field, value, words in options(node):
             line = getattr(node, "lineno", 1)
             old, change = getattr(node, field), f"{words} in: {lines[line - 1].strip()}"
             pairs = zip(old, value) if isinstance(value, list) else ()
-            line = next((getattr(o, "lineno", line) for o, v in pairs if o is not v), line)
+            line = next(
+                (getattr(o, "lineno", line) for o, v in pairs if o is not v), line
+            )
             seen[change] += 1
             setattr(node, field, value)
-            yield f"{change} #{seen[change]}" if seen[change] > 1 else change, line, tree
+            yield (
+                f"{change} #{seen[change]}" if seen[change] > 1 else change,
+                line,
+                tree,
+            )
             setattr(node, field, old)
 
 
@@ -117,8 +154,14 @@ def options(node: Any) -> Iterator[tuple[str, Any, str]]:
                     yield "keywords", less, f"no {ast.unparse(gone)[:40]}"
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return
-        case ast.If() | ast.IfExp() if not isinstance(node.test, ast.Compare | ast.BoolOp):
-            yield "test", ast.UnaryOp(ast.Not(), node.test), f"not {ast.unparse(node.test)[:40]}"
+        case ast.If() | ast.IfExp() if not isinstance(
+            node.test, ast.Compare | ast.BoolOp
+        ):
+            yield (
+                "test",
+                ast.UnaryOp(ast.Not(), node.test),
+                f"not {ast.unparse(node.test)[:40]}",
+            )
     for name in ("body", "orelse"):
         body = getattr(node, name, None)
         for k, gone in enumerate(body if isinstance(body, list) else ()):
@@ -142,23 +185,38 @@ def live(node: ast.AST) -> Iterator[ast.AST]:
 
 def drawn(patterns: list[str], n: int) -> dict[str, tuple[Path, int, str]]:
     """n changes of these modules: what each is, where, and the changed source."""
-    paths = sorted({p for pattern in patterns for p in (ROOT / "dfltheory").glob(pattern)})
-    named = {f"{p.relative_to(ROOT)}: {change}": p for p in paths for change, *_ in changes(p.read_text())}
+    paths = sorted(
+        {p for pattern in patterns for p in (ROOT / "dfltheory").glob(pattern)}
+    )
+    named = {
+        f"{p.relative_to(ROOT)}: {change}": p
+        for p in paths
+        for change, *_ in changes(p.read_text())
+    }
     found = {}
-    for name in sorted(named, key=lambda name: hashlib.sha256(name.encode()).digest())[:n]:
+    for name in sorted(named, key=lambda name: hashlib.sha256(name.encode()).digest())[
+        :n
+    ]:
         prefix = f"{named[name].relative_to(ROOT)}: "
-        line, tree = next(w for change, *w in changes(named[name].read_text()) if name == prefix + change)
+        line, tree = next(
+            w
+            for change, *w in changes(named[name].read_text())
+            if name == prefix + change
+        )
         found[name] = named[name], line, ast.unparse(ast.fix_missing_locations(tree))
     return found
 
 
 def run(copy: Path, files: list[Path], tests: list[str] | None, limit: float) -> str:
-    """What becomes of these tests of these files in the copy, in a process of their own; None maps all.
+    """What becomes of these tests of these files in the copy, in a process of their
+    own; None maps all.
 
-    The ``limit`` is of seconds of processor, so that a busy machine passes none; ``WAIT`` times as many on
-    the clock are for tests that wait for ever.
+    The ``limit`` is of seconds of processor, so that a busy machine passes none;
+    ``WAIT`` times as many on the clock are for tests that wait for ever.
     """
-    process = PROCESSES.Process(target=_held, args=(limit, str(copy), [str(f) for f in files], tests))
+    process = PROCESSES.Process(
+        target=_held, args=(limit, str(copy), [str(f) for f in files], tests)
+    )
     process.start()
     process.join(WAIT * limit)
     if process.is_alive():
@@ -166,7 +224,8 @@ def run(copy: Path, files: list[Path], tests: list[str] | None, limit: float) ->
         return "timeout"
     if process.exitcode == -signal.SIGXCPU:
         return "timeout"
-    return "survived" if process.exitcode in (0, 5) else "killed"  # 5: all of these tests are slow ones
+    # 5: all of these tests are slow ones
+    return "survived" if process.exitcode in (0, 5) else "killed"
 
 
 def _held(limit: float, *given: Any) -> None:
@@ -175,7 +234,8 @@ def _held(limit: float, *given: Any) -> None:
 
 
 def _pytest(copy: str, files: list[str], tests: list[str] | None) -> None:
-    sys.dont_write_bytecode = True  # a change within the second would be taken for what was there before
+    # a change within the second would be taken for what was there before
+    sys.dont_write_bytecode = True
     os.chdir(copy)
     os.environ |= {"PYTHONPATH": copy, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     os.dup2(said := os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
@@ -183,8 +243,14 @@ def _pytest(copy: str, files: list[str], tests: list[str] | None) -> None:
     sys.path[:] = [copy, *(p for p in sys.path if p not in ("", str(ROOT)))]
     for name in [n for n in sys.modules if n.split(".")[0] in ("dfltheory", "tests")]:
         del sys.modules[name]
-    plain = ["-o", "addopts=--strict-markers --import-mode=importlib", "-p", "no:cacheprovider"]
-    early = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is in memory already
+    plain = [
+        "-o",
+        "addopts=--strict-markers --import-mode=importlib",
+        "-p",
+        "no:cacheprovider",
+    ]
+    # hypothesis is in memory already
+    early = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     plugin = Map(copy) if tests is None else Chosen(tests)
     end = pytest.main([*early, *plain, "-x", "-q", "-m", "not slow", *files], [plugin])
     os._exit(int(end))
@@ -202,7 +268,9 @@ class Chosen:
 
 
 class Map:
-    """Writes down each test's seconds of processor, and the functions that it calls, by their lines."""
+    """Writes down each test's seconds of processor, and the functions that it calls, by
+    their lines.
+    """
 
     def __init__(self, copy: str) -> None:
         self.start = f"{copy}/dfltheory/"
@@ -212,14 +280,17 @@ class Map:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
         codes, began = set[Any](), time.process_time()
-        sys.settrace(lambda frame, _event, _arg: codes.add(frame.f_code))  # None: lines are not traced
+        # None: lines are not traced
+        sys.settrace(lambda frame, _event, _arg: codes.add(frame.f_code))
         try:
             return (yield)
         finally:
             sys.settrace(None)
             self.seconds[item.nodeid] = time.process_time() - began
             own = {code for code in codes if code.co_filename.startswith(self.start)}
-            for file, line in {(c.co_filename, n) for c in own for _, _, n in c.co_lines() if n}:
+            for file, line in {
+                (c.co_filename, n) for c in own for _, _, n in c.co_lines() if n
+            }:
                 tests = self.reached.setdefault(file.removeprefix(self.start), {})
                 tests.setdefault(line, []).append(item.nodeid)
 
@@ -227,33 +298,65 @@ class Map:
         Path(MAP).write_text(json.dumps([self.seconds, self.reached]))
 
 
-def judge(package: str, given: Any, kept: dict[str, str], copy: Path, told: Any) -> dict[str, str]:
+def judge(
+    package: str, given: Any, kept: dict[str, str], copy: Path, told: Any
+) -> dict[str, str]:
     """What becomes of n changes; what is known of them stays."""
     patterns, places = PACKAGES[package]
     tests = sorted(p for place in places for p in (copy / "tests").glob(place))
-    files = [f for t in tests for f in (sorted(t.rglob("test_*.py")) if t.is_dir() else [t])]
+    files = [
+        f for t in tests for f in (sorted(t.rglob("test_*.py")) if t.is_dir() else [t])
+    ]
     known = drawn(patterns, given.n)
-    found = {name: kept[name] for name in known if kept.get(name, "survived") != "survived"}
+    found = {
+        name: kept[name] for name in known if kept.get(name, "survived") != "survived"
+    }
     left = {name: change for name, change in known.items() if name not in found}
-    files = sorted({f for path, *_ in left.values() for f in _naming(path, files)[: given.files]})
-    sources = [*files, *(p for pattern in patterns for p in sorted((copy / "dfltheory").glob(pattern)))]
+    files = sorted(
+        {f for path, *_ in left.values() for f in _naming(path, files)[: given.files]}
+    )
+    sources = [
+        *files,
+        *(
+            p
+            for pattern in patterns
+            for p in sorted((copy / "dfltheory").glob(pattern))
+        ),
+    ]
     key = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:12]
     made = MAPS / f"{package}-{key}.json"
     if left and not made.exists():
         if run(copy, files, None, 7200) != "survived":
             said = (copy / SAID).read_text().splitlines()
-            print(f"{package}: its tests fail without any change:", *said[-3:], sep="\n", file=sys.stderr)
+            print(
+                f"{package}: its tests fail without any change:",
+                *said[-3:],
+                sep="\n",
+                file=sys.stderr,
+            )
             return kept
         MAPS.mkdir(exist_ok=True)
         shutil.copy(copy / MAP, made)
     took, reached = json.loads(made.read_text()) if left else ({}, {})
     for name, (path, line, text) in left.items():
         lines = reached.get(str(path.relative_to(ROOT / "dfltheory")), {})
-        # what runs at import, every test sees that comes to the module; or any, where nothing is ever called
-        wanted = lines.get(str(line)) or sorted({t for some in lines.values() for t in some}) or sorted(took)
+        # what runs at import, every test sees that comes to the module; or any, where
+        # nothing is ever called
+        wanted = (
+            lines.get(str(line))
+            or sorted({t for some in lines.values() for t in some})
+            or sorted(took)
+        )
         rank = {str(f.relative_to(copy)): k for k, f in enumerate(_naming(path, files))}
-        own = re.compile(rf"\[({path.stem}|{path.parent.name})\b")  # tests of this paper alone
-        wanted.sort(key=lambda t: (not own.search(t), rank.get(t.split("::")[0], len(rank)), took[t]))
+        # tests of this paper alone
+        own = re.compile(rf"\[({path.stem}|{path.parent.name})\b")
+        wanted.sort(
+            key=lambda t: (
+                not own.search(t),
+                rank.get(t.split("::")[0], len(rank)),
+                took[t],
+            )
+        )
         spent = list(itertools.accumulate(took[t] for t in wanted))
         chosen = [t for t, s in zip(wanted, spent) if s <= given.seconds] or wanted[:1]
         target = copy / path.relative_to(ROOT)
@@ -268,17 +371,29 @@ def judge(package: str, given: Any, kept: dict[str, str], copy: Path, told: Any)
 
 
 def _naming(module: Path, files: list[Path]) -> list[Path]:
-    """The test files that say a module's name or those of what it defines; those that say it most first."""
+    """The test files that say a module's name or those of what it defines; those that
+    say it most first.
+    """
     names = [
-        n.name for n in ast.parse(module.read_text()).body if isinstance(n, ast.FunctionDef | ast.ClassDef)
+        n.name
+        for n in ast.parse(module.read_text()).body
+        if isinstance(n, ast.FunctionDef | ast.ClassDef)
     ]
     word = re.compile(rf"(?<![a-z])({'|'.join([module.stem, *names])})(?![a-z])")
-    uses = Counter({f: len(word.findall(f.read_text())) + 99 * (module.stem in f.stem) for f in files})
+    uses = Counter(
+        {
+            f: len(word.findall(f.read_text())) + 99 * (module.stem in f.stem)
+            for f in files
+        }
+    )
     return [f for f, count in uses.most_common() if count] or files[:1]
 
 
 def table(kept: dict[str, dict[str, str]]) -> str:
-    lines = ["| package | changes | caught | equivalent | not guarded | caught of those not equivalent |"]
+    lines = [
+        "| package | changes | caught | equivalent | not guarded | caught of those not"
+        " equivalent |"
+    ]
     lines.append("|---|---|---|---|---|---|")
     for package, found in kept.items():
         ends = Counter(end.split(":")[0] for end in found.values())
@@ -298,11 +413,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"default all: {', '.join(PACKAGES)}")
+    parser.add_argument(
+        "packages",
+        nargs="*",
+        metavar="PACKAGE",
+        help=f"default all: {', '.join(PACKAGES)}",
+    )
     parser.add_argument("-n", type=int, default=30, help="changes of each package")
-    parser.add_argument("--files", type=int, help="that say a module's name most often; default: all")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="of tests for each change")
-    parser.add_argument("--table", action="store_true", help="only print the table of what is known")
+    parser.add_argument(
+        "--files", type=int, help="that say a module's name most often; default: all"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="of tests for each change"
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="only print the table of what is known"
+    )
     parser.add_argument("--page", type=Path, help="only write that table into a page")
     given = parser.parse_args()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
@@ -312,13 +438,22 @@ def main() -> None:
     if not given.table:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder).resolve() / "copy"
-            out = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "results*", "site", "mutants")
+            out = shutil.ignore_patterns(
+                ".*", "*.egg-info", "__pycache__", "results*", "site", "mutants"
+            )
             shutil.copytree(ROOT, copy, ignore=out)
             for package in given.packages or PACKAGES:
 
-                def told(found: dict[str, str], line: str = "", package: str = package) -> None:
+                def told(
+                    found: dict[str, str], line: str = "", package: str = package
+                ) -> None:
                     kept[package] = found
-                    KEPT.write_text(json.dumps({p: kept[p] for p in PACKAGES if p in kept}, indent=1) + "\n")
+                    KEPT.write_text(
+                        json.dumps(
+                            {p: kept[p] for p in PACKAGES if p in kept}, indent=1
+                        )
+                        + "\n"
+                    )
                     print(line, flush=True)
 
                 told(judge(package, given, kept.get(package, {}), copy, told), package)
@@ -330,5 +465,7 @@ if __name__ == "__main__":
     FORKS = "forkserver" in multiprocessing.get_all_start_methods()
     PROCESSES: Any = multiprocessing.get_context("forkserver" if FORKS else "spawn")
     if FORKS:
-        PROCESSES.set_forkserver_preload(["torch", "scipy.sparse", "networkx", "hypothesis", "pytest"])
+        PROCESSES.set_forkserver_preload(
+            ["torch", "scipy.sparse", "networkx", "hypothesis", "pytest"]
+        )
     main()

@@ -1,13 +1,13 @@
-"""The algorithms as the papers print them: one client at a time, one step at a time, plain numpy.
+"""The algorithms as the papers print them: one client at a time, one step at a time,
+plain numpy.
 
 Slow on purpose, and obvious on purpose. Every function takes the same words:
 
-x0 : list of m vectors, the starting models
-gradient(i, y, xi) : stochastic gradient of client i at y on minibatch xi
-draws[t][k][i] : the minibatch of client i at local step k of round t
-W[t] : list of the matrices of round t, one for every gossip step
-decay : the step sizes of round t are eta * decay^t
-weight_decay : every gradient has weight_decay * y added, y where the step begins, whatever SAM does
+x0 : list of m vectors, the starting models gradient(i, y, xi) : stochastic gradient of
+client i at y on minibatch xi draws[t][k][i] : the minibatch of client i at local step k
+of round t W[t] : list of the matrices of round t, one for every gossip step decay : the
+step sizes of round t are eta * decay^t weight_decay : every gradient has weight_decay *
+y added, y where the step begins, whatever SAM does
 
 and returns the list over rounds 0..T of the list of the clients' models.
 """
@@ -40,11 +40,16 @@ def neighbours_average(matrix, z):
     return averaged
 
 
-def dpsgd(x0, gradient, draws, W, eta, order="combine-then-adapt", decay=1.0, weight_decay=0.0):
+def dpsgd(
+    x0, gradient, draws, W, eta, order="combine-then-adapt", decay=1.0, weight_decay=0.0
+):
     x = [v.copy() for v in x0]
     path = [x]
     for t in range(len(W)):
-        g = [gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i] for i in range(len(x))]
+        g = [
+            gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i]
+            for i in range(len(x))
+        ]
         step = eta * decay**t
         if order == "combine-then-adapt":
             mixed = neighbours_average(W[t][0], x)
@@ -63,7 +68,9 @@ def dfedsam(x0, gradient, draws, W, eta, K, rho=0.0, Q=1, decay=1.0, weight_deca
         for i in range(len(x)):
             y = x[i].copy()
             for k in range(K):
-                y = y - eta * decay**t * sam_gradient(gradient, i, y, draws[t][k][i], rho, weight_decay)
+                y = y - eta * decay**t * sam_gradient(
+                    gradient, i, y, draws[t][k][i], rho, weight_decay
+                )
             z.append(y)
         for q in range(Q):
             z = neighbours_average(W[t][q], z)
@@ -76,8 +83,21 @@ def dfedavg(x0, gradient, draws, W, eta, K, **options):
     return dfedsam(x0, gradient, draws, W, eta, K, rho=0.0, Q=1, **options)
 
 
-def dfedavgm(x0, gradient, draws, W, eta, K, alpha, keep_momentum=False, decay=1.0, weight_decay=0.0):
-    """The heavy ball in Sun et al.'s form y_{k+1} = y_k - eta g_k + alpha (y_k - y_{k-1})."""
+def dfedavgm(
+    x0,
+    gradient,
+    draws,
+    W,
+    eta,
+    K,
+    alpha,
+    keep_momentum=False,
+    decay=1.0,
+    weight_decay=0.0,
+):
+    """The heavy ball in Sun et al.'s form y_{k+1} = y_k - eta g_k + alpha (y_k -
+    y_{k-1}).
+    """
     x = [v.copy() for v in x0]
     velocity = [np.zeros_like(v) for v in x0]
     path = [x]
@@ -97,8 +117,12 @@ def dfedavgm(x0, gradient, draws, W, eta, K, alpha, keep_momentum=False, decay=1
     return path
 
 
-def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0, decay=1.0, weight_decay=0.0):
-    """SGP, OSGP, DFedSGPM, DFedSGPSM line by line: v is reset, z = x / w, w is mixed by the same P."""
+def push_sum(
+    x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0, decay=1.0, weight_decay=0.0
+):
+    """SGP, OSGP, DFedSGPM, DFedSGPSM line by line: v is reset, z = x / w, w is mixed by
+    the same P.
+    """
     m = len(x0)
     x = [v.copy() for v in x0]
     w = [1.0] * m
@@ -144,11 +168,15 @@ def auxiliary_sequence(means, eta, K, lam):
     """w^t = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1}), xbar^{-1} = xbar^0."""
     gamma = sum(eta / lam * (1 - eta / lam) ** (K - 1 - k) for k in range(K))
     before = [means[0], *means[:-1]]
-    return [now + (1 - gamma) / gamma * (now - then) for now, then in zip(means, before)]
+    return [
+        now + (1 - gamma) / gamma * (now - then) for now, then in zip(means, before)
+    ]
 
 
 def block_steps(gradient, i, y, xis, block, eta, rho=0.0, alpha=0.0, weight_decay=0.0):
-    """Steps on the coordinates in ``block`` with the others fixed, one for each minibatch."""
+    """Steps on the coordinates in ``block`` with the others fixed, one for each
+    minibatch.
+    """
     y = y.copy()
     v = np.zeros(len(block))
     for xi in xis:
@@ -173,7 +201,21 @@ def mixed_bodies(matrix, z, u):
 
 
 def dfedmdc(
-    x0, gradient, draws, W, u, v, eta_u, eta_v, K_u, K_v, rho=0.0, sam="u", fresh=True, decay=1.0, **options
+    x0,
+    gradient,
+    draws,
+    W,
+    u,
+    v,
+    eta_u,
+    eta_v,
+    K_u,
+    K_v,
+    rho=0.0,
+    sam="u",
+    fresh=True,
+    decay=1.0,
+    **options,
 ):
     x = [a.copy() for a in x0]
     path = [x]
@@ -181,10 +223,22 @@ def dfedmdc(
     for t in range(len(W)):
         z = []
         for i in range(len(x)):
-            heads = [draws[t][k][i] for k in range(K_v)] if fresh else [draws[t][0][i]] * K_v
-            bodies = [draws[t][K_v + k][i] for k in range(K_u)] if fresh else [draws[t][0][i]] * K_u
-            y = block_steps(gradient, i, x[i], heads, v, eta_v * decay**t, rho_v, **options)
-            y = block_steps(gradient, i, y, bodies, u, eta_u * decay**t, rho_u, **options)
+            heads = (
+                [draws[t][k][i] for k in range(K_v)]
+                if fresh
+                else [draws[t][0][i]] * K_v
+            )
+            bodies = (
+                [draws[t][K_v + k][i] for k in range(K_u)]
+                if fresh
+                else [draws[t][0][i]] * K_u
+            )
+            y = block_steps(
+                gradient, i, x[i], heads, v, eta_v * decay**t, rho_v, **options
+            )
+            y = block_steps(
+                gradient, i, y, bodies, u, eta_u * decay**t, rho_u, **options
+            )
             z.append(y)
         x = mixed_bodies(W[t][0], z, u)
         path.append(x)
@@ -192,12 +246,25 @@ def dfedmdc(
 
 
 def dispfl(
-    x0, gradient, draws, W, masks, blocks, eta, K, prune, clip, order, decay=1.0, weight_decay=0.0, **first
+    x0,
+    gradient,
+    draws,
+    W,
+    masks,
+    blocks,
+    eta,
+    K,
+    prune,
+    clip,
+    order,
+    decay=1.0,
+    weight_decay=0.0,
+    **first,
 ):
     """The rounds of github.com/rong-dai/DisPFL (e2f47d4), from the first training on.
 
-    ``masks``: those of round 0, which ``first`` (sparsity, density) has told their size. ``order``
-    search-then-send is not theirs.
+    ``masks``: those of round 0, which ``first`` (sparsity, density) has told their
+    size. ``order`` search-then-send is not theirs.
     """
     m, d, T = len(x0), len(x0[0]), len(W)
     own = [[int(a[j]) for j in range(d)] for a in masks]
@@ -224,7 +291,9 @@ def dispfl(
                 for j in sorted(alive, key=lambda j: abs(y[j]))[:removed]:
                     mask[j] = 0
                 empty = [j for j in block if not mask[j]]
-                for j in sorted(empty, key=lambda j: abs(screened[j]), reverse=True)[:removed]:
+                for j in sorted(empty, key=lambda j: abs(screened[j]), reverse=True)[
+                    :removed
+                ]:
                     mask[j] = 1
             searched.append(mask)
             if order == "search-then-send":
@@ -238,14 +307,18 @@ def dispfl(
                 who = [l for l in range(m) if shared[l][j] and W[t][0][i, l] > 0]
                 if own[i][j] and who:
                     total = sum(W[t][0][i, l] for l in who)
-                    averaged[j] = sum(W[t][0][i, l] * weights[l][j] for l in who) / total
+                    averaged[j] = (
+                        sum(W[t][0][i, l] * weights[l][j] for l in who) / total
+                    )
             x.append(averaged)
         path.append(x)
     return path
 
 
 def dsgt(x0, gradient, draws, W, eta, order, decay=1.0, weight_decay=0.0):
-    """Gradient tracking with the y and g that are printed: y^0 = g^0, y^t = W y^{t-1} + g^t - g^{t-1}."""
+    """Gradient tracking with the y and g that are printed: y^0 = g^0, y^t = W y^{t-1} +
+    g^t - g^{t-1}.
+    """
     x, m = [v.copy() for v in x0], len(x0)
     path = [x]
     mixed_y, old = [np.zeros_like(v) for v in x0], [np.zeros_like(v) for v in x0]
@@ -272,25 +345,36 @@ def kgt(x0, gradient, draws, W, eta, K, eta_s, decay=1.0, weight_decay=0.0):
         for i in range(m):
             y = x[i].copy()
             for k in range(K):
-                y = y - step * (gradient(i, y, draws[t][k][i]) + weight_decay * y + c[i])
+                y = y - step * (
+                    gradient(i, y, draws[t][k][i]) + weight_decay * y + c[i]
+                )
             z.append((x[i] - y) / (K * step))
         mixed_z = neighbours_average(W[t][0], z)
         c = [c[i] - z[i] + mixed_z[i] for i in range(m)]
-        x = neighbours_average(W[t][0], [x[i] - K * eta_s * step * z[i] for i in range(m)])
+        x = neighbours_average(
+            W[t][0], [x[i] - K * eta_s * step * z[i] for i in range(m)]
+        )
         path.append(x)
     return path
 
 
 def two_rounds_back(x0, gradient, draws, W, eta, decay, weight_decay, first, later):
-    """x^1 = first(W^0, x^0, eta g^0); x^{t+1} = later(W^t, W^{t-1}, x^t, x^{t-1}, eta (g^t - g^{t-1}))."""
+    """x^1 = first(W^0, x^0, eta g^0); x^{t+1} = later(W^t, W^{t-1}, x^t, x^{t-1}, eta
+    (g^t - g^{t-1})).
+    """
     x, m = [v.copy() for v in x0], len(x0)
     path, old = [x], None
     for t in range(len(W)):
-        g = [eta * decay**t * (gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i]) for i in range(m)]
+        g = [
+            eta * decay**t * (gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i])
+            for i in range(m)
+        ]
         if t == 0:
             x = first(W[0][0], x, g)
         else:
-            x = later(W[t][0], W[t - 1][0], x, path[-2], [g[i] - old[i] for i in range(m)])
+            x = later(
+                W[t][0], W[t - 1][0], x, path[-2], [g[i] - old[i] for i in range(m)]
+            )
         old = g
         path.append(x)
     return path
@@ -301,11 +385,16 @@ def extra(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
         return [mixed - own for mixed, own in zip(neighbours_average(W, x), g)]
 
     def later(W, W_before, x, before, change):
-        lazy = [(own + mixed) / 2 for own, mixed in zip(before, neighbours_average(W_before, before))]
+        lazy = [
+            (own + mixed) / 2
+            for own, mixed in zip(before, neighbours_average(W_before, before))
+        ]
         mixed = neighbours_average(W, x)
         return [x[i] + mixed[i] - lazy[i] - change[i] for i in range(len(x))]
 
-    return two_rounds_back(x0, gradient, draws, W, eta, decay, weight_decay, first, later)
+    return two_rounds_back(
+        x0, gradient, draws, W, eta, decay, weight_decay, first, later
+    )
 
 
 def d2(x0, gradient, draws, W, eta, lazy=False, decay=1.0, weight_decay=0.0):
@@ -316,12 +405,18 @@ def d2(x0, gradient, draws, W, eta, lazy=False, decay=1.0, weight_decay=0.0):
         return neighbours_average(matrix(W), [x[i] - g[i] for i in range(len(x))])
 
     def later(W, W_before, x, before, change):
-        return neighbours_average(matrix(W), [2 * x[i] - before[i] - change[i] for i in range(len(x))])
+        return neighbours_average(
+            matrix(W), [2 * x[i] - before[i] - change[i] for i in range(len(x))]
+        )
 
-    return two_rounds_back(x0, gradient, draws, W, eta, decay, weight_decay, first, later)
+    return two_rounds_back(
+        x0, gradient, draws, W, eta, decay, weight_decay, first, later
+    )
 
 
-def qgdsgdm(x0, gradient, draws, W, eta, alpha, mu, nesterov=False, decay=1.0, weight_decay=0.0):
+def qgdsgdm(
+    x0, gradient, draws, W, eta, alpha, mu, nesterov=False, decay=1.0, weight_decay=0.0
+):
     x, m = [v.copy() for v in x0], len(x0)
     hat = [np.zeros_like(v) for v in x0]
     path = [x]
@@ -338,14 +433,27 @@ def qgdsgdm(x0, gradient, draws, W, eta, alpha, mu, nesterov=False, decay=1.0, w
     return path
 
 
-def chocosgd(x0, gradient, draws, W, eta, gamma, compressor, share=1.0, decay=1.0, weight_decay=0.0):
+def chocosgd(
+    x0,
+    gradient,
+    draws,
+    W,
+    eta,
+    gamma,
+    compressor,
+    share=1.0,
+    decay=1.0,
+    weight_decay=0.0,
+):
     """estimates[i][j] is client i's own copy of the estimate of j's model."""
 
     def compress(v):
         if compressor == "sign":
             scale = sum(abs(a) for a in v) / len(v)
             return np.array([-scale if a < 0 else scale for a in v])
-        kept = sorted(range(len(v)), key=lambda j: abs(v[j]), reverse=True)[: round(share * len(v))]
+        kept = sorted(range(len(v)), key=lambda j: abs(v[j]), reverse=True)[
+            : round(share * len(v))
+        ]
         return np.array([v[j] if j in kept else 0.0 for j in range(len(v))])
 
     x, m = [v.copy() for v in x0], len(x0)
@@ -360,7 +468,9 @@ def chocosgd(x0, gradient, draws, W, eta, gamma, compressor, share=1.0, decay=1.
         estimates = [[estimates[i][j] + sent[j] for j in range(m)] for i in range(m)]
         x = []
         for i in range(m):
-            pull = sum(W[t][0][i, j] * (estimates[i][j] - estimates[i][i]) for j in range(m))
+            pull = sum(
+                W[t][0][i, j] * (estimates[i][j] - estimates[i][i]) for j in range(m)
+            )
             x.append(half[i] + gamma * pull)
         path.append(x)
     return path
@@ -382,7 +492,9 @@ def pushpull(x0, gradient, draws, W, eta, order, decay=1.0, weight_decay=0.0):
         if order == "adapt-then-combine":
             x = neighbours_average(A, [x[i] - step * y[i] for i in range(m)])
         else:
-            x = [pulled - step * own for pulled, own in zip(neighbours_average(A, x), y)]
+            x = [
+                pulled - step * own for pulled, own in zip(neighbours_average(A, x), y)
+            ]
         path.append(x)
     return path
 
@@ -394,7 +506,9 @@ def adpsgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
         matrix, new = W[t][0], neighbours_average(W[t][0], x)
         for i in range(m):
             if any(matrix[i, j] or matrix[j, i] for j in range(m) if j != i):
-                new[i] = new[i] - eta * decay**t * (gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i])
+                new[i] = new[i] - eta * decay**t * (
+                    gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i]
+                )
         x = new
         path.append(x)
     return path
@@ -423,7 +537,9 @@ def ltadmm(x0, gradient, draws, W, eta, K, lam, beta=None, decay=1.0, weight_dec
 
 
 def relaysgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
-    """x_i is the mean of all models that can have come by now, each as late as it is far: no messages."""
+    """x_i is the mean of all models that can have come by now, each as late as it is
+    far: no messages.
+    """
     m, matrix = len(x0), W[0][0]
     far = [[0 if i == j else None for j in range(m)] for i in range(m)]
     for hops in range(1, m):
@@ -438,7 +554,10 @@ def relaysgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
         g = [gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i] for i in range(m)]
         stepped.append([x[i] - eta * decay**t * g[i] for i in range(m)])
         late = [[max(0, far[i][j] - 1) for j in range(m)] for i in range(m)]
-        heard = [[stepped[t - late[i][j]][j] for j in range(m) if late[i][j] <= t] for i in range(m)]
+        heard = [
+            [stepped[t - late[i][j]][j] for j in range(m) if late[i][j] <= t]
+            for i in range(m)
+        ]
         x = [sum(own) / len(own) for own in heard]
         path.append(x)
     return path
@@ -457,7 +576,9 @@ def fedavg(x0, gradient, draws, active, eta, K, decay=1.0, **options):
         z = list(x)
         for i in active[t]:
             xis = [draws[t][k][i] for k in range(K)]
-            z[i] = block_steps(gradient, i, x[i], xis, everything, eta * decay**t, **options)
+            z[i] = block_steps(
+                gradient, i, x[i], xis, everything, eta * decay**t, **options
+            )
         mean = server_average(z, active[t])
         x = [mean.copy() for _ in x]
         path.append(x)
@@ -471,7 +592,9 @@ def localsgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
     for t in range(len(active)):
         step = eta * decay**t
         x = [
-            block_steps(gradient, i, x[i], [draws[t][0][i]], everything, step, **options)
+            block_steps(
+                gradient, i, x[i], [draws[t][0][i]], everything, step, **options
+            )
             for i in range(len(x))
         ]
         if (t + 1) % K == 0:
@@ -487,13 +610,18 @@ def local(x0, gradient, draws, active, eta, K, decay=1.0, **options):
         everything = list(range(len(x[0])))
         xis = [[draws[t][k][i] for k in range(K)] for i in range(len(x))]
         step = eta * decay**t
-        x = [block_steps(gradient, i, x[i], xis[i], everything, step, **options) for i in range(len(x))]
+        x = [
+            block_steps(gradient, i, x[i], xis[i], everything, step, **options)
+            for i in range(len(x))
+        ]
         path.append(x)
     return path
 
 
 def body_sharing(x0, draws, active, u, phases, finish=None):
-    """FedPer, FedRep, FedBABU: ``phases(t, i, y, minibatches)`` is a client's local work in round t."""
+    """FedPer, FedRep, FedBABU: ``phases(t, i, y, minibatches)`` is a client's local
+    work in round t.
+    """
     x = [a.copy() for a in x0]
     path = [x]
     for t in range(len(active)):
@@ -505,19 +633,26 @@ def body_sharing(x0, draws, active, u, phases, finish=None):
             a[u] = mean[u]
         x = z
         if finish is not None and t == len(active) - 1:
-            x = [finish(t + 1, i, x[i], [xi[i] for xi in draws[-1]]) for i in range(len(x))]
+            x = [
+                finish(t + 1, i, x[i], [xi[i] for xi in draws[-1]])
+                for i in range(len(x))
+            ]
         path.append(x)
     return path
 
 
 def fedper(x0, gradient, draws, active, u, v, eta, K, decay=1.0, **options):
     def phases(t, i, y, xis):
-        return block_steps(gradient, i, y, xis, list(range(len(y))), eta * decay**t, **options)
+        return block_steps(
+            gradient, i, y, xis, list(range(len(y))), eta * decay**t, **options
+        )
 
     return body_sharing(x0, draws, active, u, phases)
 
 
-def fedrep(x0, gradient, draws, active, u, v, eta_u, eta_v, K_u, K_v, decay=1.0, **options):
+def fedrep(
+    x0, gradient, draws, active, u, v, eta_u, eta_v, K_u, K_v, decay=1.0, **options
+):
     def phases(t, i, y, xis):
         y = block_steps(gradient, i, y, xis[:K_v], v, eta_v * decay**t, **options)
         return block_steps(gradient, i, y, xis[K_v:], u, eta_u * decay**t, **options)
@@ -531,13 +666,19 @@ def fedbabu(x0, gradient, draws, active, u, v, eta, K, K_v, decay=1.0, **options
 
     def finish(t, i, y, xis):
         assert len(xis) == K_v
-        return block_steps(gradient, i, y, xis, list(range(len(y))), eta * decay**t, **options)
+        return block_steps(
+            gradient, i, y, xis, list(range(len(y))), eta * decay**t, **options
+        )
 
     return body_sharing(x0, draws, active, u, phases, finish)
 
 
-def fedrod(x0, gradient, balanced, draws, active, u, v, eta, K, decay=1.0, weight_decay=0.0):
-    """Weight decay draws the generic model towards 0, and the personal head by itself."""
+def fedrod(
+    x0, gradient, balanced, draws, active, u, v, eta, K, decay=1.0, weight_decay=0.0
+):
+    """Weight decay draws the generic model towards 0, and the personal head by
+    itself.
+    """
     x = [a.copy() for a in x0]
     p = [np.zeros(len(v)) for _ in x0]
     path = [x]
@@ -602,8 +743,12 @@ def fedprox(x0, gradient, draws, active, eta, K, lam, decay=1.0, weight_decay=0.
     return path
 
 
-def scaffold(x0, gradient, draws, active, eta, K, eta_s, option, decay=1.0, weight_decay=0.0):
-    """Algorithm 1 line by line: one server model x, one server variate c, the clients' c_i."""
+def scaffold(
+    x0, gradient, draws, active, eta, K, eta_s, option, decay=1.0, weight_decay=0.0
+):
+    """Algorithm 1 line by line: one server model x, one server variate c, the clients'
+    c_i.
+    """
     x, m = x0[0].copy(), len(x0)
     c, own = np.zeros_like(x), [np.zeros_like(x) for _ in x0]
     path = [[x] * m]
@@ -648,7 +793,9 @@ def feddyn(x0, gradient, draws, active, eta, K, lam, decay=1.0, weight_decay=0.0
 
 
 def fedpd(x0, gradient, draws, active, eta, K, lam, R, decay=1.0, weight_decay=0.0):
-    """With the paper's multipliers and its eta = 1/lam: everybody's x_i, x_0i and lambda_i in turn."""
+    """With the paper's multipliers and its eta = 1/lam: everybody's x_i, x_0i and
+    lambda_i in turn.
+    """
     m, step = len(x0), 1 / lam
     own, server = [v.copy() for v in x0], [v.copy() for v in x0]
     multipliers = [np.zeros_like(v) for v in x0]

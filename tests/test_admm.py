@@ -1,4 +1,6 @@
-"""gamma, 1 - gamma and their ratio against exact rational arithmetic, and runs of tiny steps."""
+"""gamma, 1 - gamma and their ratio against exact rational arithmetic, and runs of tiny
+steps.
+"""
 
 from fractions import Fraction
 
@@ -13,8 +15,25 @@ from validation.papers.dfedadmm.notation import GAMMA, LEFT, THETA, P
 
 NEAR = 2.0**-50
 PAIRS = [
-    *((eta, 1.0) for eta in (1e-300, 1e-17, 1e-9, 1e-3, 0.1, 0.3, 0.49, 0.5, 0.51, 0.7, 0.99)),
-    *((eta, 1.0) for eta in (1 - NEAR, 1 + NEAR, 1.2, 1.49, 1.5, 1.51, 2 - NEAR, 2 + NEAR, 2.5, 7.0)),
+    *(
+        (eta, 1.0)
+        for eta in (1e-300, 1e-17, 1e-9, 1e-3, 0.1, 0.3, 0.49, 0.5, 0.51, 0.7, 0.99)
+    ),
+    *(
+        (eta, 1.0)
+        for eta in (
+            1 - NEAR,
+            1 + NEAR,
+            1.2,
+            1.49,
+            1.5,
+            1.51,
+            2 - NEAR,
+            2 + NEAR,
+            2.5,
+            7.0,
+        )
+    ),
     *((0.1, 0.3), (1e-9, 1e9), (0.1, 1e300), (1e-8, 3e-8), (0.7e150, 0.9e150)),
 ]
 STEPS = (1, 2, 3, 10, 57)
@@ -23,18 +42,24 @@ TOLERANCE, SMALLEST = Fraction(1, 10**13), Fraction(1, 10**307)
 
 @pytest.mark.parametrize(("eta", "lam"), PAIRS)
 def test_the_weights_against_fractions(eta, lam):
-    """To 1e-13 of themselves, over steps far below the penalty, at it, at twice it and beyond."""
+    """To 1e-13 of themselves, over steps far below the penalty, at it, at twice it and
+    beyond.
+    """
     for K in STEPS:
         rest = (1 - Fraction(eta) / Fraction(lam)) ** K
         exact = {admm.gamma: 1 - rest, admm.left: rest, admm.theta: rest / (1 - rest)}
         for function, value in exact.items():
             found = Fraction(float(function(eta, lam, K)))
-            assert abs(found - value) <= abs(value) * TOLERANCE + SMALLEST, (function, K)
+            assert abs(found - value) <= abs(value) * TOLERANCE + SMALLEST, (
+                function,
+                K,
+            )
 
 
 def test_the_weights_where_they_are_special():
     one, zero, infinity = (
-        [float(f(eta, 1.0, K)) for f in WEIGHTS] for eta, K in ((1.0, 3), (0.5, 0), (2.0, 2))
+        [float(f(eta, 1.0, K)) for f in WEIGHTS]
+        for eta, K in ((1.0, 3), (0.5, 0), (2.0, 2))
     )
     assert one == [1, 0, 0]
     assert zero == [0, 1, np.inf]
@@ -55,7 +80,9 @@ def test_everybody_asks_the_same_functions():
         algorithm = alg.DFedADMM(eta=e, K=int(steps), lam=penalty)
         state = algorithm.init(torch.zeros(1, 2, 1, dtype=torch.float64), None)
         state.dual.fill_(1.0)
-        assert algorithm.auxiliary(state).tolist() == [[pytest.approx(reach, rel=1e-15)]]
+        assert algorithm.auxiliary(state).tolist() == [
+            [pytest.approx(reach, rel=1e-15)]
+        ]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +96,9 @@ def test_everybody_asks_the_same_functions():
     ],
 )
 def test_the_auxiliary_point_of_tiny_steps(eta, lam, dtype, defined):
-    """w^1 = xbar^1 + theta (xbar^1 - xbar^0) where theta is a number of that precision, else no point."""
+    """w^1 = xbar^1 + theta (xbar^1 - xbar^0) where theta is a number of that precision,
+    else no point.
+    """
     algorithm = alg.DFedADMM(eta=eta, K=2, lam=lam)
     state = algorithm.init(torch.ones(1, 3, 2, dtype=dtype), None)
     if not defined:
@@ -78,19 +107,32 @@ def test_the_auxiliary_point_of_tiny_steps(eta, lam, dtype, defined):
     assert torch.equal(algorithm.auxiliary(state), state.x.mean(-2))
     state.dual.fill_(2 * eta / lam)
     expected = 1 - float(admm.theta(eta, lam, 2)) * 2 * eta
-    assert algorithm.auxiliary(state).tolist() == [[pytest.approx(expected, rel=1e-6)] * 2]
+    assert algorithm.auxiliary(state).tolist() == [
+        [pytest.approx(expected, rel=1e-6)] * 2
+    ]
 
 
 def test_the_engine_has_no_auxiliary_point_beyond_a_double():
     task = tasks.quadratic(m=2, d=2, mu=0.5, sigma=0.5)
-    for letters, defined in (({"eta": 0.1, "lam": 1e9}, True), ({"eta": 1e-9, "lam": 1e300}, False)):
-        run = exact_history(alg.DFedADMM(K=2, **letters), task, np.full((2, 2), 0.5), rounds=1)
+    for letters, defined in (
+        ({"eta": 0.1, "lam": 1e9}, True),
+        ({"eta": 1e-9, "lam": 1e300}, False),
+    ):
+        run = exact_history(
+            alg.DFedADMM(K=2, **letters), task, np.full((2, 2), 0.5), rounds=1
+        )
         assert ("grad_norm_sq_w" in run.measures()) == defined
 
 
 @pytest.mark.parametrize("lam", [1e9, 1e300])
 def test_a_run_of_tiny_steps_is_measured(lam):
     task = tasks.quadratic(m=3, d=2, sigma=0.0, zeta=0.3, seed=0)
-    run = train(alg.DFedADMM(eta=1e-9, K=2, lam=lam), task, np.full((3, 3), 1 / 3), rounds=2, x0=[1.0, 1.0])
+    run = train(
+        alg.DFedADMM(eta=1e-9, K=2, lam=lam),
+        task,
+        np.full((3, 3), 1 / 3),
+        rounds=2,
+        x0=[1.0, 1.0],
+    )
     assert run.diverged_at is None
     assert np.isfinite(run.grad_norm_sq).all()

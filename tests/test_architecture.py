@@ -1,4 +1,6 @@
-"""No module of the package needs a module that needs it, whether at its top, in a function or for a type."""
+"""No module of the package needs a module that needs it, whether at its top, in a
+function or for a type.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,16 @@ def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported(module: str, path: Path, tree: ast.AST, modules: Iterable[str]) -> set[str]:
-    """The modules among ``modules`` that ``tree`` imports anywhere: at its top, in functions, for types."""
+def imported(
+    module: str, path: Path, tree: ast.AST, modules: Iterable[str]
+) -> set[str]:
+    """The modules among ``modules`` that ``tree`` imports anywhere: at its top, in
+    functions, for types.
+    """
     found: set[str] = set()
-    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    package = (
+        module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    )
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
@@ -40,23 +48,35 @@ def imported(module: str, path: Path, tree: ast.AST, modules: Iterable[str]) -> 
 def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
     """The modules that ``tree`` imports through importlib or pkgutil.
 
-    These are the modules whose full name (with a dot) is a text, as in the tables of lazy packages;
-    ``f"package.{name}"`` for every text that completes the name of a module; and what is below
-    ``package.__path__``: its own modules, and those further below whose names are texts.
+    These are the modules whose full name (with a dot) is a text, as in the tables of
+    lazy packages; ``f"package.{name}"`` for every text that completes the name of a
+    module; and what is below ``package.__path__``: its own modules, and those further
+    below whose names are texts.
     """
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     words = {text for text in texts if isinstance(text, str)}
-    found = {word for word in words & modules if "." in word}  # the package's own name names its logger
+    # the package's own name names its logger
+    found = {word for word in words & modules if "." in word}
     packages = aliases(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
+        if (
+            isinstance(node, ast.JoinedStr)
+            and node.values
+            and isinstance(node.values[0], ast.Constant)
+        ):
             start = str(node.values[0].value)
             found |= {start + word for word in words} & modules
-        elif isinstance(node, ast.Attribute) and node.attr == "__path__" and isinstance(node.value, ast.Name):
+        elif (
+            isinstance(node, ast.Attribute)
+            and node.attr == "__path__"
+            and isinstance(node.value, ast.Name)
+        ):
             below = packages.get(node.value.id, node.value.id) + "."
             for module in modules:
                 _, _, inner = module.removeprefix(below).partition(".")
-                if module.startswith(below) and words.issuperset(inner.split(".") if inner else ()):
+                if module.startswith(below) and words.issuperset(
+                    inner.split(".") if inner else ()
+                ):
                     found.add(module)
     return found
 
@@ -68,7 +88,10 @@ def aliases(tree: ast.AST) -> dict[str, str]:
         if isinstance(node, ast.Import):
             known |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            known |= {
+                alias.asname or alias.name: f"{node.module}.{alias.name}"
+                for alias in node.names
+            }
     return known
 
 
@@ -80,11 +103,19 @@ def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
         others = imported(module, path, ast.parse(sources[path]), modules)
         graph.add_edges_from((module, other) for other in others)
     parts = nx.strongly_connected_components(graph)
-    return {frozenset(name.removeprefix("dfltheory.") for name in part) for part in parts if len(part) > 1}
+    return {
+        frozenset(name.removeprefix("dfltheory.") for name in part)
+        for part in parts
+        if len(part) > 1
+    }
 
 
 def package_sources() -> dict[Path, str]:
-    paths = [p for top in ("dfltheory", "validation") for p in sorted((ROOT / top).rglob("*.py"))]
+    paths = [
+        p
+        for top in ("dfltheory", "validation")
+        for p in sorted((ROOT / top).rglob("*.py"))
+    ]
     return {p.relative_to(ROOT): p.read_text(encoding="utf-8") for p in paths}
 
 
@@ -95,7 +126,10 @@ def test_the_package_does_not_import_the_case_studies():
         module
         for module, path in modules.items()
         if module.startswith("dfltheory")
-        and any(n.startswith("validation") for n in imported(module, path, ast.parse(sources[path]), modules))
+        and any(
+            n.startswith("validation")
+            for n in imported(module, path, ast.parse(sources[path]), modules)
+        )
     }
     assert users == set()
 
@@ -103,7 +137,9 @@ def test_the_package_does_not_import_the_case_studies():
 def test_there_are_no_import_circles():
     found = circles(package_sources())
     shown = "\n".join(" <-> ".join(sorted(circle)) for circle in found)
-    assert not found, f"modules that need each other:\n{shown}\nmove what both need below both"
+    assert not found, (
+        f"modules that need each other:\n{shown}\nmove what both need below both"
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,12 +151,21 @@ def test_there_are_no_import_circles():
         "from . import low",
         "from .low import f",
         "def g():\n    from dfltheory.low import f",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dfltheory.low import f",
+        (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from"
+            " dfltheory.low import f"
+        ),
         "import importlib\nimportlib.import_module('dfltheory.low')",
         "_MODULES = {'f': 'dfltheory.low'}",
-        "_NAMES = ('low', 'other')\ndef g(name):\n    return import_module(f'dfltheory.{name}')",
+        (
+            "_NAMES = ('low', 'other')\ndef g(name):\n    return"
+            " import_module(f'dfltheory.{name}')"
+        ),
         "import dfltheory\nimport pkgutil\npkgutil.iter_modules(dfltheory.__path__)",
-        "import dfltheory as package\nimport pkgutil\npkgutil.iter_modules(package.__path__)",
+        (
+            "import dfltheory as package\nimport"
+            " pkgutil\npkgutil.iter_modules(package.__path__)"
+        ),
     ],
 )
 def test_a_circle_is_seen_however_it_is_imported(back):
@@ -129,13 +174,21 @@ def test_a_circle_is_seen_however_it_is_imported(back):
         "dfltheory/low.py": "import dfltheory.high",
         "dfltheory/high.py": back,
     }
-    assert circles({Path(p): s for p, s in sources.items()}) == {frozenset({"low", "high"})}
+    assert circles({Path(p): s for p, s in sources.items()}) == {
+        frozenset({"low", "high"})
+    }
 
 
 def test_modules_below_a_package_are_imported_if_their_names_are_texts():
     modules = {"a.papers.b", "a.papers.b.printed", "a.papers.b.notes", "a.other"}
-    code = "from a import papers as _papers\nPARTS = ('printed',)\npkgutil.iter_modules(_papers.__path__)"
-    assert imported_by_name(ast.parse(code), modules) == {"a.papers.b", "a.papers.b.printed"}
+    code = (
+        "from a import papers as _papers\nPARTS ="
+        " ('printed',)\npkgutil.iter_modules(_papers.__path__)"
+    )
+    assert imported_by_name(ast.parse(code), modules) == {
+        "a.papers.b",
+        "a.papers.b.printed",
+    }
 
 
 def test_one_direction_alone_is_no_circle():
@@ -150,10 +203,19 @@ def test_one_direction_alone_is_no_circle():
 def test_contracts_of_layers_list_every_module_and_cover_every_package():
     """``lint-imports`` then fails for a module that is in no layer."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts = [c for c in settings["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
+    contracts = [
+        c
+        for c in settings["tool"]["importlinter"]["contracts"]
+        if c["type"] == "layers"
+    ]
     assert all(contract["exhaustive"] for contract in contracts)
-    covered = {container for contract in contracts for container in contract["containers"]}
-    packages = {f"dfltheory.{path.parent.name}" for path in (ROOT / "dfltheory").glob("*/__init__.py")}
+    covered = {
+        container for contract in contracts for container in contract["containers"]
+    }
+    packages = {
+        f"dfltheory.{path.parent.name}"
+        for path in (ROOT / "dfltheory").glob("*/__init__.py")
+    }
     assert covered == {"dfltheory", *packages}
 
 
@@ -163,8 +225,14 @@ GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.ey
 @pytest.mark.parametrize(
     ("what", "heavy"),
     [
-        ("dfltheory, dfltheory.bounds, dfltheory.cli", "torch sympy matplotlib scipy networkx cvxpy pandas"),
-        ("dfltheory.bounds.theorem, dfltheory.graphs", "torch matplotlib scipy.optimize scipy.linalg cvxpy"),
+        (
+            "dfltheory, dfltheory.bounds, dfltheory.cli",
+            "torch sympy matplotlib scipy networkx cvxpy pandas",
+        ),
+        (
+            "dfltheory.bounds.theorem, dfltheory.graphs",
+            "torch matplotlib scipy.optimize scipy.linalg cvxpy",
+        ),
         (GRAPHS, "torch sympy matplotlib cvxpy pandas"),
         ("dfltheory.training.loggers", "wandb mlflow tensorboard"),
         ("dfltheory.counterexamples.rational", "torch dfltheory.counterexamples.core"),
@@ -173,5 +241,7 @@ GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.ey
 )
 def test_an_import_loads_nothing_that_it_can_do_without(what, heavy):
     words = [sys.executable, "-c", f"import sys, {what}; print(*sys.modules)"]
-    loaded = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    loaded = subprocess.run(
+        words, capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
     assert not set(heavy.split()) & set(loaded)

@@ -27,20 +27,30 @@ def parts(monkeypatch):
     monkeypatch.setitem(sys.modules, "benchopt", SimpleNamespace(**named))
     found = []
     for name in ("objective", "datasets/clipped", "solvers/theorem"):
-        spec = importlib.util.spec_from_file_location(Path(name).name, FOLDER / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(
+            Path(name).name, FOLDER / f"{name}.py"
+        )
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        found.append(getattr(module, {"o": "Objective", "d": "Dataset", "s": "Solver"}[name[0]]))
+        found.append(
+            getattr(module, {"o": "Objective", "d": "Dataset", "s": "Solver"}[name[0]])
+        )
     return found
 
 
 def choices(cls):
-    return [dict(zip(cls.parameters, values, strict=True)) for values in product(*cls.parameters.values())]
+    return [
+        dict(zip(cls.parameters, values, strict=True))
+        for values in product(*cls.parameters.values())
+    ]
 
 
 def test_curves_are_what_the_verdicts_say(parts):
     Objective, Dataset, Solver = parts
-    assert {c["key"] for c in choices(Solver)} == {"dfedsam.theorem_4_5", "dfedadmm.theorem_1"}
+    assert {c["key"] for c in choices(Solver)} == {
+        "dfedsam.theorem_4_5",
+        "dfedadmm.theorem_1",
+    }
     data = next(Dataset(**c) for c in choices(Dataset) if c["topology"] == "complete")
     objective = Objective()
     objective.set_data(**data.get_data())
@@ -49,13 +59,23 @@ def test_curves_are_what_the_verdicts_say(parts):
         solver = Solver(**chosen)
         solver.set_objective(**objective.get_objective())
         solver.run(150)
-        told[tuple(chosen.values())] = objective.evaluate_result(**solver.get_result())["value"]
+        told[tuple(chosen.values())] = objective.evaluate_result(**solver.get_result())[
+            "value"
+        ]
     asked = {"K": 2, "seeds": 4, "variants": ["corrected"]}
     W = dfl.graphs.metropolis(dfl.graphs.complete(8))
-    (verdict,) = validate("dfedsam.theorem_4_5", objective.task, W, 150, **asked).verdicts
+    (verdict,) = validate(
+        "dfedsam.theorem_4_5", objective.task, W, 150, **asked
+    ).verdicts
     assert told["dfedsam.theorem_4_5", "measured"] == verdict.measured.estimate
-    assert told["dfedsam.theorem_4_5", "bound"] == verdict.bound > verdict.measured.estimate
-    assert told["dfedadmm.theorem_1", "bound"] > told["dfedadmm.theorem_1", "measured"] > 0
+    assert (
+        told["dfedsam.theorem_4_5", "bound"]
+        == verdict.bound
+        > verdict.measured.estimate
+    )
+    assert (
+        told["dfedadmm.theorem_1", "bound"] > told["dfedadmm.theorem_1", "measured"] > 0
+    )
     solver.run(0)  # of a round the theorem says nothing
     assert math.isnan(solver.get_result()["value"])
     assert objective.evaluate_result(**objective.get_one_result()) == {"value": 1.0}

@@ -1,4 +1,6 @@
-"""One call of ``train``, ``compare`` and ``falsify``: which files of the package it enters."""
+"""One call of ``train``, ``compare`` and ``falsify``: which files of the package it
+enters.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ import dfltheory as dfl
 PACKAGE = Path(dfl.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 LIMITS = {"train": 30, "compare": 32, "falsify": 90}
-"""Most files of the package that one call may enter. A limit is lowered when a call needs fewer."""
+"""Most files of the package that one call may enter. A limit is lowered when a call
+needs fewer.
+"""
 TRAINING_LIMIT = 18
 """Most files of ``dfltheory/training`` that one call of ``train`` may enter."""
 
@@ -54,20 +58,31 @@ def call_of(name: str) -> Callable[[], Any]:
     run = train()
     if name == "train":
         return train
-    theorem, compare, falsify = dfl.bounds.get("dfedsam.theorem_4_5"), dfl.compare, dfl.falsify
+    theorem, compare, falsify = (
+        dfl.bounds.get("dfedsam.theorem_4_5"),
+        dfl.compare,
+        dfl.falsify,
+    )
     if name == "compare":
         compare(run, theorem)
-        new_run = train()  # without the constants that the first comparison has computed
+        # without the constants that the first comparison has computed
+        new_run = train()
         return lambda: compare(new_run, theorem)
     falsify(theorem, seconds=1)
     return lambda: falsify(theorem, seconds=2)
 
 
-@pytest.mark.parametrize("name", ["train", "compare", pytest.param("falsify", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["train", "compare", pytest.param("falsify", marks=pytest.mark.slow)]
+)
 def test_one_call_enters_few_files_which_the_page_lists(name):
     _, files = traced(call_of(name))
     assert len(files) <= LIMITS[name], sorted(files)
-    section = PAGE.read_text(encoding="utf-8").partition("## Call paths")[2].partition("\n## ")[0]
+    section = (
+        PAGE.read_text(encoding="utf-8")
+        .partition("## Call paths")[2]
+        .partition("\n## ")[0]
+    )
     training = {file for file in files if file.startswith("training/")}
     if name == "train":
         assert len(training) <= TRAINING_LIMIT
@@ -76,9 +91,15 @@ def test_one_call_enters_few_files_which_the_page_lists(name):
 
 
 def test_each_call_path_of_the_page_names_files_that_exist():
-    section = PAGE.read_text(encoding="utf-8").partition("## Call paths")[2].partition("\n## ")[0]
+    section = (
+        PAGE.read_text(encoding="utf-8")
+        .partition("## Call paths")[2]
+        .partition("\n## ")[0]
+    )
     words = section.split("`")[1::2]
-    names = [word for word in words if word.endswith(".py") and not word.startswith("tests/")]
+    names = [
+        word for word in words if word.endswith(".py") and not word.startswith("tests/")
+    ]
     known = {path.name for path in PACKAGE.rglob("*.py")}
     assert names
     assert [name for name in names if Path(name).name not in known] == []

@@ -1,4 +1,6 @@
-"""Limits for the means of squared norms: against the law that defines them, and how often they fail."""
+"""Limits for the means of squared norms: against the law that defines them, and how
+often they fail.
+"""
 
 import numpy as np
 import pytest
@@ -7,11 +9,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from dfltheory.confidence import half_widths, lower_limits, standard_errors, upper_limits
+from dfltheory.confidence import (
+    half_widths,
+    lower_limits,
+    standard_errors,
+    upper_limits,
+)
 
 
 def fiducial(samples, draws=400_000):
-    """Draws of E Y = mu^4 + 6 mu^2 s^2 + 3 s^4 given the fourth roots of ``samples``, literally."""
+    """Draws of E Y = mu^4 + 6 mu^2 s^2 + 3 s^4 given the fourth roots of ``samples``,
+    literally.
+    """
     rng, n = np.random.default_rng(1), len(samples)
     x = samples**0.25
     s = x.std(ddof=1) * np.sqrt((n - 1) / rng.chisquare(n - 1, size=draws))
@@ -45,7 +54,8 @@ def test_student_half_widths():
 @pytest.mark.parametrize("n", [2, 3, 5, 16, 64])
 def test_the_upper_limit_fails_no_more_often_than_it_says_for_any_squared_norm(n):
     rng, trials = np.random.default_rng(2), 20_000
-    for tail, slack in ((0.025, 0.0035), (0.002, 0.001)):  # three deviations of that many trials
+    # three deviations of that many trials
+    for tail, slack in ((0.025, 0.0035), (0.002, 0.001)):
         for freedom in (1, 2, 4, 10, 200):
             data = rng.chisquare(freedom, size=(n, trials)) / freedom
             fails = np.mean(upper_limits(data, tail) < 1)
@@ -68,8 +78,12 @@ def test_the_lower_limit_fails_hardly_more_often_than_it_says(n):
 def test_where_nothing_scatters_much_the_limits_are_students():
     data = 1e3 + np.random.default_rng(0).normal(size=(16, 50))
     half = half_widths(data, 0.025)
-    assert upper_limits(data, 0.025) - data.mean(axis=0) == pytest.approx(half, rel=0.01)
-    assert data.mean(axis=0) - lower_limits(data, 0.025) == pytest.approx(half, rel=0.01)
+    assert upper_limits(data, 0.025) - data.mean(axis=0) == pytest.approx(
+        half, rel=0.01
+    )
+    assert data.mean(axis=0) - lower_limits(data, 0.025) == pytest.approx(
+        half, rel=0.01
+    )
     assert np.all(upper_limits(data, 0.025) >= data.mean(axis=0) + half)
 
 
@@ -87,17 +101,27 @@ def test_what_is_no_squared_norm_has_students_limits():
 
 @given(
     hnp.arrays(
-        np.float64, st.tuples(st.integers(2, 9), st.integers(1, 4)), elements=st.floats(0, 100, width=32)
+        np.float64,
+        st.tuples(st.integers(2, 9), st.integers(1, 4)),
+        elements=st.floats(0, 100, width=32),
     ),
     st.floats(1e-6, 0.4),
     st.sampled_from([1e-9, 7.0, 1e9]),
 )
 def test_limits_scale_and_are_in_order(data, tail, scale):
-    high, low, mean = upper_limits(data, tail), lower_limits(data, tail), data.mean(axis=0)
+    high, low, mean = (
+        upper_limits(data, tail),
+        lower_limits(data, tail),
+        data.mean(axis=0),
+    )
     slack = 1e-9 * (1 + mean)
     assert np.all(high >= mean + half_widths(data, tail) - slack)
     assert np.all(low <= high + slack)
     assert np.all(upper_limits(data, tail / 2) >= high - 1e-6 * (1 + high))
     assert np.all(lower_limits(data, tail / 2) <= low + 1e-6 * (1 + high))
-    assert upper_limits(scale * data, tail) == pytest.approx(scale * high, rel=1e-6, abs=1e-12 * scale)
-    assert lower_limits(scale * data, tail) == pytest.approx(scale * low, rel=1e-6, abs=1e-9 * scale)
+    assert upper_limits(scale * data, tail) == pytest.approx(
+        scale * high, rel=1e-6, abs=1e-12 * scale
+    )
+    assert lower_limits(scale * data, tail) == pytest.approx(
+        scale * low, rel=1e-6, abs=1e-9 * scale
+    )

@@ -7,7 +7,9 @@ from dfltheory.errors import InputError, UnknownNameError
 
 
 def test_known_and_standing():
-    constants = ProblemConstants(L=2.0, sigma_l=0.0, f_star=-1.0, standing={"L": "bound"})
+    constants = ProblemConstants(
+        L=2.0, sigma_l=0.0, f_star=-1.0, standing={"L": "bound"}
+    )
     assert constants.known() == {"L": 2.0, "sigma_l": 0.0, "f_star": -1.0}
     assert constants.standing_of("L") == "bound"
     assert constants.standing_of("sigma_l") == "exact"
@@ -41,5 +43,7 @@ def test_the_version_is_the_distributions():
 
     import dfltheory
 
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    project = tomllib.loads(
+        (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    )
     assert dfltheory.__version__ == project["project"]["version"]

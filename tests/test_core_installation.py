@@ -1,4 +1,6 @@
-"""The core dependencies suffice for `make validate`, for training on the digits, and for the report."""
+"""The core dependencies suffice for `make validate`, for training on the digits, and
+for the report.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ ROOT = Path(__file__).parents[1]
 
 def run_with_core_only(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.core_only", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 def test_packages_of_extras_are_hidden():
@@ -29,8 +33,22 @@ def test_packages_of_extras_are_hidden():
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [
-        (["dfltheory", "train", "--task", "digits", "--m", "4", "--rounds", "2"], "history.csv"),
-        (["dfltheory", "validate", "dfedsam.theorem_4_5", "--m", "4", "--rounds", "20"], "report.html"),
+        (
+            ["dfltheory", "train", "--task", "digits", "--m", "4", "--rounds", "2"],
+            "history.csv",
+        ),
+        (
+            [
+                "dfltheory",
+                "validate",
+                "dfedsam.theorem_4_5",
+                "--m",
+                "4",
+                "--rounds",
+                "20",
+            ],
+            "report.html",
+        ),
     ],
 )
 def test_core_installation_runs(arguments, written, tmp_path):
@@ -47,7 +65,9 @@ def test_core_installation_runs_make_validate(tmp_path):
 
 
 def test_core_installation_runs_an_experiment_of_make_validate(tmp_path):
-    finished = run_with_core_only("validation.run_all", "--only", "crossings", "--out", str(tmp_path / "out"))
+    finished = run_with_core_only(
+        "validation.run_all", "--only", "crossings", "--out", str(tmp_path / "out")
+    )
     assert finished.returncode == 0, finished.stderr
     assert (tmp_path / "out" / "report.html").is_file()
 

@@ -1,4 +1,6 @@
-"""The documentation: it builds strictly, its code runs, its commands work, and every public name is in it."""
+"""The documentation: it builds strictly, its code runs, its commands work, and every
+public name is in it.
+"""
 
 import ast
 import contextlib
@@ -21,17 +23,34 @@ from dfltheory.cli import run
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-# these have tests of their own: tests/testing/test_page.py, tests/experiments/test_config.py
+# these have tests of their own: tests/testing/test_page.py,
+# tests/experiments/test_config.py
 ELSEWHERE = ("property-testing.md", "experiment-files.md")
-PAGES = sorted(p for p in (*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")) if p.name not in ELSEWHERE)
+PAGES = sorted(
+    p
+    for p in (*DOCS.glob("*.md"), *DOCS.glob("guides/*.md"))
+    if p.name not in ELSEWHERE
+)
 PACKAGES = (
-    *("graphs", "bounds", "tasks", "models", "algorithms", "training", "verdicts", "rates", "exact"),
+    *(
+        "graphs",
+        "bounds",
+        "tasks",
+        "models",
+        "algorithms",
+        "training",
+        "verdicts",
+        "rates",
+        "exact",
+    ),
     *("counterexamples", "experiments", "plots", "bound_atlas", "testing"),
 )
 
 
 def blocks(path, language):
-    found = re.findall(r"^```(\S*)\n(.*?)^```", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(
+        r"^```(\S*)\n(.*?)^```", path.read_text(), flags=re.DOTALL | re.MULTILINE
+    )
     return [text for name, text in found if name == language]
 
 
@@ -46,14 +65,20 @@ LONG = "guides/bound.md"
 
 @pytest.fixture(autouse=True)
 def registrations_end_with_the_test(monkeypatch):
-    """Algorithms that the code of a page registers are not there for the tests that follow."""
+    """Algorithms that the code of a page registers are not there for the tests that
+    follow.
+    """
     from dfltheory import algorithms
 
     monkeypatch.setattr(algorithms, "_OWN", dict(algorithms._OWN))
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(p, marks=[pytest.mark.slow] * (named(p) == LONG), id=named(p)) for p in RUN]
+    "page",
+    [
+        pytest.param(p, marks=[pytest.mark.slow] * (named(p) == LONG), id=named(p))
+        for p in RUN
+    ],
 )
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -76,21 +101,32 @@ def test_what_the_longest_page_takes_from_the_package_is_there():
     import dfltheory as dfl
 
     code = ast.parse("\n".join(blocks(DOCS / LONG, "python")))
-    imports = [node for node in ast.walk(code) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [
+        node for node in ast.walk(code) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     exec(compile(ast.Module(imports, []), LONG, "exec"), {})
-    called = {ast.unparse(node) for node in ast.walk(code) if isinstance(node, ast.Attribute)}
+    called = {
+        ast.unparse(node) for node in ast.walk(code) if isinstance(node, ast.Attribute)
+    }
     names = [text for text in called if re.fullmatch(r"dfl(\.\w+)+", text)]
     assert len(names) > 5
     for name in names:
         eval(name, {"dfl": dfl})
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "](#" in p.read_text()], ids=named)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if "](#" in p.read_text()], ids=named
+)
 def test_links_within_a_page_lead_somewhere(page):
     text = page.read_text()
     headings = re.findall(r"^#+ (.*?)(?:\s*\{:.*)?$", text, flags=re.MULTILINE)
-    known = {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
-    known |= set(re.findall(r"\{:[^}]*#([\w-]+)", text)) | set(re.findall(r'id="([^"]+)"', text))
+    known = {
+        re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-")
+        for one in headings
+    }
+    known |= set(re.findall(r"\{:[^}]*#([\w-]+)", text)) | set(
+        re.findall(r'id="([^"]+)"', text)
+    )
     assert not set(re.findall(r"\]\(#([^)\s]+)\)", text)) - known
 
 
@@ -106,7 +142,8 @@ def test_what_a_page_shows_is_what_comes_out(page):
     assert runner.failures == 0, told.getvalue()
 
 
-# `falsify` and `audit` search; `data fetch` downloads; DIR, FILE and NAME stand for the reader's own
+# `falsify` and `audit` search; `data fetch` downloads; DIR, FILE and NAME stand for the
+# reader's own
 SKIPPED = re.compile(r"falsify|audit|data fetch|FILE|DIR|NAME|cifar10|mine\.npz")
 COMMANDS = sorted(
     {
@@ -146,32 +183,59 @@ def test_every_public_name_says_what_it_is(package):
     assert things
     protocols = [t for _, t in things if getattr(t, "_is_protocol", False)]
     told = {
-        k for p in protocols for k, method in vars(p).items() if inspect.isfunction(method) and method.__doc__
+        k
+        for p in protocols
+        for k, method in vars(p).items()
+        if inspect.isfunction(method) and method.__doc__
     }
     silent = []
     for name, thing in things:
         if not (inspect.getdoc(thing) or "").strip():
             silent.append(name)
         if inspect.isclass(thing):
-            own = [k for k, method in vars(thing).items() if inspect.isfunction(method) and k[0] != "_"]
-            silent += [f"{name}.{k}" for k in own if not inspect.getdoc(getattr(thing, k)) and k not in told]
+            own = [
+                k
+                for k, method in vars(thing).items()
+                if inspect.isfunction(method) and k[0] != "_"
+            ]
+            silent += [
+                f"{name}.{k}"
+                for k in own
+                if not inspect.getdoc(getattr(thing, k)) and k not in told
+            ]
     assert silent == []
 
 
 def build(out):
-    """The site, built strictly: a warning of MkDocs is an error (with ``--quiet`` it would not be seen)."""
+    """The site, built strictly: a warning of MkDocs is an error (with ``--quiet`` it
+    would not be seen).
+    """
     pytest.importorskip("mkdocs", reason="the [docs] extra is not installed")
-    pytest.importorskip("mkdocstrings_handlers.python", reason="the [docs] extra is not installed")
+    pytest.importorskip(
+        "mkdocstrings_handlers.python", reason="the [docs] extra is not installed"
+    )
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
-    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--site-dir",
+        str(out),
+    ]
+    built = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True
+    )
     assert built.returncode == 0, built.stderr[-3000:]
     return out
 
 
 @pytest.mark.slow
 def test_the_site(tmp_path):
-    """One test, because the building takes longest and is needed once; `make docs` builds it as strictly."""
+    """One test, because the building takes longest and is needed once; `make docs`
+    builds it as strictly.
+    """
     site = build(tmp_path / "site")
     every_public_name_is_in_the_reference(site)
     what_a_parameter_is_is_no_type(site)
@@ -182,9 +246,13 @@ def test_the_site(tmp_path):
 
 
 def every_public_name_is_in_the_reference(site):
-    inventory = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
+    inventory = zlib.decompress(
+        (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    ).decode()
     known = {line.split()[0].rsplit(".", 1)[-1] for line in inventory.splitlines()}
-    assert [f"{p}.{name}" for p in PACKAGES for name, _ in public(p) if name not in known] == []
+    assert [
+        f"{p}.{name}" for p in PACKAGES for name, _ in public(p) if name not in known
+    ] == []
 
 
 def what_a_parameter_is_is_no_type(site):
@@ -200,17 +268,24 @@ def every_statement_has_its_formulas(site):
     from validation.papers.erratum import errata
 
     papers = bounds.registry.papers()
-    text = "".join((site / "theory" / paper / "index.html").read_text() for paper in papers)
+    text = "".join(
+        (site / "theory" / paper / "index.html").read_text() for paper in papers
+    )
     lemmas = [theorem for paper in papers for theorem in appendix(paper)]
     keys = (*bounds.keys(all=True), *dict.fromkeys(theorem.key for theorem in lemmas))
     assert [key for key in keys if key not in text] == []
     assert text.count("<math") >= len(bounds.statements()) + len(lemmas)
     mistakes = [erratum.id for paper in papers for erratum in errata(paper)]
     assert [m for m in mistakes if f"<strong>{m}: " not in text] == []
-    targets = re.findall(r'href="([\w.]+/)#([\w-]+)"><code>', (site / "theory" / "index.html").read_text())
+    targets = re.findall(
+        r'href="([\w.]+/)#([\w-]+)"><code>',
+        (site / "theory" / "index.html").read_text(),
+    )
     assert len(targets) == len(keys)
     assert [
-        a for page, a in targets if f'id="{a}"' not in (site / "theory" / page / "index.html").read_text()
+        a
+        for page, a in targets
+        if f'id="{a}"' not in (site / "theory" / page / "index.html").read_text()
     ] == []
     pages = "".join(page.read_text() for page in site.rglob("*.html"))
     assert "arithmatex" not in pages, "a formula was left as it is written"
@@ -236,8 +311,13 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
             for formula in formulas:
                 assert "<math" in convert(formula)
                 assert formula.count("(") == formula.count(")"), text
-            letters = {n: expression_latex(GLOSSARY[n].symbol, theorem) for n in ("m", "lam")}
-            for start, end in ((r"11'/m\| = ", f"{letters['lam']} < 1"), ("(1/", f"{letters['m']})")):
+            letters = {
+                n: expression_latex(GLOSSARY[n].symbol, theorem) for n in ("m", "lam")
+            }
+            for start, end in (
+                (r"11'/m\| = ", f"{letters['lam']} < 1"),
+                ("(1/", f"{letters['m']})"),
+            ):
                 assert all(rest.startswith(end) for rest in text.split(start)[1:]), text
     corrected = bounds.get(
         "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
@@ -248,21 +328,30 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
     corrected = bounds.get("dfedsam.corollary_4_6", "corrected")
     told = [theory._order(monomial, corrected) for monomial in corrected.rate()]
     assert told[0] == r"\frac{L \Delta_0}{\sqrt{K} \sqrt{T}}"
-    assert r"\frac{\lambda^{2 Q} \sigma_l^{2}}{T \left(1 - \lambda^{Q}\right)^{2}}" in told
+    assert (
+        r"\frac{\lambda^{2 Q} \sigma_l^{2}}{T \left(1 - \lambda^{Q}\right)^{2}}" in told
+    )
 
 
 def every_algorithm_stands_beside_its_code(site):
     from dfltheory.algorithms import ALGORITHMS
 
     text = re.sub(r"<[^>]+>", "", (site / "algorithms" / "index.html").read_text())
-    assert [cls.__name__ for cls in ALGORITHMS.values() if f"class {cls.__name__}(" not in text] == []
+    assert [
+        cls.__name__
+        for cls in ALGORITHMS.values()
+        if f"class {cls.__name__}(" not in text
+    ] == []
 
 
 def nothing_is_fetched_from_elsewhere(site):
     index = json.loads((site / "search" / "search_index.json").read_text())
     assert len(index["docs"]) > 100
     for page in site.rglob("*.html"):
-        fetched = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text())
+        fetched = re.findall(
+            r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"',
+            page.read_text(),
+        )
         assert fetched == [], page
 
 
@@ -273,12 +362,19 @@ def every_command_symbol_and_notebook_has_its_place(site):
     from dfltheory.cli import app
 
     commands = (site / "commands" / "index.html").read_text()
-    assert [o for o in options(typer.main.get_command(app)) if f"<code>{o}</code>" not in commands] == []
+    assert [
+        o
+        for o in options(typer.main.get_command(app))
+        if f"<code>{o}</code>" not in commands
+    ] == []
     symbols = (site / "theory" / "symbols" / "index.html").read_text()
-    own = [entry.name for entry in glossary._ENTRIES]  # other tests of this process may have defined some
+    # other tests of this process may have defined some
+    own = [entry.name for entry in glossary._ENTRIES]
     assert [name for name in own if f"<code>{name}</code>" not in symbols] == []
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
-        assert "<pre" in (site / "lessons" / notebook.stem / "index.html").read_text(), notebook
+        assert (
+            "<pre" in (site / "lessons" / notebook.stem / "index.html").read_text()
+        ), notebook
 
 
 def options(command):
@@ -286,7 +382,12 @@ def options(command):
     for within in getattr(command, "commands", {}).values():
         yield from options(within)
     if not hasattr(command, "commands"):
-        yield from (o for p in command.params for o in p.opts if o.startswith("--") and o != "--help")
+        yield from (
+            o
+            for p in command.params
+            for o in p.opts
+            if o.startswith("--") and o != "--help"
+        )
 
 
 def test_the_page_of_reliability_has_the_mutants_that_are_kept():

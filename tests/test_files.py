@@ -48,7 +48,13 @@ def test_a_folder_is_made_and_permissions_are_the_users(tmp_path):
 
 def test_what_cannot_be_written_is_refused_before_and_nothing_is_left(tmp_path):
     (tmp_path / "file").write_text("kept")
-    for path, folder in (("file", True), (".", False), ("file/x", False), ("file/x", True), ("x\0y", False)):
+    for path, folder in (
+        ("file", True),
+        (".", False),
+        ("file/x", False),
+        ("file/x", True),
+        ("x\0y", False),
+    ):
         with pytest.raises(InputError):
             check_writable(tmp_path / path, folder=folder)
     with pytest.raises(InputError, match="device"):
@@ -74,10 +80,15 @@ with alone(sys.argv[1], folder=sys.argv[2] == "folder"):
 def test_one_writer_at_a_time_and_none_when_it_is_killed(tmp_path, kind):
     pytest.importorskip("fcntl")
     place = tmp_path / "run.ckpt"
-    other = subprocess.Popen([sys.executable, "-c", HOLDER, place, kind], stdout=subprocess.PIPE)
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, place, kind], stdout=subprocess.PIPE
+    )
     assert other.stdout.readline() == b"holds it\n"
     by = f"is being written by process {other.pid} "
-    with pytest.raises(InputError, match=by) as told, alone(place, folder=kind == "folder"):
+    with (
+        pytest.raises(InputError, match=by) as told,
+        alone(place, folder=kind == "folder"),
+    ):
         raise AssertionError
     assert "\n" not in str(told.value)
     other.send_signal(signal.SIGKILL)
@@ -97,7 +108,13 @@ def test_one_writer_at_a_time_and_none_when_it_is_killed(tmp_path, kind):
 
 
 def test_halves_of_other_files_stay(tmp_path):
-    others = [".run-2-abcdefgh.ckpt", ".run-abcdefgh.json", ".run-abc.ckpt", "run-abcdefgh.ckpt", "run.ckpt"]
+    others = [
+        ".run-2-abcdefgh.ckpt",
+        ".run-abcdefgh.json",
+        ".run-abc.ckpt",
+        "run-abcdefgh.ckpt",
+        "run.ckpt",
+    ]
     for name in [*others, ".run-ab_de1gh.ckpt"]:
         (tmp_path / name).touch()
     remove_halves(tmp_path / "run.ckpt")
@@ -125,7 +142,11 @@ def fill(folder, names, word):
 
 def contents(folder):
     """The text of every file of a folder."""
-    return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}
+    return {
+        p.relative_to(folder).as_posix(): p.read_text()
+        for p in folder.rglob("*")
+        if p.is_file()
+    }
 
 
 def test_filled_folder_has_new_files_and_keeps_others(tmp_path):
@@ -153,7 +174,9 @@ def test_failed_filling_changes_nothing_and_removes_files_of_killed_writers(tmp_
 
 
 @pytest.mark.parametrize("ended", range(4))
-def test_interrupted_filling_leaves_whole_files_of_one_run(tmp_path, monkeypatch, ended):
+def test_interrupted_filling_leaves_whole_files_of_one_run(
+    tmp_path, monkeypatch, ended
+):
     """The process ends before each of the three moves in turn, or after all of them."""
     names, real = ["a.txt", "b.txt", "c.txt"], os.replace
     fill(tmp_path, names, "one")
@@ -176,7 +199,9 @@ def test_interrupted_filling_leaves_whole_files_of_one_run(tmp_path, monkeypatch
 
 
 def test_tensors_on_a_full_disk_are_the_systems_error(tmp_path):
-    """safetensors has an error of its own, which commands would tell by a traceback and status 1."""
+    """safetensors has an error of its own, which commands would tell by a traceback and
+    status 1.
+    """
     from dfltheory.training import storage
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

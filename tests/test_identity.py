@@ -109,15 +109,28 @@ def test_an_iterator_is_not_used_up():
 
 def test_every_argument_is_named_however_it_is_given():
     A, b = np.ones(3), np.zeros((4, 3))
-    one, two = Quadratic(A, b, 0.1).arguments, Quadratic(b=b, noise=np.float64(0.1), A=A).arguments
+    one, two = (
+        Quadratic(A, b, 0.1).arguments,
+        Quadratic(b=b, noise=np.float64(0.1), A=A).arguments,
+    )
     assert one == two
     assert set(one) == {"class", "A", "b", "noise", "dtype", "device", "_diagonal"}
-    for change in ({"A": 2 * A}, {"b": b + 1}, {"noise": 0.2}, {"dtype": torch.float32}):
+    for change in (
+        {"A": 2 * A},
+        {"b": b + 1},
+        {"noise": 0.2},
+        {"dtype": torch.float32},
+    ):
         other = Quadratic(**({"A": A, "b": b, "noise": 0.1} | change)).arguments
         assert [name for name in one if one[name] != other[name]] == list(change)
 
 
 def test_another_process_tells_the_same():
-    code = "from dfltheory.tasks import quadratic; print(quadratic(m=3, d=2, sigma=0.5).arguments)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = (
+        "from dfltheory.tasks import quadratic; print(quadratic(m=3, d=2,"
+        " sigma=0.5).arguments)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert told.stdout.strip() == str(quadratic(m=3, d=2, sigma=0.5).arguments)

@@ -1,4 +1,6 @@
-"""What a function, a module or a record holds below its surface counts: a checkpoint knows runs by it."""
+"""What a function, a module or a record holds below its surface counts: a checkpoint
+knows runs by it.
+"""
 
 import collections
 import dataclasses
@@ -54,11 +56,17 @@ def path(n):
 
 
 OTHERS = {
-    "a function inside": [made(f"def f(x):\n def g(y): return y {o} 2\n return g(x)") for o in "+*"],
+    "a function inside": [
+        made(f"def f(x):\n def g(y): return y {o} 2\n return g(x)") for o in "+*"
+    ],
     "a lambda inside": [made(f"def f(): return lambda x: x + {k}") for k in (1, 2)],
     "a global number": [made(f"c = {c}\ndef f(x): return c * x") for c in (1, 2)],
-    "a global array": [made(f"c = np.full(3, {c})\ndef f(x): return c * x") for c in (1, 2)],
-    "another function": [made(f"def g(x): return x {o} 2\ndef f(x): return g(x)") for o in "+*"],
+    "a global array": [
+        made(f"c = np.full(3, {c})\ndef f(x): return c * x") for c in (1, 2)
+    ],
+    "another function": [
+        made(f"def g(x): return x {o} 2\ndef f(x): return g(x)") for o in "+*"
+    ],
     "functions of libraries": [torch.sin, torch.cos],
     "functions of Python": [abs, round],
     "an attribute of a module": [Scaled(1), Scaled(2)],
@@ -137,7 +145,8 @@ class Part:
 
 def source_of_own(text, folder, name="own_module"):
     """The digest of the class Own of a module with this text."""
-    file = pathlib.Path(tempfile.mkdtemp(dir=folder)) / f"{name}.py"  # no bytecode of an earlier text
+    # no bytecode of an earlier text
+    file = pathlib.Path(tempfile.mkdtemp(dir=folder)) / f"{name}.py"
     file.write_text(text)
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
@@ -162,18 +171,28 @@ def source_of_own(text, folder, name="own_module"):
         ("return 3", "return 4"),
     ],
 )
-def test_source_digest_covers_what_a_class_is_made_of_and_uses_in_its_module(old, new, tmp_path):
+def test_source_digest_covers_what_a_class_is_made_of_and_uses_in_its_module(
+    old, new, tmp_path
+):
     before = source_of_own(OWN, tmp_path)
     assert source_of_own(OWN.replace(old, new), tmp_path) != before
     assert source_of_own(OWN, tmp_path) == before
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("def unused(x):\n    return x", "def unused(x):\n    return -x"), ("FACTOR", "OTHER")]
+    ("old", "new"),
+    [
+        ("def unused(x):\n    return x", "def unused(x):\n    return -x"),
+        ("FACTOR", "OTHER"),
+    ],
 )
-def test_source_digest_ignores_what_a_class_does_not_use_but_not_names(old, new, tmp_path):
+def test_source_digest_ignores_what_a_class_does_not_use_but_not_names(
+    old, new, tmp_path
+):
     before = source_of_own(OWN, tmp_path)
-    assert (source_of_own(OWN.replace(old, new), tmp_path) == before) == (old != "FACTOR")
+    assert (source_of_own(OWN.replace(old, new), tmp_path) == before) == (
+        old != "FACTOR"
+    )
 
 
 def test_classes_of_known_libraries_have_no_source_digest():

@@ -1,4 +1,6 @@
-"""Every lesson runs, cell by cell, in this process; ``make notebooks`` runs each in a kernel of its own."""
+"""Every lesson runs, cell by cell, in this process; ``make notebooks`` runs each in a
+kernel of its own.
+"""
 
 import ast
 import json
@@ -26,16 +28,24 @@ def test_a_lesson_runs(lesson, monkeypatch):
     if lesson.stem in NEEDS:
         pytest.importorskip(NEEDS[lesson.stem])
     monkeypatch.chdir(LESSONS)
-    cells = [cell for cell in json.loads(lesson.read_text())["cells"] if cell["cell_type"] == "code"]
+    cells = [
+        cell
+        for cell in json.loads(lesson.read_text())["cells"]
+        if cell["cell_type"] == "code"
+    ]
     names = {"__name__": "__main__"}
     with rc_context():
         for cell in cells:
-            source = "".join(line for line in cell["source"] if not line.startswith("%"))
+            source = "".join(
+                line for line in cell["source"] if not line.startswith("%")
+            )
             *first, last = ast.parse(source).body
             if not isinstance(last, ast.Expr):
                 exec(compile(source, lesson.name, "exec"), names)
                 continue
             exec(compile(ast.Module(first, []), lesson.name, "exec"), names)
-            assert repr(eval(compile(ast.Expression(last.value), lesson.name, "eval"), names))
+            assert repr(
+                eval(compile(ast.Expression(last.value), lesson.name, "eval"), names)
+            )
         pyplot.close("all")
     assert cells

@@ -6,17 +6,22 @@ from dfltheory.errors import InputError
 from dfltheory.own import own
 
 
-def test_a_package_with_a_module_called_py_and_a_file_of_that_name(tmp_path, monkeypatch):
+def test_a_package_with_a_module_called_py_and_a_file_of_that_name(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odd_package").mkdir()
     (tmp_path / "odd_package" / "__init__.py").touch()
     (tmp_path / "odd_package" / "py.py").write_text("value = 'the module'\n")
     assert own("odd_package.py:value") == "the module"
-    (tmp_path / "odd_package.py").write_text("value = 'the file'\n")  # what is there as a file is the file
+    # what is there as a file is the file
+    (tmp_path / "odd_package.py").write_text("value = 'the file'\n")
     assert own("odd_package.py:value") == own("./odd_package.py:value") == "the file"
 
 
-@pytest.mark.parametrize("place", ["absent.py", "./absent.py", "no/such.py", "/no/such.py", "absent.more.py"])
+@pytest.mark.parametrize(
+    "place", ["absent.py", "./absent.py", "no/such.py", "/no/such.py", "absent.more.py"]
+)
 def test_what_is_no_file_and_no_module_is_called_no_file(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"is not a file: give FILE\.py:NAME"):

@@ -31,13 +31,21 @@ def test_the_python_example_runs_and_is_about_ten_lines(capsys):
 
 
 LINES = [line for block in blocks("") for line in block.splitlines()]
-COMMANDS = [line.split("#")[0].strip() for line in LINES if line.startswith("dfltheory ")]
+COMMANDS = [
+    line.split("#")[0].strip() for line in LINES if line.startswith("dfltheory ")
+]
 PATIENT = ("referee", "validate")
-"""Commands that take long on the README's statement; their own tests run them on smaller ones."""
+"""Commands that take long on the README's statement; their own tests run them on
+smaller ones.
+"""
 
 
 @pytest.mark.parametrize(
-    "line", [pytest.param(c, marks=pytest.mark.slow if c.split()[1] in PATIENT else ()) for c in COMMANDS]
+    "line",
+    [
+        pytest.param(c, marks=pytest.mark.slow if c.split()[1] in PATIENT else ())
+        for c in COMMANDS
+    ],
 )
 def test_every_command_line_works(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -52,7 +60,9 @@ def test_the_example_commands_were_found():
 def test_every_algorithm_and_theorem_is_in_the_table():
     from dfltheory.algorithms import ALGORITHMS
 
-    missing = [cls.__name__ for cls in ALGORITHMS.values() if f"`{cls.__name__}`" not in README]
+    missing = [
+        cls.__name__ for cls in ALGORITHMS.values() if f"`{cls.__name__}`" not in README
+    ]
     known = dfl.bounds.keys()
     keys = [k for k in known if re.search(r"\.(theorem|corollary)_", k)]
     missing += [key for key in keys if f"`{key}`" not in README]
@@ -60,18 +70,28 @@ def test_every_algorithm_and_theorem_is_in_the_table():
 
 
 def test_figures_stand_beside_the_command_that_makes_them():
-    """The picture's maker is printed under it; the counts are those of the generated page."""
+    """The picture's maker is printed under it; the counts are those of the generated
+    page.
+    """
     from validation.figures import catalogue
 
     made = {path: name for name, path in catalogue().items()}
-    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)\n\n(.*?)\n\n", README, flags=re.DOTALL)
+    pictures = re.findall(
+        r"!\[[^\]]*\]\(([^)]+)\)\n\n(.*?)\n\n", README, flags=re.DOTALL
+    )
     assert pictures
     for path, caption in pictures:
         assert f"`python -m validation.figures --only {made[path]}`" in caption
     page = (Path(__file__).parent.parent / "docs/falsify.md").read_text()
-    command = "python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md"
+    command = (
+        "python -m validation.pages.falsify docs/counterexamples docs/falsify.md"
+        " README.md"
+    )
     assert f"`{command}`" in page
-    counts = r"Searches refute (\d+) of (\d+)\D+(\d+) of (\d+) controls\D+(\d+) of (\d+) corrected"
+    counts = (
+        r"Searches refute (\d+) of (\d+)\D+(\d+) of (\d+) controls\D+(\d+) of (\d+)"
+        r" corrected"
+    )
     (shown,), (counted,) = re.findall(counts, README), re.findall(counts, page)
     assert shown == counted
 

@@ -1,4 +1,6 @@
-"""Records that hold arrays have no generated ``==``, which would ask an array for its truth."""
+"""Records that hold arrays have no generated ``==``, which would ask an array for its
+truth.
+"""
 
 import dataclasses
 import importlib
@@ -16,7 +18,9 @@ ARRAYS = ("NDArray", "ndarray", "Tensor", "csr_array", "Matrix", "DataFrame", "A
 
 def records():
     for module in pkgutil.walk_packages(dfl.__path__, "dfltheory."):
-        for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+        for _, kind in inspect.getmembers(
+            importlib.import_module(module.name), inspect.isclass
+        ):
             if kind.__module__ == module.name and dataclasses.is_dataclass(kind):
                 yield kind
 
@@ -24,19 +28,30 @@ def records():
 def test_no_record_with_arrays_has_a_generated_comparison():
     kinds = list(records())
     assert len(kinds) > 100
-    asked = {f"{kind.__module__}.{kind.__qualname__}": compares_arrays(kind) for kind in kinds}
+    asked = {
+        f"{kind.__module__}.{kind.__qualname__}": compares_arrays(kind)
+        for kind in kinds
+    }
     assert {name: fields for name, fields in asked.items() if fields} == {}
 
 
 def compares_arrays(kind):
-    """The fields with arrays that ``==`` compares, where the dataclass decorator made it."""
-    generated = kind.__dataclass_params__.eq and kind.__eq__.__code__.co_filename == "<string>"
+    """The fields with arrays that ``==`` compares, where the dataclass decorator made
+    it.
+    """
+    generated = (
+        kind.__dataclass_params__.eq and kind.__eq__.__code__.co_filename == "<string>"
+    )
     return [f.name for f in dataclasses.fields(kind) if generated and holds_arrays(f)]
 
 
 def holds_arrays(field):
     told = str(field.type)
-    return field.compare and "Callable" not in told and any(word in told for word in ARRAYS)
+    return (
+        field.compare
+        and "Callable" not in told
+        and any(word in told for word in ARRAYS)
+    )
 
 
 def test_a_generated_comparison_is_seen():

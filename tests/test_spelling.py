@@ -52,7 +52,9 @@ WORDS = {
     r"grown|grows without end": "diverges, growth exponent",
 }
 """Words that are not standard terms here, and what to write instead."""
-PATTERNS = {re.compile(rf"\b(?:{word})\b", re.IGNORECASE): WORDS[word] for word in WORDS}
+PATTERNS = {
+    re.compile(rf"\b(?:{word})\b", re.IGNORECASE): WORDS[word] for word in WORDS
+}
 ANY_WORD = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 
 ALLOWED = {
@@ -158,7 +160,12 @@ def test_files_have_american_spelling():
 
 def test_files_that_are_not_pending_have_standard_terms(words_by_file):
     listed = set(pending())
-    found = [word for name, words in words_by_file.items() if name not in listed for word in words]
+    found = [
+        word
+        for name, words in words_by_file.items()
+        if name not in listed
+        for word in words
+    ]
     assert not found, "\n".join(found)
 
 

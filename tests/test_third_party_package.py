@@ -1,7 +1,8 @@
-"""A third-party package with a paper, an algorithm, a network law and a quantity of its own.
+"""A third-party package with a paper, an algorithm, a network law and a quantity of its
+own.
 
-It is installed by an entry point alone. All commands work with it, whatever was imported before, and the
-statements of this package do not know its quantity.
+It is installed by an entry point alone. All commands work with it, whatever was
+imported before, and the statements of this package do not know its quantity.
 """
 
 from __future__ import annotations
@@ -110,7 +111,16 @@ GRID = """
 [sweep]
 "run.rounds" = [20, 40]
 """
-VALUES = ["L=1", "T=100", "eta=0.5", "f0_gap=3", "sigma_g=0", "lam=0.5", "gamma=0.5", "sigma_l=0"]
+VALUES = [
+    "L=1",
+    "T=100",
+    "eta=0.5",
+    "f0_gap=3",
+    "sigma_g=0",
+    "lam=0.5",
+    "gamma=0.5",
+    "sigma_l=0",
+]
 OTHERS = ["L=1", "K=5", "T=1000", "Q=1", "m=16", "eta=0.005", "rho=0.01", "lam=0.8"]
 OTHERS += ["sigma_l=1", "sigma_g=1", "f0_gap=1"]
 SCRIPT = """
@@ -154,12 +164,17 @@ print(json.dumps(found))
 ORDERS = {
     "their paper first": ("theirs.paper", "none"),
     "their paper last": ("dfltheory dfltheory.counterexamples.finding", "all"),
-    "among others": ("dfltheory.bounds.papers.wang2021 theirs.paper dfltheory.bounds.papers.lean", "none"),
+    "among others": (
+        "dfltheory.bounds.papers.wang2021 theirs.paper dfltheory.bounds.papers.lean",
+        "none",
+    ),
 }
 
 
 def install(folder: Path) -> None:
-    """A distribution as an installer leaves it: a package, and metadata with its entry point."""
+    """A distribution as an installer leaves it: a package, and metadata with its entry
+    point.
+    """
     package = folder / "theirs"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
@@ -167,13 +182,19 @@ def install(folder: Path) -> None:
     (package / "paper.py").write_text(PAPER)
     metadata = folder / "theirs-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[dfltheory.papers]\ntheirs = theirs.paper\n")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n"
+    )
+    (metadata / "entry_points.txt").write_text(
+        "[dfltheory.papers]\ntheirs = theirs.paper\n"
+    )
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
     """What is asked of each command, by a name."""
-    experiment, grid, saved = (folder / name for name in ("one.toml", "grid.toml", "eighth.json"))
+    experiment, grid, saved = (
+        folder / name for name in ("one.toml", "grid.toml", "eighth.json")
+    )
     experiment.write_text(EXPERIMENT)
     grid.write_text(EXPERIMENT + GRID)
     network = ["--task", "quadratic", "--topology", "ring", "--m", "4"]
@@ -183,10 +204,42 @@ def commands(folder: Path) -> dict[str, list[str]]:
     return {
         "listed": ["bound", "--json"],
         "bound": ["bound", key, "--json", "--set", *VALUES],
-        "bound of another": ["bound", "dfedsam.theorem_4_5", "--set", *OTHERS, "gamma=0.5"],
-        "audit": ["audit", "theirs", "--check", "units", "--check", "conditions", "--json"],
-        "atlas": ["atlas", "--key", key, "--set", "T=1000", "m=4", "lam=0.5", *quiet, "--json"],
-        "atlas of all": ["atlas", "--set", "T=1000", "m=4", "lam=0.5", *quiet, "--json"],
+        "bound of another": [
+            "bound",
+            "dfedsam.theorem_4_5",
+            "--set",
+            *OTHERS,
+            "gamma=0.5",
+        ],
+        "audit": [
+            "audit",
+            "theirs",
+            "--check",
+            "units",
+            "--check",
+            "conditions",
+            "--json",
+        ],
+        "atlas": [
+            "atlas",
+            "--key",
+            key,
+            "--set",
+            "T=1000",
+            "m=4",
+            "lam=0.5",
+            *quiet,
+            "--json",
+        ],
+        "atlas of all": [
+            "atlas",
+            "--set",
+            "T=1000",
+            "m=4",
+            "lam=0.5",
+            *quiet,
+            "--json",
+        ],
         "falsify": [*search, "--seconds", "30", "--enough", "1.2", "--out", str(saved)],
         "replay": ["falsify", "--replay", str(saved), "--json"],
         "train": [
@@ -201,7 +254,14 @@ def commands(folder: Path) -> dict[str, list[str]]:
             "--trust",
             "--json",
         ],
-        "validate": ["validate", "--config", str(experiment), "--out", str(folder / "validated"), "--trust"],
+        "validate": [
+            "validate",
+            "--config",
+            str(experiment),
+            "--out",
+            str(folder / "validated"),
+            "--trust",
+        ],
         "sweep": ["sweep", str(grid), "--out", str(folder / "swept"), "--trust"],
         "referee": ["referee", key, "--out", str(folder / "page.html")],
     }
@@ -210,10 +270,26 @@ def commands(folder: Path) -> dict[str, list[str]]:
 def outcome(folder: Path, order: str) -> dict:
     """The answers of all commands in a new interpreter."""
     install(folder)
-    path = {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path]), "MPLBACKEND": "Agg"}
-    words = [sys.executable, "-c", SCRIPT, *ORDERS[order], json.dumps(commands(folder)), json.dumps(OTHERS)]
+    path = {
+        "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
+        "MPLBACKEND": "Agg",
+    }
+    words = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        *ORDERS[order],
+        json.dumps(commands(folder)),
+        json.dumps(OTHERS),
+    ]
     done = subprocess.run(
-        words, capture_output=True, text=True, env=os.environ | path, cwd=folder, timeout=1200, check=False
+        words,
+        capture_output=True,
+        text=True,
+        env=os.environ | path,
+        cwd=folder,
+        timeout=1200,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -247,7 +323,9 @@ def test_audit_has_no_error(told):
 
 @pytest.mark.parametrize("name", ["atlas", "atlas of all"])
 def test_atlas_has_the_statement(told, name):
-    rows = {(row["key"], row["variant"]): row for row in document(told, name)["theorems"]}
+    rows = {
+        (row["key"], row["variant"]): row for row in document(told, name)["theorems"]
+    }
     assert rows["theirs.descent", "printed"]["status"] in ("speaks", "vacuous")
 
 
@@ -273,7 +351,9 @@ def test_verdicts_and_the_network_law(told):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", [order for order in ORDERS if order != "their paper first"])
+@pytest.mark.parametrize(
+    "order", [order for order in ORDERS if order != "their paper first"]
+)
 def test_results_do_not_depend_on_what_was_imported_before(told, order, tmp_path):
     again = outcome(tmp_path, order)
     same = ("listed", "bound", "bound of another", "audit", "atlas", "atlas of all")

@@ -1,8 +1,10 @@
-"""A user has a theorem, an algorithm and a network law of their own, and edits nothing in the package.
+"""A user has a theorem, an algorithm and a network law of their own, and edits nothing
+in the package.
 
-Everything here is written as a user would write it, outside the package. The theorems are true or false for
-known reasons: f(x^{t+1}) <= f(x^t) - eta (1 - eta L/2) ||grad f||^2 for gradient descent on one client or on
-identical ones; Theorem A of DFedSAM's re-derivation at K = Q = 1, rho = 0.
+Everything here is written as a user would write it, outside the package. The theorems
+are true or false for known reasons: f(x^{t+1}) <= f(x^t) - eta (1 - eta L/2) ||grad
+f||^2 for gradient descent on one client or on identical ones; Theorem A of DFedSAM's
+re-derivation at K = Q = 1, rho = 0.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ S = {name: GLOSSARY[name].symbol for name in GLOSSARY}
 
 @dataclass(frozen=True)
 class Lazy(Algorithm):
-    """x_i <- x_i + gamma (sum_l w_il z_l - x_i), z_l = x_l - eta grad f_l(x_l): damped gossip."""
+    """x_i <- x_i + gamma (sum_l w_il z_l - x_i), z_l = x_l - eta grad f_l(x_l): damped
+    gossip.
+    """
 
     eta: float
     gamma: float = 0.5
@@ -47,7 +51,9 @@ class Lazy(Algorithm):
         return with_fields(state, x=z + self.gamma * (mix(state.z.clone()) - z))
 
 
-MEAN = LeftSide("grad_norm_sq", r"\frac1T\sum_t\mathbb{E}\|\nabla f(\bar x^t)\|^2", "mean")
+MEAN = LeftSide(
+    "grad_norm_sq", r"\frac1T\sum_t\mathbb{E}\|\nabla f(\bar x^t)\|^2", "mean"
+)
 
 
 EXACT = (
@@ -57,10 +63,13 @@ EXACT = (
 
 
 def descent(factor=1, algorithms=(Lazy,), **changes):
-    """(1/T) sum_t ||grad f(xbar^t)||^2 <= 2 f0_gap/(eta T) for eta <= 1/L, identical clients, no noise.
+    """(1/T) sum_t ||grad f(xbar^t)||^2 <= 2 f0_gap/(eta T) for eta <= 1/L, identical
+    clients, no noise.
 
-    Without the last two conditions it is false, whatever vanishes with sigma_l and sigma_g: the search found
-    two clients that leave a maximum for a well each, from a common start and with sigma_g = 5e-7."""
+    Without the last two conditions it is false, whatever vanishes with sigma_l and
+    sigma_g: the search found two clients that leave a maximum for a well each, from a
+    common start and with sigma_g = 5e-7.
+    """
     fields = {
         "key": "stranger.descent",
         "variant": "printed",
@@ -71,10 +80,17 @@ def descent(factor=1, algorithms=(Lazy,), **changes):
         "parts": {
             "optimization": factor * 2 * S["f0_gap"] / (S["eta"] * S["T"]),
             "noise": 40 * S["eta"] * S["L"] * S["sigma_l"] ** 2,
-            "heterogeneity": 40 * (S["eta"] * S["L"] * S["sigma_g"] / (1 - S["lam"])) ** 2,
+            "heterogeneity": (
+                40 * (S["eta"] * S["L"] * S["sigma_g"] / (1 - S["lam"])) ** 2
+            ),
         },
-        "conditions": (Condition("eta <= 1/L", S["eta"] * S["L"], sp.Integer(1)), *EXACT),
-        "scope": Scope(algorithms, "symmetric", common_start=True, letters={"gamma": 0.5}),
+        "conditions": (
+            Condition("eta <= 1/L", S["eta"] * S["L"], sp.Integer(1)),
+            *EXACT,
+        ),
+        "scope": Scope(
+            algorithms, "symmetric", common_start=True, letters={"gamma": 0.5}
+        ),
         "schedule": {"eta": 1 / (S["L"] * sp.sqrt(S["T"]))},
     }
     return Theorem(**fields | changes)
@@ -86,7 +102,13 @@ START = np.full((1,), 3.0)
 
 
 def run_of(algorithm, network=RING, task=TASK, rounds=30, **options):
-    return dfl.train(algorithm, task, network, rounds=rounds, **{"x0": START, "progress": False} | options)
+    return dfl.train(
+        algorithm,
+        task,
+        network,
+        rounds=rounds,
+        **{"x0": START, "progress": False} | options,
+    )
 
 
 def test_a_true_theorem_about_a_users_algorithm_holds_and_its_half_is_violated():
@@ -105,7 +127,10 @@ def test_a_true_theorem_about_a_users_algorithm_holds_and_its_half_is_violated()
 ONE_WAY = dfl.graphs.weights(dfl.graphs.directed_exponential(4), "column_stochastic")
 OUTSIDE = {
     "another algorithm": (lambda: run_of(dfl.algorithms.DPSGD(eta=0.5)), "Lazy"),
-    "no network": (lambda: run_of(dfl.algorithms.FedAvg(eta=0.5, K=1), network=None), "FedAvg"),
+    "no network": (
+        lambda: run_of(dfl.algorithms.FedAvg(eta=0.5, K=1), network=None),
+        "FedAvg",
+    ),
     "a directed network": (
         lambda: run_of(Lazy(eta=0.5), network=ONE_WAY, check_topology=False),
         "it is not symmetric",
@@ -116,7 +141,10 @@ OUTSIDE = {
     ),
     "another letter": (lambda: run_of(Lazy(eta=0.5, gamma=0.9)), "gamma = 0.5"),
     "decayed steps": (lambda: run_of(Lazy(eta=0.5, decay=0.9)), "decay = 1.0"),
-    "starts apart": (lambda: run_of(Lazy(eta=0.5), x0=np.arange(4.0)[:, None]), "start at the same model"),
+    "starts apart": (
+        lambda: run_of(Lazy(eta=0.5), x0=np.arange(4.0)[:, None]),
+        "start at the same model",
+    ),
     "a moving network": (
         lambda: run_of(Lazy(eta=0.5), network=[RING, np.eye(4) / 2 + RING / 2]),
         "one fixed mixing matrix",
@@ -133,13 +161,20 @@ def test_every_run_outside_the_scope_is_refused_by_name(what):
     assert words in verdict.reason
 
 
-@pytest.mark.parametrize("changed", [{"order": "adapt-then-combine"}, {"decay": 0.9}, {"weight_decay": 0.9}])
+@pytest.mark.parametrize(
+    "changed", [{"order": "adapt-then-combine"}, {"decay": 0.9}, {"weight_decay": 0.9}]
+)
 def test_a_theorem_on_d_psgd_refuses_it_in_another_order_or_with_other_steps(changed):
-    mine = descent(scope=Scope(("DPSGD",), "symmetric", letters={"order": "combine-then-adapt"}))
+    mine = descent(
+        scope=Scope(("DPSGD",), "symmetric", letters={"order": "combine-then-adapt"})
+    )
     assert dfl.compare(run_of(dfl.algorithms.DPSGD(eta=0.5)), mine).kind == "holds"
     verdict = dfl.compare(run_of(dfl.algorithms.DPSGD(eta=0.5, **changed)), mine)
     ((name, value),) = changed.items()
-    assert (verdict.kind, f"this run has {name} = {value}" in verdict.reason) == ("not applicable", True)
+    assert (verdict.kind, f"this run has {name} = {value}" in verdict.reason) == (
+        "not applicable",
+        True,
+    )
 
 
 def test_a_strangers_class_is_not_the_packages_of_that_name():
@@ -157,7 +192,9 @@ def test_a_law_of_ones_own_for_the_network():
     def positive(W):
         return None if np.min(W) > 0 else f"the weight {np.min(W):g} is not positive"
 
-    mine = descent(scope=Scope((Lazy,), positive, common_start=True, letters={"gamma": 0.5}))
+    mine = descent(
+        scope=Scope((Lazy,), positive, common_start=True, letters={"gamma": 0.5})
+    )
     complete = np.full((4, 4), 0.25)
     assert dfl.compare(run_of(Lazy(eta=0.5), network=complete), mine).kind == "holds"
     verdict = dfl.compare(run_of(Lazy(eta=0.5)), mine)
@@ -168,7 +205,11 @@ def test_a_law_of_ones_own_for_the_network():
 def test_the_last_iterate_a_gap_and_a_metric_of_ones_own():
     last = replace(MEAN, measure="f_gap", unit=None, aggregate="last", last=S["T"])
     parts = {"optimization": S["f0_gap"] * sp.Rational(1, 4) ** S["T"]}
-    mine = descent(lhs=last, parts=parts, conditions=(Condition("eta L = 1/2", S["eta"], 1 / (2 * S["L"])),))
+    mine = descent(
+        lhs=last,
+        parts=parts,
+        conditions=(Condition("eta L = 1/2", S["eta"], 1 / (2 * S["L"])),),
+    )
     verdict = dfl.compare(run_of(Lazy(eta=0.5), rounds=5), mine)
     assert verdict.ratio == pytest.approx(1, rel=1e-9)  # f(x^T) = f(x^0)/4^T
     assert verdict.measured.estimate == pytest.approx(4.5 / 4**5)
@@ -180,11 +221,16 @@ def test_the_last_iterate_a_gap_and_a_metric_of_ones_own():
     own = descent(lhs=lowest, parts={"all": 2 * S["f0_gap"] / S["L"]})
     run = run_of(Lazy(eta=0.5), metrics=[lyapunov])
     assert dfl.compare(run, own).kind == "holds"
-    assert "is not what this run measured" in dfl.compare(run_of(Lazy(eta=0.5)), own).reason
+    assert (
+        "is not what this run measured"
+        in dfl.compare(run_of(Lazy(eta=0.5)), own).reason
+    )
 
 
 def test_the_exact_expectation_of_a_users_algorithm():
-    noisy = dfl.tasks.Quadratic(np.full((4, 1, 1), 1.0), np.full((4, 1), 0.0), noise=0.1)
+    noisy = dfl.tasks.Quadratic(
+        np.full((4, 1, 1), 1.0), np.full((4, 1), 0.0), noise=0.1
+    )
     run = dfl.exact_history(Lazy(eta=0.5), noisy, RING, 30, START)
     v, expected = 0.0, []  # var of xbar: v <- v/4 + eta^2 sigma^2/m
     for t in range(31):
@@ -197,7 +243,9 @@ def test_the_exact_expectation_of_a_users_algorithm():
 
 def test_it_is_audited_fitted_and_goes_through_a_file():
     assert not [f for f in dfl.audit(descent()) if f.severity == "error"]
-    wrong = descent(schedule={"eta": 1 / (2 * S["L"] + S["sigma_l"] * sp.sqrt(S["T"] / S["m"]))})
+    wrong = descent(
+        schedule={"eta": 1 / (2 * S["L"] + S["sigma_l"] * sp.sqrt(S["T"] / S["m"]))}
+    )
     assert any("not invariant" in str(f) for f in dfl.audit(wrong))
     horizons = [64, 181, 512, 1448]
 
@@ -239,14 +287,23 @@ half = descent(factor=sp.Rational(1, 8))
 def test_the_command_line_searches_a_file_and_a_name(tmp_path, monkeypatch, capsys):
     (tmp_path / "own.py").write_text(OWN_FILE)
     monkeypatch.chdir(tmp_path)
-    assert cli.run(["falsify", "own.py:half", "--seconds", "30", "--enough", "1.2", "--json"]) == 1
+    assert (
+        cli.run(
+            ["falsify", "own.py:half", "--seconds", "30", "--enough", "1.2", "--json"]
+        )
+        == 1
+    )
     assert json.loads(capsys.readouterr().out)["ratio"] > 1.2
 
 
-@pytest.mark.parametrize(("open_low", "neutral"), [(True, 1.0), (True, None), (False, None)])
+@pytest.mark.parametrize(
+    ("open_low", "neutral"), [(True, 1.0), (True, None), (False, None)]
+)
 def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
     name = "gamma"
-    damping = dfl.bounds.Quantity(name, r"\gamma", ONE, "damping", high=1, open_low=open_low, neutral=neutral)
+    damping = dfl.bounds.Quantity(
+        name, r"\gamma", ONE, "damping", high=1, open_low=open_low, neutral=neutral
+    )
     optimization = 2 * S["f0_gap"] / (S["eta"] * S["T"])
     mine = descent(
         parts={"all": optimization + 40 * S["sigma_g"] ** 2 / damping.symbol},
@@ -260,26 +317,41 @@ def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
 
 
 def compressed(factor=1):
-    """The same of CHOCO-SGD at gamma = 1/2, whatever it compresses by: with identical clients and exact
-    gradients nothing is lost but what the compressor keeps back, of which terms beyond omega = 1 speak."""
+    """The same of CHOCO-SGD at gamma = 1/2, whatever it compresses by: with identical
+    clients and exact gradients nothing is lost but what the compressor keeps back, of
+    which terms beyond omega = 1 speak.
+    """
     kept_back = 40 * S["f0_gap"] * S["L"] * (1 / S["omega"] - 1) * (1 - S["lam_min"])
     parts = {**descent(factor).parts, "compression": kept_back}
     scope = Scope(("CHOCOSGD",), "symmetric", common_start=True, letters={"gamma": 0.5})
     return descent(key="stranger.compressed", parts=parts, scope=scope)
 
 
-@pytest.mark.parametrize(("compressor", "omega"), [("top-k", 1 / 4), ("qsgd", 1 / (1 + 4 / 16**2))])
-def test_a_theorem_may_speak_of_compression_and_of_the_least_eigenvalue(compressor, omega):
-    """Which are read of the run: top 1 of 4 numbers, 16 levels; a ring of 4 with weights 1/3 has -1/3."""
+@pytest.mark.parametrize(
+    ("compressor", "omega"), [("top-k", 1 / 4), ("qsgd", 1 / (1 + 4 / 16**2))]
+)
+def test_a_theorem_may_speak_of_compression_and_of_the_least_eigenvalue(
+    compressor, omega
+):
+    """Which are read of the run: top 1 of 4 numbers, 16 levels; a ring of 4 with
+    weights 1/3 has -1/3.
+    """
     task = dfl.tasks.Quadratic(np.full((4, 4, 4), np.eye(4)), np.zeros((4, 4)))
-    algorithm = dfl.algorithms.CHOCOSGD(eta=0.5, gamma=0.5, compressor=compressor, share=0.25)
+    algorithm = dfl.algorithms.CHOCOSGD(
+        eta=0.5, gamma=0.5, compressor=compressor, share=0.25
+    )
     run = run_of(algorithm, task=task, x0=np.full(4, 1.5))
     verdict = dfl.compare(run, compressed())
-    assert verdict.kind in ("holds", "undecided"), verdict.reason  # one seed of a compressor that draws
+    # one seed of a compressor that draws
+    assert verdict.kind in ("holds", "undecided"), verdict.reason
     assert run.values()["omega"] == pytest.approx(omega)
     assert run.values()["lam_min"] == pytest.approx(-1 / 3)
-    assert verdict.bound == pytest.approx(2 * 4.5 / (0.5 * 30) + 40 * 4.5 * (1 / omega - 1) * 4 / 3)
-    with pytest.raises(dfl.errors.InputError, match=r"omega = 0\.9 cannot be given: this run has"):
+    assert verdict.bound == pytest.approx(
+        2 * 4.5 / (0.5 * 30) + 40 * 4.5 * (1 / omega - 1) * 4 / 3
+    )
+    with pytest.raises(
+        dfl.errors.InputError, match=r"omega = 0\.9 cannot be given: this run has"
+    ):
         dfl.compare(run, compressed(), omega=0.9)
     elsewhere = descent(scope=compressed().scope)
     assert "it does not say at which compressor" in dfl.compare(run, elsewhere).reason
@@ -289,7 +361,10 @@ def test_one_client_alone_has_the_least_eigenvalue_1():
     """That of its matrix: what gossip would keep back is nothing."""
     task = dfl.tasks.Quadratic(np.full((1, 1, 1), 1.0), np.zeros((1, 1)))
     run = run_of(
-        dfl.algorithms.CHOCOSGD(eta=0.5, gamma=0.5), task=task, network=np.ones((1, 1)), x0=np.full(1, 1.5)
+        dfl.algorithms.CHOCOSGD(eta=0.5, gamma=0.5),
+        task=task,
+        network=np.ones((1, 1)),
+        x0=np.full(1, 1.5),
     )
     assert run.values()["lam_min"] == 1
     assert dfl.compare(run, compressed()).kind in ("holds", "vacuous")
@@ -298,6 +373,8 @@ def test_one_client_alone_has_the_least_eigenvalue_1():
 def test_falsify_searches_it_where_numbers_are_not_compressed():
     """In one dimension the largest entry is all there is."""
     assert not dfl.falsify(compressed(), seconds=1, seed=0).violated
-    found = dfl.falsify(compressed(factor=sp.Rational(1, 8)), seconds=20, seed=0, enough=1.5)
+    found = dfl.falsify(
+        compressed(factor=sp.Rational(1, 8)), seconds=20, seed=0, enough=1.5
+    )
     assert found.violated, found
     assert type(found.instance.algorithm).__name__ == "CHOCOSGD"

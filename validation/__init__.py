@@ -1,1 +1,3 @@
-"""One experiment for each theorem: ``python -m validation.run_all`` runs them and writes a report."""
+"""One experiment for each theorem: ``python -m validation.run_all`` runs them and
+writes a report.
+"""

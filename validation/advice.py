@@ -1,9 +1,10 @@
-"""Does theory choose well? Rank correlation of bounds, and of exact expectations, with what runs measure.
+"""Does theory choose well? Rank correlation of bounds, and of exact expectations, with
+what runs measure.
 
-``python -m validation.advice docs/advice.json`` computes it on quadratics, exactly, and on MNIST and CIFAR-10
-(ten clients, one label distribution each) by runs, where the data root has them, and writes whatever it is. A
-cell of the grid is a topology, K and a step size c/(K L); what it gives is the mean over rounds of ||grad
-f||^2.
+``python -m validation.advice docs/advice.json`` computes it on quadratics, exactly, and
+on MNIST and CIFAR-10 (ten clients, one label distribution each) by runs, where the data
+root has them, and writes whatever it is. A cell of the grid is a topology, K and a step
+size c/(K L); what it gives is the mean over rounds of ||grad f||^2.
 """
 
 from __future__ import annotations
@@ -29,54 +30,104 @@ from dfltheory.files import write_json
 KEY, VARIANT = "dfedsam.theorem_4_5", "corrected"
 TOPOLOGIES, LOCAL = ("ring", "exponential", "complete"), (1, 2, 5, 10)
 SHARES = (1 / 128, 1 / 32, 1 / 8, 1 / 2)
-"""c of the step sizes c/(K L): the theorem asks for 1/8 or less, and for less on sparse networks."""
+"""c of the step sizes c/(K L): the theorem asks for 1/8 or less, and for less on sparse
+networks.
+"""
 IMAGES = ("mnist", "cifar10")
 Result = Callable[[Any, Any, int], float]
 
 
 def correlation(predicted: Any, measured: Any) -> dict[str, float]:
-    """Spearman's rank correlation over the cells where both are numbers, and how many these are."""
+    """Spearman's rank correlation over the cells where both are numbers, and how many
+    these are.
+    """
     both = np.isfinite(predicted) & np.isfinite(measured)
-    told: Any = spearmanr(np.asarray(predicted)[both], np.asarray(measured)[both]) if both.sum() > 2 else None
-    return {"rho": math.nan if told is None else float(told.statistic), "cells": int(both.sum())}
+    told: Any = (
+        spearmanr(np.asarray(predicted)[both], np.asarray(measured)[both])
+        if both.sum() > 2
+        else None
+    )
+    return {
+        "rho": math.nan if told is None else float(told.statistic),
+        "cells": int(both.sum()),
+    }
 
 
-def grid(values: Mapping[str, float], rounds: int, local: tuple[int, ...], result: Result) -> dict[str, Any]:
-    """Both advisors against what ``result`` measures of (algorithm, matrix, rounds) in every cell."""
+def grid(
+    values: Mapping[str, float], rounds: int, local: tuple[int, ...], result: Result
+) -> dict[str, Any]:
+    """Both advisors against what ``result`` measures of (algorithm, matrix, rounds) in
+    every cell.
+    """
     theorem, m = bounds.get(KEY, VARIANT), int(values["m"])
-    table: dict[str, list[float]] = {"bound": [], "regardless": [], "exact": [], "measured": []}
+    table: dict[str, list[float]] = {
+        "bound": [],
+        "regardless": [],
+        "exact": [],
+        "measured": [],
+    }
     for name, K, share in product(TOPOLOGIES, local, SHARES):
         W = dfl.graphs.metropolis(dfl.graphs.topology(name, m))
         eta = share / (K * values["L"])
-        here = {**values, "K": K, "T": rounds, "lam": dfl.graphs.lam(W), "eta": eta, "Q": 1, "rho": 0.0}
+        here = {
+            **values,
+            "K": K,
+            "T": rounds,
+            "lam": dfl.graphs.lam(W),
+            "eta": eta,
+            "Q": 1,
+            "rho": 0.0,
+        }
         table["bound"].append(float(best_bounds(theorem, here)[0][0]))
         known = {n: here[n] for n in theorem.needs}
         table["regardless"].append(float(theorem.evaluate(where="ignore", **known)))
         table["exact"].append(expectation(theorem, here, {"eta": eta}, W))
-        table["measured"].append(result(dfl.algorithms.DFedAvg(eta=eta, K=K), W, rounds))
-    found = {n: correlation(table[n], table["measured"]) for n in ("bound", "regardless", "exact")}
+        table["measured"].append(
+            result(dfl.algorithms.DFedAvg(eta=eta, K=K), W, rounds)
+        )
+    found = {
+        n: correlation(table[n], table["measured"])
+        for n in ("bound", "regardless", "exact")
+    }
     fixed = {"rounds": rounds, "K": list(local), "constants": dict(values)}
     useful = np.array(table["bound"]) < 2 * values["L"] * values["f0_gap"]
-    return found | fixed | {"not vacuous": int(useful.sum()), "all": len(table["bound"])}
+    return (
+        found | fixed | {"not vacuous": int(useful.sum()), "all": len(table["bound"])}
+    )
 
 
 def quadratics(rounds: int = 400) -> dict[str, Any]:
-    """A quadratic of the same constants as the advisor's, with other clients in other dimensions."""
+    """A quadratic of the same constants as the advisor's, with other clients in other
+    dimensions.
+    """
     values = {"m": 10, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "f0_gap": 1.0}
     task = model(values, d=12, seed=7)
-    return grid(values, rounds, LOCAL, lambda a, W, T: average_over(a, task, W, T)["grad_norm_sq"])
+    return grid(
+        values,
+        rounds,
+        LOCAL,
+        lambda a, W, T: average_over(a, task, W, T)["grad_norm_sq"],
+    )
 
 
 def images(name: str, rounds: int = 30) -> dict[str, Any]:
-    """Images by runs of one seed, measured every third round; constants are estimates at a pilot's points."""
-    task = dfl.tasks.get(name, m=10, model="softmax", partition="dirichlet", alpha=0.3, examples=2000)
+    """Images by runs of one seed, measured every third round; constants are estimates
+    at a pilot's points.
+    """
+    task = dfl.tasks.get(
+        name, m=10, model="softmax", partition="dirichlet", alpha=0.3, examples=2000
+    )
     from dfltheory.tasks.estimate import along, pilot
 
     found = along(task, pilot(task))
-    values = {n: float(found[n].value) for n in ("L", "sigma_l", "sigma_g", "f0_gap")} | {"m": 10}
+    values = {
+        n: float(found[n].value) for n in ("L", "sigma_l", "sigma_g", "f0_gap")
+    } | {"m": 10}
 
     def run(algorithm: Any, W: Any, rounds: int) -> float:
-        told = dfl.train(algorithm, task, W, rounds=rounds, evaluate_every=3, progress=False)
+        told = dfl.train(
+            algorithm, task, W, rounds=rounds, evaluate_every=3, progress=False
+        )
         return float(np.mean(told.grad_norm_sq[0, :-1]))
 
     return grid(values, rounds, (1, 5), run)
@@ -86,7 +137,10 @@ def main(arguments: list[str]) -> None:
     """Write what was found to the file that is named."""
     if len(arguments) != 1:
         raise SystemExit("usage: python -m validation.advice docs/advice.json")
-    found: dict[str, Any] = {"theorem": f"{KEY} ({VARIANT})", "quadratics": quadratics()}
+    found: dict[str, Any] = {
+        "theorem": f"{KEY} ({VARIANT})",
+        "quadratics": quadratics(),
+    }
     for name in IMAGES:
         try:
             found[name] = images(name)

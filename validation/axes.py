@@ -1,7 +1,9 @@
-"""What a bound and the measurement that it bounds do over the spectral gap, the local steps and the clients.
+"""What a bound and the measurement that it bounds do over the spectral gap, the local
+steps and the clients.
 
-DFedSAM's corrected Theorem 4.5 at its corollary's step sizes without SAM, on three problems where one of its
-terms rules: consensus, optimization, noise. Nothing is left to chance: no noise, or exact expectations.
+DFedSAM's corrected Theorem 4.5 at its corollary's step sizes without SAM, on three
+problems where one of its terms rules: consensus, optimization, noise. Nothing is left
+to chance: no noise, or exact expectations.
 """
 
 from __future__ import annotations
@@ -20,14 +22,16 @@ from validation.claims import bound_claims
 from validation.experiments import slow_start
 
 NOT_TESTED = (
-    "Other values of the spectral gap, K and m, and where several terms of the bound are of one size."
+    "Other values of the spectral gap, K and m, and where several terms of the bound"
+    " are of one size."
 )
 GROUP = "bound and measured over the spectral gap, K and m"
 NOTE = (
-    "Over 1 − λ: one client curves up where the other curves down, so that their disagreement over "
-    "W = λI + (1 − λ)11ᵀ/m moves their mean, which starts close to the minimizer. On a good network "
-    "optimization rules, on a poor one consensus, whose constant 16 is the loosest. Over K: descent without "
-    "noise along the flattest direction of a quadratic. Over m: noise alone, at the minimizer."
+    "Over 1 − λ: one client curves up where the other curves down, so that their"
+    " disagreement over W = λI + (1 − λ)11ᵀ/m moves their mean, which starts close to"
+    " the minimizer. On a good network optimization rules, on a poor one consensus,"
+    " whose constant 16 is the loosest. Over K: descent without noise along the"
+    " flattest direction of a quadratic. Over m: noise alone, at the minimizer."
 )
 
 
@@ -43,19 +47,32 @@ def cases(quick: bool = True) -> Iterator[Case]:
     for K in (1, 2, 4, 8):
         yield _case("K", f"K = {K}", flat, T, K, x0=slow_start(flat))
     for m in (2, 4, 8, 16):
-        noisy = dfl.tasks.quadratic(m=m, d=1, L=1.0, mu=1.0, zeta=0.0, sigma=1.0, seed=0)
+        noisy = dfl.tasks.quadratic(
+            m=m, d=1, L=1.0, mu=1.0, zeta=0.0, sigma=1.0, seed=0
+        )
         yield _case("m", f"m = {m}", noisy, T, 1, x0=noisy.x_star)
 
 
-def _case(along: str, column: str, task: Any, T: int, K: int, gap: float = 1.0, **further: Any) -> Case:
+def _case(
+    along: str, column: str, task: Any, T: int, K: int, gap: float = 1.0, **further: Any
+) -> Case:
     W = (1 - gap) * np.eye(task.m) + gap / task.m
-    placed = {"group": GROUP, "note": NOTE, "along": along, "column": column, "variants": ["corrected"]}
-    return case_of("dfedsam.theorem_4_5", task, W, T, K=K, rho0=0.0, seeds=1, **placed, **further)
+    placed = {
+        "group": GROUP,
+        "note": NOTE,
+        "along": along,
+        "column": column,
+        "variants": ["corrected"],
+    }
+    return case_of(
+        "dfedsam.theorem_4_5", task, W, T, K=K, rho0=0.0, seeds=1, **placed, **further
+    )
 
 
 def run(quick: bool = True) -> tuple:
     """(claims, outcomes)."""
     outcomes = [
-        perform(case, run=exactly(case.instance) if case.along == "m" else None) for case in cases(quick)
+        perform(case, run=exactly(case.instance) if case.along == "m" else None)
+        for case in cases(quick)
     ]
     return bound_claims(outcomes, NOT_TESTED), outcomes

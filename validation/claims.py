@@ -1,17 +1,22 @@
-"""A claim that was checked: what a source says, how it was tested against reality, and what came out.
+"""A claim that was checked: what a source says, how it was tested against reality, and
+what came out.
 
-Every experiment of this folder returns claims; ``run_all`` puts them into one table. The checks:
+Every experiment of this folder returns claims; ``run_all`` puts them into one table.
+The checks:
 
 ``bound against runs``
-    verdicts of :func:`dfltheory.compare`, gathered for one variant over the runs of a group;
+    verdicts of :func:`dfltheory.compare`, gathered for one variant over the runs of a
+    group;
 ``growth under O(.)``
-    for a statement in O(.): does measured over expression grow along a family of growing horizons?
+    for a statement in O(.): does measured over expression grow along a family of
+    growing horizons?
 ``ordering``
     what a source ranks, ranked by measured values whose intervals do not touch;
 ``stated value``, ``limit``
     a number or a limit that a source states, beside the computed one;
 ``tightness``
-    does every panel of the figures have a point at which a corrected bound says something of the size?
+    does every panel of the figures have a point at which a corrected bound says
+    something of the size?
 """
 
 from __future__ import annotations
@@ -38,18 +43,28 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 Growth = Literal["bounded", "growing", "undecided"]
-"""What measured over the expression of an O(.) does along a family of growing horizons."""
+"""What measured over the expression of an O(.) does along a family of growing
+horizons.
+"""
 
-SEVERITY: tuple[Kind, ...] = ("violated", "undecided", "holds", "vacuous", "not applicable")
+SEVERITY: tuple[Kind, ...] = (
+    "violated",
+    "undecided",
+    "holds",
+    "vacuous",
+    "not applicable",
+)
 """A group of verdicts is told by its first kind in this order."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the table. ``ratio`` is measured over claimed (at most 1 where an upper bound holds).
+    """One row of the table. ``ratio`` is measured over claimed (at most 1 where an
+    upper bound holds).
 
-    ``refuted`` tells by what a search has refuted the statement, if one has: the verdict is then one of these
-    runs alone. ``growth`` is the interval of p where measured over expression goes as T^p.
+    ``refuted`` tells by what a search has refuted the statement, if one has: the
+    verdict is then one of these runs alone. ``growth`` is the interval of p where
+    measured over expression goes as T^p.
     """
 
     claim: str
@@ -66,7 +81,11 @@ class Claim:
     def said(self) -> str:
         """The verdict as the table has it: never a mere "holds" for what is refuted."""
         alone = " here" if self.refuted or self.growth is not None else ""
-        grown = "" if self.growth is None else ", as T^[{:.2g}, {:.2g}]".format(*self.growth)
+        grown = (
+            ""
+            if self.growth is None
+            else ", as T^[{:.2g}, {:.2g}]".format(*self.growth)
+        )
         known = f" (refuted in general: {self.refuted})" if self.refuted else ""
         return f"{self.verdict}{alone}{grown}{known}"
 
@@ -76,40 +95,64 @@ class Claim:
 
 
 def bound_claims(outcomes: Sequence[Outcome], not_tested: str = "") -> list[Claim]:
-    """One claim for each variant and group of runs: the gravest verdict, and the largest ratio."""
+    """One claim for each variant and group of runs: the gravest verdict, and the
+    largest ratio.
+    """
     grouped: dict[tuple[str, str, str], list[Any]] = {}
     for outcome in outcomes:
         for verdict in outcome.verdicts:
-            grouped.setdefault((verdict.key, verdict.variant, outcome.case.group), []).append(verdict)
+            grouped.setdefault(
+                (verdict.key, verdict.variant, outcome.case.group), []
+            ).append(verdict)
     claims = []
     for (key, variant, group), verdicts in grouped.items():
         kind: Kind = next(k for k in SEVERITY if any(v.kind == k for v in verdicts))
         shown = [v for v in verdicts if v.kind == kind]
-        ratios = [v.ratio for v in shown if v.kind != "not applicable" and math.isfinite(v.ratio)]
+        ratios = [
+            v.ratio
+            for v in shown
+            if v.kind != "not applicable" and math.isfinite(v.ratio)
+        ]
         told = {k: sum(v.kind == k for v in verdicts) for k in SEVERITY}
         counts = ", ".join(f"{n} {k}" for k, n in told.items() if n)
         ratio, detail = max(ratios) if ratios else None, f"{counts}; {shown[0].reason}"
         check = f"bound against runs: {group}"
-        claims.append(_on(bounds.get(key, variant=variant), check, kind, ratio, detail, not_tested))
+        claims.append(
+            _on(
+                bounds.get(key, variant=variant), check, kind, ratio, detail, not_tested
+            )
+        )
     return claims
 
 
 def _on(
-    theorem: Theorem, check: str, verdict: Any, ratio: Any, detail: str, *more: Any, **known: Any
+    theorem: Theorem,
+    check: str,
+    verdict: Any,
+    ratio: Any,
+    detail: str,
+    *more: Any,
+    **known: Any,
 ) -> Claim:
     """A claim on a registered statement, with what a search knows of it."""
     name = f"{theorem.key} [{theorem.variant}]"
     by = theorem.status.how if theorem.status.refuted else ""
-    return Claim(name, theorem.source, check, verdict, ratio, detail, *more, refuted=by, **known)
+    return Claim(
+        name, theorem.source, check, verdict, ratio, detail, *more, refuted=by, **known
+    )
 
 
-def growth_claim(key: str, variant: str, runs: Sequence[History], not_tested: str, **given: float) -> Claim:
-    """Which constant would an O(.) statement need at each horizon of ``runs``, and does it grow?
+def growth_claim(
+    key: str, variant: str, runs: Sequence[History], not_tested: str, **given: float
+) -> Claim:
+    """Which constant would an O(.) statement need at each horizon of ``runs``, and does
+    it grow?
 
-    With measured / expression ~ T^p: ``bounded`` where the interval of p lies at or below 0, ``growing``
-    where it lies above, else ``undecided``. An O(.) has no constant that a ratio could be held against:
-    ``ratio``, the largest, decides nothing. Growth over a finite span may be a transient and contradicts no
-    O(.); ``dfltheory falsify`` looks for families on which the ratio diverges.
+    With measured / expression ~ T^p: ``bounded`` where the interval of p lies at or
+    below 0, ``growing`` where it lies above, else ``undecided``. An O(.) has no
+    constant that a ratio could be held against: ``ratio``, the largest, decides
+    nothing. Growth over a finite span may be a transient and contradicts no O(.);
+    ``dfltheory falsify`` looks for families on which the ratio diverges.
     """
     theorem = bounds.get(key, variant=variant)
     horizons = np.array([run.rounds for run in runs], dtype=float)
@@ -126,7 +169,15 @@ def growth_claim(key: str, variant: str, runs: Sequence[History], not_tested: st
     kind: Growth = "bounded" if high <= 0 else "growing" if low > 0 else "undecided"
     span = f"T = {int(horizons.min())} to {int(horizons.max())}"
     told = f"measured/expression ~ T^p over {span}, p in [{low:.2f}, {high:.2f}] (95 %)"
-    return _on(theorem, "growth under O(.)", kind, largest, told, not_tested, growth=(low, high))
+    return _on(
+        theorem,
+        "growth under O(.)",
+        kind,
+        largest,
+        told,
+        not_tested,
+        growth=(low, high),
+    )
 
 
 def order_claims(key: str, runs: Sequence[History], not_tested: str) -> list[Claim]:
@@ -136,19 +187,29 @@ def order_claims(key: str, runs: Sequence[History], not_tested: str) -> list[Cla
 
 
 def _student(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's interval for the mean of independent values; a single one is taken as exact."""
+    """Student's interval for the mean of independent values; a single one is taken as
+    exact.
+    """
     mean = float(np.mean(values))
-    half = float(half_widths(values[:, None], (1 - confidence) / 2)[0]) if len(values) > 1 else 0.0
+    half = (
+        float(half_widths(values[:, None], (1 - confidence) / 2)[0])
+        if len(values) > 1
+        else 0.0
+    )
     return mean - half, mean + half
 
 
 def ordering_claim(
-    claim: str, source: str, samples: Mapping[str, np.ndarray], not_tested: str, check: str = "ordering"
+    claim: str,
+    source: str,
+    samples: Mapping[str, np.ndarray],
+    not_tested: str,
+    check: str = "ordering",
 ) -> Claim:
     """``samples`` (values over seeds) are said to fall from the first to the last.
 
-    ``holds``: each neighbor's paired difference is surely positive; ``violated``: one is surely negative.
-    The ratio is the largest of later over earlier.
+    ``holds``: each neighbor's paired difference is surely positive; ``violated``: one
+    is surely negative. The ratio is the largest of later over earlier.
     """
     names = list(samples)
     kinds: list[Kind] = []
@@ -163,9 +224,11 @@ def ordering_claim(
 
 
 def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
-    """Is some corrected bound, in every panel that has one, at most ``within`` times the measurement at a
-    point? The panels are those of the figures: a run, or the runs along an axis, and a left-hand side; the
-    ratio is that of the loosest panel's nearest bound to ``within``."""
+    """Is some corrected bound, in every panel that has one, at most ``within`` times
+    the measurement at a point? The panels are those of the figures: a run, or the runs
+    along an axis, and a left-hand side; the ratio is that of the loosest panel's
+    nearest bound to ``within``.
+    """
     nearest: dict[Any, float] = {}
     for outcome in outcomes:
         case = outcome.case
@@ -176,12 +239,24 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
                 nearest[panel] = max(nearest.get(panel, 0.0), ratio)
     loosest = min(nearest, key=lambda panel: nearest[panel])
     factor = 1 / nearest[loosest] if nearest[loosest] else math.inf
-    told = f"{factor:.3g} times in the loosest of {len(nearest)} panels: {', '.join(loosest[:2])}"
-    claim = f"in every panel a corrected bound comes within {within:g} times what is measured"
+    told = (
+        f"{factor:.3g} times in the loosest of {len(nearest)} panels:"
+        f" {', '.join(loosest[:2])}"
+    )
+    claim = (
+        f"in every panel a corrected bound comes within {within:g} times what is"
+        " measured"
+    )
     kind: Kind = "holds" if factor <= within else "violated"
     aside = "panels at constants that were estimated along the run"
     return Claim(
-        claim, "the choice of this suite's problems", "tightness", kind, factor / within, told, aside
+        claim,
+        "the choice of this suite's problems",
+        "tightness",
+        kind,
+        factor / within,
+        told,
+        aside,
     )
 
 
@@ -197,4 +272,6 @@ def value_claim(
     """Is a stated number the true one, to a relative ``tolerance``?"""
     kind: Kind = "holds" if abs(stated - true) <= tolerance * abs(true) else "violated"
     detail = f"stated {stated:.4g}, computed {true:.4g}"
-    return Claim(claim, source, check, kind, stated / true if true else None, detail, not_tested)
+    return Claim(
+        claim, source, check, kind, stated / true if true else None, detail, not_tested
+    )

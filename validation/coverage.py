@@ -1,12 +1,13 @@
 """What verdicts cover and find, simulated.
 
-``python -m validation.coverage docs/coverage.json docs/verdicts.md`` writes both. A cell is one law of the
-seeds and one number of seeds. It draws samples of a known expectation, 1, again and again, and asks the
-intervals that ``compare`` asks: how often the lower end lies above 1 (a true bound is called violated), how
-often the upper end lies below it (a false bound is said to hold), and how wide the interval is, over that
-of an oracle, who knows the law and has the central interval of the estimate itself. The power of a cell is
-how often a bound that the expectation exceeds by a ratio is found to be violated. Seeds are fixed: the same
-machine gives the same numbers.
+``python -m validation.coverage docs/coverage.json docs/verdicts.md`` writes both. A
+cell is one law of the seeds and one number of seeds. It draws samples of a known
+expectation, 1, again and again, and asks the intervals that ``compare`` asks: how often
+the lower end lies above 1 (a true bound is called violated), how often the upper end
+lies below it (a false bound is said to hold), and how wide the interval is, over that
+of an oracle, who knows the law and has the central interval of the estimate itself. The
+power of a cell is how often a bound that the expectation exceeds by a ratio is found to
+be violated. Seeds are fixed: the same machine gives the same numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from numpy.typing import NDArray
 
 from dfltheory.files import json_text, write_text
 from dfltheory.markdown import between, table
-from dfltheory.verdicts.evidence import in_bounds, log_evidence, lower_limits, upper_limit
+from dfltheory.verdicts.evidence import (
+    in_bounds,
+    log_evidence,
+    lower_limits,
+    upper_limit,
+)
 from dfltheory.verdicts.statistics import ENOUGH, Method, min_interval, upper_of_mean
 
 Draw = Callable[[np.random.Generator, int], NDArray[Any]]
@@ -39,7 +45,9 @@ MARK = "<!-- coverage: make generated -->"
 def walk(
     rng: np.random.Generator, seeds: int = 16, freedom: int = 10, memory: float = 0.8
 ) -> NDArray[np.float64]:
-    """Squared norms of an AR(1) process of Gaussian vectors that has settled, (seeds, ROUNDS), mean 1."""
+    """Squared norms of an AR(1) process of Gaussian vectors that has settled, (seeds,
+    ROUNDS), mean 1.
+    """
     noise = rng.normal(size=(ROUNDS, seeds, freedom))
     for t in range(1, ROUNDS):
         noise[t] = memory * noise[t - 1] + np.sqrt(1 - memory**2) * noise[t]
@@ -51,7 +59,9 @@ _COSINE = (1 + np.exp(-2 * 0.35**2)) / 2
 MEANS: dict[str, Draw] = {
     "chi^2_1": lambda rng, n: rng.chisquare(1, (n, 1)),
     "chi^2_10": lambda rng, n: rng.chisquare(10, (n, 1)) / 10,
-    "left-skewed cos^2": lambda rng, n: np.cos(rng.normal(0, 0.35, (n, 1))) ** 2 / _COSINE,
+    "left-skewed cos^2": lambda rng, n: (
+        np.cos(rng.normal(0, 0.35, (n, 1))) ** 2 / _COSINE
+    ),
     "rare drop (0 in 5 %)": lambda rng, n: (rng.random((n, 1)) >= 0.05) / 0.95,
     "rare jump (20 times in 5 %)": lambda rng, n: (
         (1 + 19.0 * (rng.random((n, 1)) < 0.05)) * rng.chisquare(50, (n, 1)) / 50 / 1.95
@@ -72,14 +82,19 @@ BOUNDED: dict[str, tuple[float, Draw]] = {
 """Laws of mean 1 with the number that none of their seeds exceeds."""
 
 
-def cell(law: str, seeds: int, trials: int, method: Method = "student") -> dict[str, float]:
-    """Shares of false ``violated`` and ``holds``, and the median width over the oracle's."""
+def cell(
+    law: str, seeds: int, trials: int, method: Method = "student"
+) -> dict[str, float]:
+    """Shares of false ``violated`` and ``holds``, and the median width over the
+    oracle's.
+    """
     rng = np.random.default_rng([list(LAWS).index(law), seeds])
     data = [LAWS[law](rng, seeds) for _ in range(trials)]
     if law in MINIMA:
         found = [min_interval(x, 1 - 2 * TAIL) for x in data]
         middle, low, high = (
-            np.array([getattr(f, end) for f in found]) for end in ("estimate", "low", "high")
+            np.array([getattr(f, end) for f in found])
+            for end in ("estimate", "low", "high")
         )
     else:  # as mean_interval, all at once
         each = np.stack([x.mean(axis=1) for x in data], axis=1)
@@ -94,9 +109,13 @@ def cell(law: str, seeds: int, trials: int, method: Method = "student") -> dict[
 
 
 def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:
-    """Shares of false ``holds`` by ``bounded`` alone, by ``student`` alone, and as ``compare`` has it: by
-    either of them."""
-    rng, (most, draw) = np.random.default_rng([len(LAWS), list(BOUNDED).index(law), seeds]), BOUNDED[law]
+    """Shares of false ``holds`` by ``bounded`` alone, by ``student`` alone, and as
+    ``compare`` has it: by either of them.
+    """
+    rng, (most, draw) = (
+        np.random.default_rng([len(LAWS), list(BOUNDED).index(law), seeds]),
+        BOUNDED[law],
+    )
     data = [draw(rng, seeds) for _ in range(trials)]
     bounded = np.array([upper_limit(x, most, TAIL) for x in data]) < 1
     student = np.array([upper_of_mean(x, TAIL) for x in data]) < 1
@@ -105,9 +124,12 @@ def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:
 
 
 def found_at(law: str, seeds: int, ratio: float, trials: int) -> float:
-    """How often a bound that the expectation exceeds by ``ratio`` is found to be violated."""
+    """How often a bound that the expectation exceeds by ``ratio`` is found to be
+    violated.
+    """
     draw, rng = LAWS[law], np.random.default_rng([list(LAWS).index(law), seeds])
-    data = np.stack([draw(rng, seeds) for _ in range(trials)], axis=-1)  # (seeds, rounds, trials)
+    # (seeds, rounds, trials)
+    data = np.stack([draw(rng, seeds) for _ in range(trials)], axis=-1)
     if law not in MINIMA:
         data = data.mean(axis=1, keepdims=True)
     ratios = in_bounds(data.reshape(seeds, -1), 1 / ratio)
@@ -116,7 +138,9 @@ def found_at(law: str, seeds: int, ratio: float, trials: int) -> float:
 
 
 def needed(law: str, ratio: float, trials: int) -> int | None:
-    """The fewest seeds (to 4 percent) that find it with a chance of ``POWER``; None: more than 4096."""
+    """The fewest seeds (to 4 percent) that find it with a chance of ``POWER``; None:
+    more than 4096.
+    """
     low, high = 1, 2
     while found_at(law, high, ratio, trials) < POWER:
         if high >= _MOST_SEEDS:
@@ -124,22 +148,37 @@ def needed(law: str, ratio: float, trials: int) -> int | None:
         low, high = high, 2 * high
     while high - low > max(1, high // 25):
         middle = (low + high) // 2
-        low, high = (low, middle) if found_at(law, middle, ratio, trials) >= POWER else (middle, high)
+        low, high = (
+            (low, middle)
+            if found_at(law, middle, ratio, trials) >= POWER
+            else (middle, high)
+        )
     return high
 
 
 def simulate(means: int = 2000, minima: int = 500, power: int = 200) -> dict[str, Any]:
-    """{"trials": ..., "student": {law: {seeds: cell}}, "bootstrap": ..., "bounded": {law: {seeds:
-    bounded_cell}}, "needed": {law: {ratio: seeds}}}, each cell from so many trials (the bootstrap's and
-    minima take the longest)."""
+    """{"trials": ..., "student": {law: {seeds: cell}}, "bootstrap": ..., "bounded":
+    {law: {seeds: bounded_cell}}, "needed": {law: {ratio: seeds}}}, each cell from so
+    many trials (the bootstrap's and minima take the longest).
+    """
     trials = dict.fromkeys(MEANS, means) | dict.fromkeys(MINIMA, minima)
     enough = [n for n in SEEDS if n >= ENOUGH]
     return {
         "trials": {"means": means, "minima": minima, "power": power},
-        "student": {law: {str(n): cell(law, n, trials[law]) for n in SEEDS} for law in LAWS},
-        "bootstrap": {law: {str(n): cell(law, n, minima, "bootstrap") for n in enough} for law in MEANS},
-        "bounded": {law: {str(n): bounded_cell(law, n, minima) for n in SEEDS} for law in BOUNDED},
-        "needed": {law: {str(r): needed(law, r, power) for r in RATIOS} for law in LAWS},
+        "student": {
+            law: {str(n): cell(law, n, trials[law]) for n in SEEDS} for law in LAWS
+        },
+        "bootstrap": {
+            law: {str(n): cell(law, n, minima, "bootstrap") for n in enough}
+            for law in MEANS
+        },
+        "bounded": {
+            law: {str(n): bounded_cell(law, n, minima) for n in SEEDS}
+            for law in BOUNDED
+        },
+        "needed": {
+            law: {str(r): needed(law, r, power) for r in RATIOS} for law in LAWS
+        },
     }
 
 
@@ -147,7 +186,13 @@ def tables(known: dict[str, Any]) -> str:
     """The page's tables."""
 
     def percent(label: str, cells: dict[str, Any], name: str) -> list[str]:
-        return [label, *(f"{100 * cells[str(n)][name]:.1f}" if str(n) in cells else "" for n in SEEDS)]
+        return [
+            label,
+            *(
+                f"{100 * cells[str(n)][name]:.1f}" if str(n) in cells else ""
+                for n in SEEDS
+            ),
+        ]
 
     def shares(name: str, method: str) -> list[list[str]]:
         return [percent(law, cells, name) for law, cells in known[method].items()]
@@ -165,13 +210,24 @@ def tables(known: dict[str, Any]) -> str:
     trials = "{means} trials of means and {minima} of minima".format(**known["trials"])
     return "\n\n".join(
         [
-            f"False *violated*, in percent of {trials}, at a bound that is the expectation (at most 2.5):",
+            (
+                f"False *violated*, in percent of {trials}, at a bound that is the"
+                " expectation (at most 2.5):"
+            ),
             table(seeds, shares("violated", "student")),
-            "False *holds*, in percent, just below the expectation (2.5 if what `student` assumes is so):",
+            (
+                "False *holds*, in percent, just below the expectation (2.5 if what"
+                " `student` assumes is so):"
+            ),
             table(seeds, shares("holds", "student")),
-            'The same with `method="bootstrap"`, of {minima} trials:'.format(**known["trials"]),
+            'The same with `method="bootstrap"`, of {minima} trials:'.format(
+                **known["trials"]
+            ),
             table(seeds, shares("holds", "bootstrap")),
-            "The same of bounded laws, where `compare` says `holds` by `bounded` or else by `student`:",
+            (
+                "The same of bounded laws, where `compare` says `holds` by `bounded` or"
+                " else by `student`:"
+            ),
             table(
                 seeds,
                 [
@@ -180,9 +236,18 @@ def tables(known: dict[str, Any]) -> str:
                     for way in ("bounded", "student", "either")
                 ],
             ),
-            "Median width of the interval over that of the central 95 percent of the estimate itself:",
-            table(seeds, [[law, *widths(cells)] for law, cells in known["student"].items()]),
-            f"Seeds that find, in {100 * POWER:g} of 100 runs, that the expectation is so many bounds:",
+            (
+                "Median width of the interval over that of the central 95 percent of"
+                " the estimate itself:"
+            ),
+            table(
+                seeds,
+                [[law, *widths(cells)] for law, cells in known["student"].items()],
+            ),
+            (
+                f"Seeds that find, in {100 * POWER:g} of 100 runs, that the expectation"
+                " is so many bounds:"
+            ),
             table(ratios, power),
         ]
     )

@@ -1,14 +1,19 @@
-"""Where a printed bound fails: runs on which the measured curve crosses it, while the corrected bound holds.
+"""Where a printed bound fails: runs on which the measured curve crosses it, while the
+corrected bound holds.
 
-One problem for each printed main theorem with constants, small enough to be checked by hand or taken from the
-committed counterexamples; without noise, so that one seed is the expectation:
+One problem for each printed main theorem with constants, small enough to be checked by
+hand or taken from the committed counterexamples; without noise, so that one seed is the
+expectation:
 
-* SAM is caught where its ascent step leads to a stationary point: DFedSAM and DFedADMM-SAM stand still;
-* local momentum on identical clients over a directed graph, for DFedSGPSM: an earlier find of the search,
-  whose corrected bound says something (of the committed, larger one it does not).
+* SAM is caught where its ascent step leads to a stationary point: DFedSAM and
+  DFedADMM-SAM stand still;
+* local momentum on identical clients over a directed graph, for DFedSGPSM: an earlier
+  find of the search, whose corrected bound says something (of the committed, larger one
+  it does not).
 
-The printed statement on DFedSMDC is an O(.): along a family of growing horizons measured over expression
-grows over the whole range that is run, and measured over the corrected bound does not.
+The printed statement on DFedSMDC is an O(.): along a family of growing horizons
+measured over expression grows over the whole range that is run, and measured over the
+corrected bound does not.
 """
 
 from __future__ import annotations
@@ -29,7 +34,10 @@ from dfltheory.experiments.cases import Case, perform_all
 from validation.claims import bound_claims
 from validation.searched import FOLDER
 
-NOT_TESTED = "Whether a printed bound fails on other problems than these: the searches look for them."
+NOT_TESTED = (
+    "Whether a printed bound fails on other problems than these: the searches look for"
+    " them."
+)
 MOMENTUM = Path(__file__).with_name("crossing_dfedsgpsm.json")
 GROUP = "where the printed bound fails"
 ORDER = "dfedmdc.theorem_2"
@@ -39,21 +47,27 @@ HORIZONS = (16, 64, 256, 1024, 4096, 16384)
 def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
     """f'(x) = L max(rho - |x|, 0), and a wall beyond 2 rho: SAM never leaves x = 0.
 
-    At 0 the slope is L rho, so the ascent step leads to x = rho, where the slope is 0: the update is zero
-    forever, and ||grad f||^2 = L^2 rho^2 in every round. All clients are alike and there is no noise, so
-    sigma_l = sigma_g = beta = 0; f falls from f(0) to f* = f(0) - L rho^2/2, reached at x <= -rho. On the
-    wall f' rises with slope L up to B > L rho, so the bound on gradients alone does not determine the one at
-    0.
+    At 0 the slope is L rho, so the ascent step leads to x = rho, where the slope is 0:
+    the update is zero forever, and ||grad f||^2 = L^2 rho^2 in every round. All clients
+    are alike and there is no noise, so sigma_l = sigma_g = beta = 0; f falls from f(0)
+    to f* = f(0) - L rho^2/2, reached at x <= -rho. On the wall f' rises with slope L up
+    to B > L rho, so the bound on gradients alone does not determine the one at 0.
     """
-    return RampTask([[-rho, 0.0, 2 * rho]] * m, [[rho, rho, B / L]] * m, [[L, -L, L]] * m, [0.0] * m)
+    return RampTask(
+        [[-rho, 0.0, 2 * rho]] * m, [[rho, rho, B / L]] * m, [[L, -L, L]] * m, [0.0] * m
+    )
 
 
 def cases(quick: bool = True) -> list[Case]:
     """A run for each printed theorem that has constants."""
-    task, W = sam_trap(4, L=1.0, rho=1.0, B=2.0), dfl.graphs.metropolis(dfl.graphs.complete(4))
+    task, W = (
+        sam_trap(4, L=1.0, rho=1.0, B=2.0),
+        dfl.graphs.metropolis(dfl.graphs.complete(4)),
+    )
     caught = (
-        "f'(x) = L max(ρ − |x|, 0) on 4 identical clients without noise, started at 0, where SAM's ascent "
-        "step lands on a stationary point: the gradient norm squared stays L²ρ² forever"
+        "f'(x) = L max(ρ − |x|, 0) on 4 identical clients without noise, started at 0,"
+        " where SAM's ascent step lands on a stationary point: the gradient norm"
+        " squared stays L²ρ² forever"
     )
     K, eta = 2, 1 / (4 * 192)
     sam = dfl.algorithms.DFedSAM(eta=0.004, K=5, rho=1.0)
@@ -66,7 +80,10 @@ def cases(quick: bool = True) -> list[Case]:
             instance=dfl.Instance(task, sam, W, rounds=3000, seeds=1),
             key="dfedsam.theorem_4_5",
             column="DFedSAM, Theorem 4.5",
-            note=f"Theorem 4.5: {caught}, while the printed bound tends to about L²ρ² K/(2K − 1).",
+            note=(
+                f"Theorem 4.5: {caught}, while the printed bound tends to about L²ρ²"
+                " K/(2K − 1)."
+            ),
             **place,
         ),
         Case(
@@ -75,8 +92,11 @@ def cases(quick: bool = True) -> list[Case]:
             variants=None,
             constants={"S2": 4.0},
             column="DFedADMM-SAM, Theorem 1",
-            note="Theorem 1 of the DFedADMM paper: the same problem; its printed sharpness term carries a "
-            "factor λ that goes to zero with the step size.",
+            note=(
+                "Theorem 1 of the DFedADMM paper: the same problem; its printed"
+                " sharpness term carries a factor λ that goes to zero with the step"
+                " size."
+            ),
             **place,
         ),
         Case(  # run for longer than the search did
@@ -84,8 +104,11 @@ def cases(quick: bool = True) -> list[Case]:
             key=key,
             variants=None,
             column="DFedSGPSM, Theorem 1",
-            note="Theorem 1 of the DFedSGPSM paper: three identical clients on a directed graph, momentum "
-            "0.93: validation/crossing_dfedsgpsm.json has the problem.",
+            note=(
+                "Theorem 1 of the DFedSGPSM paper: three identical clients on a"
+                " directed graph, momentum 0.93: validation/crossing_dfedsgpsm.json has"
+                " the problem."
+            ),
             **place,
         ),
     ]
@@ -93,7 +116,9 @@ def cases(quick: bool = True) -> list[Case]:
 
 @dataclass(frozen=True)
 class Family:
-    """measured / expression of one variant of an O(.) at each horizon of a family, by its own left side."""
+    """measured / expression of one variant of an O(.) at each horizon of a family, by
+    its own left side.
+    """
 
     variant: str
     horizons: tuple[float, ...]
@@ -101,18 +126,28 @@ class Family:
 
 
 def growing(horizons: tuple[int, ...] = HORIZONS) -> list[Family]:
-    """The family of the committed counterexample to Theorem 2 of the DFedMDC paper, measured anew: under the
-    printed expression and under the corrected bound where that one's conditions admit a horizon."""
-    told = json.loads((FOLDER / f"{ORDER}-printed.json").read_text(encoding="utf-8"))["divergence"]
+    """The family of the committed counterexample to Theorem 2 of the DFedMDC paper,
+    measured anew: under the printed expression and under the corrected bound where that
+    one's conditions admit a horizon.
+    """
+    told = json.loads((FOLDER / f"{ORDER}-printed.json").read_text(encoding="utf-8"))[
+        "divergence"
+    ]
     made = []
     for variant in ("printed", "corrected_same_round"):
         theorem, ratios = dfl.bounds.get(ORDER, variant), []
         for T in horizons:
-            measured, values = MEMBERS[told["member"]].measure(theorem, told["base"] | {"T": float(T)})
+            measured, values = MEMBERS[told["member"]].measure(
+                theorem, told["base"] | {"T": float(T)}
+            )
             ratios.append(measured / expression(theorem, values))
         known = [k for k, ratio in enumerate(ratios) if np.isfinite(ratio)]
         made.append(
-            Family(variant, tuple(float(horizons[k]) for k in known), tuple(ratios[k] for k in known))
+            Family(
+                variant,
+                tuple(float(horizons[k]) for k in known),
+                tuple(ratios[k] for k in known),
+            )
         )
     return made
 

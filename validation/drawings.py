@@ -27,7 +27,9 @@ TIMES = Path(__file__).parent.parent / "docs/figures/linear_in_m.json"
 
 
 def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
-    """Measured curves that cross printed bounds (above), and not the corrected ones (below)."""
+    """Measured curves that cross printed bounds (above), and not the corrected ones
+    (below).
+    """
     import matplotlib.pyplot as plt
 
     outcomes = perform_all(experiment.cases()) if outcomes is None else outcomes
@@ -41,32 +43,66 @@ def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
                 verdict = families(outcome.verdicts)[meaning][0]
                 draw([verdict], ax, legend=False)
                 _tell_ratio(ax, verdict)
-                ax.set(ylabel="", xlabel="" if meaning == "printed" else "horizon $T$ (rounds)")
+                ax.set(
+                    ylabel="",
+                    xlabel="" if meaning == "printed" else "horizon $T$ (rounds)",
+                )
                 ax.tick_params(labelbottom=meaning == "corrected", labelleft=True)
                 shown = zip(*reversed(ax.get_legend_handles_labels()))
-                handles |= {name.split(",")[0].replace("bound", f"bound, {meaning}"): h for name, h in shown}
+                handles |= {
+                    name.split(",")[0].replace("bound", f"bound, {meaning}"): h
+                    for name, h in shown
+                }
         _growth(grid[:, -1], experiment.growing())
         grid[0, 0].set_ylabel("as printed", fontsize=10)
         grid[1, 0].set_ylabel("corrected", fontsize=10)
-        order = ["measured", "bound, printed", "bound, corrected", "known without a theorem"]
+        order = [
+            "measured",
+            "bound, printed",
+            "bound, corrected",
+            "known without a theorem",
+        ]
         names = ["measured (exact)", "printed bound", "corrected bound", order[-1]]
-        figure.legend([handles[n] for n in order], names, loc="outside lower center", ncols=4)
+        figure.legend(
+            [handles[n] for n in order], names, loc="outside lower center", ncols=4
+        )
     return figure
 
 
 def _tell_ratio(ax: Any, verdict: Any) -> None:
-    """Shade where the measured curve lies above the bound, and say how far at the last horizon."""
+    """Shade where the measured curve lies above the bound, and say how far at the last
+    horizon.
+    """
     lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
     at, y = (np.asarray(part, dtype=float) for part in lines["measured"].get_data())
     x, bound = (np.asarray(part, dtype=float) for part in lines["bound"].get_data())
     low = np.interp(at, x, bound)
-    ax.fill_between(at, low, y, where=y > low, color=lines["bound"].get_color(), alpha=0.25, linewidth=0)
+    ax.fill_between(
+        at,
+        low,
+        y,
+        where=y > low,
+        color=lines["bound"].get_color(),
+        alpha=0.25,
+        linewidth=0,
+    )
     told = f"{verdict.kind}: measured is\n{verdict.ratio:.2g} times the bound"
-    ax.text(0.97, 0.95, told, transform=ax.transAxes, ha="right", va="top", weight="bold", fontsize=7)
+    ax.text(
+        0.97,
+        0.95,
+        told,
+        transform=ax.transAxes,
+        ha="right",
+        va="top",
+        weight="bold",
+        fontsize=7,
+    )
 
 
 def _growth(axes: Any, families: Any) -> None:
-    """Measured over expression along growing horizons: of the printed O(.), and of the corrected bound."""
+    """Measured over expression along growing horizons: of the printed O(.), and of the
+    corrected bound.
+    """
     axes[0].set_title("DFedSMDC, Theorem 2\nan O(.): measured / expression")
     for ax, family, meaning in zip(axes, families, ("printed", "corrected")):
         worn = look.MEANINGS[meaning] | {"markersize": 4, "linewidth": 1.2}
@@ -75,9 +111,27 @@ def _growth(axes: Any, families: Any) -> None:
         ax.axhline(1.0, color="0.5", linewidth=0.8)
     e = fit_exponent(families[0].horizons, families[0].ratios, bend=False)
     words = f"grows like $T^{{{e.estimate:.2f}}}$\nover the range shown"
-    axes[0].text(0.97, 0.05, words, transform=axes[0].transAxes, ha="right", weight="bold", fontsize=7)
-    told = f"holds: at most {max(families[1].ratios):.2g} of\nthe bound where it applies"
-    axes[1].text(0.04, 0.95, told, transform=axes[1].transAxes, va="top", weight="bold", fontsize=7)
+    axes[0].text(
+        0.97,
+        0.05,
+        words,
+        transform=axes[0].transAxes,
+        ha="right",
+        weight="bold",
+        fontsize=7,
+    )
+    told = (
+        f"holds: at most {max(families[1].ratios):.2g} of\nthe bound where it applies"
+    )
+    axes[1].text(
+        0.04,
+        0.95,
+        told,
+        transform=axes[1].transAxes,
+        va="top",
+        weight="bold",
+        fontsize=7,
+    )
     axes[1].set_xlabel("horizon $T$ of the schedule")
 
 
@@ -91,12 +145,22 @@ def linear_in_m() -> Figure:
         figure = plt.figure(figsize=(4.4, 3.0), layout="constrained")
         ax = figure.gca()
         last = max(taken[-1] for taken in recorded["seconds"].values())
-        ax.plot(m, 1e3 * last * m / m[-1], color="0.6", linewidth=4, zorder=1, label="$m^1$")
+        ax.plot(
+            m, 1e3 * last * m / m[-1], color="0.6", linewidth=4, zorder=1, label="$m^1$"
+        )
         for (name, taken), look in zip(recorded["seconds"].items(), looks()):
             e = fit_exponent(m[m >= 1000], np.array(taken)[m >= 1000], bend=False)
-            label = f"{name}: $m^{{{e.estimate:.2f}}}$, [{e.low:.2f}, {e.high:.2f}] for $m \\geq 1000$"
+            label = (
+                f"{name}: $m^{{{e.estimate:.2f}}}$, [{e.low:.2f}, {e.high:.2f}] for $m"
+                " \\geq 1000$"
+            )
             ax.plot(m, 1e3 * np.array(taken), label=label, **look)
-        ax.set(xscale="log", yscale="log", xlabel="clients $m$", ylabel="ms a round (one thread)")
+        ax.set(
+            xscale="log",
+            yscale="log",
+            xlabel="clients $m$",
+            ylabel="ms a round (one thread)",
+        )
         ax.legend(loc="upper left")
     return figure
 
@@ -112,15 +176,23 @@ RATES: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
         {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4},
         (0.1, 0.05, 0.025, 0.0125),
     ),
-    "rho0": ("SAM, real runs", {"T": 400, "sigma_g": 1.0, "m": 4, "gap": 1.0, "seeds": 1}, (1, 2, 4, 8)),
+    "rho0": (
+        "SAM, real runs",
+        {"T": 400, "sigma_g": 1.0, "m": 4, "gap": 1.0, "seeds": 1},
+        (1, 2, 4, 8),
+    ),
 }
-"""Quantity -> the source of error that is present alone, the constants of the experiment, and the values."""
+"""Quantity -> the source of error that is present alone, the constants of the
+experiment, and the values.
+"""
 
 
 def rates() -> Figure:
-    """Measured exponents and those that the rate of DFedSAM's corrected corollary predicts.
+    """Measured exponents and those that the rate of DFedSAM's corrected corollary
+    predicts.
 
-    The left-hand side and the bound are drawn over T, K, m, noise, 1 - lam and rho0 under the schedule.
+    The left-hand side and the bound are drawn over T, K, m, noise, 1 - lam and rho0
+    under the schedule.
     """
     import matplotlib.pyplot as plt
 
@@ -133,11 +205,24 @@ def rates() -> Figure:
             worn = look.MEANINGS["corrected"] | {"markersize": 3}
             ax.plot(fit.x, fit.bound, label="bound", **worn)
             e = fit.exponent
-            told = f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted {fit.predicted:.3g}"
+            told = (
+                f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted"
+                f" {fit.predicted:.3g}"
+            )
             ax.set_title(f"{alone}: {fit.verdict}\n{told}")
             ax.set_ylabel(ax.get_ylabel() if ax in grid[:, 0] else "")
-        names = ("measured", "fitted power law", "predicted by the registry", "bound, corrected")
-        drawn = dict(zip((h.get_label().split(",")[0] for h in _handles(grid[0, 0])), _handles(grid[0, 0])))
+        names = (
+            "measured",
+            "fitted power law",
+            "predicted by the registry",
+            "bound, corrected",
+        )
+        drawn = dict(
+            zip(
+                (h.get_label().split(",")[0] for h in _handles(grid[0, 0])),
+                _handles(grid[0, 0]),
+            )
+        )
         handles = [drawn[label] for label in ("measured", "fit", "predicted", "bound")]
         figure.legend(handles, names, loc="outside lower center", ncols=4)
     return figure
@@ -150,7 +235,8 @@ def _handles(ax: Any) -> list[Any]:
 def speed_up() -> Figure:
     """How many times better m clients are than one, over T, and the transient times.
 
-    Clients average the noise out; heterogeneity over a poor network is what they do not.
+    Clients average the noise out; heterogeneity over a poor network is what they do
+    not.
     """
     import matplotlib.pyplot as plt
 
@@ -159,7 +245,9 @@ def speed_up() -> Figure:
     def left_hand_sides(m: int, sigma_g: float) -> Array:
         values = []
         for horizon in horizons:
-            experiment = clients(theorem, T=horizon, m=m, sigma_l=1.0, sigma_g=sigma_g, gap=0.05)
+            experiment = clients(
+                theorem, T=horizon, m=m, sigma_l=1.0, sigma_g=sigma_g, gap=0.05
+            )
             values.append(measure(experiment, theorem).estimate)
         return np.array(values)
 
@@ -170,11 +258,18 @@ def speed_up() -> Figure:
             speed_ups = one / left_hand_sides(m=m, sigma_g=3.0)
             ax.plot(horizons, speed_ups, markevery=3, label=f"m = {m}", **line_style)
             ax.axhline(m, color="0.7", linewidth=0.8, zorder=0)
-            time = transient_time(theorem, clients(theorem, m=m, sigma_l=1.0, sigma_g=3.0, gap=0.05))
+            time = transient_time(
+                theorem, clients(theorem, m=m, sigma_l=1.0, sigma_g=3.0, gap=0.05)
+            )
             assert time is not None
             ax.plot([time], [m / 2], "*", color="black", markersize=7, zorder=3)
         ax.plot([], [], "k*", linestyle="none", label="transient time")
-        ax.set(xscale="log", yscale="log", xlabel="horizon $T$", ylabel="times better than one client")
+        ax.set(
+            xscale="log",
+            yscale="log",
+            xlabel="horizon $T$",
+            ylabel="times better than one client",
+        )
         ax.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
         ax.minorticks_off()
         ax.set_ylim(0.7, 20)
@@ -184,19 +279,29 @@ def speed_up() -> Figure:
 
 
 def measure_times(to: Path = TIMES) -> None:
-    """Record the CPU seconds of a round on rings and tori, with the benchmark's own stop-watch."""
+    """Record the CPU seconds of a round on rings and tori, with the benchmark's own
+    stop-watch.
+    """
     import platform
 
     from benchmarks.linear_in_m import seconds
 
     sizes = [int(m) for m in np.unique(np.geomspace(100, 30_000, 9).astype(int))]
     taken = {name: [seconds(m, name) for m in sizes] for name in ("ring", "torus")}
-    measured = "median CPU seconds of a round of DFedAvg, K = 2, d = 100, float64, one thread"
-    write_json(to, {"what": measured, "machine": platform.machine(), "m": sizes, "seconds": taken})
+    measured = (
+        "median CPU seconds of a round of DFedAvg, K = 2, d = 100, float64, one thread"
+    )
+    write_json(
+        to,
+        {"what": measured, "machine": platform.machine(), "m": sizes, "seconds": taken},
+    )
 
 
 DRAWINGS: dict[str, tuple[Callable[[], Figure], str]] = {
-    "crossings": (crossings, "the runs of `make validate` in `validation/crossings.py`"),
+    "crossings": (
+        crossings,
+        "the runs of `make validate` in `validation/crossings.py`",
+    ),
     "networks": (
         lambda: panels(perform_all(experiments.network_cases())),
         "the runs of `make validate` in `validation/experiments.py`",
@@ -207,9 +312,16 @@ DRAWINGS: dict[str, tuple[Callable[[], Figure], str]] = {
     ),
     "rates": (
         rates,
-        "exact expectations and SAM runs at the schedule, and the registry's `{}` ({})".format(*RATE),
+        "exact expectations and SAM runs at the schedule, and the registry's "
+        "`{}` ({})".format(*RATE),
     ),
-    "speed_up": (speed_up, "exact expectations at the schedule of `{}` ({})".format(*RATE)),
-    "linear_in_m": (linear_in_m, "recorded times, `docs/figures/linear_in_m.json` (anew: `--measure`)"),
+    "speed_up": (
+        speed_up,
+        "exact expectations at the schedule of `{}` ({})".format(*RATE),
+    ),
+    "linear_in_m": (
+        linear_in_m,
+        "recorded times, `docs/figures/linear_in_m.json` (anew: `--measure`)",
+    ),
 }
 """Name -> how it is drawn, and from what."""

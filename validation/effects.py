@@ -1,8 +1,8 @@
-"""What the papers say of K, m, rho, the penalty lambda and the momentum alpha, held against exact
-expectations.
+"""What the papers say of K, m, rho, the penalty lambda and the momentum alpha, held
+against exact expectations.
 
-On quadratics without SAM the expectations are exact (``dfl.exact_history``), so that a ranking has no
-error bars. With SAM they are means over seeds.
+On quadratics without SAM the expectations are exact (``dfl.exact_history``), so that a
+ranking has no error bars. With SAM they are means over seeds.
 """
 
 from __future__ import annotations
@@ -28,20 +28,31 @@ def late(history: dfl.training.History) -> np.ndarray:
 
 
 def more_clients(quick: bool) -> list[Claim]:
-    """Linear speed-up: the noise floor falls as 1/m (with one Hessian for all the floor is exactly c/m)."""
+    """Linear speed-up: the noise floor falls as 1/m (with one Hessian for all the floor
+    is exactly c/m).
+    """
     rounds, floors = 400 if quick else 4000, {}
     for m in (4, 16, 64):
         task = dfl.tasks.quadratic(m=m, d=4, mu=0.5, zeta=0.3, sigma=0.3, seed=0)
         method = dfl.algorithms.DFedAvg(eta=0.05, K=5)
-        floors[m] = late(dfl.exact_history(method, task, dfl.graphs.complete(m), rounds=rounds))
-    source = "DFedADMM paper, remark on the linear speed-up; the corrected noise terms sigma_l^2/m"
+        floors[m] = late(
+            dfl.exact_history(method, task, dfl.graphs.complete(m), rounds=rounds)
+        )
+    source = (
+        "DFedADMM paper, remark on the linear speed-up; the corrected noise terms"
+        " sigma_l^2/m"
+    )
     claim = "the noise floor falls as 1/m: from m = 4 to 64"
-    return [value_claim(claim, source, 16.0, float(floors[4][0] / floors[64][0]), 0.05, OTHER)]
+    return [
+        value_claim(
+            claim, source, 16.0, float(floors[4][0] / floors[64][0]), 0.05, OTHER
+        )
+    ]
 
 
 def more_local_steps(quick: bool) -> list[Claim]:
-    """More local steps at one step size reach a small gradient in fewer rounds, as long as optimization
-    rules.
+    """More local steps at one step size reach a small gradient in fewer rounds, as long
+    as optimization rules.
     """
     task = dfl.tasks.quadratic(m=16, d=10, mu=0.05, zeta=0.0, sigma=0.0, seed=0)
     after = {}
@@ -50,46 +61,77 @@ def more_local_steps(quick: bool) -> list[Claim]:
         found = dfl.exact_history(method, task, dfl.graphs.complete(16), rounds=60)
         after[f"K = {K}"] = found.grad_norm_sq[:, -1]
     source = "Shi et al. 2023 (DFedSAM), Corollary 4.6: the rate 1/sqrt(K T)"
-    return [ordering_claim("gradient norm after 60 rounds falls with K", source, after, OTHER)]
+    return [
+        ordering_claim(
+            "gradient norm after 60 rounds falls with K", source, after, OTHER
+        )
+    ]
 
 
 def momentum(quick: bool) -> list[Claim]:
-    """Local momentum speeds up the early phase (no noise), and lifts the floor under noise."""
+    """Local momentum speeds up the early phase (no noise), and lifts the floor under
+    noise.
+    """
     early, floor = {}, {}
     for alpha in (0.0, 0.5, 0.9):
         method = dfl.algorithms.DFedSGPM(eta=0.02, K=5, alpha=alpha)
         P = dfl.graphs.column_stochastic(dfl.graphs.directed_exponential(8))
         calm = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.0, sigma=0.0, seed=0)
         noisy = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.0, sigma=0.3, seed=0)
-        early[f"alpha = {alpha}"] = dfl.exact_history(method, calm, P, rounds=40).grad_norm_sq[:, -1]
-        floor[f"alpha = {alpha}"] = late(dfl.exact_history(method, noisy, P, rounds=600 if quick else 6000))
+        early[f"alpha = {alpha}"] = dfl.exact_history(
+            method, calm, P, rounds=40
+        ).grad_norm_sq[:, -1]
+        floor[f"alpha = {alpha}"] = late(
+            dfl.exact_history(method, noisy, P, rounds=600 if quick else 6000)
+        )
     source = "DFedSGPSM paper, Theorem 1: (1 - alpha) f0_gap and sigma_l^2/(1 - alpha)"
     rising = dict(reversed(floor.items()))
     return [
-        ordering_claim("gradient norm after 40 rounds falls with alpha", source, early, OTHER),
+        ordering_claim(
+            "gradient norm after 40 rounds falls with alpha", source, early, OTHER
+        ),
         ordering_claim("the noise floor rises with alpha", source, rising, OTHER),
     ]
 
 
 def penalty(quick: bool) -> list[Claim]:
-    """A smaller penalty parameter lambda of DFedADMM holds clients closer to each other (drift ~ lambda)."""
+    """A smaller penalty parameter lambda of DFedADMM holds clients closer to each other
+    (drift ~ lambda).
+    """
     task = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.3, sigma=0.1, seed=0)
     found = {}
     for lam in (0.4, 0.2, 0.1):
         method = dfl.algorithms.DFedADMM(eta=0.02, K=10, lam=lam)
-        history = dfl.exact_history(method, task, dfl.graphs.ring(8), rounds=300 if quick else 3000)
+        history = dfl.exact_history(
+            method, task, dfl.graphs.ring(8), rounds=300 if quick else 3000
+        )
         found[f"lambda = {lam}"] = history.consensus[:, -30:].mean(axis=1)
     source = "DFedADMM paper, Theorem 1: the consensus term grows with lambda"
-    return [ordering_claim("consensus error falls with the penalty parameter lambda", source, found, OTHER)]
+    return [
+        ordering_claim(
+            "consensus error falls with the penalty parameter lambda",
+            source,
+            found,
+            OTHER,
+        )
+    ]
 
 
 def radius(quick: bool) -> list[Claim]:
-    """SAM's perturbation costs a floor that grows with rho (the sharpness term ~ L^2 rho^2)."""
+    """SAM's perturbation costs a floor that grows with rho (the sharpness term ~ L^2
+    rho^2).
+    """
     task = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.0, sigma=0.1, seed=0)
     found = {}
     for rho in (0.2, 0.1, 0.0):
         method = dfl.algorithms.DFedSAM(eta=0.05, K=5, rho=rho)
-        history = dfl.train(method, task, dfl.graphs.ring(8), rounds=400 if quick else 4000, seeds=16)
+        history = dfl.train(
+            method, task, dfl.graphs.ring(8), rounds=400 if quick else 4000, seeds=16
+        )
         found[f"rho = {rho}"] = late(history)
     source = "Shi et al. 2023 (DFedSAM), Theorem 4.5: the sharpness term ~ L^2 rho^2"
-    return [ordering_claim("the floor of the gradient norm falls with rho", source, found, OTHER)]
+    return [
+        ordering_claim(
+            "the floor of the gradient norm falls with rho", source, found, OTHER
+        )
+    ]

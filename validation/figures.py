@@ -1,8 +1,10 @@
-"""Every picture of the README, the documentation and the notebooks, made again from runs and the registry.
+"""Every picture of the README, the documentation and the notebooks, made again from
+runs and the registry.
 
-``python -m validation.figures`` (``make figures``) writes each of them to its place, the same one every
-time, and the page that lists them; ``--check`` makes them beside the stored ones and compares. The one
-picture of times is drawn from recorded times, and ``--measure`` takes new ones.
+``python -m validation.figures`` (``make figures``) writes each of them to its place,
+the same one every time, and the page that lists them; ``--check`` makes them beside the
+stored ones and compares. The one picture of times is drawn from recorded times, and
+``--measure`` takes new ones.
 """
 
 from __future__ import annotations
@@ -31,15 +33,23 @@ GALLERY = f"{FOLDER}/index.md"
 
 
 def catalogue() -> dict[str, str]:
-    """Name -> file below the root: the pictures of docs/figures, then the notebooks that show pictures."""
-    books = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if pictures_in(path)]
+    """Name -> file below the root: the pictures of docs/figures, then the notebooks
+    that show pictures.
+    """
+    books = [
+        path
+        for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+        if pictures_in(path)
+    ]
     drawn = {name: f"{FOLDER}/{name}.png" for name in drawings.DRAWINGS}
     return drawn | {path.stem: f"notebooks/{path.name}" for path in books}
 
 
 def pictures_of(cell: Any) -> list[str]:
     """The PNG pictures (base64) that a notebook's cell shows."""
-    shown = [output.get("data", {}).get("image/png") for output in cell.get("outputs", ())]
+    shown = [
+        output.get("data", {}).get("image/png") for output in cell.get("outputs", ())
+    ]
     return ["".join(data).strip() for data in shown if data]
 
 
@@ -50,7 +60,8 @@ def pictures_in(notebook: Path) -> list[bytes]:
 
 
 def execute(to: Path) -> None:
-    """Execute the stored notebook of this name and write it to ``to`` with what came out.
+    """Execute the stored notebook of this name and write it to ``to`` with what came
+    out.
 
     A notebook that draws what it drew before stays the same, byte for byte.
     """
@@ -59,7 +70,10 @@ def execute(to: Path) -> None:
 
     stored = ROOT / "notebooks" / to.name
     old, new = (nbformat.read(stored, as_version=4) for _ in range(2))
-    drawing = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "PYTHONHASHSEED": "0"}
+    drawing = {
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "PYTHONHASHSEED": "0",
+    }
     place = {"metadata": {"path": str(stored.parent)}}
     client = NotebookClient(new, timeout=1800, resources=place, coalesce_streams=True)
     client.execute(env={**os.environ, **drawing, "OMP_NUM_THREADS": "1"})
@@ -75,32 +89,54 @@ def gallery() -> str:
     """The page that lists the drawn pictures, each with its source and its command."""
     lines = [
         "# Figures",
-        "One command makes every picture of these pages and of the [lessons](../lessons/index.md), the same "
-        "ones each time:",
-        "```\nmake figures                           # python -m validation.figures\n"
-        "python -m validation.figures --check   # is each stored picture what comes out?\n```",
-        "The [papers' tables and figures](../reproduce/index.md) are runs of up to an hour: each of their "
-        "pages prints its own command.",
+        (
+            "One command makes every picture of these pages and of the"
+            " [lessons](../lessons/index.md), the same ones each time:"
+        ),
+        (
+            "```\nmake figures                           # python -m"
+            " validation.figures\npython -m validation.figures --check   # is each"
+            " stored picture what comes out?\n```"
+        ),
+        (
+            "The [papers' tables and figures](../reproduce/index.md) are runs of up to"
+            " an hour: each of their pages prints its own command."
+        ),
     ]
     for name, (_, source) in drawings.DRAWINGS.items():
-        title, command = name.replace("_", " ").capitalize(), f"python -m validation.figures --only {name}"
-        lines += [f"## {title}", f"![{title}]({name}.png)", f"Drawn from {source}: `{command}`."]
+        title, command = (
+            name.replace("_", " ").capitalize(),
+            f"python -m validation.figures --only {name}",
+        )
+        lines += [
+            f"## {title}",
+            f"![{title}]({name}.png)",
+            f"Drawn from {source}: `{command}`.",
+        ]
     return "\n\n".join(lines) + "\n"
 
 
-# -- what is stored against what is made ---------------------------------------------------------------
+# -- what is stored against what is made
+# ---------------------------------------------------------------
 
 
 def differing(stored: Path, made: Path) -> float:
-    """The share of pixels that differ visibly; 1 where the pictures have not the same shapes or number."""
+    """The share of pixels that differ visibly; 1 where the pictures have not the same
+    shapes or number.
+    """
     one, other = pixels(stored), pixels(made)
     if [a.shape for a in one] != [b.shape for b in other]:
         return 1.0
-    return max((float((np.abs(a - b) > 0.1).any(-1).mean()) for a, b in zip(one, other)), default=0.0)
+    return max(
+        (float((np.abs(a - b) > 0.1).any(-1).mean()) for a, b in zip(one, other)),
+        default=0.0,
+    )
 
 
 def pixels(path: Path) -> list[Any]:
-    """Each picture of a PNG file or a notebook as an array (height, width, 3 or 4) in [0, 1]."""
+    """Each picture of a PNG file or a notebook as an array (height, width, 3 or 4) in
+    [0, 1].
+    """
     from matplotlib.image import imread
 
     if path.suffix == ".png":
@@ -108,7 +144,8 @@ def pixels(path: Path) -> list[Any]:
     return [imread(io.BytesIO(data), format="png") for data in pictures_in(path)]
 
 
-# -- the command ---------------------------------------------------------------------------------------
+# -- the command
+# --------------------------------------------------------------------------------------
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -116,7 +153,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = catalogue()
     unknown = [name for name in options.only or () if name not in known]
     if unknown:
-        print(f"error: no picture is called {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
+        print(
+            f"error: no picture is called {unknown[0]}; there are {', '.join(known)}",
+            file=sys.stderr,
+        )
         return 2
     import matplotlib as mpl
     import torch
@@ -136,7 +176,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def check(chosen: dict[str, str], tolerance: float = 0.001) -> int:
-    """Make the pictures beside the stored ones; 1 where one of them is not what comes out."""
+    """Make the pictures beside the stored ones; 1 where one of them is not what comes
+    out.
+    """
     stale = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, path in chosen.items():
@@ -145,7 +187,10 @@ def check(chosen: dict[str, str], tolerance: float = 0.001) -> int:
                 continue
             share = differing(ROOT / path, made)
             stale += share > tolerance
-            print(f"  {'as stored' if share <= tolerance else f'DIFFERS in {share:.1%} of its pixels'}")
+            if share <= tolerance:
+                print("  as stored")
+            else:
+                print(f"  DIFFERS in {share:.1%} of its pixels")
     return int(stale > 0)
 
 
@@ -154,7 +199,9 @@ def _write(name: str, to: Path) -> bool:
     draw, source = drawings.DRAWINGS.get(name, (None, "its own cells, executed again"))
     print(f"{to.name}: from {source}", flush=True)
     to.parent.mkdir(parents=True, exist_ok=True)
-    make: Callable[[Path], None] = execute if draw is None else lambda to: write(draw(), to)
+    make: Callable[[Path], None] = (
+        execute if draw is None else lambda to: write(draw(), to)
+    )
     try:
         make(to)
     except DFLTheoryError as error:
@@ -164,11 +211,19 @@ def _write(name: str, to: Path) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m validation.figures", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.figures", description=__doc__
+    )
     add = parser.add_argument
-    add("--check", action="store_true", help="compare what comes out with what is stored")
+    add(
+        "--check",
+        action="store_true",
+        help="compare what comes out with what is stored",
+    )
     add("--only", nargs="+", metavar="NAME", help="these pictures alone")
-    add("--out", type=Path, metavar="DIR", help="write below DIR, not in the repository")
+    add(
+        "--out", type=Path, metavar="DIR", help="write below DIR, not in the repository"
+    )
     add("--measure", action="store_true", help="take the recorded times anew (minutes)")
     return parser
 

@@ -1,9 +1,10 @@
-"""Real images: measured gradient norms beside the bounds, for each of the four papers' algorithms.
+"""Real images: measured gradient norms beside the bounds, for each of the four papers'
+algorithms.
 
-The constants are estimated: first along a short pilot run, which gives the step sizes, then along the run
-that is judged. Every verdict says so: it is about the theorem at these estimates. Step sizes are just
-inside the theorem's own condition, which is why so little is learned in so few rounds. Needs the official
-image files below
+The constants are estimated: first along a short pilot run, which gives the step sizes,
+then along the run that is judged. Every verdict says so: it is about the theorem at
+these estimates. Step sizes are just inside the theorem's own condition, which is why so
+little is learned in so few rounds. Needs the official image files below
 ``DFLTHEORY_DATA_ROOT``; without them nothing is claimed.
 """
 
@@ -24,36 +25,66 @@ from dfltheory.verdicts.compare import compare
 from validation.claims import Claim, bound_claims
 from validation.experiments import with_constants
 
-NOT_TESTED = "The assumptions off the run's path; all images (a part is taken); the papers' horizons."
+NOT_TESTED = (
+    "The assumptions off the run's path; all images (a part is taken); the papers'"
+    " horizons."
+)
 M, K = 4, 3
 
 
 def run(quick: bool = True) -> tuple:
     """(claims, outcomes); one claim that nothing was run where there are no files."""
     if not os.environ.get("DFLTHEORY_DATA_ROOT"):
-        why = "nothing was run: set DFLTHEORY_DATA_ROOT to a folder with the official image files"
-        return [Claim("bounds on MNIST and CIFAR-10", "all four", "not run", "not applicable", None, why)], []
-    outcomes = [outcome for task in tasks(quick) for outcome in held(task, 40 if quick else 1000)]
+        why = (
+            "nothing was run: set DFLTHEORY_DATA_ROOT to a folder with the official"
+            " image files"
+        )
+        return [
+            Claim(
+                "bounds on MNIST and CIFAR-10",
+                "all four",
+                "not run",
+                "not applicable",
+                None,
+                why,
+            )
+        ], []
+    outcomes = [
+        outcome
+        for task in tasks(quick)
+        for outcome in held(task, 40 if quick else 1000)
+    ]
     return bound_claims(outcomes, NOT_TESTED), outcomes
 
 
 def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
-    """MNIST with the papers' dense network, CIFAR-10 with their convolutional one, a part of the images
-    each.
+    """MNIST with the papers' dense network, CIFAR-10 with their convolutional one, a
+    part of the images each.
     """
-    sizes = {"mnist": 160, "cifar10": 160} if quick else {"mnist": 4000, "cifar10": 1000}
+    sizes = (
+        {"mnist": 160, "cifar10": 160} if quick else {"mnist": 4000, "cifar10": 1000}
+    )
     divided: dict[str, Any] = {"partition": "dirichlet", "alpha": 0.6, "batch": 10}
-    models = dict.fromkeys(sizes, "mlp") if quick else {"mnist": "mnist_2nn", "cifar10": "cifar_cnn"}
+    models = (
+        dict.fromkeys(sizes, "mlp")
+        if quick
+        else {"mnist": "mnist_2nn", "cifar10": "cifar_cnn"}
+    )
     return [
-        dfl.tasks.image_task(name, m=M, model=models[name], examples=n, test_examples=200, **divided)
+        dfl.tasks.image_task(
+            name, m=M, model=models[name], examples=n, test_examples=200, **divided
+        )
         for name, n in sizes.items()
     ]
 
 
 ALGORITHMS: dict[str, Callable[[Mapping[str, float]], Any]] = {
     # eta just below 1/(10 K L)
-    "dfedsam.theorem_4_5": lambda c: dfl.algorithms.DFedSAM(eta=0.9 / (10 * K * c["L"]), K=K, rho=0.01),
-    # eta just below 1/(96 K L), lambda = sqrt(K) eta as in the corollary; no SAM, so that S2 is known
+    "dfedsam.theorem_4_5": lambda c: dfl.algorithms.DFedSAM(
+        eta=0.9 / (10 * K * c["L"]), K=K, rho=0.01
+    ),
+    # eta just below 1/(96 K L), lambda = sqrt(K) eta as in the corollary; no SAM, so
+    # that S2 is known
     "dfedadmm.theorem_1": lambda c: dfl.algorithms.DFedADMM(
         eta=0.9 / (96 * K * c["L"]), K=K, lam=0.9 * K**0.5 / (96 * K * c["L"])
     ),
@@ -66,23 +97,33 @@ ALGORITHMS: dict[str, Callable[[Mapping[str, float]], Any]] = {
         eta_u=0.9 / (32 * K * c["L_u"]), eta_v=0.9 / (32 * K * c["L_v"]), K_u=K, K_v=K
     ),
 }
-"""Statement -> its algorithm at these constants, just inside the statement's own condition."""
+"""Statement -> its algorithm at these constants, just inside the statement's own
+condition.
+"""
 
 
 def held(task: dfl.tasks.Supervised, rounds: int) -> list[Outcome]:
-    """Each paper's algorithm on this task, held against its theorems at the constants along its own run."""
+    """Each paper's algorithm on this task, held against its theorems at the constants
+    along its own run.
+    """
     first = constants_along(task, estimate.pilot(task, steps=10, keep=2))
     task = task.with_constants(first)
     W = dfl.graphs.metropolis(dfl.graphs.complete(M))
     P = dfl.graphs.column_stochastic(dfl.graphs.directed_ring(M))
     return [
         judged(task, key, made, P if made.mixing == "column-stochastic" else W, rounds)
-        for key, made in ((key, make(first.known())) for key, make in ALGORITHMS.items())
+        for key, made in (
+            (key, make(first.known())) for key, make in ALGORITHMS.items()
+        )
     ]
 
 
-def judged(task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds: int) -> Outcome:
-    """Run, estimate the constants at mean models of the run, and compare every variant that has constants."""
+def judged(
+    task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds: int
+) -> Outcome:
+    """Run, estimate the constants at mean models of the run, and compare every variant
+    that has constants.
+    """
     means: list[torch.Tensor] = []
     case = Case(
         group=f"{task.name}, constants estimated along the run",
@@ -91,17 +132,25 @@ def judged(task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds:
         instance=dfl.Instance(task, algorithm, W, rounds=rounds, seeds=2),
         key=key,
         variants=with_constants(key),
-        note=f"{M} clients, {int(task.sizes.sum())} images, K = {K}, T = {rounds}; step sizes "
-        f"just inside the condition.",
+        note=(
+            f"{M} clients, {int(task.sizes.sum())} images, K = {K}, T = {rounds}; step"
+            " sizes just inside the condition."
+        ),
     )
     history = case.instance.run(callbacks=[keep(means, algorithm, rounds)])
     sam = getattr(algorithm, "rho", 0.0) > 0
     history = replace(history, constants=constants_along(task, torch.stack(means), sam))
-    return Outcome(case, history, tuple(compare(history, key, variant=v) for v in case.variants or ()))
+    return Outcome(
+        case,
+        history,
+        tuple(compare(history, key, variant=v) for v in case.variants or ()),
+    )
 
 
 def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[..., None]:
-    """A callback that keeps the mean model of the first seed after the first, a middle and the last round."""
+    """A callback that keeps the mean model of the first seed after the first, a middle
+    and the last round.
+    """
 
     def callback(t: int, state: Any, recorder: Any) -> None:
         if t in (1, rounds // 2, rounds):
@@ -113,7 +162,8 @@ def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[...
 def constants_along(
     task: dfl.tasks.Supervised, points: torch.Tensor, sample_wise: bool = True
 ) -> ProblemConstants:
-    """The constants of both kinds of theorem at these points (P, d): of f, and of its two blocks.
+    """The constants of both kinds of theorem at these points (P, d): of f, and of its
+    two blocks.
 
     ``sample_wise``: L of every minibatch, as SAM's theorems need it; else of the f_i.
     """

@@ -1,8 +1,9 @@
-"""The papers' experimental set-ups by name: hyperparameters of every method that a paper compares.
+"""The papers' experimental set-ups by name: hyperparameters of every method that a
+paper compares.
 
-``validation/reproduce/papers/<paper>.toml`` holds them. Local work is given in epochs there;
-:meth:`PaperSetup.build` turns them into local steps, so that all clients take the same number K, as in the
-theory. What the text leaves open is the class's default.
+``validation/reproduce/papers/<paper>.toml`` holds them. Local work is given in epochs
+there; :meth:`PaperSetup.build` turns them into local steps, so that all clients take
+the same number K, as in the theory. What the text leaves open is the class's default.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 class PaperSetup:
     """One method in one paper's experiments.
 
-    ``epochs`` gives local work by the letter that counts its steps (K, K_u, K_v); ``neighbours`` is the most
-    that a client has in a round of the random time-varying topology; ``source`` says where it is printed.
+    ``epochs`` gives local work by the letter that counts its steps (K, K_u, K_v);
+    ``neighbours`` is the most that a client has in a round of the random time-varying
+    topology; ``source`` says where it is printed.
     """
 
     paper: str
@@ -43,10 +45,20 @@ class PaperSetup:
     gossip_directed: bool = field(default=False)
 
     def build(self, steps_per_epoch: int, **changes: Any) -> base.Algorithm:
-        """The algorithm, with E epochs as E * steps_per_epoch local steps; ``changes`` win."""
-        if isinstance(steps_per_epoch, bool) or not isinstance(steps_per_epoch, int) or steps_per_epoch < 1:
-            raise InputError(f"steps_per_epoch = {steps_per_epoch!r} must be an integer >= 1")
-        steps = {letter: epochs * steps_per_epoch for letter, epochs in self.epochs.items()}
+        """The algorithm, with E epochs as E * steps_per_epoch local steps; ``changes``
+        win.
+        """
+        if (
+            isinstance(steps_per_epoch, bool)
+            or not isinstance(steps_per_epoch, int)
+            or steps_per_epoch < 1
+        ):
+            raise InputError(
+                f"steps_per_epoch = {steps_per_epoch!r} must be an integer >= 1"
+            )
+        steps = {
+            letter: epochs * steps_per_epoch for letter, epochs in self.epochs.items()
+        }
         return self.cls(**{**self.letters, **steps, **changes})
 
 
@@ -57,11 +69,15 @@ def paper_file(paper: str) -> dict[str, Any]:
     return tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))
 
 
-def paper_setup(paper: str, method: str, dataset: str = "cifar10", pathological: bool = False) -> PaperSetup:
-    """The set-up of a method in a paper's experiments (dfedsam, dfedadmm, dfedsgpsm or dfedmdc).
+def paper_setup(
+    paper: str, method: str, dataset: str = "cifar10", pathological: bool = False
+) -> PaperSetup:
+    """The set-up of a method in a paper's experiments (dfedsam, dfedadmm, dfedsgpsm or
+    dfedmdc).
 
-    ``dataset`` changes what the papers change with it (rounds; the momentum on CIFAR-100 in DFedSGPSM's);
-    ``pathological``: DFedMDC's five head epochs on that partition, one otherwise.
+    ``dataset`` changes what the papers change with it (rounds; the momentum on
+    CIFAR-100 in DFedSGPSM's); ``pathological``: DFedMDC's five head epochs on that
+    partition, one otherwise.
 
     >>> paper_setup("dfedadmm", "dfedadmmsam").build(steps_per_epoch=4)
     DFedADMMSAM(eta=0.1, K=20, lam=0.1, rho=0.1, decay=0.998, weight_decay=0.0)
@@ -78,7 +94,10 @@ def paper_setup(paper: str, method: str, dataset: str = "cifar10", pathological:
         paper=paper,
         method=method,
         cls=cls,
-        letters={**own, **{name: value for name, value in changed.items() if name in own}},
+        letters={
+            **own,
+            **{name: value for name, value in changed.items() if name in own},
+        },
         epochs={**row["epochs"], **few_classes},
         rounds=known["rounds"][dataset],
         source=known["setups_source"],

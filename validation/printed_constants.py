@@ -14,18 +14,23 @@ _TABLE_1: dict[str, tuple[str, str, Callable[[int], float]]] = {
     "complete": ("=", "1", lambda m: 1.0),
     "disconnected": ("=", "0", lambda m: 0.0),
     "ring": ("~", "16 pi^2 / (3 m^2)", lambda m: 16 * math.pi**2 / (3 * m**2)),
-    "grid": ("O", "1 / (m log2 m)", lambda m: 1 / (m * math.log2(m)) if m > 1 else math.inf),
+    "grid": (
+        "O",
+        "1 / (m log2 m)",
+        lambda m: 1 / (m * math.log2(m)) if m > 1 else math.inf,
+    ),
     "exponential": ("=", "2 / (1 + log2 m)", lambda m: 2 / (1 + math.log2(m))),
 }
 
 
 @dataclass(frozen=True)
 class StatedGap:
-    """The gap that Table 1 of DFedMDC (and DFedSAM, Sec. 3.1) states for a topology, and its true gap.
+    """The gap that Table 1 of DFedMDC (and DFedSAM, Sec. 3.1) states for a topology,
+    and its true gap.
 
-    ``relation`` is how it is stated: "=", "~" (approximately) or "O" (up to a constant); ``stated`` the
-    formula at this m; ``true`` the gap of ``weights`` on the same graph, found by ``method``; ``ratio`` =
-    stated / true.
+    ``relation`` is how it is stated: "=", "~" (approximately) or "O" (up to a
+    constant); ``stated`` the formula at this m; ``true`` the gap of ``weights`` on the
+    same graph, found by ``method``; ``ratio`` = stated / true.
     """
 
     topology: str
@@ -39,45 +44,61 @@ class StatedGap:
 
     @property
     def ratio(self) -> float:
-        return self.stated / self.true if self.true else (math.nan if self.stated == 0 else math.inf)
+        return (
+            self.stated / self.true
+            if self.true
+            else (math.nan if self.stated == 0 else math.inf)
+        )
 
     @property
     def stated_text(self) -> str:
         """The statement with its value, as in "= 2 / (1 + log2 m) = 0.4"."""
-        stated = f"O({self.formula})" if self.relation == "O" else f"{self.relation} {self.formula}"
+        stated = (
+            f"O({self.formula})"
+            if self.relation == "O"
+            else f"{self.relation} {self.formula}"
+        )
         value = f"{self.stated:.6g}"
         return stated if self.formula == value else f"{stated} = {value}"
 
     def __str__(self) -> str:
         return (
-            f"{self.topology}, m = {self.m}: stated {self.stated_text}, "
-            f"true {self.true:.6g} ({self.weights} weights, {self.method}), ratio {self.ratio:.4g}"
+            f"{self.topology}, m = {self.m}: stated {self.stated_text}, true"
+            f" {self.true:.6g} ({self.weights} weights, {self.method}), ratio"
+            f" {self.ratio:.4g}"
         )
 
 
 def table1(name: str, m: int, weights: str | None = None) -> StatedGap:
     """What Table 1 states for the gap of a topology of m clients, with its true gap.
 
-    Known: complete, disconnected, ring, grid (the open grid), exponential, and their relatives ``torus``
-    (read as grid) and ``directed_exponential`` (whose uniform weights are those that the stated formula
-    belongs to). Weights default to Metropolis on undirected graphs and to uniform ones on directed graphs.
+    Known: complete, disconnected, ring, grid (the open grid), exponential, and their
+    relatives ``torus`` (read as grid) and ``directed_exponential`` (whose uniform
+    weights are those that the stated formula belongs to). Weights default to Metropolis
+    on undirected graphs and to uniform ones on directed graphs.
     """
     m = check_clients(m)
     key = name.replace("-", "_")
     stated_as = {"torus": "grid", "directed_exponential": "exponential"}.get(key, key)
     if stated_as not in _TABLE_1:
-        raise UnknownNameError("row of Table 1", name, {*_TABLE_1, "torus", "directed_exponential"})
+        raise UnknownNameError(
+            "row of Table 1", name, {*_TABLE_1, "torus", "directed_exponential"}
+        )
     relation, formula, value = _TABLE_1[stated_as]
     rule = weights or ("uniform" if key.startswith("directed") else "metropolis")
     if key == "disconnected":  # W = I: no client receives anything
         gap = 1.0 if m == 1 else 0.0
         return StatedGap(key, m, relation, formula, value(m), "no", gap, "closed form")
     report = graphs.spectral_report(key, m=m, weights=rule)
-    return StatedGap(key, m, relation, formula, value(m), rule, report.gap, report.method)
+    return StatedGap(
+        key, m, relation, formula, value(m), rule, report.gap, report.method
+    )
 
 
 def remark_1_q(diameter: int, window: int, a: float) -> float:
-    """q = (1 - a^(Diam B))^(1/(Diam B + 1)) of DFedSGPSM's Remark 1, for its unnamed constant a < 1."""
+    """q = (1 - a^(Diam B))^(1/(Diam B + 1)) of DFedSGPSM's Remark 1, for its unnamed
+    constant a < 1.
+    """
     if not 0 < a < 1:
         raise InputError(f"a = {a} must lie between 0 and 1")
     e = diameter * window

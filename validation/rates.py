@@ -1,8 +1,8 @@
 """Experiments in which every constant of a rate can be chosen on its own.
 
-The clients are one-dimensional quadratics f_i(x) = a_i/2 (x - b_i)^2 with the minimizer of f at 0. The
-network is W = lam I + (1 - lam) 11'/m, which has the same lam for every m. The step sizes are the theorem's
-schedule.
+The clients are one-dimensional quadratics f_i(x) = a_i/2 (x - b_i)^2 with the minimizer
+of f at 0. The network is W = lam I + (1 - lam) 11'/m, which has the same lam for every
+m. The step sizes are the theorem's schedule.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ def clients(
 
     Parameters
     ----------
-    T, K, m : rounds, local steps, clients
-    gap : 1 - lam of the network
-    sigma_l : root mean square of the gradient noise
-    sigma_g : heterogeneity at the minimizer. If it is positive, the curvatures L/2 and L alternate, because
+    T, K, m : rounds, local steps, clients gap : 1 - lam of the network sigma_l : root
+    mean square of the gradient noise sigma_g : heterogeneity at the minimizer. If it is
+    positive, the curvatures L/2 and L alternate, because
         the mean of clients with equal curvature does not depend on the network
     rho0 : of SAM, rho = rho0/sqrt(T)
     f0_gap : f(x^0) - f*, with the same start at all clients
@@ -55,21 +54,33 @@ def clients(
         sign[-1] = 0.0
     share = sign / np.sqrt(max(np.mean(sign**2), 1 / m))
     curvature = L * (0.75 + 0.25 * sign * bool(sigma_g))
-    task = Quadratic.diagonal(curvature[:, None], -(sigma_g * share / curvature)[:, None], sigma_l)
-    # heterogeneity is unbounded over all x where curvatures differ; the iterates stay next to the minimizer
+    task = Quadratic.diagonal(
+        curvature[:, None], -(sigma_g * share / curvature)[:, None], sigma_l
+    )
+    # heterogeneity is unbounded over all x where curvatures differ; the iterates stay
+    # next to the minimizer
     task.constants = replace(task.constants, L=L, sigma_g=sigma_g)
     network = with_gap(np.full((m, m), 1 / m), gap) if m > 1 else np.ones((1, 1))
-    known: dict[str, Any] = {"K": int(K), "rho0": rho0, "f0_gap": f0_gap, **hyperparameters}
+    known: dict[str, Any] = {
+        "K": int(K),
+        "rho0": rho0,
+        "f0_gap": f0_gap,
+        **hyperparameters,
+    }
     algorithm = scheduled_algorithm(theorem, task, int(T), network, **known)
     start = np.array([np.sqrt(2 * f0_gap / float(task.A.mean()))])
     return Instance(task, algorithm, network, int(T), seeds, start)
 
 
-def clients_over(theorem: Theorem, vary: str, **constants: float) -> Callable[[float], Instance]:
+def clients_over(
+    theorem: Theorem, vary: str, **constants: float
+) -> Callable[[float], Instance]:
     """Return the experiment as a function of one quantity, other constants as given."""
     name = {"1 - lam": "gap"}.get(vary, vary)
 
     def at(value: float) -> Instance:
-        return clients(theorem, **{**constants, name: int(value) if name in ("K", "m") else value})
+        return clients(
+            theorem, **{**constants, name: int(value) if name in ("K", "m") else value}
+        )
 
     return at

@@ -1,4 +1,6 @@
-"""Run every experiment of this folder, end in the scorecard, and write results with a report."""
+"""Run every experiment of this folder, end in the scorecard, and write results with a
+report.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 from dfltheory.cli.guard import ended
 from dfltheory.experiments.report import Study
 from dfltheory.files import check_writable
-from validation import axes, crossings, drawings, effects, experiments, images, scorecard, topologies
+from validation import (
+    axes,
+    crossings,
+    drawings,
+    effects,
+    experiments,
+    images,
+    scorecard,
+    topologies,
+)
 from validation.claims import Claim, panels_claim
 from validation.scorecard_rows import summary, table
 
@@ -43,7 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     claims, outcomes = collect(names, not options.full, options.jobs)
     claims += [panels_claim(outcomes)] if outcomes else []
     study = Study(
-        title="Convergence bounds of decentralized federated learning against measured runs",
+        title=(
+            "Convergence bounds of decentralized federated learning against measured"
+            " runs"
+        ),
         outcomes=outcomes,
         not_tested=sorted({claim.not_tested for claim in claims if claim.not_tested}),
         command="make validate-full" if options.full else "make validate",
@@ -51,12 +65,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     documents = [verdict.to_dict() for _, verdict in study.verdicts]
     rows = scorecard.rows(documents, [claim.to_dict() for claim in claims])
-    study = replace(study, finding=summary(rows), scorecard=rows, cover=_cover(outcomes))
+    study = replace(
+        study, finding=summary(rows), scorecard=rows, cover=_cover(outcomes)
+    )
     print_counts(claims, outcomes)
     print_scorecard(rows)  # before anything that may fail
     written = study.save(options.out)
     seconds = time.perf_counter() - began
-    print(f"{len(claims)} claims, {len(outcomes)} runs in {seconds:.0f} s; report: {written}")
+    print(
+        f"{len(claims)} claims, {len(outcomes)} runs in {seconds:.0f} s; report:"
+        f" {written}"
+    )
     return 0
 
 
@@ -64,8 +83,9 @@ def _cover(outcomes: Sequence[Outcome]) -> Any:
     """The figure of the crossings, where they were run."""
     mine = [outcome for outcome in outcomes if outcome.case.group == crossings.GROUP]
     caption = (
-        "Upper row: bounds as printed, each crossed by what is measured on a problem that satisfies all its "
-        "assumptions. Lower row: the corrected bounds on the same runs."
+        "Upper row: bounds as printed, each crossed by what is measured on a problem"
+        " that satisfies all its assumptions. Lower row: the corrected bounds on the"
+        " same runs."
     )
     return (lambda: drawings.crossings(mine), caption) if mine else None
 
@@ -74,20 +94,32 @@ def print_scorecard(rows: Sequence[Row], width: int | None = None) -> None:
     """The scorecard, the main finding in one sentence, and where the evidence lies."""
     from rich.console import Console
 
-    console = Console(highlight=False, width=width or (None if sys.stdout.isatty() else 80))
+    console = Console(
+        highlight=False, width=width or (None if sys.stdout.isatty() else 80)
+    )
     console.print(table(rows))
     console.print(summary(rows), markup=False)
     console.print(
-        "evidence and the command that repeats each cell: report.html, docs/scorecard.md", markup=False
+        "evidence and the command that repeats each cell: report.html,"
+        " docs/scorecard.md",
+        markup=False,
     )
 
 
-def collect(names: Sequence[str], quick: bool, jobs: int) -> tuple[list[Claim], list[Outcome]]:
-    """The claims and runs of these experiments, over ``jobs`` processes with a thread each."""
+def collect(
+    names: Sequence[str], quick: bool, jobs: int
+) -> tuple[list[Claim], list[Outcome]]:
+    """The claims and runs of these experiments, over ``jobs`` processes with a thread
+    each.
+    """
     from joblib import Parallel, delayed
 
-    found: list[Any] = list(Parallel(n_jobs=jobs)(delayed(perform_one)(name, quick) for name in names) or [])
-    return [c for claims, _ in found for c in claims], [o for _, outcomes in found for o in outcomes]
+    found: list[Any] = list(
+        Parallel(n_jobs=jobs)(delayed(perform_one)(name, quick) for name in names) or []
+    )
+    return [c for claims, _ in found for c in claims], [
+        o for _, outcomes in found for o in outcomes
+    ]
 
 
 def perform_one(name: str, quick: bool) -> tuple[list[Claim], list[Outcome]]:
@@ -97,25 +129,48 @@ def perform_one(name: str, quick: bool) -> tuple[list[Claim], list[Outcome]]:
     torch.set_num_threads(1)
     began = time.perf_counter()
     claims, outcomes = EXPERIMENTS[name](quick)
-    told = f"{len(outcomes)} runs, {len(claims)} claims in {time.perf_counter() - began:.0f} s"
+    told = (
+        f"{len(outcomes)} runs, {len(claims)} claims in"
+        f" {time.perf_counter() - began:.0f} s"
+    )
     print(f"  {name}: {told}", file=sys.stderr, flush=True)
     return claims, outcomes
 
 
 def print_counts(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> None:
-    """How often each kind was said; the report has every verdict and claim with its reason."""
-    kinds = Counter(verdict.kind for outcome in outcomes for verdict in outcome.verdicts)
+    """How often each kind was said; the report has every verdict and claim with its
+    reason.
+    """
+    kinds = Counter(
+        verdict.kind for outcome in outcomes for verdict in outcome.verdicts
+    )
     checks = Counter(claim.said.split(",")[0].split(" (")[0] for claim in claims)
     for what, counts in (("verdicts on runs", kinds), ("claims", checks)):
-        print(f"{what}: {', '.join(f'{n} {kind}' for kind, n in counts.most_common()) or 'none'}")
+        print(
+            f"{what}:"
+            f" {', '.join(f'{n} {kind}' for kind, n in counts.most_common()) or 'none'}"
+        )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m validation.run_all", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.run_all", description=__doc__
+    )
     add = parser.add_argument
-    add("--out", type=Path, default=Path("results"), help="folder for tables, figures and report")
+    add(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        help="folder for tables, figures and report",
+    )
     add("--full", action="store_true", help="longer horizons and more seeds")
-    add("--only", nargs="+", choices=EXPERIMENTS, metavar="NAME", help=f"of {', '.join(EXPERIMENTS)}")
+    add(
+        "--only",
+        nargs="+",
+        choices=EXPERIMENTS,
+        metavar="NAME",
+        help=f"of {', '.join(EXPERIMENTS)}",
+    )
     add("--jobs", type=int, default=min(4, os.cpu_count() or 1), help="processes")
     return parser
 

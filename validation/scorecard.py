@@ -1,9 +1,11 @@
-"""The scorecard of the printed theorems: audit, searches, proofs and runs, gathered from where they are told.
+"""The scorecard of the printed theorems: audit, searches, proofs and runs, gathered
+from where they are told.
 
-``make validate`` ends in it. ``python -m validation.scorecard results`` writes what the last run of the suite
-found to docs/scorecard.json, and docs/scorecard.md from it; ``docs/scorecard.json`` in place of the folder
-keeps what runs said, and renews the rest. A page that is named after it gets a short form between two lines
-``<!-- scorecard -->``, or its first sentence alone between two lines ``<!-- refuted -->``.
+``make validate`` ends in it. ``python -m validation.scorecard results`` writes what the
+last run of the suite found to docs/scorecard.json, and docs/scorecard.md from it;
+``docs/scorecard.json`` in place of the folder keeps what runs said, and renews the
+rest. A page that is named after it gets a short form between two lines ``<!-- scorecard
+-->``, or its first sentence alone between two lines ``<!-- refuted -->``.
 """
 
 from __future__ import annotations
@@ -29,8 +31,15 @@ PAGE = ROOT / "docs" / "scorecard.md"
 NUMBERS = PAGE.with_suffix(".json")
 MARK = "<!-- scorecard -->"
 SENTENCE = "<!-- refuted -->"
-"""What stands above and below the short form, and above and below its first sentence alone."""
-LINKS = {"audit": "audit.md", "search": "falsify.md", "proof": "audit.md", "runs": "verdicts.md"}
+"""What stands above and below the short form, and above and below its first sentence
+alone.
+"""
+LINKS = {
+    "audit": "audit.md",
+    "search": "falsify.md",
+    "proof": "audit.md",
+    "runs": "verdicts.md",
+}
 
 
 def statements() -> list[str]:
@@ -44,8 +53,12 @@ def statements() -> list[str]:
     return [key for key in bounds.keys() if counts(key)]  # noqa: SIM118
 
 
-def rows(verdicts: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """The scorecard from documents of verdicts and claims, the committed searches, and the audit's page."""
+def rows(
+    verdicts: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, Any]]
+) -> list[Row]:
+    """The scorecard from documents of verdicts and claims, the committed searches, and
+    the audit's page.
+    """
     verdicts, claims = list(verdicts), list(claims)
     searched = {(one["key"], one["variant"]): one for one in outcomes()}
     audited = json.loads(AUDIT.read_text(encoding="utf-8"))
@@ -53,7 +66,8 @@ def rows(verdicts: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, An
     for key in statements():
         corrected = [v for v in bounds.variants(key) if v.split("_")[0] == "corrected"]
         told = {
-            v: [d for d in verdicts if (d["key"], d["variant"]) == (key, v)] for v in bounds.variants(key)
+            v: [d for d in verdicts if (d["key"], d["variant"]) == (key, v)]
+            for v in bounds.variants(key)
         }
         printed = {
             "audit": _audit(key, audited),
@@ -74,25 +88,46 @@ def rows(verdicts: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, An
 def _audit(key: str, audited: Mapping[str, Mapping[str, int]]) -> Cell:
     """How many errors and warnings the audit has of the printed statement."""
     count = audited.get(f"{key}:printed", {})
-    parts = [f"{n} {name}{'s' if n > 1 else ''}" for name in ("error", "warning") if (n := count.get(name))]
+    parts = [
+        f"{n} {name}{'s' if n > 1 else ''}"
+        for name in ("error", "warning")
+        if (n := count.get(name))
+    ]
     tone = "bad" if count.get("error") else "warned" if parts else "good"
-    return Cell(", ".join(parts) or "no finding", tone, "audit", f"dfltheory audit {key} --variant printed")
+    return Cell(
+        ", ".join(parts) or "no finding",
+        tone,
+        "audit",
+        f"dfltheory audit {key} --variant printed",
+    )
 
 
-def _searched(key: str, variants: Sequence[str], searched: Mapping[tuple[str, str], Any]) -> Cell:
-    """The worst of the variants' searches: what refutes one, or how far all of them were from it."""
+def _searched(
+    key: str, variants: Sequence[str], searched: Mapping[tuple[str, str], Any]
+) -> Cell:
+    """The worst of the variants' searches: what refutes one, or how far all of them
+    were from it.
+    """
     known = [searched[key, v] for v in variants if (key, v) in searched]
     if not known:
         return Cell()
     false = [one for one in known if one["violated"] is True]
     worst = max(false or known, key=lambda one: float(one["ratio"]))
-    command = f"dfltheory falsify --replay docs/counterexamples/{key}-{worst['variant']}.json"
+    command = (
+        f"dfltheory falsify --replay docs/counterexamples/{key}-{worst['variant']}.json"
+    )
     if false:
         says = growing(worst) or f"{float(worst['ratio']):.3g} times the bound"
-        return Cell(f"refuted: {says}", "bad", "search", command, detail=worst["command"])
+        return Cell(
+            f"refuted: {says}", "bad", "search", command, detail=worst["command"]
+        )
     tried = sum(int(one["evaluations"]) for one in known)
     ratio = _near(float(worst["ratio"]))
-    says = f"ratio grew {ratio}" if worst.get("divergence") else f"at most {ratio} of the bound"
+    says = (
+        f"ratio grew {ratio}"
+        if worst.get("divergence")
+        else f"at most {ratio} of the bound"
+    )
     tried_all = f"{tried} candidates; a search proves nothing"
     return Cell(f"not refuted: {says}", "open", "search", command, tried_all)
 
@@ -103,27 +138,43 @@ def _near(ratio: float) -> str:
 
 
 def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
-    """What the suite's runs say: a refuted statement that they do not contradict holds here alone."""
+    """What the suite's runs say: a refuted statement that they do not contradict holds
+    here alone.
+    """
     command = f"python -m validation.run_all --only {key.replace('.', '_')}"
     kinds = Counter(d["kind"] for d in documents if d["kind"] != "not applicable")
     total = sum(kinds.values())
     if not total:
         order = side == "printed" and bounds.get(key).order
-        says = "no run is in its scope" if documents else "an O(.): see growth" if order else "no run"
+        says = (
+            "no run is in its scope"
+            if documents
+            else "an O(.): see growth"
+            if order
+            else "no run"
+        )
         return Cell(says, "none", "runs", command)
     detail = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
     if kinds["violated"]:
         says = f"violated: {kinds['violated']} of {total}"
-        return Cell(says, "bad", "runs", "python -m validation.run_all --only crossings", detail)
+        return Cell(
+            says, "bad", "runs", "python -m validation.run_all --only crossings", detail
+        )
     held = f"{kinds['holds']} of {total}"
     if side == "printed" and bounds.get(key, "printed").status.refuted:
-        return Cell(f"holds here: {held} (refuted in general)", "open", "runs", command, detail)
+        return Cell(
+            f"holds here: {held} (refuted in general)", "open", "runs", command, detail
+        )
     rest = "".join(f", {n} {kind}" for kind, n in kinds.items() if kind != "holds")
-    return Cell(f"holds: {held}{rest}", "open" if rest else "good", "runs", command, detail)
+    return Cell(
+        f"holds: {held}{rest}", "open" if rest else "good", "runs", command, detail
+    )
 
 
 def _growth(printed: bounds.Theorem, claims: Sequence[Mapping[str, Any]]) -> Cell:
-    """How measured over expression moves with T, for a statement in O(.); no comparison with 1."""
+    """How measured over expression moves with T, for a statement in O(.); no comparison
+    with 1.
+    """
     if not printed.order:
         return Cell("not an O(.)")
     name = f"{printed.key} [{printed.variant}]"
@@ -151,10 +202,17 @@ def _proof(key: str, variants: Sequence[str]) -> Cell:
 
 
 def _tightness(
-    key: str, variants: Sequence[str], searched: Mapping[tuple[str, str], Any], told: Mapping[str, Any]
+    key: str,
+    variants: Sequence[str],
+    searched: Mapping[tuple[str, str], Any],
+    told: Mapping[str, Any],
 ) -> Cell:
     """The largest measured over bound that was seen: 1 is sharp."""
-    found = [(float(searched[key, v]["ratio"]), v, "search") for v in variants if (key, v) in searched]
+    found = [
+        (float(searched[key, v]["ratio"]), v, "search")
+        for v in variants
+        if (key, v) in searched
+    ]
     for v in variants:
         ratios = [float(d["ratio"]) for d in told[v] if d["kind"] != "not applicable"]
         found += [(ratio, v, "runs") for ratio in ratios if math.isfinite(ratio)]
@@ -162,27 +220,41 @@ def _tightness(
         return Cell()
     ratio, variant, by = max(found)
     command = f"dfltheory falsify --replay docs/counterexamples/{key}-{variant}.json"
-    command = command if by == "search" else f"python -m validation.run_all --only {key.replace('.', '_')}"
-    return Cell(f"{_near(ratio)} ({by})", "none", by, command, f"variant {variant}; 1 is sharp")
+    command = (
+        command
+        if by == "search"
+        else f"python -m validation.run_all --only {key.replace('.', '_')}"
+    )
+    return Cell(
+        f"{_near(ratio)} ({by})", "none", by, command, f"variant {variant}; 1 is sharp"
+    )
 
 
 def page(made: Sequence[Row]) -> str:
-    """docs/scorecard.md: the tables, what their words mean, and the command behind every cell."""
+    """docs/scorecard.md: the tables, what their words mean, and the command behind
+    every cell.
+    """
     lines = [
         "# Scorecard",
         "",
-        "Written by `python -m validation.scorecard results` after `make validate`; not typed.",
+        (
+            "Written by `python -m validation.scorecard results` after `make validate`;"
+            " not typed."
+        ),
         "",
         markdown(made, LINKS),
-        "**audit**: errors and warnings that the text alone gives (!: warnings alone). **search**: the worst "
-        "problem that was found, or measured over bound (above 1 it would be refuted); a search that finds "
-        "nothing proves nothing. **runs**: verdicts of `make validate`; of a refuted statement they count "
-        "for these runs alone. **growth**: for an O(.), the exponent in T of measured over expression along "
-        "these runs. "
-        "**proof**: the status of the corrected statement: *proved* where the proof kernel checked the whole "
-        "proof, *proved from cited lemmas* where it checked the step from them. **tightness**: the largest "
-        "measured over bound that "
-        "was seen; 1 is sharp.",
+        (
+            "**audit**: errors and warnings that the text alone gives (!: warnings"
+            " alone). **search**: the worst problem that was found, or measured over"
+            " bound (above 1 it would be refuted); a search that finds nothing proves"
+            " nothing. **runs**: verdicts of `make validate`; of a refuted statement"
+            " they count for these runs alone. **growth**: for an O(.), the exponent in"
+            " T of measured over expression along these runs. **proof**: the status of"
+            " the corrected statement: *proved* where the proof kernel checked the"
+            " whole proof, *proved from cited lemmas* where it checked the step from"
+            " them. **tightness**: the largest measured over bound that was seen; 1 is"
+            " sharp."
+        ),
         "",
         "## What repeats each cell",
         "",
@@ -197,32 +269,51 @@ def page(made: Sequence[Row]) -> str:
 
 
 def with_short_form(text: str, made: Sequence[Row]) -> str:
-    """``text`` with each statement's standing, as printed and corrected, between its two marks."""
+    """``text`` with each statement's standing, as printed and corrected, between its
+    two marks.
+    """
 
     def corrected(cells: Mapping[str, Cell]) -> str:
         refuted = cells["search"].tone == "bad"
-        return cells["search"].marked if refuted else f"{cells['proof'].marked}; {cells['search'].says}"
+        return (
+            cells["search"].marked
+            if refuted
+            else f"{cells['proof'].marked}; {cells['search'].says}"
+        )
 
-    standing = [(f"`{r.key}`", r.printed["search"].marked, corrected(r.corrected)) for r in made]
+    standing = [
+        (f"`{r.key}`", r.printed["search"].marked, corrected(r.corrected)) for r in made
+    ]
     shown = table(("statement", "as printed", "corrected"), standing)
     more = "[Every cell with its evidence](docs/scorecard.md)"
     return between(text, MARK, f"{summary(made)}\n\n{shown}\n\n{more}")
 
 
 def with_sentence(text: str, made: Sequence[Row]) -> str:
-    """``text`` with how many statements are refuted, as printed and corrected, between its two marks."""
+    """``text`` with how many statements are refuted, as printed and corrected, between
+    its two marks.
+    """
     return between(text, SENTENCE, summary(made))
 
 
 def refreshed(stored: Sequence[Row]) -> list[Row]:
-    """The rows with what the text, the searches and the proofs say today; what runs said stays."""
+    """The rows with what the text, the searches and the proofs say today; what runs
+    said stays.
+    """
     told = {row.key: row for row in stored}
     made = []
     for row in rows((), ()):
         old = told.get(row.key, row)
-        runs = {side: {"runs": getattr(old, side)["runs"]} for side in ("printed", "corrected")}
+        runs = {
+            side: {"runs": getattr(old, side)["runs"]}
+            for side in ("printed", "corrected")
+        }
         printed = {**row.printed, **runs["printed"], "growth": old.printed["growth"]}
-        corrected = {**row.corrected, **runs["corrected"], "tightness": old.corrected["tightness"]}
+        corrected = {
+            **row.corrected,
+            **runs["corrected"],
+            "tightness": old.corrected["tightness"],
+        }
         made.append(replace(row, printed=printed, corrected=corrected))
     return made
 
@@ -231,14 +322,28 @@ def main(arguments: Sequence[str]) -> int:
     folder, *pages = map(Path, arguments or [NUMBERS])
     if folder.is_dir():
         names = ("verdicts", "claims")
-        made = rows(*(json.loads((folder / f"{n}.json").read_text(encoding="utf-8")) for n in names))
+        made = rows(
+            *(
+                json.loads((folder / f"{n}.json").read_text(encoding="utf-8"))
+                for n in names
+            )
+        )
     else:
-        made = refreshed([Row.from_dict(d) for d in json.loads(folder.read_text(encoding="utf-8"))])
+        made = refreshed(
+            [Row.from_dict(d) for d in json.loads(folder.read_text(encoding="utf-8"))]
+        )
     write_json(NUMBERS, [row.to_dict() for row in made])
     write_text(PAGE, page(made))
     for path in pages:
         text = path.read_text(encoding="utf-8")
-        write_text(path, with_sentence(text, made) if SENTENCE in text else with_short_form(text, made))
+        write_text(
+            path,
+            (
+                with_sentence(text, made)
+                if SENTENCE in text
+                else with_short_form(text, made)
+            ),
+        )
     return 0
 
 

@@ -1,4 +1,6 @@
-"""One table of what is known of each statement: as printed, and corrected; every cell with its evidence."""
+"""One table of what is known of each statement: as printed, and corrected; every cell
+with its evidence.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,27 @@ CORRECTED = ("proof", "search", "runs", "tightness")
 """The columns of the two sides, in order."""
 
 Tone = Literal["bad", "good", "open", "warned", "none"]
-MARKS: dict[str, str] = {"bad": "✗", "good": "✓", "open": "?", "warned": "!", "none": ""}
-_COLORS = {"bad": "red", "good": "green", "open": "yellow", "warned": "yellow", "none": "dim"}
+MARKS: dict[str, str] = {
+    "bad": "✗",
+    "good": "✓",
+    "open": "?",
+    "warned": "!",
+    "none": "",
+}
+_COLORS = {
+    "bad": "red",
+    "good": "green",
+    "open": "yellow",
+    "warned": "yellow",
+    "none": "dim",
+}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one witness says in a few words, the page that has it in full, and the command that repeats it."""
+    """What one witness says in a few words, the page that has it in full, and the
+    command that repeats it.
+    """
 
     says: str = "not examined"
     tone: Tone = "none"
@@ -34,7 +50,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One statement: ``printed`` and ``corrected`` cells by the columns above; ``standing`` sums them up."""
+    """One statement: ``printed`` and ``corrected`` cells by the columns above;
+    ``standing`` sums them up.
+    """
 
     key: str
     title: str
@@ -49,12 +67,22 @@ class Row:
     @property
     def cells(self) -> list[tuple[str, str, Cell]]:
         """(side, column, cell) of all."""
-        sides = (("printed", PRINTED, self.printed), ("corrected", CORRECTED, self.corrected))
-        return [(side, name, cells[name]) for side, names, cells in sides for name in names]
+        sides = (
+            ("printed", PRINTED, self.printed),
+            ("corrected", CORRECTED, self.corrected),
+        )
+        return [
+            (side, name, cells[name]) for side, names, cells in sides for name in names
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        found: dict[str, Any] = {"key": self.key, "title": self.title, "printed": {}, "corrected": {}}
+        found: dict[str, Any] = {
+            "key": self.key,
+            "title": self.title,
+            "printed": {},
+            "corrected": {},
+        }
         for side, name, cell in self.cells:
             found[side][name] = dict(vars(cell))
         return found
@@ -62,51 +90,86 @@ class Row:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Row:
         """What ``to_dict`` wrote."""
-        sides = ({n: Cell(**c) for n, c in document[s].items()} for s in ("printed", "corrected"))
+        sides = (
+            {n: Cell(**c) for n, c in document[s].items()}
+            for s in ("printed", "corrected")
+        )
         return cls(document["key"], document["title"], *sides)
 
 
 def summary(rows: Sequence[Row]) -> str:
     """The main finding in one sentence."""
     wrong = sum(row.refuted for row in rows)
-    broken = [row.key for row in rows if any(c.tone == "bad" for c in row.corrected.values())]
+    broken = [
+        row.key for row in rows if any(c.tone == "bad" for c in row.corrected.values())
+    ]
     corrected = f"refuted: {', '.join(broken)}" if broken else "none is refuted"
-    return f"{wrong} of {len(rows)} main statements are refuted as printed; of their corrections {corrected}."
+    return (
+        f"{wrong} of {len(rows)} main statements are refuted as printed; of their"
+        f" corrections {corrected}."
+    )
 
 
 def table(rows: Sequence[Row]) -> Any:
-    """The scorecard for a terminal of 80 columns: a line for each statement and one for its corrections, the
-    mark of every witness and the words of the one that decides."""
+    """The scorecard for a terminal of 80 columns: a line for each statement and one for
+    its corrections, the mark of every witness and the words of the one that decides.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    title = "Scorecard (✗ false or in error, ! warnings alone, ✓ shown, ? open, - nothing)"
-    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading, width in (("statement", 21), ("audit proof", 5), ("search", 6), ("runs", 4), ("says", None)):
+    title = (
+        "Scorecard (✗ false or in error, ! warnings alone, ✓ shown, ? open, - nothing)"
+    )
+    made = Table(
+        title=title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
+    for heading, width in (
+        ("statement", 21),
+        ("audit proof", 5),
+        ("search", 6),
+        ("runs", 4),
+        ("says", None),
+    ):
         made.add_column(heading, overflow="fold", width=width)
     for row in rows:
         for name, names, cells in (
             (row.key, PRINTED, row.printed),
             ("  corrected", CORRECTED, row.corrected),
         ):
-            first = [cells[n] for n in names[:3]]  # a search's instance says more than an audit's count
+            # a search's instance says more than an audit's count
+            first = [cells[n] for n in names[:3]]
             order = (first[1], first[2], first[0]) if names is PRINTED else first
             decides = min(order, key=lambda cell: list(MARKS).index(cell.tone))
-            marks = (Text(MARKS[cell.tone] or "-", _COLORS[cell.tone]) for cell in first)
-            made.add_row(Text(name), *marks, Text(decides.says), end_section=names is CORRECTED)
+            marks = (
+                Text(MARKS[cell.tone] or "-", _COLORS[cell.tone]) for cell in first
+            )
+            made.add_row(
+                Text(name), *marks, Text(decides.says), end_section=names is CORRECTED
+            )
     return made
 
 
 def markdown(rows: Sequence[Row], link: Mapping[str, str]) -> str:
-    """The scorecard as two Markdown tables and the commands; ``link``: where a cell's evidence lies, by
-    the name that :attr:`Cell.evidence` has for it."""
+    """The scorecard as two Markdown tables and the commands; ``link``: where a cell's
+    evidence lies, by the name that :attr:`Cell.evidence` has for it.
+    """
     lines = [summary(rows), ""]
     for side, names in (("printed", PRINTED), ("corrected", CORRECTED)):
         made = []
         for row in rows:
             cells = (getattr(row, side)[name] for name in names)
-            told = (f"[{c.marked}]({link[c.evidence]})" if c.evidence in link else c.marked for c in cells)
+            told = (
+                f"[{c.marked}]({link[c.evidence]})" if c.evidence in link else c.marked
+                for c in cells
+            )
             made.append((f"`{row.key}`", *told))
-        lines += [markdown_table(("as printed" if side == "printed" else side, *names), made), ""]
+        lines += [
+            markdown_table(("as printed" if side == "printed" else side, *names), made),
+            "",
+        ]
     return "\n".join(lines)

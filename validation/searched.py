@@ -14,10 +14,15 @@ FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 
 def outcomes(folder: Path = FOLDER) -> list[dict[str, Any]]:
     """Every committed search, as its file tells it."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    return [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("*.json"))
+    ]
 
 
 def growing(outcome: Mapping[str, Any]) -> str:
-    """How measured over expression grows along the saved family; empty for a plain counterexample."""
+    """How measured over expression grows along the saved family; empty for a plain
+    counterexample.
+    """
     family = outcome.get("divergence")
     return f"ratio grows {growth_words(family)}" if family else ""

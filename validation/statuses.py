@@ -1,9 +1,11 @@
-"""Writer of ``dfltheory/bounds/status.json``, the status of each examined statement by its content.
+"""Writer of ``dfltheory/bounds/status.json``, the status of each examined statement by
+its content.
 
-``python -m validation.statuses`` replays the saved outcomes of searches (``docs/counterexamples``), stores
-what they show in ``docs/searches.json``, and joins that with the results of the proof checks
-(``docs/proofs.json``). An outcome counts for the statement that is registered under its name today only if
-its instance replays on it with the saved ratio; an outcome whose file and statement have not changed is not
+``python -m validation.statuses`` replays the saved outcomes of searches
+(``docs/counterexamples``), stores what they show in ``docs/searches.json``, and joins
+that with the results of the proof checks (``docs/proofs.json``). An outcome counts for
+the statement that is registered under its name today only if its instance replays on it
+with the saved ratio; an outcome whose file and statement have not changed is not
 replayed again. A proof counts for the statement whose hash it was checked for.
 """
 
@@ -37,9 +39,12 @@ TOLERANCE = 1e-6
 Record = dict[str, Any]
 
 
-def search_records(outcomes: Path = OUTCOMES, old: Mapping[str, Record] | None = None) -> dict[str, Record]:
-    """File name -> digest of the file, hash and name of the statement, status. Outcomes that do not replay on
-    today's statement are left out."""
+def search_records(
+    outcomes: Path = OUTCOMES, old: Mapping[str, Record] | None = None
+) -> dict[str, Record]:
+    """File name -> digest of the file, hash and name of the statement, status. Outcomes
+    that do not replay on today's statement are left out.
+    """
     before = old or {}
     found: dict[str, Record] = {}
     for file in sorted(outcomes.glob("*.json")):
@@ -51,25 +56,42 @@ def search_records(outcomes: Path = OUTCOMES, old: Mapping[str, Record] | None =
         document = json.loads(file.read_text(encoding="utf-8"))
         finding = _replayed(file, document)
         if finding is None:
-            print(f"{file.name} does not replay on {name}: not counted", file=sys.stderr)
+            print(
+                f"{file.name} does not replay on {name}: not counted", file=sys.stderr
+            )
             continue
         refuted = finding.violated
-        found_status = _refutation(document, finding, name, file.name) if refuted else _search(document)
-        found[file.name] = {"name": name, "hashes": hashes, "status": found_status.to_dict()}
+        found_status = (
+            _refutation(document, finding, name, file.name)
+            if refuted
+            else _search(document)
+        )
+        found[file.name] = {
+            "name": name,
+            "hashes": hashes,
+            "status": found_status.to_dict(),
+        }
     return found
 
 
 def key_of(file: Path) -> tuple[str, dict[str, str]]:
-    """The statement of a saved outcome, and the digests of the file and of that statement today."""
+    """The statement of a saved outcome, and the digests of the file and of that
+    statement today.
+    """
     content = file.read_bytes()
     document = json.loads(content)
     about = document.get("divergence") or document
     theorem = registry.get(about["key"], about["variant"])
-    hashes = {"file": sha256(content).hexdigest()[:16], "statement": statement_hash(theorem)}
+    hashes = {
+        "file": sha256(content).hexdigest()[:16],
+        "statement": statement_hash(theorem),
+    }
     return f"{theorem.key}:{theorem.variant}", hashes
 
 
-def entries(searches: Mapping[str, Record], proofs: Mapping[str, Record]) -> dict[str, Record]:
+def entries(
+    searches: Mapping[str, Record], proofs: Mapping[str, Record]
+) -> dict[str, Record]:
     """Hash -> names of the statements and their status.
 
     Raises
@@ -83,7 +105,10 @@ def entries(searches: Mapping[str, Record], proofs: Mapping[str, Record]) -> dic
         entry = {"statements": [record["name"]], "status": record["status"]}
         found[digest] = _merged(found.get(digest), entry)
     for digest, result in proofs.items():
-        entry = {"statements": result["statements"], "status": _proof_status(result).to_dict()}
+        entry = {
+            "statements": result["statements"],
+            "status": _proof_status(result).to_dict(),
+        }
         found[digest] = _merged(found.get(digest), entry)
     return dict(sorted(found.items()))
 
@@ -100,7 +125,9 @@ def _replayed(file: Path, document: Mapping[str, Any]) -> Finding | None:
     return finding if same and close else None
 
 
-def _refutation(document: Mapping[str, Any], finding: Finding, name: str, file: str) -> Status:
+def _refutation(
+    document: Mapping[str, Any], finding: Finding, name: str, file: str
+) -> Status:
     readings = document.get("readings") or {}
     reading = next((n for n, one in readings.items() if one["violated"]), "")
     under = f", {reading}" if reading and reading != COMMON else ""
@@ -117,8 +144,9 @@ def _refutation(document: Mapping[str, Any], finding: Finding, name: str, file: 
 
 def _search(document: Mapping[str, Any]) -> Status:
     words = (
-        f"no counterexample in {document['evaluations']} candidates, {document['seconds']:.0f} s; "
-        f"largest measured/bound {_below_one(float(document['ratio']))}"
+        f"no counterexample in {document['evaluations']} candidates,"
+        f" {document['seconds']:.0f} s; largest measured/bound"
+        f" {_below_one(float(document['ratio']))}"
     )
     return Status(search=words, command=document["command"])
 
@@ -134,10 +162,15 @@ def _proof_status(result: Mapping[str, Any]) -> Status:
     if result["method"] == "kernel-checked":
         parent = ""
         if "from" in result:
-            parent = f" for {result['from']}, from which it follows by its declared step"
+            parent = (
+                f" for {result['from']}, from which it follows by its declared step"
+            )
         rules = f"{result['rules']} rules, each a textbook statement"
         hypotheses = ", ".join(result["hypotheses"])
-        how = f"whole proof checked by the proof kernel{parent} ({rules}); hypotheses: {hypotheses}"
+        how = (
+            f"whole proof checked by the proof kernel{parent} ({rules}); hypotheses:"
+            f" {hypotheses}"
+        )
         return Status(kind="proved", how=how, command=command)
     cited = ", ".join(result["cited"])
     how = f"the last step was checked; it cites, without a checked proof: {cited}"
@@ -145,14 +178,18 @@ def _proof_status(result: Mapping[str, Any]) -> Status:
 
 
 def _merged(one: Record | None, other: Record) -> Record:
-    """Two entries of equal content: what is refuted or proved, and what was searched."""
+    """Two entries of equal content: what is refuted or proved, and what was
+    searched.
+    """
     if one is None:
         return other
     first, second = (status_from_dict(entry["status"]) for entry in (one, other))
     names = list(dict.fromkeys([*one["statements"], *other["statements"]]))
     kinds = {first.kind, second.kind} - {"not examined"}
     if "refuted" in kinds and len(kinds) > 1:
-        raise InputError(f"{', '.join(names)}: refuted and proved; one of the two checks is wrong")
+        raise InputError(
+            f"{', '.join(names)}: refuted and proved; one of the two checks is wrong"
+        )
     main, rest = (second, first) if first.kind == "not examined" else (first, second)
     joined = replace(main, search=main.search or rest.search)
     return {"statements": names, "status": joined.to_dict()}

@@ -1,7 +1,8 @@
-"""What the papers say of topologies: their spectral gaps (Table 1 of the DFedMDC paper) and their ranking.
+"""What the papers say of topologies: their spectral gaps (Table 1 of the DFedMDC paper)
+and their ranking.
 
-Gaps are computed; rankings are of measured consensus errors of DFedSAM on a quadratic, at the same step
-sizes.
+Gaps are computed; rankings are of measured consensus errors of DFedSAM on a quadratic,
+at the same step sizes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from validation.claims import Claim, ordering_claim, value_claim
 from validation.printed_constants import table1
 
 SOURCE_GAPS = "DFedMDC paper, Table 1"
-SOURCE_RANK = "Shi et al. 2023 (DFedSAM), Section 4: the denser the graph, the smaller lambda and the error"
+SOURCE_RANK = (
+    "Shi et al. 2023 (DFedSAM), Section 4: the denser the graph, the smaller lambda and"
+    " the error"
+)
 
 
 def run(quick: bool = True) -> tuple:
@@ -22,21 +26,35 @@ def run(quick: bool = True) -> tuple:
 
 
 def gap_claims(m: int = 64) -> list[Claim]:
-    """The stated gaps beside the computed ones, within 10 percent; O(.) entries by their growth from m to
-    4 m.
+    """The stated gaps beside the computed ones, within 10 percent; O(.) entries by
+    their growth from m to 4 m.
     """
     claims = []
     for name in ("complete", "ring", "grid", "directed_exponential"):
         small, large = table1(name, m), table1(name, 4 * m)
         if small.relation == "O":
-            claim, limits = f"gap of the {name} = O({small.formula})", "the constant of an O(.)"
+            claim, limits = (
+                f"gap of the {name} = O({small.formula})",
+                "the constant of an O(.)",
+            )
             stated, true = large.stated / small.stated, large.true / small.true
             claims.append(
-                value_claim(f"{claim}: from m = {m} to {4 * m}", SOURCE_GAPS, stated, true, 0.1, limits)
+                value_claim(
+                    f"{claim}: from m = {m} to {4 * m}",
+                    SOURCE_GAPS,
+                    stated,
+                    true,
+                    0.1,
+                    limits,
+                )
             )
         else:
             claim = f"gap of the {name} {small.relation} {small.formula} at m = {m}"
-            claims.append(value_claim(claim, SOURCE_GAPS, small.stated, small.true, 0.1, "other weights"))
+            claims.append(
+                value_claim(
+                    claim, SOURCE_GAPS, small.stated, small.true, 0.1, "other weights"
+                )
+            )
     return claims
 
 
@@ -50,12 +68,21 @@ def consensus(name: str, Q: int, quick: bool) -> np.ndarray:
 
 
 def ranking_claims(quick: bool) -> list[Claim]:
-    """Consensus error falls from ring to complete, and with the number of gossip steps."""
+    """Consensus error falls from ring to complete, and with the number of gossip
+    steps.
+    """
     other = "m other than 16; losses other than quadratics; test accuracy"
     names = ("ring", "torus", "exponential", "complete")
     graphs = {name: consensus(name, 1, quick) for name in names}
     steps = {f"Q = {Q}": consensus("ring", Q, quick) for Q in (1, 2, 4, 8)}
     return [
-        ordering_claim("consensus error: ring > torus > exponential > complete", SOURCE_RANK, graphs, other),
-        ordering_claim("consensus error on the ring falls with Q (MGS)", SOURCE_RANK, steps, other),
+        ordering_claim(
+            "consensus error: ring > torus > exponential > complete",
+            SOURCE_RANK,
+            graphs,
+            other,
+        ),
+        ordering_claim(
+            "consensus error on the ring falls with Q (MGS)", SOURCE_RANK, steps, other
+        ),
     ]

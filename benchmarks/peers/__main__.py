@@ -1,7 +1,9 @@
-"""Measure one peer: make its environment if there is none, then ours and theirs in turns.
+"""Measure one peer: make its environment if there is none, then ours and theirs in
+turns.
 
-``python -m benchmarks.peers fluke`` prints the median CPU time of a round of W1 on both sides, their
-ratio, and both losses: a peer whose loss did not fall as ours has not done the same work, and gets no ratio.
+``python -m benchmarks.peers fluke`` prints the median CPU time of a round of W1 on both
+sides, their ratio, and both losses: a peer whose loss did not fall as ours has not done
+the same work, and gets no ratio.
 """
 
 from __future__ import annotations
@@ -25,10 +27,18 @@ from dfltheory.tasks.supervised import Supervised
 from dfltheory.training import train
 
 HERE = Path(__file__).parent
-TORCH = ["torch==2.13.0", "torchvision==0.28.0"]  # pinned: a bare name may bring gigabytes for graphics cards
+# pinned: a bare name may bring gigabytes for graphics cards
+TORCH = ["torch==2.13.0", "torchvision==0.28.0"]
 REQUIREMENTS = {
     # FedJAX 0.0.17 calls what later versions of JAX have removed
-    "fedjax": ["fedjax==0.0.17", "jax==0.4.25", "jaxlib==0.4.25", "dm-haiku<0.0.13", "numpy<2", "scipy<1.13"],
+    "fedjax": [
+        "fedjax==0.0.17",
+        "jax==0.4.25",
+        "jaxlib==0.4.25",
+        "dm-haiku<0.0.13",
+        "numpy<2",
+        "scipy<1.13",
+    ],
     "pfl-research": ["pfl[pytorch]==0.6.0", TORCH[0]],
     "fluke": ["fluke-fl==0.8.1", *TORCH],
     "FedLab": ["fedlab==1.3.0", *TORCH],
@@ -40,7 +50,9 @@ QUOTED = {
     "DisPFL": 917,
     "Flower with Ray": 5900,
 }
-"""Milliseconds for a round of W1, seen once on a machine where batched products by hand took 72 to 76."""
+"""Milliseconds for a round of W1, seen once on a machine where batched products by hand
+took 72 to 76.
+"""
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -57,9 +69,13 @@ def environment(name: str, folder: Path, install: bool) -> Path | None:
         if not install:
             return None
         subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
-        done = subprocess.run([str(python), "-m", "pip", "install", "-q", *REQUIREMENTS[name]], check=False)
+        done = subprocess.run(
+            [str(python), "-m", "pip", "install", "-q", *REQUIREMENTS[name]],
+            check=False,
+        )
         if done.returncode:
-            shutil.rmtree(folder / name)  # half an environment would be taken for a whole one
+            # half an environment would be taken for a whole one
+            shutil.rmtree(folder / name)
             sys.exit(f"{name} cannot be installed here: {' '.join(REQUIREMENTS[name])}")
     return python
 
@@ -101,42 +117,70 @@ def measure(name: str, python: Path, turns: int) -> None:
         side()
     rows = [(seconds(ours), seconds(by_hand), theirs()) for _ in range(turns)]
     peer.stdin.close()
-    compare_losses(name, answer(), train(algorithm, task, W, rounds=turns + 2, progress=False).loss[0])
+    compare_losses(
+        name,
+        answer(),
+        train(algorithm, task, W, rounds=turns + 2, progress=False).loss[0],
+    )
     peer.wait()
     mine, hand, other = (1e3 * statistics.median(side) for side in zip(*rows))
     ratio = statistics.median(a / c for a, _, c in rows)
-    print(f"W1, CPU ms a round: ours {mine:.1f}, batched products by hand {hand:.1f}, {name} {other:.1f}")
-    print(f"ours / {name} = {ratio:.3f}: {1 / ratio:.2f} times faster (median of {turns} turns)")
+    print(
+        f"W1, CPU ms a round: ours {mine:.1f}, batched products by hand {hand:.1f},"
+        f" {name} {other:.1f}"
+    )
+    print(
+        f"ours / {name} = {ratio:.3f}: {1 / ratio:.2f} times faster (median of {turns}"
+        " turns)"
+    )
 
 
 def compare_losses(name: str, theirs: list[float], ours: Sequence[float]) -> None:
-    """Both began at one loss on all data; stop unless theirs fell by 0.7 to 1.4 times as much as ours.
+    """Both began at one loss on all data; stop unless theirs fell by 0.7 to 1.4 times
+    as much as ours.
 
-    Not by exactly as much: most peers go through a client's data without replacement where ours draws with
-    it, and average over all clients where ours averages over a ring.
+    Not by exactly as much: most peers go through a client's data without replacement
+    where ours draws with it, and average over all clients where ours averages over a
+    ring.
     """
     print(
-        f"loss on all data: ours {ours[0]:.4f} -> {ours[-1]:.4f}, {name} {theirs[0]:.4f} -> {theirs[1]:.4f}"
+        f"loss on all data: ours {ours[0]:.4f} -> {ours[-1]:.4f}, {name}"
+        f" {theirs[0]:.4f} -> {theirs[1]:.4f}"
     )
     fall = (theirs[0] - theirs[1]) / (ours[0] - ours[-1])
     if abs(theirs[0] - ours[0]) > 1e-3 or not 0.7 < fall < 1.4:
-        sys.exit(f"{name} has not done the same work: its loss fell {fall:.2f} times as far as ours")
+        sys.exit(
+            f"{name} has not done the same work: its loss fell {fall:.2f} times as far"
+            " as ours"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
-    parser.add_argument("peer", choices=sorted(REQUIREMENTS), nargs="?", help="default: those installed")
-    parser.add_argument("--folder", type=Path, default=Path.home() / ".cache" / "dfltheory-peers")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers", description=__doc__
+    )
+    parser.add_argument(
+        "peer", choices=sorted(REQUIREMENTS), nargs="?", help="default: those installed"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=Path.home() / ".cache" / "dfltheory-peers"
+    )
     parser.add_argument("--turns", type=int, default=21)
     options = parser.parse_args()
     torch.set_num_threads(1)
     for name in [options.peer] if options.peer else sorted(REQUIREMENTS):
         python = environment(name, options.folder, install=options.peer is not None)
         if python is None:
-            print(f"{name}: not installed, skipped (python -m benchmarks.peers {name} installs it)")
+            print(
+                f"{name}: not installed, skipped (python -m benchmarks.peers {name}"
+                " installs it)"
+            )
         else:
             measure(name, python, options.turns)
-    print("quoted, not measured here (ms a round where ours by hand took 72 to 76):", end=" ")
+    print(
+        "quoted, not measured here (ms a round where ours by hand took 72 to 76):",
+        end=" ",
+    )
     print(", ".join(f"{name} {value}" for name, value in QUOTED.items()))
 
 

@@ -1,4 +1,5 @@
 """W1 in FedJAX: federated averaging of a Haiku network, compiled as FedJAX does it."""
+
 # pyright: reportMissingImports=false
 
 import fedjax
@@ -13,7 +14,9 @@ layers = ("linear", "linear_1")
 
 
 def network(batch):
-    return haiku.Sequential([haiku.Linear(work.HIDDEN), jax.nn.relu, haiku.Linear(work.CLASSES)])(batch["x"])
+    return haiku.Sequential(
+        [haiku.Linear(work.HIDDEN), jax.nn.relu, haiku.Linear(work.CLASSES)]
+    )(batch["x"])
 
 
 def loss(batch, outputs):
@@ -21,7 +24,11 @@ def loss(batch, outputs):
 
 
 def mean_model():
-    return [jax.device_get(state.params[layer][part]).T for layer in layers for part in ("w", "b")]
+    return [
+        jax.device_get(state.params[layer][part]).T
+        for layer in layers
+        for part in ("w", "b")
+    ]
 
 
 first = {name: values[:1] for name, values in clients[0].items()}
@@ -33,7 +40,9 @@ algorithm = fedjax.algorithms.fed_avg.federated_averaging(
     fedjax.ShuffleRepeatBatchHParams(batch_size=work.BATCH, num_steps=work.STEPS),
 )
 W1, b1, W2, b2 = work.start()
-state = algorithm.init({"linear": {"w": W1.T, "b": b1}, "linear_1": {"w": W2.T, "b": b2}})
+state = algorithm.init(
+    {"linear": {"w": W1.T, "b": b1}, "linear_1": {"w": W2.T, "b": b2}}
+)
 data = [
     (str(i).encode(), fedjax.ClientDataset(examples), jax.random.PRNGKey(i))
     for i, examples in enumerate(clients)

@@ -1,4 +1,7 @@
-"""W1 in FedLab: its standalone pipeline of federated averaging, every client in every round."""
+"""W1 in FedLab: its standalone pipeline of federated averaging, every client in every
+round.
+"""
+
 # pyright: reportMissingImports=false
 # ruff: noqa: E402
 
@@ -18,7 +21,10 @@ class Clients(FedDataset):
     def __init__(self):
         super().__init__()
         self.num = work.CLIENTS
-        self.sets = [TensorDataset(*client) for client in zip(*map(torch.from_numpy, work.data()))]
+        self.sets = [
+            TensorDataset(*client)
+            for client in zip(*map(torch.from_numpy, work.data()))
+        ]
 
     def get_dataset(self, id, type="train"):
         return self.sets[id]

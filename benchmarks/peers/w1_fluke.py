@@ -1,4 +1,7 @@
-"""W1 in fluke: FedAVG over 100 clients, evaluations off, one epoch of five batches each."""
+"""W1 in fluke: FedAVG over 100 clients, evaluations off, one epoch of five batches
+each.
+"""
+
 # pyright: reportMissingImports=false
 # ruff: noqa: E402
 
@@ -22,7 +25,9 @@ settings.set_eval_cfg(pre_fit=False, post_fit=False, locals=False, server=False)
 
 X, y = map(torch.from_numpy, work.data())
 loaders = [
-    FastDataLoader(X[i], y[i], num_labels=work.CLASSES, batch_size=work.BATCH, shuffle=True)
+    FastDataLoader(
+        X[i], y[i], num_labels=work.CLASSES, batch_size=work.BATCH, shuffle=True
+    )
     for i in range(work.CLIENTS)
 ]
 container = DummyDataContainer(loaders, [None] * work.CLIENTS, None, work.CLASSES)
@@ -45,10 +50,14 @@ algorithm = FedAVG(
 
 
 class EachRound(FederationObserver):
-    """Between rounds of one long run, for a run of its own ends with more work than its round."""
+    """Between rounds of one long run, for a run of its own ends with more work than its
+    round.
+    """
 
     def __init__(self):
-        self.turns = work.turns(lambda: [p.detach().numpy() for p in algorithm.server.model.parameters()])
+        self.turns = work.turns(
+            lambda: [p.detach().numpy() for p in algorithm.server.model.parameters()]
+        )
         next(self.turns)
 
     def end_round(self, round):

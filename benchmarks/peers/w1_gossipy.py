@@ -1,8 +1,11 @@
-"""W1 in gossipy: every node of a ring pushes its model to a neighbour, who averages and trains an epoch.
+"""W1 in gossipy: every node of a ring pushes its model to a neighbour, who averages and
+trains an epoch.
 
-It has no synchronous round with all neighbours at once; in one of its rounds as many models are sent as
-there are clients, and as many epochs of five batches trained, though not always by each client once.
+It has no synchronous round with all neighbours at once; in one of its rounds as many
+models are sent as there are clients, and as many epochs of five batches trained, though
+not always by each client once.
 """
+
 # pyright: reportMissingImports=false
 # ruff: noqa: E402
 
@@ -57,8 +60,12 @@ handler = TorchModelHandler(
     batch_size=work.BATCH,
     create_model_mode=CreateModelMode.MERGE_UPDATE,
 )
-nodes = GossipNode.generate(dispatcher, StaticP2PNetwork(m, ring), handler, round_len=m, sync=True)
-simulator = GossipSimulator(nodes, dispatcher, delta=m, protocol=AntiEntropyProtocol.PUSH)
+nodes = GossipNode.generate(
+    dispatcher, StaticP2PNetwork(m, ring), handler, round_len=m, sync=True
+)
+simulator = GossipSimulator(
+    nodes, dispatcher, delta=m, protocol=AntiEntropyProtocol.PUSH
+)
 simulator.init_nodes()  # trains one epoch, before any turn
 
 

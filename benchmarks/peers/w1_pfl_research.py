@@ -1,7 +1,9 @@
 """W1 in pfl-research: federated averaging of a PyTorch model on the simulated backend.
 
-Its data sets are read in the order given and cut into batches once: no shuffling is counted against it.
+Its data sets are read in the order given and cut into batches once: no shuffling is
+counted against it.
 """
+
 # pyright: reportMissingImports=false
 
 from dataclasses import replace
@@ -34,11 +36,15 @@ class Network(nn.Module):
 
 torch.set_num_threads(1)
 X, y = map(torch.from_numpy, work.data())
-users = [PyTorchTensorDataset((X[i], y[i]), user_id=str(i)) for i in range(work.CLIENTS)]
+users = [
+    PyTorchTensorDataset((X[i], y[i]), user_id=str(i)) for i in range(work.CLIENTS)
+]
 everybody = get_user_sampler("minimize_reuse", list(range(work.CLIENTS)))
 population = FederatedDataset(users.__getitem__, everybody)
 network = Network()
-model = PyTorchModel(network, torch.optim.SGD, torch.optim.SGD(network.parameters(), lr=1.0))
+model = PyTorchModel(
+    network, torch.optim.SGD, torch.optim.SGD(network.parameters(), lr=1.0)
+)
 backend = SimulatedBackend(training_data=population, val_data=population)
 algorithm = FederatedAveraging()
 rounds = NNAlgorithmParams(

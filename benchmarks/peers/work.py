@@ -1,7 +1,9 @@
-"""W1 as every peer gets it: the same data, the same start and the same questions, in numpy alone.
+"""W1 as every peer gets it: the same data, the same start and the same questions, in
+numpy alone.
 
-The scripts here run in a peer's own Python, which has no ``dfltheory``; ``python -m benchmarks.peers`` takes
-data and start from here too, so that both sides learn the same thing and their losses can be compared.
+The scripts here run in a peer's own Python, which has no ``dfltheory``; ``python -m
+benchmarks.peers`` takes data and start from here too, so that both sides learn the same
+thing and their losses can be compared.
 """
 
 from __future__ import annotations
@@ -18,14 +20,18 @@ STEPS, BATCH, ETA = 5, 20, 0.1
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """X (clients, samples, features) normal, y the largest of ten linear maps of x: one can learn them."""
+    """X (clients, samples, features) normal, y the largest of ten linear maps of x: one
+    can learn them.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(CLIENTS, SAMPLES, FEATURES)).astype(np.float32)
     return X, (X @ rng.normal(size=(FEATURES, CLASSES))).argmax(-1)
 
 
 def start() -> list[np.ndarray]:
-    """Weight (out, in) and bias of both layers, uniform within 1/sqrt(in), as linear layers mostly begin."""
+    """Weight (out, in) and bias of both layers, uniform within 1/sqrt(in), as linear
+    layers mostly begin.
+    """
     rng = np.random.default_rng(1)
     layers = [(HIDDEN, FEATURES), (CLASSES, HIDDEN)]
     return [
@@ -40,7 +46,9 @@ def module():
     import torch
     from torch import nn
 
-    layers = nn.Sequential(nn.Linear(FEATURES, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, CLASSES))
+    layers = nn.Sequential(
+        nn.Linear(FEATURES, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, CLASSES)
+    )
     with torch.no_grad():
         for parameter, values in zip(layers.parameters(), start()):
             parameter.copy_(torch.from_numpy(values))
@@ -50,9 +58,10 @@ def module():
 def load_torchvision() -> None:
     """Import torchvision where only its Python part can be loaded.
 
-    The wheel from PyPI is built for CUDA. Beside a CPU build of torch its compiled operators do not load, and
-    its import stops at the names of two of them. These are declared here, without an implementation: some
-    peers import torchvision for data sets and models that W1 has no use for, and no operator of it is called.
+    The wheel from PyPI is built for CUDA. Beside a CPU build of torch its compiled
+    operators do not load, and its import stops at the names of two of them. These are
+    declared here, without an implementation: some peers import torchvision for data
+    sets and models that W1 has no use for, and no operator of it is called.
     """
     from torch import library
 
@@ -60,7 +69,10 @@ def load_torchvision() -> None:
         import torchvision  # pyright: ignore[reportMissingImports]
     except RuntimeError:
         for name in ("nms", "qnms"):
-            library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float threshold) -> Tensor")
+            library.define(
+                f"torchvision::{name}",
+                "(Tensor dets, Tensor scores, float threshold) -> Tensor",
+            )
         import torchvision  # noqa: F401  # pyright: ignore[reportMissingImports]
 
 
@@ -74,10 +86,11 @@ def loss(parameters: list[np.ndarray], X: np.ndarray, y: np.ndarray) -> float:
 
 
 def turns(parameters: Callable[[], list[np.ndarray]]) -> Iterator[None]:
-    """One turn for every line on stdin: what runs until the next is a round, answered by its CPU seconds.
+    """One turn for every line on stdin: what runs until the next is a round, answered
+    by its CPU seconds.
 
-    The last answer is the loss at the start and at ``parameters()``, the mean of the clients' models. What
-    the peer itself prints is no answer and goes nowhere.
+    The last answer is the loss at the start and at ``parameters()``, the mean of the
+    clients' models. What the peer itself prints is no answer and goes nowhere.
     """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

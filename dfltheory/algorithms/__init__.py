@@ -126,11 +126,15 @@ def register(kind: Kind) -> Kind:
         If it is not a valid algorithm class, or its name is in use.
     """
     if not (isinstance(kind, type) and issubclass(kind, Algorithm)):
-        raise InputError(f"{kind!r} is not an algorithm class: put @register above @dataclass")
+        raise InputError(
+            f"{kind!r} is not an algorithm class: put @register above @dataclass"
+        )
     check_class(kind)
     key = _key(kind.__name__)
     if key in ALGORITHMS or not _is_same_class(_OWN.get(key, kind), kind):
-        raise InputError(f"there is already an algorithm called {key}: rename {kind.__qualname__}")
+        raise InputError(
+            f"there is already an algorithm called {key}: rename {kind.__qualname__}"
+        )
     _OWN[key] = kind
     return kind
 

@@ -1,4 +1,6 @@
-"""What an algorithm is: hyperparameters, a state, and a round ``communicate(local_update(state))``."""
+"""What an algorithm is: hyperparameters, a state, and a round
+``communicate(local_update(state))``.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,20 @@ Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The stacked models x and, between local update and communication, what is sent: both (S, m, d).
+    """The stacked models x and, between local update and communication, what is sent:
+    both (S, m, d).
 
-    An algorithm's own state adds fields: tensors (S, m) and (S, m, ...) are the clients' own, and local work
-    may see some clients' part of them; tensors (S, 1, ...) or of at most one axis, numbers, flags and text
-    are common to all clients, and local work leaves them alone. What is common is there from ``init`` on.
-    Fields may be one tensor or views of each other; containers hold no tensors. Fields that ``per_edge``
-    names hold something for every arc of the network, (S, E, ...) in the order of ``grad.edges``.
+    An algorithm's own state adds fields: tensors (S, m) and (S, m, ...) are the
+    clients' own, and local work may see some clients' part of them; tensors (S, 1, ...)
+    or of at most one axis, numbers, flags and text are common to all clients, and local
+    work leaves them alone. What is common is there from ``init`` on. Fields may be one
+    tensor or views of each other; containers hold no tensors. Fields that ``per_edge``
+    names hold something for every arc of the network, (S, E, ...) in the order of
+    ``grad.edges``.
 
-    A state that is passed in is never changed, neither by an algorithm nor by the core: its tensors may be
-    kept by anybody. What changes is a new tensor of the returned state.
+    A state that is passed in is never changed, neither by an algorithm nor by the core:
+    its tensors may be kept by anybody. What changes is a new tensor of the returned
+    state.
     """
 
     x: Tensor
@@ -54,61 +60,93 @@ _RANGES: dict[str, Range] = {
         ("gamma share decay participation", "a number in (0, 1]", lambda v: 0 < v <= 1),
         ("alpha theta sparsity", "a number in [0, 1)", lambda v: 0 <= v < 1),
         ("mu prune", "a number in [0, 1]", lambda v: 0 <= v <= 1),
-        ("K K_u K_v Q levels", "an integer >= 1 (and at most 10^9)", lambda v: 1 <= v <= 10**9),
+        (
+            "K K_u K_v Q levels",
+            "an integer >= 1 (and at most 10^9)",
+            lambda v: 1 <= v <= 10**9,
+        ),
     )
     for letter in letters.split()
 }
 
 
 def ranges(names: str) -> dict[str, Range]:
-    """The ranges that these letters have in the package's own algorithms, for a class to declare: "eta K"."""
+    """The ranges that these letters have in the package's own algorithms, for a class
+    to declare: "eta K".
+    """
     return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Base of all algorithms: a frozen record of hyperparameters; the state lives outside of it.
+    """Base of all algorithms: a frozen record of hyperparameters; the state lives
+    outside of it.
 
-    ``decay``: the step size of round t is eta * decay**t.  ``weight_decay``: every local step adds
-    weight_decay * y to the gradient, at the unperturbed y, as SGD's option of that name does.
+    ``decay``: the step size of round t is eta * decay**t.  ``weight_decay``: every
+    local step adds weight_decay * y to the gradient, at the unperturbed y, as SGD's
+    option of that name does.
     """
 
     decay: float = field(default=1.0, kw_only=True)
     weight_decay: float = field(default=0.0, kw_only=True)
 
     needs_topology: ClassVar[bool] = True
-    """Is there a network to be chosen? False where a server averages, or where nothing is sent."""
+    """Is there a network to be chosen? False where a server averages, or where nothing
+    is sent.
+    """
     mixing: ClassVar[Law] = "doubly stochastic"
     """What the update assumes of the matrices that it mixes by."""
     further: ClassVar[Mapping[str, Law]] = {}
-    """Further matrices of a round by name, for ``mix(z, W=name)``, and what is assumed of them."""
+    """Further matrices of a round by name, for ``mix(z, W=name)``, and what is assumed
+    of them.
+    """
     links: ClassVar[Literal["directed", "undirected", "tree"]] = "directed"
-    """Which networks will do: any; those whose links go both ways; trees of such links."""
+    """Which networks will do: any; those whose links go both ways; trees of such
+    links.
+    """
     symmetric: ClassVar[bool] = False
     """Does the update assume W = W', beside the law of ``mixing``?"""
     fixed: ClassVar[bool] = False
-    """Must the network stay the same, because neighbors keep what only messages of every round make up?"""
+    """Must the network stay the same, because neighbors keep what only messages of
+    every round make up?
+    """
     one_start: ClassVar[bool] = False
     """Do all clients begin at one model, because sums over them are 0 there only?"""
     sleeps: ClassVar[bool] = False
-    """Do clients that no link of W_t touches rest in round t?  Then ``grad.active`` names those awake."""
+    """Do clients that no link of W_t touches rest in round t?  Then ``grad.active``
+    names those awake.
+    """
     personal: ClassVar[bool] = False
-    """Are the clients' models meant to differ, so that each is judged on its own client's data?"""
+    """Are the clients' models meant to differ, so that each is judged on its own
+    client's data?
+    """
     glossary: ClassVar[dict[str, str]] = {}
     """Hyperparameters that the glossary calls otherwise: field -> glossary name."""
     source: ClassVar[str] = ""
     ranges: ClassVar[Mapping[str, Range]] = ranges("")
-    """What the class declares of its letters; a letter that is not named here may be anything."""
+    """What the class declares of its letters; a letter that is not named here may be
+    anything.
+    """
     implied: ClassVar[Mapping[str, Any]] = {}
-    """What a family's rules take for letters that one of its classes lacks, as rho = 0 without SAM."""
-    summed_up: ClassVar[Mapping[str, tuple[tuple[str, ...], Callable[[Any, int], float]]]] = {}
-    """Quantities that tell a theorem all of several letters: glossary name -> (letters, value at self, d)."""
+    """What a family's rules take for letters that one of its classes lacks, as rho = 0
+    without SAM.
+    """
+    summed_up: ClassVar[
+        Mapping[str, tuple[tuple[str, ...], Callable[[Any, int], float]]]
+    ] = {}
+    """Quantities that tell a theorem all of several letters: glossary name -> (letters,
+    value at self, d).
+    """
 
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.type in (float, int, "float", "int") and isinstance(value, (str, list, tuple, dict)):
-                raise InputError(f"{type(self).__name__}: {f.name} = {value!r:.60} must be a number")
+            if f.type in (float, int, "float", "int") and isinstance(
+                value, (str, list, tuple, dict)
+            ):
+                raise InputError(
+                    f"{type(self).__name__}: {f.name} = {value!r:.60} must be a number"
+                )
             if f.name not in self.ranges:
                 continue
             if value is None and f.default is None:
@@ -116,16 +154,22 @@ class Algorithm:
             words, fits = self.ranges[f.name]
             number = _number(value, whole="integer" in words)
             if number is None or not (math.isfinite(number) and fits(number)):
-                raise InputError(f"{type(self).__name__}: {f.name} = {value!r} must be {words}")
+                raise InputError(
+                    f"{type(self).__name__}: {f.name} = {value!r} must be {words}"
+                )
             if number is not value:
                 object.__setattr__(self, f.name, number)
         for name, words in _choices(type(self)).items():
             if getattr(self, name) not in words:
                 value, known = getattr(self, name), " or ".join(map(str, words))
-                raise InputError(f"{type(self).__name__}: {name} = {value!r} must be {known}")
+                raise InputError(
+                    f"{type(self).__name__}: {name} = {value!r} must be {known}"
+                )
 
     def letter(self, name: str) -> Any:
-        """A hyperparameter, or what the family takes for it where the class has none of that name."""
+        """A hyperparameter, or what the family takes for it where the class has none of
+        that name.
+        """
         return getattr(self, name) if hasattr(self, name) else self.implied[name]
 
     @property
@@ -135,7 +179,9 @@ class Algorithm:
 
     @property
     def gossip_steps(self) -> int:
-        """Q, the gossip steps of a round: on a network that moves, round t begins with its matrix W_{tQ}."""
+        """Q, the gossip steps of a round: on a network that moves, round t begins with
+        its matrix W_{tQ}.
+        """
         return 1
 
     @property
@@ -145,11 +191,14 @@ class Algorithm:
 
     @property
     def draws(self) -> bool:
-        """Do its rounds have chance of their own, beside minibatches and network: sampled clients, or
-        ``grad.uniform``? The core refuses numbers to whoever says that it draws none."""
+        """Do its rounds have chance of their own, beside minibatches and network:
+        sampled clients, or ``grad.uniform``? The core refuses numbers to whoever says
+        that it draws none.
+        """
         return getattr(self, "participation", 1.0) < 1
 
-    # -- one round ------------------------------------------------------------------------------
+    # -- one round
+    # ------------------------------------------------------------------------------
 
     def init(self, x0: Tensor, grad: Oracle) -> Any:
         """The state before round 0 from stacked models x0 (S, m, d)."""
@@ -158,24 +207,33 @@ class Algorithm:
     def local_update(self, state: Any, grad: Oracle) -> Any:
         """Each client alone: gradients, no network.
 
-        ``state`` may be that of some of the clients, so that nothing may depend on the others. Its tensors
-        stay as they are: what changes is a new tensor of the returned state. A client that does not take
-        part (``grad.active``) keeps what it has, and may not be asked.
+        ``state`` may be that of some of the clients, so that nothing may depend on the
+        others. Its tensors stay as they are: what changes is a new tensor of the
+        returned state. A client that does not take part (``grad.active``) keeps what it
+        has, and may not be asked.
         """
-        raise TypeError(f"{type(self).__name__} does not say what its clients do alone (local_update)")
+        raise TypeError(
+            f"{type(self).__name__} does not say what its clients do alone"
+            " (local_update)"
+        )
 
     def communicate(self, state: Any, mix: Mix) -> Any:
         """Neighbours only: the network, no gradients.
 
-        What is sent is z; ``state.x`` are the models from before local work, and ``mix`` changes nothing.
+        What is sent is z; ``state.x`` are the models from before local work, and
+        ``mix`` changes nothing.
         """
-        raise TypeError(f"{type(self).__name__} does not say what its clients exchange (communicate)")
+        raise TypeError(
+            f"{type(self).__name__} does not say what its clients exchange"
+            " (communicate)"
+        )
 
     def finish(self, state: Any, grad: Oracle) -> Any:
         """What the clients do alone after the last round."""
         return state
 
-    # -- what is measured -------------------------------------------------------------------------
+    # -- what is measured
+    # -------------------------------------------------------------------------
 
     def models(self, state: Any) -> Tensor:
         """The models that the clients would use now (S, m, d)."""
@@ -186,7 +244,9 @@ class Algorithm:
         return state.x.mean(-2)
 
     def auxiliary(self, state: Any) -> Tensor | None:
-        """The auxiliary point w (S, d) that a theorem bounds the gradient at, where it is not xbar."""
+        """The auxiliary point w (S, d) that a theorem bounds the gradient at, where it
+        is not xbar.
+        """
         return None
 
     def theory_values(self, d: int | None = None) -> dict[str, float]:
@@ -194,12 +254,25 @@ class Algorithm:
 
         For models of ``d`` numbers what sums up several of them is among them.
         """
-        letters = [f.name for f in fields(self) if f.name not in ("decay", "weight_decay")]
-        values = {**self.implied} | {self.glossary.get(name, name): getattr(self, name) for name in letters}
-        values |= {name: value(self, d) for name, (_, value) in self.summed_up.items() if d is not None}
-        return {k: v for k, v in values.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+        letters = [
+            f.name for f in fields(self) if f.name not in ("decay", "weight_decay")
+        ]
+        values = {**self.implied} | {
+            self.glossary.get(name, name): getattr(self, name) for name in letters
+        }
+        values |= {
+            name: value(self, d)
+            for name, (_, value) in self.summed_up.items()
+            if d is not None
+        }
+        return {
+            k: v
+            for k, v in values.items()
+            if isinstance(v, (int, float)) and not isinstance(v, bool)
+        }
 
-    # -- parts that the families share --------------------------------------------------------------
+    # -- parts that the families share
+    # --------------------------------------------------------------
 
     def decayed(self, eta: float, t: int) -> float:
         """The step size of round t, eta * decay**t."""
@@ -213,15 +286,22 @@ class Algorithm:
         return self.decayed(eta, t)
 
     def refuse_ignored_decay(self) -> None:
-        """After the first round: one clear line if a decay was asked for and no step size has been."""
+        """After the first round: one clear line if a decay was asked for and no step
+        size has been.
+        """
         if self.decay != 1.0 and not hasattr(self, "_decays"):
             raise InputError(
-                f"{type(self).__name__} ignores decay = {self.decay}: take self.decayed(self.eta, grad.t) as"
-                " the step size of its local_update, or run it with decay = 1"
+                f"{type(self).__name__} ignores decay = {self.decay}: take"
+                " self.decayed(self.eta, grad.t) as the step size of its local_update,"
+                " or run it with decay = 1"
             )
 
-    def slope(self, grad: Oracle, y: Tensor, rho: float = 0.0, block: Any = None) -> Tensor:
-        """One stochastic (SAM) gradient at y, both evaluations on one fresh minibatch, weight decay added."""
+    def slope(
+        self, grad: Oracle, y: Tensor, rho: float = 0.0, block: Any = None
+    ) -> Tensor:
+        """One stochastic (SAM) gradient at y, both evaluations on one fresh minibatch,
+        weight decay added.
+        """
         batch = grad.sample()
         g = grad(y, batch)
         if rho:
@@ -236,22 +316,36 @@ def _choices(kind: type[Algorithm]) -> dict[str, tuple[Any, ...]]:
         hints = get_type_hints(kind)
     except NameError:  # names that are imported for the type checker only
         return {}
-    return {f.name: get_args(hint) for f in fields(kind) if get_origin(hint := hints[f.name]) is Literal}
+    return {
+        f.name: get_args(hint)
+        for f in fields(kind)
+        if get_origin(hint := hints[f.name]) is Literal
+    }
 
 
 def check_class(kind: type[Algorithm]) -> None:
-    """One clear line unless every annotated letter is a field: one that is none, nothing records."""
+    """One clear line unless every annotated letter is a field: one that is none,
+    nothing records.
+    """
     for owner in kind.__mro__:
-        if "__dataclass_fields__" in vars(owner) or not (own := inspect.get_annotations(owner)):
+        if "__dataclass_fields__" in vars(owner) or not (
+            own := inspect.get_annotations(owner)
+        ):
             continue
-        # what dataclass itself would take for fields: not ClassVar, in whatever spelling
+        # what dataclass itself would take for fields: not ClassVar, in whatever
+        # spelling
         made: Any = dataclass(
-            type(owner.__name__, (), {"__annotations__": own, "__module__": owner.__module__})
+            type(
+                owner.__name__,
+                (),
+                {"__annotations__": own, "__module__": owner.__module__},
+            )
         )
         if letters := [f.name for f in fields(made)]:
             raise InputError(
-                f"{owner.__name__}: {', '.join(letters)} is not a field, so that no checkpoint or comparison"
-                f" knows it: put @dataclass(frozen=True) right above class {owner.__name__}"
+                f"{owner.__name__}: {', '.join(letters)} is not a field, so that no"
+                " checkpoint or comparison knows it: put @dataclass(frozen=True) right"
+                f" above class {owner.__name__}"
             )
 
 
@@ -261,8 +355,9 @@ def check_storable(algorithm: Algorithm) -> None:
         value = getattr(algorithm, f.name)
         if not is_storable(value):
             raise InputError(
-                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__}, which no file can hold:"
-                " give numbers, text, or lists of them, and make the rest in init or in the class"
+                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__},"
+                " which no file can hold: give numbers, text, or lists of them, and"
+                " make the rest in init or in the class"
             )
 
 
@@ -276,7 +371,9 @@ def is_storable(value: Any) -> bool:
 
 
 def sampled(participation: float, m: int) -> int:
-    """How many of m clients a round samples: the share ``participation`` of them, at least one."""
+    """How many of m clients a round samples: the share ``participation`` of them, at
+    least one.
+    """
     return max(1, round(participation * m))
 
 
@@ -286,7 +383,9 @@ def taking_part(grad: Oracle, new: Tensor, old: Tensor | float) -> Tensor:
 
 
 def _number(value: Any, whole: bool) -> int | float | None:
-    """Python's own number for a number of any library (a sweep over numpy's arrays has such), else None."""
+    """Python's own number for a number of any library (a sweep over numpy's arrays has
+    such), else None.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, Integral):
@@ -297,18 +396,23 @@ def _number(value: Any, whole: bool) -> int | float | None:
 
 
 def replace(state: S, **changes: Any) -> S:
-    """The state with some fields changed: dataclasses.replace, without its cost (rounds can be short)."""
+    """The state with some fields changed: dataclasses.replace, without its cost (rounds
+    can be short).
+    """
     new = object.__new__(type(state))
     new.__dict__.update(state.__dict__)
     new.__dict__.update(changes)
     return new
 
 
-def perturbed(y: Tensor, g: Tensor, rho: float, block: Any = None, out: Tensor | None = None) -> Tensor:
-    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.  (S, m, d) -> (S, m, d)
+def perturbed(
+    y: Tensor, g: Tensor, rho: float, block: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.  (S,
+    m, d) -> (S, m, d)
 
-    With ``block``, an index of the last axis, g is first restricted to these coordinates. The result lies in
-    ``out``, which may be g, or in a new tensor.
+    With ``block``, an index of the last axis, g is first restricted to these
+    coordinates. The result lies in ``out``, which may be g, or in a new tensor.
     """
     if block is not None:
         inside = torch.zeros_like(g)

@@ -149,7 +149,9 @@ class Phased(Algorithm):
         y = grad.begin(state.x)
         alpha = self.letter("alpha")
         for block, eta, K, rho in self.phases(*blocks(grad.shared, y.shape[-1])):
-            y = descend(self, grad, y, block, eta=eta, K=K, rho=rho, alpha=alpha, batch=batch)
+            y = descend(
+                self, grad, y, block, eta=eta, K=K, rho=rho, alpha=alpha, batch=batch
+            )
         return replace(state, z=taking_part(grad, y, state.x))
 
     def communicate(self, state: Any, mix: Mix) -> Any:

@@ -162,7 +162,9 @@ class EXTRA(Algorithm):
         return ExtraState(x=x0, z=x0, q=torch.zeros_like(x0))
 
     def local_update(self, state: ExtraState, grad: Oracle) -> ExtraState:
-        step = self.slope(grad, state.x).mul_(self.decayed(self.eta, grad.t)).add_(state.q)
+        step = (
+            self.slope(grad, state.x).mul_(self.decayed(self.eta, grad.t)).add_(state.q)
+        )
         return replace(state, z=state.x, step=step)
 
     def communicate(self, state: ExtraState, mix: Mix) -> ExtraState:
@@ -210,7 +212,9 @@ class D2(Algorithm):
         return DiffusionState(x=x0, z=x0, psi=x0)
 
     def local_update(self, state: DiffusionState, grad: Oracle) -> DiffusionState:
-        psi = torch.sub(state.x, self.slope(grad, state.x), alpha=self.decayed(self.eta, grad.t))
+        psi = torch.sub(
+            state.x, self.slope(grad, state.x), alpha=self.decayed(self.eta, grad.t)
+        )
         return replace(state, z=torch.add(psi, state.x).sub_(state.psi), psi=psi)
 
     def communicate(self, state: DiffusionState, mix: Mix) -> DiffusionState:

@@ -159,7 +159,9 @@ class FedDyn(Server):
 
     def init(self, x0: Tensor, grad: Oracle) -> DynamicState:
         zero = torch.zeros_like(x0)
-        return DynamicState(x=x0, z=x0, dual=zero, ahead=zero, share=self.share(x0.shape[1]))
+        return DynamicState(
+            x=x0, z=x0, dual=zero, ahead=zero, share=self.share(x0.shape[1])
+        )
 
     def local_update(self, state: DynamicState, grad: Oracle) -> DynamicState:
         y = pulled(
@@ -173,7 +175,9 @@ class FedDyn(Server):
             dual=state.dual,
         )
         z = taking_part(grad, y, state.x)
-        return replace(state, z=z, dual=torch.sub(z, state.x).mul_(-self.lam).add_(state.dual))
+        return replace(
+            state, z=z, dual=torch.sub(z, state.x).mul_(-self.lam).add_(state.dual)
+        )
 
     def communicate(self, state: DynamicState, mix: Mix) -> DynamicState:
         mean = mix(state.z)
@@ -245,7 +249,9 @@ class FedPD(Phased):
             dual=state.dual,
         )
         dual = torch.sub(y, state.x).mul_(-self.lam).add_(state.dual)
-        return replace(state, z=torch.sub(y, dual, alpha=1 / self.lam), own=y, dual=dual)
+        return replace(
+            state, z=torch.sub(y, dual, alpha=1 / self.lam), own=y, dual=dual
+        )
 
     def communicate(self, state: PrimalDualState, mix: Mix) -> PrimalDualState:
         silent = (state.silent + 1) % self.R

@@ -1,4 +1,6 @@
-"""The arcs of a network, for algorithms that keep something for each of them: tensors (S, E, ...)."""
+"""The arcs of a network, for algorithms that keep something for each of them: tensors
+(S, E, ...).
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,19 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The arcs j -> i of a network (w_ij != 0, i != j) that end at some consecutive clients.
+    """The arcs j -> i of a network (w_ij != 0, i != j) that end at some consecutive
+    clients.
 
-    They come in the order of their receivers i, then of their senders j; an undirected link is two arcs. What
-    is kept for an arc belongs to its receiver, whose local work may read and change it.
+    They come in the order of their receivers i, then of their senders j; an undirected
+    link is two arcs. What is kept for an arc belongs to its receiver, whose local work
+    may read and change it.
 
     Attributes
     ----------
-    senders : j (E,), among all clients
-    receivers : i (E,), counted from the first of the clients that are here
-    weights : w_ij (E,) of this round
-    reverse : the place of i -> j among the arcs of the whole network (E,); -1 where there is none
-    first : the place of each client's first arc, and the end (m + 1,)
+    senders : j (E,), among all clients receivers : i (E,), counted from the first of
+    the clients that are here weights : w_ij (E,) of this round reverse : the place of i
+    -> j among the arcs of the whole network (E,); -1 where there is none first : the
+    place of each client's first arc, and the end (m + 1,)
     """
 
     senders: Tensor
@@ -36,12 +39,17 @@ class Edges:
 
     @classmethod
     def of_places(cls, places: np.ndarray, m: int, like: Tensor) -> Edges:
-        """All arcs of a network of m clients: ``places`` (E, 2) are the rows and columns of its weights."""
+        """All arcs of a network of m clients: ``places`` (E, 2) are the rows and
+        columns of its weights.
+        """
         i, j = places[np.lexsort((places[:, 1], places[:, 0]))].T
         known = {(a, b): e for e, (a, b) in enumerate(zip(i.tolist(), j.tolist()))}
         reverse = [known.get((b, a), -1) for a, b in known]
         first = (0, *np.cumsum(np.bincount(i, minlength=m)).tolist())
-        tensors = [torch.from_numpy(np.array(v, dtype=np.int64)).to(like.device) for v in (j, i, reverse)]
+        tensors = [
+            torch.from_numpy(np.array(v, dtype=np.int64)).to(like.device)
+            for v in (j, i, reverse)
+        ]
         return cls(tensors[0], tensors[1], like.new_zeros(len(i)), tensors[2], first)
 
     def part(self, rows: slice) -> slice:
@@ -51,9 +59,15 @@ class Edges:
     def of(self, rows: slice) -> Edges:
         """The arcs that end at these clients alone."""
         at = self.part(rows)
-        first = tuple(place - at.start for place in self.first[rows.start : rows.stop + 1])
-        kept = {name: getattr(self, name)[at] for name in ("senders", "weights", "reverse")}
-        return replace(self, receivers=self.receivers[at] - rows.start, first=first, **kept)
+        first = tuple(
+            place - at.start for place in self.first[rows.start : rows.stop + 1]
+        )
+        kept = {
+            name: getattr(self, name)[at] for name in ("senders", "weights", "reverse")
+        }
+        return replace(
+            self, receivers=self.receivers[at] - rows.start, first=first, **kept
+        )
 
     def own(self, x: Tensor) -> Tensor:
         """What each arc's receiver has: (S, m, ...) -> (S, E, ...)."""

@@ -201,11 +201,15 @@ class QGDSGDm(Algorithm):
     def init(self, x0: Tensor, grad: Oracle) -> GlobalMomentumState:
         return GlobalMomentumState(x=x0, z=x0, v=torch.zeros_like(x0))
 
-    def local_update(self, state: GlobalMomentumState, grad: Oracle) -> GlobalMomentumState:
+    def local_update(
+        self, state: GlobalMomentumState, grad: Oracle
+    ) -> GlobalMomentumState:
         eta = self.decayed(self.eta, grad.t)
         g = self.slope(grad, state.x)
         if eta == 0:
-            raise InputError(f"decay = {self.decay}: the step size of round {grad.t} must not be 0")
+            raise InputError(
+                f"decay = {self.decay}: the step size of round {grad.t} must not be 0"
+            )
         m = torch.add(g, state.v, alpha=self.alpha)
         step = g.add_(m, alpha=self.alpha) if self.nesterov else m
         return replace(state, z=torch.sub(state.x, step, alpha=eta), eta=eta)

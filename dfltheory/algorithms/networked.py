@@ -139,7 +139,8 @@ class LTADMM(Algorithm):
 
     def communicate(self, state: DualsState, mix: Mix) -> DualsState:
         message = 2 * self.lam * mix.edges.own(state.z) - state.dual
-        is_active = (mix.edges.weights != 0)[None, :, None]  # other arcs keep their duals
+        # other arcs keep their duals
+        is_active = (mix.edges.weights != 0)[None, :, None]
         updated = (state.dual + mix.swap(message)) / 2
         dual = torch.where(is_active, updated, state.dual)
         return replace(state, x=state.z, dual=dual)

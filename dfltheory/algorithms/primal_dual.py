@@ -40,7 +40,9 @@ class PrimalDual(Algorithm):
         """
         eta, K, lam, rho = map(self.letter, ("eta", "K", "lam", "rho"))
         y = grad.begin(state.x)
-        y = pulled(self, grad, y, state.x, eta=eta, K=K, lam=1 / lam, rho=rho, dual=state.dual)
+        y = pulled(
+            self, grad, y, state.x, eta=eta, K=K, lam=1 / lam, rho=rho, dual=state.dual
+        )
         dual = torch.sub(state.x, y).div_(lam).add_(state.dual)
         return replace(state, z=y.sub_(state.dual, alpha=lam), dual=dual)
 

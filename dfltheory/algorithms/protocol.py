@@ -1,10 +1,11 @@
-"""What an algorithm may ask in one round: ``grad`` (an :class:`Oracle`) and ``mix`` (a :class:`Mix`).
+"""What an algorithm may ask in one round: ``grad`` (an :class:`Oracle`) and ``mix`` (a
+:class:`Mix`).
 
-Each environment that executes rounds subclasses both: training, exact expectations, and the search for
-counterexamples. A method that a subclass does not implement raises
-:class:`~dfltheory.errors.UnsupportedError` with the names of the method and of the environment. Environments
-execute rounds inside :func:`unknown_methods_rejected`, which does the same for methods that the base classes
-do not have.
+Each environment that executes rounds subclasses both: training, exact expectations, and
+the search for counterexamples. A method that a subclass does not implement raises
+:class:`~dfltheory.errors.UnsupportedError` with the names of the method and of the
+environment. Environments execute rounds inside :func:`unknown_methods_rejected`, which
+does the same for methods that the base classes do not have.
 """
 
 from __future__ import annotations
@@ -60,9 +61,11 @@ class RoundArgument:
 
 @contextlib.contextmanager
 def unknown_methods_rejected() -> Iterator[None]:
-    """Raise UnsupportedError if an algorithm uses a method that ``grad`` or ``mix`` does not have.
+    """Raise UnsupportedError if an algorithm uses a method that ``grad`` or ``mix``
+    does not have.
 
-    ``__getattr__`` would do the same, but makes every access to an attribute four times as slow.
+    ``__getattr__`` would do the same, but makes every access to an attribute four times
+    as slow.
     """
     try:
         yield
@@ -74,7 +77,8 @@ def unknown_methods_rejected() -> Iterator[None]:
 
 
 class Oracle(RoundArgument):
-    """What a client may ask of its own data during one round: no other client, and not the network.
+    """What a client may ask of its own data during one round: no other client, and not
+    the network.
 
     A subclass implements ``sample`` and ``__call__``.
 
@@ -108,7 +112,9 @@ class Oracle(RoundArgument):
 
     @property
     def shared(self) -> Any:
-        """Coordinates of the shared block u of x = (u, v), an index of the last axis; None: all of them."""
+        """Coordinates of the shared block u of x = (u, v), an index of the last axis;
+        None: all of them.
+        """
         return self._parameters.shared
 
     @property
@@ -123,11 +129,15 @@ class Oracle(RoundArgument):
 
     @property
     def edges(self) -> Edges:
-        """The arcs to these clients, for tensors with one entry per arc; nothing is received over them."""
+        """The arcs to these clients, for tensors with one entry per arc; nothing is
+        received over them.
+        """
         raise self.unsupported(".edges")
 
     def begin(self, x: Tensor) -> Tensor:
-        """Return the point where local steps start: a copy (S, m, d) that the caller may overwrite."""
+        """Return the point where local steps start: a copy (S, m, d) that the caller
+        may overwrite.
+        """
         return x.clone()
 
     def sample(self) -> Any:
@@ -135,15 +145,20 @@ class Oracle(RoundArgument):
         raise self.unsupported(".sample")
 
     def __call__(self, y: Tensor, batch: Any) -> Tensor:
-        """Return grad F_i(y_i; xi_i) at stacked points y (S, m, d); the caller may overwrite the tensor."""
+        """Return grad F_i(y_i; xi_i) at stacked points y (S, m, d); the caller may
+        overwrite the tensor.
+        """
         raise self.unsupported("(y, batch)")
 
     def balanced(self, y: Tensor, batch: Any) -> Tensor:
-        """Return the gradient of the class-balanced risk; here the plain one, as without classes."""
+        """Return the gradient of the class-balanced risk; here the plain one, as
+        without classes.
+        """
         return self(y, batch)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1): shape = (m, ...) -> (S, m, ...), where m = x.shape[1].
+        """Draw numbers in [0, 1): shape = (m, ...) -> (S, m, ...), where m =
+        x.shape[1].
 
         For algorithms whose property ``draws`` is True.
         """
@@ -151,12 +166,15 @@ class Oracle(RoundArgument):
 
 
 class Mix(RoundArgument):
-    """What the network does in one round: every call in one round uses the same matrices W_t.
+    """What the network does in one round: every call in one round uses the same
+    matrices W_t.
 
-    Messages are counted for each neighbor: all numbers of the tensor, in its own precision, unless ``bits``
-    is given: the size of one client's message to one neighbor, a number or a tensor (S, m).
+    Messages are counted for each neighbor: all numbers of the tensor, in its own
+    precision, unless ``bits`` is given: the size of one client's message to one
+    neighbor, a number or a tensor (S, m).
 
-    A subclass implements ``_gossip``, or ``__call__`` where it counts messages or has further matrices.
+    A subclass implements ``_gossip``, or ``__call__`` where it counts messages or has
+    further matrices.
     """
 
     argument = "mix"
@@ -169,22 +187,25 @@ class Mix(RoundArgument):
         bits: float | Tensor | None = None,
         after: int = 0,
     ) -> Tensor:
-        """Return z_i <- sum_l w_il z_l, ``times`` times: (S, m, k) -> (S, m, k), a new tensor.
+        """Return z_i <- sum_l w_il z_l, ``times`` times: (S, m, k) -> (S, m, k), a new
+        tensor.
 
         Parameters
         ----------
         z : (S, m, k) tensor
             It is not changed.
         times : int
-            Number of gossip steps. Those of round t use W_{t,0}, W_{t,1}, ..., which are one matrix if the
-            network is constant.
+            Number of gossip steps. Those of round t use W_{t,0}, W_{t,1}, ..., which
+            are one matrix if the network is constant.
         W : str
             One of the further matrices that the class declares (``Algorithm.further``).
         bits : float or (S, m) tensor, optional
-            Size of a message. 0: nothing is sent, because the neighbors know z from earlier messages.
+            Size of a message. 0: nothing is sent, because the neighbors know z from
+            earlier messages.
         after : int
-            Number of gossip steps of this round that z has already been through: the first matrix is
-            W_{t,after}. ``mix(mix(z), after=1)`` equals ``mix(z, times=2)``.
+            Number of gossip steps of this round that z has already been through: the
+            first matrix is W_{t,after}. ``mix(mix(z), after=1)`` equals ``mix(z,
+            times=2)``.
         """
         if W != MIX:
             raise self.unsupported(f"(z, W={W!r})")
@@ -194,8 +215,11 @@ class Mix(RoundArgument):
         """Apply W_{t,after}, ..., W_{t,after+times-1} to z."""
         raise self.unsupported("(z)")
 
-    def send(self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX) -> Tensor:
-        """Send ``message`` (S, m, ...) from every client to its neighbors, who keep it; return it.
+    def send(
+        self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX
+    ) -> Tensor:
+        """Send ``message`` (S, m, ...) from every client to its neighbors, who keep it;
+        return it.
 
         ``W`` names the matrix that defines these neighbors.
         """
@@ -204,25 +228,35 @@ class Mix(RoundArgument):
         return message
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1) for this seed and round: shape = (m, ...) -> (S, m, ...)."""
+        """Draw numbers in [0, 1) for this seed and round: shape = (m, ...) -> (S, m,
+        ...).
+        """
         raise self.unsupported(".uniform")
 
     @property
     def awake(self) -> Tensor:
-        """Clients that send or receive in W_{t,0} (S, m, 1), bool; ``grad.active`` if a class sleeps."""
+        """Clients that send or receive in W_{t,0} (S, m, 1), bool; ``grad.active`` if a
+        class sleeps.
+        """
         raise self.unsupported(".awake")
 
     @property
     def edges(self) -> Edges:
-        """The arcs of a network that is fixed or periodic, with their weights in W_{t,0}."""
+        """The arcs of a network that is fixed or periodic, with their weights in
+        W_{t,0}.
+        """
         raise self.unsupported(".edges")
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...); all clients send theirs."""
+        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...); all
+        clients send theirs.
+        """
         raise self.unsupported(".gather")
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
-        """Exchange values over links: e of j -> i goes to i -> j, (S, E, ...) -> (S, E, ...)."""
+        """Exchange values over links: e of j -> i goes to i -> j, (S, E, ...) -> (S, E,
+        ...).
+        """
         raise self.unsupported(".swap")
 
 

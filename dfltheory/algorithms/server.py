@@ -258,7 +258,9 @@ class FedRoD(Server):
 
     def init(self, x0: Tensor, grad: Oracle) -> HeadsState:
         _, v = blocks(grad.shared, x0.shape[-1])
-        return HeadsState(x=x0, z=x0, shared=grad.shared, head=torch.zeros_like(x0[..., v]))
+        return HeadsState(
+            x=x0, z=x0, shared=grad.shared, head=torch.zeros_like(x0[..., v])
+        )
 
     def local_update(self, state: HeadsState, grad: Oracle) -> HeadsState:
         _, v = blocks(grad.shared, state.x.shape[-1])
@@ -315,7 +317,8 @@ class Ditto(Server):
     K: int
     K_v: int | None = None
     lam: float = 0.75
-    glossary: ClassVar[dict[str, str]] = {"lam": "pull"}  # not the network's contraction
+    # not the network's contraction
+    glossary: ClassVar[dict[str, str]] = {"lam": "pull"}
 
     personal: ClassVar[bool] = True
     source: ClassVar[str] = "Li et al. 2021"
@@ -327,8 +330,12 @@ class Ditto(Server):
     def local_update(self, state: TwinState, grad: Oracle) -> TwinState:
         y = descend(self, grad, grad.begin(state.x), ..., eta=self.eta, K=self.K)
         K_v = self.K if self.K_v is None else self.K_v
-        v = pulled(self, grad, state.v.clone(), state.x, eta=self.eta, K=K_v, lam=self.lam)
-        return replace(state, z=taking_part(grad, y, state.x), v=taking_part(grad, v, state.v))
+        v = pulled(
+            self, grad, state.v.clone(), state.x, eta=self.eta, K=K_v, lam=self.lam
+        )
+        return replace(
+            state, z=taking_part(grad, y, state.x), v=taking_part(grad, v, state.v)
+        )
 
     def communicate(self, state: Any, mix: Mix) -> Any:
         return replace(state, x=mix(state.z))

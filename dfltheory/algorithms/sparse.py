@@ -64,7 +64,9 @@ class DisPFL(Algorithm):
     density: Literal["erk", "uniform"] = field(default="erk", kw_only=True)
     first: Literal["common", "own"] = field(default="common", kw_only=True)
     growth: Literal["gradient", "random"] = field(default="gradient", kw_only=True)
-    order: Literal["send-then-search", "search-then-send"] = field(default="send-then-search", kw_only=True)
+    order: Literal["send-then-search", "search-then-send"] = field(
+        default="send-then-search", kw_only=True
+    )
 
     mixing: ClassVar = "row-stochastic"
     personal: ClassVar[bool] = True
@@ -142,7 +144,9 @@ class DisPFL(Algorithm):
         for block, active in zip(grad.blocks, self.living(grad.shapes)):
             if active < block.stop - block.start:  # full layers do not change
                 count = math.ceil(rate * active * (1 - _ROUNDING))
-                new_mask[..., block] = reborn(y[..., block], scores[..., block], mask[..., block], count)
+                new_mask[..., block] = reborn(
+                    y[..., block], scores[..., block], mask[..., block], count
+                )
         return new_mask
 
     def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
@@ -245,7 +249,9 @@ def erk(shapes: Sequence[Sequence[int]], density: float) -> list[float]:
 
 
 @lru_cache(maxsize=64)
-def _active_counts(shapes: tuple[Any, ...], density: float, by_shape: bool) -> tuple[int, ...]:
+def _active_counts(
+    shapes: tuple[Any, ...], density: float, by_shape: bool
+) -> tuple[int, ...]:
     """Return the number of active weights of each layer."""
     shares = erk(shapes, density) if by_shape else [density] * len(shapes)
     sizes = [math.prod(shape) for shape in shapes]

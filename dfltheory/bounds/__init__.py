@@ -1,4 +1,5 @@
-"""Convergence theorems as data, in SymPy: bounds in named terms with units, conditions and numbers.
+"""Convergence theorems as data, in SymPy: bounds in named terms with units, conditions
+and numbers.
 
 >>> from dfltheory import bounds
 >>> theorem = bounds.get("dfedsam.theorem_4_5", variant="corrected")

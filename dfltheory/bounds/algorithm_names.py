@@ -1,6 +1,8 @@
-"""The package's algorithms as data: their class names, and the hyperparameters that a scope may fix.
+"""The package's algorithms as data: their class names, and the hyperparameters that a
+scope may fix.
 
-``bounds`` does not import the algorithms. ``tests/bounds/test_names.py`` compares this table with them.
+``bounds`` does not import the algorithms. ``tests/bounds/test_names.py`` compares this
+table with them.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ HYPERPARAMETERS: dict[str, str] = {
     "FedDyn": "decay eta K lam participation pull rho weight_decay",
     "FedPD": "decay eta K lam penalty R rho silence weight_decay",
 }
-"""Class name -> its hyperparameters, under their own names and those of the glossary."""
+"""Class name -> its hyperparameters, under their own names and those of the
+glossary.
+"""
 
 NEUTRAL_HYPERPARAMETERS: dict[str, Any] = {
     "decay": 1.0,
@@ -65,28 +69,42 @@ NEUTRAL_HYPERPARAMETERS: dict[str, Any] = {
     "fresh": True,
     "offset": None,
 }
-"""Values at which the mechanism of a hyperparameter is absent; those of the glossary are in ``NEUTRAL``."""
+"""Values at which the mechanism of a hyperparameter is absent; those of the glossary
+are in ``NEUTRAL``.
+"""
 
 
 def checked_algorithm(algorithm: object) -> None:
-    """Reject what is neither a class, nor the name of one of the package's, nor ``module:Class``."""
+    """Reject what is neither a class, nor the name of one of the package's, nor
+    ``module:Class``.
+    """
     if isinstance(algorithm, type):
         return
     if not isinstance(algorithm, str):
-        raise InputError(f"algorithms: {algorithm!r} must be a class, the name of one, or 'module:Class'")
+        raise InputError(
+            f"algorithms: {algorithm!r} must be a class, the name of one, or"
+            " 'module:Class'"
+        )
     module, colon, name = algorithm.partition(":")
     if not colon:
-        one_of("algorithm (one of your own is a class, or 'module:Class')", algorithm, HYPERPARAMETERS)
-    elif not module or not all(part.isidentifier() or part == "<locals>" for part in name.split(".")):
+        one_of(
+            "algorithm (one of your own is a class, or 'module:Class')",
+            algorithm,
+            HYPERPARAMETERS,
+        )
+    elif not module or not all(
+        part.isidentifier() or part == "<locals>" for part in name.split(".")
+    ):
         raise InputError(f"algorithms: {algorithm!r} must be 'module:Class'")
 
 
 def checked_hyperparameters(algorithms: tuple[str | type, ...], names: Any) -> None:
-    """Reject a name that is a hyperparameter of no algorithm of the package, nor of the given classes.
+    """Reject a name that is a hyperparameter of no algorithm of the package, nor of the
+    given classes.
 
-    One that the given algorithms lack is accepted: their runs are judged at its neutral value, or not at all.
-    What a class has that is named as ``module:Class``, or is no dataclass, is not known: then every name is
-    accepted.
+    One that the given algorithms lack is accepted: their runs are judged at its neutral
+    value, or not at all. What a class has that is named as ``module:Class``, or is no
+    dataclass, is not known: then every name is accepted.
     """
     known = {name for names in HYPERPARAMETERS.values() for name in names.split()}
     for algorithm in algorithms:
@@ -97,4 +115,6 @@ def checked_hyperparameters(algorithms: tuple[str | type, ...], names: Any) -> N
             return
     for name in names:
         if name not in known:
-            raise UnknownNameError("hyperparameter of the scope's algorithms", name, known)
+            raise UnknownNameError(
+                "hyperparameter of the scope's algorithms", name, known
+            )

@@ -1,11 +1,12 @@
 """Canonical form of a statement, and its hash.
 
-Two statements with equal canonical forms make the same claim, however they are written: the order of terms
-and conditions, the names of terms and definitions, prose, the file format and the version of SymPy do not
-matter. What counts: the bound, the conditions, the left-hand side, the schedule, the scope, the quantities
-that a statement adds to the glossary, and a user's functions that evaluate its definitions. A formula becomes
-a sum of monomials with exact rational coefficients; products of sums are not expanded, so that a formula that
-was rearranged may have another hash.
+Two statements with equal canonical forms make the same claim, however they are written:
+the order of terms and conditions, the names of terms and definitions, prose, the file
+format and the version of SymPy do not matter. What counts: the bound, the conditions,
+the left-hand side, the schedule, the scope, the quantities that a statement adds to the
+glossary, and a user's functions that evaluate its definitions. A formula becomes a sum
+of monomials with exact rational coefficients; products of sums are not expanded, so
+that a formula that was rearranged may have another hash.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 DISPLAY_ONLY = frozenset({"latex", "averaging", "carries", "notation"})
-"""Fields of a left-hand side or a scope that do not change the claim; the measure determines ``carries``."""
+"""Fields of a left-hand side or a scope that do not change the claim; the measure
+determines ``carries``.
+"""
 UNORDERED = frozenset({sp.Max, sp.Min})
 LARGEST_POWER = 10_000
 """Numbers are raised to whole powers up to this; beyond it they stay as powers."""
@@ -39,12 +42,15 @@ LARGEST_PRIME = 1000
 PACKAGE = __name__.partition(".")[0]
 
 
-# -- formulas -----------------------------------------------------------------------------------------------
+# -- formulas
+# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class LinearCombination:
-    """A sum of monomials: (monomial, coefficient) pairs, sorted, without zero coefficients."""
+    """A sum of monomials: (monomial, coefficient) pairs, sorted, without zero
+    coefficients.
+    """
 
     terms: tuple[tuple[Monomial, Fraction], ...] = ()
 
@@ -73,11 +79,17 @@ def formula_text(formula: Expr) -> str:
 
 
 def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
-    return "*".join([str(coefficient), *(f"{base}^({exponent})" for base, exponent in monomial)])
+    return "*".join(
+        [str(coefficient), *(f"{base}^({exponent})" for base, exponent in monomial)]
+    )
 
 
 def _combination(terms: Mapping[Monomial, Fraction]) -> LinearCombination:
-    kept = [(monomial, coefficient) for monomial, coefficient in terms.items() if coefficient]
+    kept = [
+        (monomial, coefficient)
+        for monomial, coefficient in terms.items()
+        if coefficient
+    ]
     return LinearCombination(tuple(sorted(kept, key=lambda term: _term_text(*term))))
 
 
@@ -112,7 +124,9 @@ def _sum_base(value: LinearCombination) -> str:
 
 
 def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
-    """``coefficient`` times the powers; powers of primes lose their whole part to the coefficient."""
+    """``coefficient`` times the powers; powers of primes lose their whole part to the
+    coefficient.
+    """
     kept: Powers = {}
     for base, exponent in powers.items():
         value = exponent.constant
@@ -125,8 +139,12 @@ def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
     if len(kept) == 1:
         ((base, exponent),) = kept.items()
         if base in _SUMS and exponent == ONE:  # the reciprocal of a reciprocal
-            return _combination({part: coefficient * value for part, value in _SUMS[base].terms})
-    return _combination({tuple(sorted(kept.items(), key=lambda power: power[0])): coefficient})
+            return _combination(
+                {part: coefficient * value for part, value in _SUMS[base].terms}
+            )
+    return _combination(
+        {tuple(sorted(kept.items(), key=lambda power: power[0])): coefficient}
+    )
 
 
 def _multiply(factors: list[LinearCombination]) -> LinearCombination:
@@ -148,8 +166,9 @@ def _multiply(factors: list[LinearCombination]) -> LinearCombination:
 
 
 def _primitive(value: LinearCombination) -> tuple[Fraction, LinearCombination]:
-    """``value`` as a number times a sum whose coefficients are whole numbers without a common divisor; the
-    number is positive unless ``value`` has a single term."""
+    """``value`` as a number times a sum whose coefficients are whole numbers without a
+    common divisor; the number is positive unless ``value`` has a single term.
+    """
     if not value.terms:
         return Fraction(1), value
     coefficients = [coefficient for _, coefficient in value.terms]
@@ -162,7 +181,9 @@ def _primitive(value: LinearCombination) -> tuple[Fraction, LinearCombination]:
     return content, _combination({monomial: c / content for monomial, c in value.terms})
 
 
-def _power(base: LinearCombination, exponent: LinearCombination, nonnegative: bool) -> LinearCombination:
+def _power(
+    base: LinearCombination, exponent: LinearCombination, nonnegative: bool
+) -> LinearCombination:
     """``base`` to ``exponent``; ``nonnegative``: every symbol in ``base`` is."""
     content, primitive = _primitive(base)
     value = exponent.constant
@@ -173,7 +194,12 @@ def _power(base: LinearCombination, exponent: LinearCombination, nonnegative: bo
     if len(primitive.terms) == 1:
         inner = primitive.terms[0][0]
         if not whole and not (nonnegative and all(_is_name(name) for name, _ in inner)):
-            return _multiply([_number_power(content, exponent), _base(_sum_base(primitive), exponent)])
+            return _multiply(
+                [
+                    _number_power(content, exponent),
+                    _base(_sum_base(primitive), exponent),
+                ]
+            )
         for name, old in inner:
             powers[name] = _multiply([old, exponent])
     elif value == 1:
@@ -201,7 +227,9 @@ def _number_power(number: Fraction, exponent: LinearCombination) -> LinearCombin
 
 
 def _factors(number: int) -> dict[str, int]:
-    """Prime factors up to ``LARGEST_PRIME`` with their multiplicities, and what remains."""
+    """Prime factors up to ``LARGEST_PRIME`` with their multiplicities, and what
+    remains.
+    """
     found: dict[str, int] = {}
     for divisor in range(2, LARGEST_PRIME + 1):
         while number % divisor == 0:
@@ -239,7 +267,8 @@ def _expression(formula: Expr) -> LinearCombination:
     return _base(f"{formula.func.__name__}({', '.join(texts)})")
 
 
-# -- statements ---------------------------------------------------------------------------------------------
+# -- statements
+# --------------------------------------------------------------------------------------
 
 
 def canonical_document(statement: Statement) -> dict[str, Any]:
@@ -249,8 +278,13 @@ def canonical_document(statement: Statement) -> dict[str, Any]:
         "relation": _relation(statement),
         "left": _left_side(statement.lhs),
         "bound": formula_text(statement.bound),
-        "conditions": sorted({_condition(statement, condition) for condition in statement.conditions}),
-        "schedule": {name: formula_text(statement.expand(e)) for name, e in statement.schedule.items()},
+        "conditions": sorted(
+            {_condition(statement, condition) for condition in statement.conditions}
+        ),
+        "schedule": {
+            name: formula_text(statement.expand(e))
+            for name, e in statement.schedule.items()
+        },
         "scope": _fields(statement.scope),
         "quantities": _own_quantities(statement),
     } | _numeric_functions(statement)
@@ -266,12 +300,16 @@ def _left_side(left: LeftSide) -> dict[str, Any]:
 
 def statement_hash(statement: Statement) -> str:
     """A digest of the canonical form: 32 hexadecimal digits."""
-    text = json.dumps(canonical_document(statement), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        canonical_document(statement), sort_keys=True, separators=(",", ":")
+    )
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
 
 
 def _relation(statement: Statement) -> str:
-    """How the left-hand side relates to the bound, and whether the schedule is imposed."""
+    """How the left-hand side relates to the bound, and whether the schedule is
+    imposed.
+    """
     if statement.kind in ("lower bound", "definition"):
         sign = {"lower bound": ">=", "definition": "="}[statement.kind]
         return f"{sign} O(.)" if statement.order else sign
@@ -283,13 +321,17 @@ def _relation(statement: Statement) -> str:
 
 
 def _condition(statement: Statement, condition: Condition) -> str:
-    left, right = (formula_text(statement.expand(side)) for side in (condition.left, condition.right))
+    left, right = (
+        formula_text(statement.expand(side))
+        for side in (condition.left, condition.right)
+    )
     return f"{left} {'<' if condition.strict else '<='} {right}"
 
 
 def _fields(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass that are not at their defaults, so that a new field with a default changes
-    no hash."""
+    """The fields of a dataclass that are not at their defaults, so that a new field
+    with a default changes no hash.
+    """
     found: dict[str, Any] = {}
     for entry in fields(record):
         if entry.name in DISPLAY_ONLY:
@@ -304,7 +346,9 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A field's value as plain data; numbers are exact, and the order of a list does not count."""
+    """A field's value as plain data; numbers are exact, and the order of a list does
+    not count.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, sp.Basic):
@@ -329,26 +373,37 @@ def _plain(value: Any) -> Any:
 
 
 def _name(text: str) -> str:
-    """A class of this package by its name alone, as theorem files write it; other text as it is."""
+    """A class of this package by its name alone, as theorem files write it; other text
+    as it is.
+    """
     module, colon, name = text.rpartition(":")
     return name if colon and module.partition(".")[0] == PACKAGE else text
 
 
 def _numeric_functions(statement: Statement) -> dict[str, Any]:
-    """The functions of a user that evaluate definitions in place of their formulas, by that formula; those of
-    this package are tested against the formula."""
+    """The functions of a user that evaluate definitions in place of their formulas, by
+    that formula; those of this package are tested against the formula.
+    """
     found: dict[str, str] = {}
     for definition in statement.definitions:
         module = getattr(definition.numeric, "__module__", None) or ""
         if definition.numeric is not None and module.partition(".")[0] != PACKAGE:
-            name = getattr(definition.numeric, "__qualname__", type(definition.numeric).__name__)
-            found[formula_text(statement.expand(definition.symbol))] = f"{module}:{name}"
+            name = getattr(
+                definition.numeric, "__qualname__", type(definition.numeric).__name__
+            )
+            found[formula_text(statement.expand(definition.symbol))] = (
+                f"{module}:{name}"
+            )
     return {"numeric": found} if found else {}
 
 
 def _own_quantities(statement: Statement) -> dict[str, Any]:
-    """What the statement adds to the glossary, or the glossary writes out: unit and range by name."""
-    in_schedule = {s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols}
+    """What the statement adds to the glossary, or the glossary writes out: unit and
+    range by name.
+    """
+    in_schedule = {
+        s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols
+    }
     names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
     known = [statement.glossary[name] for name in sorted(names)]
     return {quantity.name: _counted(quantity) for quantity in known}

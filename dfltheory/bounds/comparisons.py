@@ -1,7 +1,9 @@
-"""Conditions as comparisons: ``sigma_g == 0`` of a theorem file as inequalities ``left <= right``, and back.
+"""Conditions as comparisons: ``sigma_g == 0`` of a theorem file as inequalities ``left
+<= right``, and back.
 
-Both sides of a condition have one unit, which 0 has not. A comparison of x with 0 is therefore kept as one of
-x with its double or its half: ``x <= 0`` as ``2 x <= x`` and ``x > 0`` as ``x/2 < x``.
+Both sides of a condition have one unit, which 0 has not. A comparison of x with 0 is
+therefore kept as one of x with its double or its half: ``x <= 0`` as ``2 x <= x`` and
+``x > 0`` as ``x/2 < x``.
 """
 
 from __future__ import annotations
@@ -16,8 +18,12 @@ from dfltheory.bounds.formulas import Relation
 from dfltheory.bounds.units import Expr
 
 
-def conditions_of(name: str, left: Expr, relation: Relation, right: Expr) -> tuple[Condition, ...]:
-    """The inequalities that a comparison means: two of an equality, or one if its sides cannot be less."""
+def conditions_of(
+    name: str, left: Expr, relation: Relation, right: Expr
+) -> tuple[Condition, ...]:
+    """The inequalities that a comparison means: two of an equality, or one if its sides
+    cannot be less.
+    """
     if relation in (">=", ">"):
         return _at_most(name, right, left, strict=relation == ">")
     if relation in ("<=", "<"):
@@ -40,13 +46,17 @@ def _at_most(name: str, left: Expr, right: Expr, strict: bool) -> tuple[Conditio
 
 
 def comparisons_of(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
-    """Name and comparison of each condition; two that are an equality together are written as one."""
+    """Name and comparison of each condition; two that are an equality together are
+    written as one.
+    """
     found: list[tuple[str, str]] = []
     position = 0
     while position < len(conditions):
         condition = conditions[position]
         position += 1
-        if position < len(conditions) and _are_equality(condition, conditions[position]):
+        if position < len(conditions) and _are_equality(
+            condition, conditions[position]
+        ):
             position += 1
             found.append((condition.name, _text(condition.left, "==", condition.right)))
         else:

@@ -1,6 +1,7 @@
 """What statements on convex problems share: left-hand sides and conditions.
 
-A run knows ``mu`` where its task does. The other quantities of convex problems are given by the caller.
+A run knows ``mu`` where its task does. The other quantities of convex problems are
+given by the caller.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ EXACT = Condition("exact gradients", 2 * sigma_l, sigma_l)  # sigma_l = 0, in it
 
 def last_gap(latex: str) -> LeftSide:
     """f - f* after T rounds."""
-    return LeftSide("f_gap", latex, "last", last=T, unit=VALUE, averaging="at the last round")
+    return LeftSide(
+        "f_gap", latex, "last", last=T, unit=VALUE, averaging="at the last round"
+    )
 
 
 def last_distance(latex: str) -> LeftSide:
     """||x - x*||^2 after T rounds."""
-    return LeftSide("dist_sq", latex, "last", last=T, unit=LENGTH_SQ, averaging="at the last round")
+    return LeftSide(
+        "dist_sq", latex, "last", last=T, unit=LENGTH_SQ, averaging="at the last round"
+    )
 
 
 def equal(name: str, left: Expr, right: Expr) -> tuple[Condition, Condition]:
@@ -31,7 +36,9 @@ def equal(name: str, left: Expr, right: Expr) -> tuple[Condition, Condition]:
 
 
 def convex(least: sp.Symbol, L: Expr) -> Condition:
-    """``mu <= L``, by which a statement asks that mu is known, and so that what it tells of is convex."""
+    """``mu <= L``, by which a statement asks that mu is known, and so that what it
+    tells of is convex.
+    """
     return Condition(f"0 <= {least} <= L: convex", least, L)
 
 

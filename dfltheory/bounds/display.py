@@ -12,7 +12,9 @@ from dfltheory.bounds.units import Expr
 
 
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
-    """``expr`` in LaTeX with the glossary's letters, or those of the theorem's author and definitions."""
+    """``expr`` in LaTeX with the glossary's letters, or those of the theorem's author
+    and definitions.
+    """
     glossary = GLOSSARY if theorem is None else theorem.glossary
     names = {glossary[name].symbol: latex for name, latex in _letters(theorem).items()}
     if theorem is not None:
@@ -21,7 +23,9 @@ def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
 
 
 def _letters(theorem: Statement | None) -> dict[str, str]:
-    """The LaTeX of each of the glossary's names, in the letters of the theorem's author."""
+    """The LaTeX of each of the glossary's names, in the letters of the theorem's
+    author.
+    """
     if theorem is None:
         return {name: quantity.latex for name, quantity in GLOSSARY.items()}
     known = {name: quantity.latex for name, quantity in theorem.glossary.items()}
@@ -32,7 +36,8 @@ def condition_latex(condition: Condition, theorem: Statement | None = None) -> s
     """``left \\le right`` in LaTeX."""
     relation = "<" if condition.strict else r"\le"
     return (
-        f"{expression_latex(condition.left, theorem)} {relation} {expression_latex(condition.right, theorem)}"
+        f"{expression_latex(condition.left, theorem)} {relation}"
+        f" {expression_latex(condition.right, theorem)}"
     )
 
 
@@ -41,12 +46,20 @@ def sequences(theorem: Statement) -> tuple[str, ...]:
     return () if theorem.scope.network == "none" else theorem.scope.sequence
 
 
-_SPOKEN = ((r"\nabla", "grad"), (r"\mathbb{E}", "E"), (r"\|", "||"), (r"\le ", "<= "), (r"\cdot\,", "."))
+_SPOKEN = (
+    (r"\nabla", "grad"),
+    (r"\mathbb{E}", "E"),
+    (r"\|", "||"),
+    (r"\le ", "<= "),
+    (r"\cdot\,", "."),
+)
 _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\w|\{\w+\}))?")
 
 
 def plain(text: str, theorem: Statement) -> str:
-    """Prose of a theorem for a terminal: what its dollar signs enclose, in the glossary's names."""
+    """Prose of a theorem for a terminal: what its dollar signs enclose, in the
+    glossary's names.
+    """
     meant = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
     names = {latex: name for name, latex in _letters(theorem).items() if name in meant}
 
@@ -54,6 +67,8 @@ def plain(text: str, theorem: Statement) -> str:
         latex = re.sub(r"\\bar (\w)", r"\1bar", found[1])
         for written, spoken in _SPOKEN:
             latex = latex.replace(written, spoken)
-        return _WORD.sub(lambda word: names.get(word[0], re.sub(r"[\\{}]", "", word[0])), latex)
+        return _WORD.sub(
+            lambda word: names.get(word[0], re.sub(r"[\\{}]", "", word[0])), latex
+        )
 
     return re.sub(r"\$([^$]+)\$", formula, text)

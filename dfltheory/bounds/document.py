@@ -1,9 +1,11 @@
-"""A theorem as plain data and back, so that a file can carry a statement that nobody has registered.
+"""A theorem as plain data and back, so that a file can carry a statement that nobody
+has registered.
 
-Formulas are typed trees (:mod:`dfltheory.bounds.tree`); every other field is read with its type, unknown
-fields are refused, and nothing of a file is ever run. What is code stays behind: a network law of one's own
-is known by its name alone, and then no run can be shown to keep it; the numerically stable form of a
-definition gives way to its formula.
+Formulas are typed trees (:mod:`dfltheory.bounds.tree`); every other field is read with
+its type, unknown fields are refused, and nothing of a file is ever run. What is code
+stays behind: a network law of one's own is known by its name alone, and then no run can
+be shown to keep it; the numerically stable form of a definition gives way to its
+formula.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ from dfltheory.errors import DFLTheoryError, InputError
 FORMAT = 1
 
 
-# -- writing ------------------------------------------------------------------------------------------------
+# -- writing
+# --------------------------------------------------------------------------------------
 
 
 def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
@@ -64,7 +67,11 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
 
 
 def _fields(thing: Any, *but: str) -> dict[str, Any]:
-    return {f.name: _plain(getattr(thing, f.name)) for f in fields(thing) if f.name not in but}
+    return {
+        f.name: _plain(getattr(thing, f.name))
+        for f in fields(thing)
+        if f.name not in but
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -79,8 +86,17 @@ def _plain(value: Any) -> Any:
             ends = {name: repr(float(getattr(value, name))) for name in ("low", "high")}
             return _fields(value, "integer", "of") | ends | {"whole": value.integer}
         case Definition(symbol=own):
-            sign = "positive" if own.is_positive else "nonnegative" if own.is_nonnegative else "real"
-            return _fields(value, "symbol", "takes", "numeric") | {"symbol": own.name, "sign": sign}
+            sign = (
+                "positive"
+                if own.is_positive
+                else "nonnegative"
+                if own.is_nonnegative
+                else "real"
+            )
+            return _fields(value, "symbol", "takes", "numeric") | {
+                "symbol": own.name,
+                "sign": sign,
+            }
         case type():
             return f"{value.__module__}:{value.__qualname__}"
         case Mapping():
@@ -89,10 +105,15 @@ def _plain(value: Any) -> Any:
             return [_plain(one) for one in value]
     if is_dataclass(value):
         return _fields(value)
-    return f"law: {getattr(value, '__qualname__', type(value).__name__)}" if callable(value) else value
+    return (
+        f"law: {getattr(value, '__qualname__', type(value).__name__)}"
+        if callable(value)
+        else value
+    )
 
 
-# -- reading ------------------------------------------------------------------------------------------------
+# -- reading
+# --------------------------------------------------------------------------------------
 
 
 class UnknownLaw:
@@ -102,7 +123,10 @@ class UnknownLaw:
         self.__qualname__ = name
 
     def __call__(self, W: Any) -> str:
-        return f"its law {self.__qualname__} is code, which no file carries: give the theorem itself"
+        return (
+            f"its law {self.__qualname__} is code, which no file carries: give the"
+            " theorem itself"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnknownLaw) and other.__qualname__ == self.__qualname__
@@ -132,7 +156,10 @@ def _end(place: str, value: Any) -> float:
 
 def _letter(place: str, value: Any) -> Any:
     return must(
-        place, value, value is None or isinstance(value, (bool, int, float, str)), "a number or a word"
+        place,
+        value,
+        value is None or isinstance(value, (bool, int, float, str)),
+        "a number or a word",
     )
 
 
@@ -170,11 +197,15 @@ _SCOPE = record(
 
 
 def _scope(place: str, data: Any) -> Scope:
-    """Read a scope. A file has ``sequence``, or ``change`` if an earlier version wrote it."""
+    """Read a scope. A file has ``sequence``, or ``change`` if an earlier version wrote
+    it.
+    """
     given = _SCOPE(place, data)
     change = given.pop("change", None)
     if (change is None) == ("sequence" not in given):
-        raise InputError(f"{place} must have the field sequence, or, in old files, change")
+        raise InputError(
+            f"{place} must have the field sequence, or, in old files, change"
+        )
     if change is not None:
         given["sequence"] = _CHANGES[change]
     return _made(place, Scope, given)
@@ -192,19 +223,22 @@ _QUANTITY = record(
 
 
 def theorem_from_document(document: Any) -> Theorem:
-    """The statement that :func:`theorem_to_document` wrote, with the quantities that it adds to the glossary.
+    """The statement that :func:`theorem_to_document` wrote, with the quantities that it
+    adds to the glossary.
 
     Raises
     ------
     InputError
         One line: the first field that is not what it must be.
     """
-    symbols: dict[str, sp.Symbol] = {}  # that the statement itself has brought, for its formulas
+    # that the statement itself has brought, for its formulas
+    symbols: dict[str, sp.Symbol] = {}
     quantities: set[str] = set()  # those of them that are no definitions
 
     def quantity(place: str, data: Any) -> Quantity:
-        """One of the glossary, or one that the statement adds. The latter has no neutral value: a file does
-        not say what a run may leave out."""
+        """One of the glossary, or one that the statement adds. The latter has no
+        neutral value: a file does not say what a run may leave out.
+        """
         given = _QUANTITY(place, data)
         given["integer"] = given.pop("whole")
         if GLOSSARY.get(given["name"]) == Quantity(**given):
@@ -225,11 +259,18 @@ def theorem_from_document(document: Any) -> Theorem:
             raise InputError(f"{place}: {wrong}") from None
 
     def end(place: str, data: Any) -> Any:
-        """A round by T, which must not outgrow every number before it is found to be none."""
+        """A round by T, which must not outgrow every number before it is found to be
+        none.
+        """
         read = sp.sympify(formula(place, data))
         powers = [p.exp for p in read.atoms(sp.Pow)]
         plain = not read.has(sp.exp, sp.log) and all(p.is_number for p in powers)
-        must(place, data, plain and read.free_symbols <= {GLOSSARY["T"].symbol}, "a round, by T alone")
+        must(
+            place,
+            data,
+            plain and read.free_symbols <= {GLOSSARY["T"].symbol},
+            "a round, by T alone",
+        )
         return read
 
     def definition(place: str, data: Any) -> Definition:
@@ -238,8 +279,13 @@ def theorem_from_document(document: Any) -> Theorem:
         given = record({**words, "sign": signs, "expr": formula})(place, data)
         name, sign = given["symbol"], given.pop("sign")
         if name in GLOSSARY or name in quantities or not name.isprintable():
-            raise InputError(f"{place}.symbol = {short(name)} is a quantity of the glossary")
-        return Definition(**given | {"symbol": symbols.setdefault(name, sp.Symbol(name, **{sign: True}))})
+            raise InputError(
+                f"{place}.symbol = {short(name)} is a quantity of the glossary"
+            )
+        return Definition(
+            **given
+            | {"symbol": symbols.setdefault(name, sp.Symbol(name, **{sign: True}))}
+        )
 
     sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
     left = {
@@ -259,18 +305,26 @@ def theorem_from_document(document: Any) -> Theorem:
         "lhs": lambda place, data: _made(place, LeftSide, record(left)(place, data)),
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
         "scope": _scope,
-        "conditions": _list(lambda place, data: Condition(**record(sides)(place, data))),
+        "conditions": _list(
+            lambda place, data: Condition(**record(sides)(place, data))
+        ),
         "assumptions": _list(_line),
         "order": truth,
     }
     given = named("theorem", document, sorted({*readers, "format"}))
     must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
-    read_fields = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
-    read_fields["quantities"] = tuple(q for q in read_fields["quantities"] if q.name not in GLOSSARY)
+    read_fields = {
+        name: read(f"theorem.{name}", given[name]) for name, read in readers.items()
+    }
+    read_fields["quantities"] = tuple(
+        q for q in read_fields["quantities"] if q.name not in GLOSSARY
+    )
     try:
         check_expansion(
             read_fields["definitions"],
-            formulas_of(read_fields["parts"], read_fields["conditions"], read_fields["schedule"]),
+            formulas_of(
+                read_fields["parts"], read_fields["conditions"], read_fields["schedule"]
+            ),
         )
     except DFLTheoryError as wrong:
         raise InputError(f"theorem.definitions: {wrong}") from None
@@ -278,7 +332,9 @@ def theorem_from_document(document: Any) -> Theorem:
 
 
 def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """What a constructor makes of the fields of a document; its errors name their place."""
+    """What a constructor makes of the fields of a document; its errors name their
+    place.
+    """
     try:
         return make(**given)
     except DFLTheoryError as wrong:

@@ -1,9 +1,11 @@
-"""Enclosures of a statement's formulas at 50 digits: the second evaluation of whatever a refutation rests on.
+"""Enclosures of a statement's formulas at 50 digits: the second evaluation of whatever
+a refutation rests on.
 
-Interval arithmetic of mpmath, whose exponents have no limit: what overflows or underflows in floating point
-does not do so here, and what cancels is seen as a wide interval. Every operation is rounded outwards, so that
-a value lies between the two ends that are returned. Numbers of the formulas and the values are taken as the
-binary numbers that a replay uses.
+Interval arithmetic of mpmath, whose exponents have no limit: what overflows or
+underflows in floating point does not do so here, and what cancels is seen as a wide
+interval. Every operation is rounded outwards, so that a value lies between the two ends
+that are returned. Numbers of the formulas and the values are taken as the binary
+numbers that a replay uses.
 """
 
 from __future__ import annotations
@@ -62,8 +64,13 @@ class Evaluation:
         self._interval: Any = MPIntervalContext()  # mpmath has no types
         self._interval.dps = DIGITS
         self._operations = 0
-        self._point = {symbol: sp.Rational(float(values[name])) for name, symbol in statement.symbols.items()}
-        self._known: dict[sp.Basic, Any] = {s: self._rational(v) for s, v in self._point.items()}
+        self._point = {
+            symbol: sp.Rational(float(values[name]))
+            for name, symbol in statement.symbols.items()
+        }
+        self._known: dict[sp.Basic, Any] = {
+            s: self._rational(v) for s, v in self._point.items()
+        }
         self._definitions = {d.symbol: d.expr for d in statement.definitions}
         self._functions: dict[type, Callable[[list[Any]], Any]] = {
             sp.Add: self._sum,
@@ -83,25 +90,40 @@ class Evaluation:
         Raises
         ------
         InputError
-            The value is not finite or not real, or the evaluation exceeds its limits of size or time.
+            The value is not finite or not real, or the evaluation exceeds its limits of
+            size or time.
         """
         try:
             return self._ends(self._value(sp.sympify(formula)))
-        except (ArithmeticError, TypeError, ValueError, RecursionError, NotImplementedError) as wrong:
-            raise InputError(f"the evaluation at {DIGITS} digits fails: {type(wrong).__name__}") from wrong
+        except (
+            ArithmeticError,
+            TypeError,
+            ValueError,
+            RecursionError,
+            NotImplementedError,
+        ) as wrong:
+            raise InputError(
+                f"the evaluation at {DIGITS} digits fails: {type(wrong).__name__}"
+            ) from wrong
 
     @property
     def bound(self) -> Enclosure:
         """The enclosure of the right-hand side."""
-        parts = [self._value(sp.sympify(part)) for part in self._statement.parts.values()]
+        parts = [
+            self._value(sp.sympify(part)) for part in self._statement.parts.values()
+        ]
         return self._ends(self._sum(parts))
 
-    # -- one operation each; InputError is a ValueError ------------------------------------------------------
+    # -- one operation each; InputError is a ValueError
+    # ------------------------------------------------------
 
     def _value(self, formula: Any) -> Any:
         self._operations += 1
         if self._operations > OPERATIONS:
-            raise InputError(f"the evaluation at {DIGITS} digits takes more than {OPERATIONS} operations")
+            raise InputError(
+                f"the evaluation at {DIGITS} digits takes more than {OPERATIONS}"
+                " operations"
+            )
         if formula in self._known:
             return self._known[formula]
         if formula in self._definitions:
@@ -120,11 +142,15 @@ class Evaluation:
             whole = self._whole_part(formula.args[0])
             if whole is not None:
                 return self._rational(whole)
-        value = self._functions[type(formula)]([self._value(part) for part in formula.args])
+        value = self._functions[type(formula)](
+            [self._value(part) for part in formula.args]
+        )
         return self._checked(value, formula)
 
     def _whole_part(self, formula: Any) -> Any:
-        """The floor of a rational number, which may be whole; None of any other number."""
+        """The floor of a rational number, which may be whole; None of any other
+        number.
+        """
         try:
             number = at_numbers(self._statement.expand(formula), self._point)
         except InputError:
@@ -134,9 +160,14 @@ class Evaluation:
     def _checked(self, value: Any, formula: Any) -> Any:
         ends = self._ends(value)
         if not (mpmath.isfinite(ends.low) and mpmath.isfinite(ends.high)):
-            raise InputError(f"{type(formula).__name__} is not finite at {DIGITS} digits")
+            raise InputError(
+                f"{type(formula).__name__} is not finite at {DIGITS} digits"
+            )
         if ends.size and abs(mpmath.mag(ends.size)) > 2**SIZE:
-            raise InputError(f"{type(formula).__name__} is too large for the evaluation at {DIGITS} digits")
+            raise InputError(
+                f"{type(formula).__name__} is too large for the evaluation at {DIGITS}"
+                " digits"
+            )
         return value
 
     def _rational(self, number: Any) -> Any:
@@ -161,7 +192,9 @@ class Evaluation:
     def _power(self, parts: list[Any]) -> Any:
         base, exponent = (self._ends(part) for part in parts)
         if exponent.size >= 2**SIZE:
-            raise InputError(f"an exponent is too large for the evaluation at {DIGITS} digits")
+            raise InputError(
+                f"an exponent is too large for the evaluation at {DIGITS} digits"
+            )
         if exponent.low == exponent.high == int(exponent.low):
             if exponent.low < 0 and base.low <= 0 <= base.high:
                 raise InputError("a formula divides by zero")
@@ -207,9 +240,13 @@ class Evaluation:
         numbers = self._statement.expand(formula).xreplace(self._point)
         value = sp.N(numbers, SYMPY_DIGITS)
         if not (value.is_Float or value.is_Rational):
-            raise InputError(f"{type(formula).__name__} has no real value at this point")
+            raise InputError(
+                f"{type(formula).__name__} has no real value at this point"
+            )
         error = self._interval.mpf(10) ** (-DIGITS)
-        return self._rational(sp.Rational(value)) * (1 + self._interval.mpf([-1, 1]) * error)
+        return self._rational(sp.Rational(value)) * (
+            1 + self._interval.mpf([-1, 1]) * error
+        )
 
 
 __all__ = ["DIGITS", "Enclosure", "Evaluation"]

@@ -1,4 +1,6 @@
-"""The numbers of a statement: its terms and both sides of its conditions, compiled once."""
+"""The numbers of a statement: its terms and both sides of its conditions, compiled
+once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
 
 ROUNDING = 16 * np.finfo(float).eps
-"""A condition ``left <= right`` holds if left exceeds right by no more than this share of it."""
+"""A condition ``left <= right`` holds if left exceeds right by no more than this share
+of it.
+"""
 
 Values = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
@@ -33,7 +37,8 @@ class Evaluator:
 
     Parameters
     ----------
-    statement : a :class:`~dfltheory.bounds.clauses.Statement`, whose module imports this one
+    statement : a :class:`~dfltheory.bounds.clauses.Statement`, whose module imports
+    this one
     """
 
     def __init__(self, statement: Any):
@@ -47,12 +52,19 @@ class Evaluator:
         symbols = [*statement.symbols.values(), *(d.symbol for d in self.stable)]
         both_sides = [side for c in statement.conditions for side in (c.left, c.right)]
         self._terms, self._sides = (
-            sp.lambdify(symbols, [e.xreplace(plain) for e in formulas], modules="numpy", cse=True)
+            sp.lambdify(
+                symbols,
+                [e.xreplace(plain) for e in formulas],
+                modules="numpy",
+                cse=True,
+            )
             for formulas in (statement.parts.values(), both_sides)
         )
 
     def terms(self, where: str, values: Values) -> dict[str, Any]:
-        """The named terms; ``where`` says what is done at points at which a condition fails."""
+        """The named terms; ``where`` says what is done at points at which a condition
+        fails.
+        """
         arrays, shape = self._inputs(values)
         admissible: Any = np.True_
         for judged in self._judge(arrays) if where != "ignore" else ():
@@ -61,8 +73,14 @@ class Evaluator:
             admissible = admissible & judged.holds
         with np.errstate(all="ignore"):
             terms = self._terms(*arrays.values())
-        kept = [np.where(admissible, np.asarray(term, dtype=float), np.nan) for term in terms]
-        return {name: _plain(term, shape) for name, term in zip(self.statement.parts, kept, strict=True)}
+        kept = [
+            np.where(admissible, np.asarray(term, dtype=float), np.nan)
+            for term in terms
+        ]
+        return {
+            name: _plain(term, shape)
+            for name, term in zip(self.statement.parts, kept, strict=True)
+        }
 
     def conditions(self, values: Values) -> list[tuple[Any, Any, Any]]:
         """Each condition with its slack and whether it holds."""
@@ -82,22 +100,30 @@ class Evaluator:
         ]
 
     def _inputs(self, values: Values) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """The arguments of the compiled formulas, in their order, and their common shape."""
+        """The arguments of the compiled formulas, in their order, and their common
+        shape.
+        """
         statement, glossary = self.statement, self.statement.glossary
         for name in values:
             if name not in glossary:
                 known = {LETTERS[name]} if name in LETTERS else set(glossary)
                 raise UnknownNameError("quantity of the glossary", name, known)
         needs = tuple(statement.symbols)
-        arrays = {name: glossary[name].check(values[name]) for name in needs if name in values}
+        arrays = {
+            name: glossary[name].check(values[name]) for name in needs if name in values
+        }
         missing = [name for name in needs if name not in values]
         if missing:
-            raise InputError(f"{statement} needs {', '.join(needs)}; missing: {', '.join(missing)}")
+            raise InputError(
+                f"{statement} needs {', '.join(needs)}; missing: {', '.join(missing)}"
+            )
         try:
             shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
         except ValueError:
             shapes = ", ".join(f"{n} {a.shape}" for n, a in arrays.items() if a.ndim)
-            raise InputError(f"the arrays given to {statement} do not broadcast together: {shapes}") from None
+            raise InputError(
+                f"the arrays given to {statement} do not broadcast together: {shapes}"
+            ) from None
         with np.errstate(all="ignore"):
             for definition in self.stable:
                 assert definition.numeric is not None
@@ -108,20 +134,35 @@ class Evaluator:
     def _judge(self, arrays: Arrays) -> list[Judged]:
         judged = []
         with np.errstate(all="ignore"):
-            sides = [np.asarray(side, dtype=float) for side in self._sides(*arrays.values())]
-            for c, left, right in zip(self.statement.conditions, sides[::2], sides[1::2], strict=True):
+            sides = [
+                np.asarray(side, dtype=float) for side in self._sides(*arrays.values())
+            ]
+            for c, left, right in zip(
+                self.statement.conditions, sides[::2], sides[1::2], strict=True
+            ):
                 allowance = ROUNDING * np.maximum(np.abs(left), np.abs(right))
-                holds = left < right if c.strict else (left <= right + allowance) & (left < np.inf)
-                judged.append(Judged(c, left, right, holds))  # an infinite left side would allow itself all
+                holds = (
+                    left < right
+                    if c.strict
+                    else (left <= right + allowance) & (left < np.inf)
+                )
+                # an infinite left side would allow itself all
+                judged.append(Judged(c, left, right, holds))
         return judged
 
     def _failure(self, judged: Judged, arrays: Arrays) -> str:
         condition, statement = judged.condition, self.statement
         left, right, holds = np.broadcast_arrays(*judged[1:])
-        place = np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
-        free = {symbol.name for symbol in statement.expand(condition.slack).free_symbols}
+        place = (
+            np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
+        )
+        free = {
+            symbol.name for symbol in statement.expand(condition.slack).free_symbols
+        }
         names = sorted(free, key=list(statement.glossary).index)
-        at = ", ".join(f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names)
+        at = ", ".join(
+            f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names
+        )
         sign = ">=" if condition.strict else ">"
         where = f" at index {tuple(int(i) for i in place)}" if holds.ndim else ""
         sides = [
@@ -129,7 +170,8 @@ class Evaluator:
             for side, value in ((condition.left, left), (condition.right, right))
         ]
         return (
-            f"condition '{condition.name}' of {statement} fails{where}: {sides[0]} {sign} {sides[1]} ({at})"
+            f"condition '{condition.name}' of {statement} fails{where}: {sides[0]}"
+            f" {sign} {sides[1]} ({at})"
         )
 
 

@@ -1,7 +1,9 @@
-"""Limits of a statement from a file: how large its formulas are once its definitions are put into them.
+"""Limits of a statement from a file: how large its formulas are once its definitions
+are put into them.
 
-Definitions that contain each other can make formulas that no memory holds. The sizes are counted without
-building anything; then the expansion is built by the limited constructors, which refuse large numbers.
+Definitions that contain each other can make formulas that no memory holds. The sizes
+are counted without building anything; then the expansion is built by the limited
+constructors, which refuse large numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ TOTAL = 10_000
 
 
 def formulas_of(
-    parts: Mapping[str, Any], conditions: Iterable[Condition], schedule: Mapping[str, Any]
+    parts: Mapping[str, Any],
+    conditions: Iterable[Condition],
+    schedule: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The formulas of a statement but its definitions, by a name for messages."""
     formulas = {f"term {name}": part for name, part in parts.items()}
@@ -35,7 +39,9 @@ def formulas_of(
     return formulas
 
 
-def check_expansion(definitions: Iterable[Definition], formulas: Mapping[str, Any]) -> None:
+def check_expansion(
+    definitions: Iterable[Definition], formulas: Mapping[str, Any]
+) -> None:
     """Refuse formulas that are too large once the definitions are put into them.
 
     Parameters
@@ -46,8 +52,9 @@ def check_expansion(definitions: Iterable[Definition], formulas: Mapping[str, An
     Raises
     ------
     InputError
-        An expanded formula has more than ``NODES`` parts, is more than ``DEEPEST`` deep, or has a number
-        that is too large; all of them have more than ``TOTAL`` parts.
+        An expanded formula has more than ``NODES`` parts, is more than ``DEEPEST``
+        deep, or has a number that is too large; all of them have more than ``TOTAL``
+        parts.
     """
     total = 0
     sizes: dict[Any, tuple[int, int]] = {}
@@ -62,16 +69,21 @@ def check_expansion(definitions: Iterable[Definition], formulas: Mapping[str, An
         expression = sp.sympify(formula)
         total += _checked_size(name, expression, sizes)[0]
         if total > TOTAL:
-            raise InputError(f"the formulas with the definitions put into them have more than {TOTAL} parts")
+            raise InputError(
+                "the formulas with the definitions put into them have more than"
+                f" {TOTAL} parts"
+            )
         _expanded(name, expression, expanded)
 
 
-def _checked_size(place: str, formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
+def _checked_size(
+    place: str, formula: Any, known: Mapping[Any, tuple[int, int]]
+) -> tuple[int, int]:
     parts, depth = _size(formula, known)
     if parts > NODES or depth > DEEPEST:
         raise InputError(
-            f"{place} with the definitions put into it has {short(parts)} parts and is {depth} deep: at most "
-            f"{NODES} parts, {DEEPEST} deep"
+            f"{place} with the definitions put into it has {short(parts)} parts and is"
+            f" {depth} deep: at most {NODES} parts, {DEEPEST} deep"
         )
     return parts, depth
 

@@ -1,7 +1,8 @@
-"""Where a value stands in the text of a TOML file, for messages: the reader of TOML does not say.
+"""Where a value stands in the text of a TOML file, for messages: the reader of TOML
+does not say.
 
-The search is a search of text within the block of a statement. A value that is not found, as one with escape
-sequences, is reported at the place of its table.
+The search is a search of text within the block of a statement. A value that is not
+found, as one with escape sequences, is reported at the place of its table.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ class FilePositions:
         self._text = text
         self._starts = [found.start() for found in _STATEMENT.finditer(text)]
 
-    def of(self, path: Sequence[str | int], value: object = None, offset: int = 0) -> Position:
-        """The position of the value at ``path``, as ``("statement", 0, "terms", "noise")``.
+    def of(
+        self, path: Sequence[str | int], value: object = None, offset: int = 0
+    ) -> Position:
+        """The position of the value at ``path``, as ``("statement", 0, "terms",
+        "noise")``.
 
         Parameters
         ----------
@@ -52,7 +56,11 @@ class FilePositions:
 
     def _block(self, path: Sequence[str | int]) -> tuple[int, int]:
         if len(path) < 2 or path[0] != "statement" or not isinstance(path[1], int):
-            return 0, self._starts[0] if path and path[0] != "statement" and self._starts else len(self._text)
+            return 0, (
+                self._starts[0]
+                if path and path[0] != "statement" and self._starts
+                else len(self._text)
+            )
         number = path[1]
         if number >= len(self._starts):
             return 0, len(self._text)
@@ -60,9 +68,14 @@ class FilePositions:
         return self._starts[number], ends[number]
 
     def _after_name(self, name: str, start: int, end: int) -> int:
-        """Where the value of a name begins: after its ``=``, or its header; ``start`` if there is none."""
-        key = rf"""(?:"{re.escape(name)}"|'{re.escape(name)}'|(?<![\w"']){re.escape(name)})"""
-        pattern = re.compile(rf"{key}[ \t]*(?:=[ \t]*|\.(?=[\w\"'])|\][ \t]*(?=[\r\n#]))")
+        """Where the value of a name begins: after its ``=``, or its header; ``start``
+        if there is none.
+        """
+        bare = re.escape(name)
+        key = rf"""(?:"{bare}"|'{bare}'|(?<![\w"']){bare})"""
+        pattern = re.compile(
+            rf"{key}[ \t]*(?:=[ \t]*|\.(?=[\w\"'])|\][ \t]*(?=[\r\n#]))"
+        )
         found = pattern.search(self._text, start, end)
         return start if found is None else found.end()
 
@@ -74,7 +87,9 @@ class FilePositions:
             if self._text.startswith(quote, place):
                 if len(quote) == 3 and self._text.startswith("\n", inside):
                     inside += 1
-                return inside + offset if self._text.startswith(value, inside) else place
+                return (
+                    inside + offset if self._text.startswith(value, inside) else place
+                )
         return place
 
     def _position(self, place: int) -> Position:

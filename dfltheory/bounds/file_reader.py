@@ -1,4 +1,6 @@
-"""Reading one theorem file: its text, its errors with their places, and the code that it may name."""
+"""Reading one theorem file: its text, its errors with their places, and the code that
+it may name.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,24 @@ class FileReader:
         self._trust = trust
         self._positions = FilePositions(text)
 
-    def stop(self, path: KeyPath, message: object, value: object = None, offset: int = 0) -> NoReturn:
+    def stop(
+        self, path: KeyPath, message: object, value: object = None, offset: int = 0
+    ) -> NoReturn:
         """Raise the one error of this file, with its place."""
         position = self._positions.of(path, value, offset)
         field = ".".join(str(part) for part in path if not isinstance(part, int))
-        raise InputError(f"{self.name}, {position}: {field or 'file'}: {message}") from None
+        raise InputError(
+            f"{self.name}, {position}: {field or 'file'}: {message}"
+        ) from None
 
     def reading(self, path: KeyPath, value: object, read: Callable[[], Any]) -> Any:
         """What ``read`` returns; its errors get their place."""
         try:
             return read()
         except FormulaError as wrong:
-            character = value[wrong.offset : wrong.offset + 1] if isinstance(value, str) else ""
+            character = (
+                value[wrong.offset : wrong.offset + 1] if isinstance(value, str) else ""
+            )
             at = f" at {character!r}" if character else ""
             self.stop(path, f"{wrong}{at}", value, wrong.offset)
         except DFLTheoryError as wrong:

@@ -1,4 +1,6 @@
-"""SymPy formulas as text of theorem files, which :mod:`dfltheory.bounds.formulas` reads."""
+"""SymPy formulas as text of theorem files, which :mod:`dfltheory.bounds.formulas`
+reads.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ class _Printer(sp.StrPrinter):
         name = type(expr).__name__
         if name not in CALLED:
             raise InputError(
-                f"{name} cannot be written to a theorem file: functions are {', '.join(FUNCTIONS)}"
+                f"{name} cannot be written to a theorem file: functions are"
+                f" {', '.join(FUNCTIONS)}"
             )
         return super()._print_Function(expr)
 

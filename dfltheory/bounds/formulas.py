@@ -1,9 +1,10 @@
 """Formulas as people write them in theorem files: ``2*lam^2/(1 - lam^2)`` to SymPy.
 
-Reading never runs text. The characters are split into numbers, names and signs here; each ``^`` becomes
-``**`` before Python's grammar sees the text, because Python's own ``^`` binds less tightly than ``+``; the
-syntax tree is walked by an explicit list of node types; numbers are exact; and every operation is built by
-the limited constructors of :mod:`dfltheory.bounds.tree`.
+Reading never runs text. The characters are split into numbers, names and signs here;
+each ``^`` becomes ``**`` before Python's grammar sees the text, because Python's own
+``^`` binds less tightly than ``+``; the syntax tree is walked by an explicit list of
+node types; numbers are exact; and every operation is built by the limited constructors
+of :mod:`dfltheory.bounds.tree`.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ _GREEK = {"lambda": "lam", "lamda": "lam", "psi": "lam"}
 
 
 class FormulaError(InputError):
-    """A formula cannot be read. ``offset`` is the index of the character at which reading stopped."""
+    """A formula cannot be read. ``offset`` is the index of the character at which
+    reading stopped.
+    """
 
     def __init__(self, message: str, offset: int):
         super().__init__(message)
@@ -101,16 +104,21 @@ def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
     Raises
     ------
     FormulaError
-        The text is no formula; a name is not in ``symbols``; a limit of size is exceeded.
+        The text is no formula; a name is not in ``symbols``; a limit of size is
+        exceeded.
     """
     tokens = _tokens(text)
     for token in tokens:
         if token.kind == "relation":
-            raise FormulaError(f"{token.text!r} compares: a formula has no comparison", token.offset)
+            raise FormulaError(
+                f"{token.text!r} compares: a formula has no comparison", token.offset
+            )
     return _expression(tokens, symbols, len(text))
 
 
-def read_comparison(text: str, symbols: Mapping[str, Expr]) -> tuple[Expr, Relation, Expr]:
+def read_comparison(
+    text: str, symbols: Mapping[str, Expr]
+) -> tuple[Expr, Relation, Expr]:
     """Both sides of one comparison, and its sign.
 
     Raises
@@ -121,10 +129,14 @@ def read_comparison(text: str, symbols: Mapping[str, Expr]) -> tuple[Expr, Relat
     tokens = _tokens(text)
     places = [k for k, token in enumerate(tokens) if token.kind == "relation"]
     if not places:
-        raise FormulaError("a condition needs one of <=, <, >=, >, == between two formulas", len(text))
+        raise FormulaError(
+            "a condition needs one of <=, <, >=, >, == between two formulas", len(text)
+        )
     if len(places) > 1:
         second = tokens[places[1]]
-        message = f"{second.text!r} is a second comparison: write one condition for each"
+        message = (
+            f"{second.text!r} is a second comparison: write one condition for each"
+        )
         raise FormulaError(message, second.offset)
     sign = tokens[places[0]]
     left = _expression(tokens[: places[0]], symbols, sign.offset)
@@ -135,7 +147,9 @@ def read_comparison(text: str, symbols: Mapping[str, Expr]) -> tuple[Expr, Relat
 def _tokens(text: str) -> list[_Token]:
     """Numbers, names and signs with their places."""
     if len(text) > LENGTH:
-        raise FormulaError(f"a formula has at most {LENGTH} characters, this one {len(text)}", LENGTH)
+        raise FormulaError(
+            f"a formula has at most {LENGTH} characters, this one {len(text)}", LENGTH
+        )
     found: list[_Token] = []
     position = 0
     while position < len(text):
@@ -154,7 +168,10 @@ def _tokens(text: str) -> list[_Token]:
 def _about_character(character: str) -> str:
     """What is wrong with a character that no formula has."""
     name = unicodedata.name(character, "no name")
-    words = f"character {character!r} (U+{ord(character):04X}, {name.lower()}) is not part of a formula"
+    words = (
+        f"character {character!r} (U+{ord(character):04X}, {name.lower()}) is not part"
+        " of a formula"
+    )
     if character in _LOOK_ALIKE:
         return f"{words}: write {_LOOK_ALIKE[character]}"
     plain = unicodedata.normalize("NFKC", character)
@@ -168,10 +185,14 @@ def _about_character(character: str) -> str:
 
 
 def _check_token(token: _Token, before: _Token | None) -> None:
-    """Reject words that Python keeps for itself, long numbers, and two operands without a sign."""
+    """Reject words that Python keeps for itself, long numbers, and two operands without
+    a sign.
+    """
     if token.kind == "name" and keyword.iskeyword(token.text):
         instead = LETTERS.get(token.text, f"{token.text.lower()}_")
-        raise FormulaError(f"{token.text!r} cannot be a name: use {instead}", token.offset)
+        raise FormulaError(
+            f"{token.text!r} cannot be a name: use {instead}", token.offset
+        )
     if token.kind == "number":
         _check_number(token)
     if token.text == "**":
@@ -180,7 +201,10 @@ def _check_token(token: _Token, before: _Token | None) -> None:
         return
     called = before.kind == "name" and token.text == "("
     if token.kind in ("number", "name") or (token.text == "(" and not called):
-        raise FormulaError(f"a sign is missing before {token.text[:40]!r}: write * to multiply", token.offset)
+        raise FormulaError(
+            f"a sign is missing before {token.text[:40]!r}: write * to multiply",
+            token.offset,
+        )
 
 
 def _check_number(token: _Token) -> None:
@@ -198,7 +222,9 @@ def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> 
     if tokens[-1].kind == "sign" and tokens[-1].text != ")":
         raise FormulaError("the formula ends too early", end)
     if len(tokens) > 2 * NODES:
-        raise FormulaError(f"a formula has at most {NODES} parts", tokens[2 * NODES].offset)
+        raise FormulaError(
+            f"a formula has at most {NODES} parts", tokens[2 * NODES].offset
+        )
     starts: list[int] = []
     pieces: list[str] = []
     column = 0
@@ -207,7 +233,9 @@ def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> 
         starts.append(column)
         pieces.append(piece)
         column += len(piece) + 1
-    walk = _Walk(" ".join(pieces), starts, [token.offset for token in tokens], symbols, end)
+    walk = _Walk(
+        " ".join(pieces), starts, [token.offset for token in tokens], symbols, end
+    )
     return walk.run()
 
 
@@ -215,7 +243,12 @@ class _Walk:
     """Builds the expression of one syntax tree."""
 
     def __init__(
-        self, source: str, starts: list[int], offsets: list[int], symbols: Mapping[str, Expr], end: int
+        self,
+        source: str,
+        starts: list[int],
+        offsets: list[int],
+        symbols: Mapping[str, Expr],
+        end: int,
     ):
         self._source = source
         self._starts = starts
@@ -232,7 +265,9 @@ class _Walk:
             column = (wrong.offset or 1) - 1
             self._stop(_grammar(self._source, column, wrong), self._place(column))
         except (RecursionError, MemoryError):
-            raise FormulaError(f"a formula is at most {DEPTH} deep", self._offsets[0]) from None
+            raise FormulaError(
+                f"a formula is at most {DEPTH} deep", self._offsets[0]
+            ) from None
         return self._value(tree.body, 0)
 
     def _place(self, column: int) -> int:
@@ -276,10 +311,14 @@ class _Walk:
             case ast.BinOp(op=ast.Mult() | ast.Div()):
                 return self._chain(node, (ast.Mult, ast.Div), depth)
             case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
-                return build("Pow", [self._value(base, depth), self._value(exponent, depth)])
+                return build(
+                    "Pow", [self._value(base, depth), self._value(exponent, depth)]
+                )
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(name, arguments, node, depth)
-        raise FormulaError("this is not part of a formula", self._place(node.col_offset))
+        raise FormulaError(
+            "this is not part of a formula", self._place(node.col_offset)
+        )
 
     def _number(self, node: ast.Constant) -> Expr:
         digits = self._source[node.col_offset : node.end_col_offset]
@@ -293,15 +332,21 @@ class _Walk:
             self._stop(f"{name} is a function: write {name}(...)", offset)
         if name in LETTERS and LETTERS[name] in self._symbols:
             self._stop(f"no quantity is called {name!r}: use {LETTERS[name]}", offset)
-        near = difflib.get_close_matches(name[:100], sorted(self._symbols), n=3, cutoff=0.5)
+        near = difflib.get_close_matches(
+            name[:100], sorted(self._symbols), n=3, cutoff=0.5
+        )
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        message = f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs "
+        message = (
+            f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs "
+        )
         raise FormulaError(f"{message}[quantities.NAME] or a definition", offset)
 
     def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
-        """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one step.
+        """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one
+        step.
 
-        ``kinds`` are the sign that takes an operand as it is, and the one that inverts it.
+        ``kinds`` are the sign that takes an operand as it is, and the one that inverts
+        it.
         """
         operands: list[Expr] = []
         while isinstance(node, ast.BinOp) and isinstance(node.op, kinds):
@@ -314,34 +359,50 @@ class _Walk:
         name = "Add" if kinds[0] is ast.Add else "Mul"
         return build(name, operands[::-1])
 
-    def _call(self, name: str, arguments: list[ast.expr], node: ast.Call, depth: int) -> Expr:
+    def _call(
+        self, name: str, arguments: list[ast.expr], node: ast.Call, depth: int
+    ) -> Expr:
         offset = self._place(node.col_offset)
         if name == "sum":
             return self._sum(arguments, offset, depth)
         if name not in CALLED:
             what = "a quantity" if name in self._symbols else "no function of formulas"
             known = ", ".join(FUNCTIONS)
-            self._stop(f"{name[:40]} is {what}, and cannot be called; functions are {known}", offset)
+            self._stop(
+                f"{name[:40]} is {what}, and cannot be called; functions are {known}",
+                offset,
+            )
         if name in ("min", "max") and len(arguments) < 2:
-            self._stop(f"{name} takes two or more arguments, not {len(arguments)}", offset)
-        return build(CALLED[name], [self._value(argument, depth) for argument in arguments])
+            self._stop(
+                f"{name} takes two or more arguments, not {len(arguments)}", offset
+            )
+        return build(
+            CALLED[name], [self._value(argument, depth) for argument in arguments]
+        )
 
     def _sum(self, arguments: list[ast.expr], offset: int, depth: int) -> Expr:
-        """sum(expr, k, first, last): the terms one by one, for limits that are whole numbers."""
+        """sum(expr, k, first, last): the terms one by one, for limits that are whole
+        numbers.
+        """
         if len(arguments) != 4 or not isinstance(arguments[1], ast.Name):
             self._stop("a sum is written sum(formula, index, first, last)", offset)
         index = arguments[1].id
         if index in self._symbols or index in FUNCTIONS:
-            self._stop(f"the index {index} of a sum has the name of something else", offset)
+            self._stop(
+                f"the index {index} of a sum has the name of something else", offset
+            )
         first, last = (self._value(argument, depth) for argument in arguments[2:])
         if not (first.is_Integer and last.is_Integer):
             self._stop(
-                "the limits of a sum must be whole numbers here: for others write the closed form, or a "
-                "definition with a registered function",
+                "the limits of a sum must be whole numbers here: for others write the"
+                " closed form, or a definition with a registered function",
                 offset,
             )
         if last - first >= SUMMANDS:
-            self._stop(f"a sum has at most {SUMMANDS} terms, this one {last - first + 1}", offset)
+            self._stop(
+                f"a sum has at most {SUMMANDS} terms, this one {last - first + 1}",
+                offset,
+            )
         total = [sp.S.Zero]
         for value in range(int(first), int(last) + 1):
             counted = self._nodes
@@ -349,7 +410,8 @@ class _Walk:
             term = self._value(arguments[0], depth)
             if term.is_Rational:
                 total[0] = small(total[0] + term)
-                self._nodes = counted + 1  # numbers are added up at once, and leave one part
+                # numbers are added up at once, and leave one part
+                self._nodes = counted + 1
             else:
                 total.append(term)
         self._symbols.pop(index, None)
@@ -374,4 +436,11 @@ def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
     return "this is not a formula: two signs, or a sign without an operand"
 
 
-__all__ = ["CALLED", "FUNCTIONS", "FormulaError", "Relation", "read_comparison", "read_formula"]
+__all__ = [
+    "CALLED",
+    "FUNCTIONS",
+    "FormulaError",
+    "Relation",
+    "read_comparison",
+    "read_formula",
+]

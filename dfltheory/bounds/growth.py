@@ -1,4 +1,6 @@
-"""Saved families of problems in words: how measured over expression grows, and over which range."""
+"""Saved families of problems in words: how measured over expression grows, and over
+which range.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,11 @@ MEANT = {"gap": "1/(1 - lambda)", "alpha": "1/(1 - alpha)"}
 """What the parameters of families stand for, where they are not symbols themselves."""
 
 
-PACES = {1: "in step with {}", 2: "with {} growing like its square", 3: "with {} growing like its cube"}
+PACES = {
+    1: "in step with {}",
+    2: "with {} growing like its square",
+    3: "with {} growing like its cube",
+}
 """How a further parameter grows with the first one, by how often a family names it."""
 
 
@@ -17,7 +23,10 @@ def paces(parameter: str) -> list[str]:
     """What grows along a family, in words: ``alpha*T*T*T`` is 1/(1 - alpha) and T^3."""
     names = parameter.split("*")
     powers = {name: names.count(name) for name in names}
-    return [MEANT.get(name, name) + (f"^{power}" if power > 1 else "") for name, power in powers.items()]
+    return [
+        MEANT.get(name, name) + (f"^{power}" if power > 1 else "")
+        for name, power in powers.items()
+    ]
 
 
 def leading(parameter: str) -> str:
@@ -27,10 +36,14 @@ def leading(parameter: str) -> str:
 
 
 def pacing(parameter: str) -> str:
-    """How the other quantities grow with the first: ``, with T growing like its cube`` of ``alpha*T*T*T``."""
+    """How the other quantities grow with the first: ``, with T growing like its cube``
+    of ``alpha*T*T*T``.
+    """
     names = parameter.split("*")
     _, *others = dict.fromkeys(names)
-    phrases = [PACES[names.count(name)].format(MEANT.get(name, name)) for name in others]
+    phrases = [
+        PACES[names.count(name)].format(MEANT.get(name, name)) for name in others
+    ]
     return f", {' and '.join(phrases)}" if phrases else ""
 
 
@@ -45,7 +58,8 @@ def growth_words(family: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        As ``like T^0.62, in step with 1/(1 - lambda), over the range searched (T = 256 to 4096)``.
+        As ``like T^0.62, in step with 1/(1 - lambda), over the range searched (T = 256
+        to 4096)``.
     """
     parameter = str(family["parameter"])
     name = leading(parameter)
@@ -54,7 +68,9 @@ def growth_words(family: Mapping[str, Any]) -> str:
     paced = pacing(parameter)
     step = f"{paced}," if paced else ""
     low, high = (float(family["values"][end]) for end in (0, -1))
-    return f"like {power}{step} over the range searched ({name} = {low:.4g} to {high:.4g})"
+    return (
+        f"like {power}{step} over the range searched ({name} = {low:.4g} to {high:.4g})"
+    )
 
 
 __all__ = ["growth_words", "leading", "paces", "pacing"]

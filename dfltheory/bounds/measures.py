@@ -1,8 +1,10 @@
-"""The left-hand sides that statements bound: measures, and how they are aggregated over rounds.
+"""The left-hand sides that statements bound: measures, and how they are aggregated over
+rounds.
 
-Every name has one unit, except ``definition``, which stands for the quantity that a definition defines.
-The measures of runs are those that :class:`~dfltheory.training.metrics.Recorder` records and those that
-follow from them; the others occur in lemmas and in proofs.
+Every name has one unit, except ``definition``, which stands for the quantity that a
+definition defines. The measures of runs are those that
+:class:`~dfltheory.training.metrics.Recorder` records and those that follow from them;
+the others occur in lemmas and in proofs.
 """
 
 from __future__ import annotations
@@ -25,12 +27,16 @@ AGGREGATES: dict[str, str] = {
     "last": "expectation at the last round",
     "each": "expectation in every round",
 }
-"""Every way in which a left-hand side runs over rounds. With Y_t the measure of round t, ``max`` is
-max_t E[Y_t], the largest of the expectations, not the expectation of the largest; ``min`` is min_t E[Y_t]."""
+"""Every way in which a left-hand side runs over rounds. With Y_t the measure of round
+t, ``max`` is max_t E[Y_t], the largest of the expectations, not the expectation of the
+largest; ``min`` is min_t E[Y_t].
+"""
 
 
 class Measure(NamedTuple):
-    """``unit`` (None: any) and, for the measures of runs, the LaTeX of the measure in round t."""
+    """``unit`` (None: any) and, for the measures of runs, the LaTeX of the measure in
+    round t.
+    """
 
     unit: Unit | None
     latex: str = ""
@@ -52,13 +58,16 @@ MEASURES_OF_RUNS: dict[str, Measure] = {
     "grad_u_sq": Measure(GRADIENT_SQ, _U_GRADIENT),
     "grad_u_sq_next": Measure(GRADIENT_SQ, _U_GRADIENT_NEXT),
     "grad_v_sq": Measure(unit(f=2, v=-2), _V_GRADIENT),
-    "two_block": Measure(VALUE, rf"\frac{{1}}{{L_u}}{_U_GRADIENT} + \frac{{1}}{{L_v}}{_V_GRADIENT}"),
+    "two_block": Measure(
+        VALUE, rf"\frac{{1}}{{L_u}}{_U_GRADIENT} + \frac{{1}}{{L_v}}{_V_GRADIENT}"
+    ),
     "two_block_next": Measure(
         VALUE, rf"\frac{{1}}{{L_u}}{_U_GRADIENT_NEXT} + \frac{{1}}{{L_v}}{_V_GRADIENT}"
     ),
     "two_block_weighted": Measure(
         VALUE,
-        rf"\frac{{\eta_u K_u}}{{4}}{_U_GRADIENT_NEXT} + \frac{{\eta_v K_v}}{{4}}{_V_GRADIENT}",
+        rf"\frac{{\eta_u K_u}}{{4}}{_U_GRADIENT_NEXT} + \frac{{\eta_v"
+        rf" K_v}}{{4}}{_V_GRADIENT}",
     ),
     "two_block_value": Measure(VALUE, r"F(\bar u^t, V^t)"),
 }
@@ -69,7 +78,9 @@ BLOCK_FACTORS: dict[str, tuple[str, str]] = {
     "two_block_next": ("1/L_u", "1/L_v"),
     "two_block_weighted": ("eta_u*K_u/4", "eta_v*K_v/4"),
 }
-"""Factors of the squared gradients of the shared and of the personal part in the measures of two blocks."""
+"""Factors of the squared gradients of the shared and of the personal part in the
+measures of two blocks.
+"""
 
 _IN_PROOFS: dict[str, Measure] = {
     "T1_u": Measure(VALUE),
@@ -101,36 +112,49 @@ GRADIENT_MEASURES = ("grad_norm_sq", "grad_norm_sq_w")
 """Squared gradients of f, at the mean model and at DFedADMM's auxiliary sequence."""
 
 _SIMILAR = 0.88
-"""From this similarity on, an undeclared name counts as a spelling mistake of a known one."""
+"""From this similarity on, an undeclared name counts as a spelling mistake of a known
+one.
+"""
 
 
 def checked_aggregate(aggregate: object) -> None:
     """Reject an aggregate that the package cannot evaluate."""
     if not isinstance(aggregate, str):
-        raise InputError(f"aggregate = {aggregate!r} must be one of {', '.join(get_args(Aggregate))}")
+        raise InputError(
+            f"aggregate = {aggregate!r} must be one of {', '.join(get_args(Aggregate))}"
+        )
     one_of("aggregate", aggregate, AGGREGATES)
 
 
 def unit_of(measure: object, given: Unit | None) -> Unit:
-    """The unit of a measure: that of the package's own, or the ``given`` one of a user's metric.
+    """The unit of a measure: that of the package's own, or the ``given`` one of a
+    user's metric.
 
     Raises
     ------
     InputError, UnknownNameError
-        The measure is not text; its name is neither known nor declared with a unit; it resembles a known
-        name; the unit given for a known measure is another one.
+        The measure is not text; its name is neither known nor declared with a unit; it
+        resembles a known name; the unit given for a known measure is another one.
     """
     if not isinstance(measure, str) or not measure:
-        raise InputError(f"measure = {measure!r} must be the name of a measure, as 'grad_norm_sq'")
+        raise InputError(
+            f"measure = {measure!r} must be the name of a measure, as 'grad_norm_sq'"
+        )
     if given is not None and not isinstance(given, Unit):
-        raise InputError(f"unit = {given!r} of measure {measure} must be a Unit, as bounds.units.unit(f=1)")
+        raise InputError(
+            f"unit = {given!r} of measure {measure} must be a Unit, as"
+            " bounds.units.unit(f=1)"
+        )
     known = MEASURES.get(measure)
     if known is None:
         return _unit_of_own(measure, given)
     if given is None:
         return GRADIENT_SQ if known.unit is None else known.unit
     if known.unit not in (None, given):
-        raise InputError(f"unit = {given} of measure {measure}: its unit is {known.unit}; give that, or None")
+        raise InputError(
+            f"unit = {given} of measure {measure}: its unit is {known.unit}; give that,"
+            " or None"
+        )
     return given
 
 
@@ -142,24 +166,31 @@ def _unit_of_own(measure: str, given: Unit | None) -> Unit:
         near = difflib.get_close_matches(measure[:100], MEASURES, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise InputError(
-            f"measure {measure!r} is not known; {hint}"
-            "A metric of your own needs its unit: LeftSide(..., unit=bounds.units.unit(f=..., x=...))"
+            f"measure {measure!r} is not known; {hint}A metric of your own needs its"
+            " unit: LeftSide(..., unit=bounds.units.unit(f=..., x=...))"
         )
     return given
 
 
 def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:
-    """The left-hand side of a measure of runs in LaTeX; empty if the measure is not of runs."""
+    """The left-hand side of a measure of runs in LaTeX; empty if the measure is not of
+    runs.
+    """
     if measure not in MEASURES_OF_RUNS:
         return ""
     return latex_of(measure, aggregate, sp.latex(first), sp.latex(last))
 
 
 def latex_of(measure: str, aggregate: str, first: str, last: str) -> str:
-    r"""The left-hand side of a measure of runs in LaTeX, as ``\max_{0 \le t \le T - 1} \mathbb{E}...``."""
+    r"""The left-hand side of a measure of runs in LaTeX, as ``\max_{0 \le t \le T - 1}
+    \mathbb{E}...``.
+    """
     known = MEASURES_OF_RUNS.get(measure)
     if known is None:
-        raise InputError(f"latex of measure {measure} must be given: it is not one of the package's own")
+        raise InputError(
+            f"latex of measure {measure} must be given: it is not one of the"
+            " package's own"
+        )
     expectation = rf"\mathbb{{E}}\big[{known.latex}\big]"
     rounds = rf"{first} \le t \le {last}"
     match aggregate:

@@ -1,7 +1,9 @@
-"""Python functions that a theorem file may name: they evaluate a definition whose formula would cancel.
+"""Python functions that a theorem file may name: they evaluate a definition whose
+formula would cancel.
 
-A definition has both: the formula is what the statement says, and the function is how its numbers are
-computed. ``function = "NAME"`` of a theorem file is a name of ``NUMERIC_FUNCTIONS``.
+A definition has both: the formula is what the statement says, and the function is how
+its numbers are computed. ``function = "NAME"`` of a theorem file is a name of
+``NUMERIC_FUNCTIONS``.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from dfltheory.errors import one_of
 
 
 class NumericFunction(NamedTuple):
-    """``function`` of arrays; ``takes`` are the quantities that it is given, in this order."""
+    """``function`` of arrays; ``takes`` are the quantities that it is given, in this
+    order.
+    """
 
     function: Callable[..., Any]
     takes: tuple[str, ...]
@@ -32,8 +36,9 @@ NUMERIC_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "momentum.squares": _MOMENTUM,
     "momentum.mean_path": _MOMENTUM,
 }
-"""Names of the registered functions, and what they take: the modules are :mod:`dfltheory.admm` and
-:mod:`dfltheory.momentum`."""
+"""Names of the registered functions, and what they take: the modules are
+:mod:`dfltheory.admm` and :mod:`dfltheory.momentum`.
+"""
 
 
 def numeric_function(name: str) -> NumericFunction:
@@ -48,7 +53,14 @@ def numeric_function(name: str) -> NumericFunction:
 
 def name_of(function: Callable[..., Any]) -> str | None:
     """The name under which a function is registered, or None."""
-    return next((name for name in NUMERIC_FUNCTIONS if numeric_function(name).function is function), None)
+    return next(
+        (
+            name
+            for name in NUMERIC_FUNCTIONS
+            if numeric_function(name).function is function
+        ),
+        None,
+    )
 
 
 __all__ = ["NUMERIC_FUNCTIONS", "NumericFunction", "name_of", "numeric_function"]

@@ -1,4 +1,6 @@
-"""The package's own theorem files, whose statements are read one by one and without the data models."""
+"""The package's own theorem files, whose statements are read one by one and without the
+data models.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from dfltheory.bounds.theorem import Theorem
 
 
 class PackageFile:
-    """A theorem file of the package. Its format is not checked: a test reads it with the models.
+    """A theorem file of the package. Its format is not checked: a test reads it with
+    the models.
 
     Parameters
     ----------
@@ -39,7 +42,10 @@ class PackageFile:
     @cached_property
     def numbers(self) -> Mapping[tuple[str, str], int]:
         """The place of each statement in the file, by key and variant."""
-        return {(table.key, table.variant): n for n, table in enumerate(self._tables.statement)}
+        return {
+            (table.key, table.variant): n
+            for n, table in enumerate(self._tables.statement)
+        }
 
     def find(self, key: str, variant: str) -> Theorem | None:
         """One statement, or None."""
@@ -56,11 +62,15 @@ class PackageFile:
     @cached_property
     def _quantities(self) -> tuple[Quantity, ...]:
         tables = self._tables.quantities
-        return tuple(read_quantity(self._reader, name, table) for name, table in tables.items())
+        return tuple(
+            read_quantity(self._reader, name, table) for name, table in tables.items()
+        )
 
     def _statement(self, number: int) -> Theorem:
         table = self._tables.statement[number]
-        reader = StatementReader(self._reader, number, table, self._quantities, self.paper)
+        reader = StatementReader(
+            self._reader, number, table, self._quantities, self.paper
+        )
         return reader.theorem(parent_of(table, self._tables.statement))
 
 

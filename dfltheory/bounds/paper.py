@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Paper:
-    """``title`` of its section on pages, ``citation``, and ``letters``: glossary name -> LaTeX,
-    where the paper writes another letter than the glossary. ``provenance`` is the text that its statements
-    were typed from: title, version and address."""
+    """``title`` of its section on pages, ``citation``, and ``letters``: glossary name
+    -> LaTeX, where the paper writes another letter than the glossary. ``provenance`` is
+    the text that its statements were typed from: title, version and address.
+    """
 
     title: str
     citation: str

@@ -1,6 +1,8 @@
-"""Tables of the package's own theorem files, without the data models, whose import is slow.
+"""Tables of the package's own theorem files, without the data models, whose import is
+slow.
 
-A test compares the defaults with those of the models and reads every file of the package with both.
+A test compares the defaults with those of the models and reads every file of the
+package with both.
 """
 
 from __future__ import annotations
@@ -65,7 +67,10 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 def plain_table(kind: str, values: Mapping[str, Any]) -> Any:
     """A table with its values and defaults as attributes."""
-    named = {name.replace("from", "from_") if kind == "step" else name: v for name, v in values.items()}
+    named = {
+        name.replace("from", "from_") if kind == "step" else name: v
+        for name, v in values.items()
+    }
     return SimpleNamespace(**{**DEFAULTS[kind], **named})
 
 
@@ -73,7 +78,9 @@ def plain_file(document: Mapping[str, Any]) -> Any:
     """A theorem file of the package as tables."""
     file = plain_table("file", document)
     file.source = plain_table("source", file.source)
-    file.quantities = {name: plain_table("quantity", table) for name, table in file.quantities.items()}
+    file.quantities = {
+        name: plain_table("quantity", table) for name, table in file.quantities.items()
+    }
     file.statement = [_statement(table) for table in file.statement]
     return file
 

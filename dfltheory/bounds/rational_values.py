@@ -1,4 +1,6 @@
-"""The bound and the conditions of a statement in rational numbers, where they have such values."""
+"""The bound and the conditions of a statement in rational numbers, where they have such
+values.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from dfltheory.errors import InputError
 
 
 class RationalValues:
-    """Formulas of one statement at rational numbers; definitions are evaluated once each.
+    """Formulas of one statement at rational numbers; definitions are evaluated once
+    each.
 
     Parameters
     ----------
@@ -43,12 +46,20 @@ class RationalValues:
             It is irrational: the message names the terms that are.
         """
         parts = self._statement.parts
-        terms = {name: at_numbers(sp.sympify(part), self._numbers) for name, part in parts.items()}
+        terms = {
+            name: at_numbers(sp.sympify(part), self._numbers)
+            for name, part in parts.items()
+        }
         total: Any = sp.Add(*terms.values())
         if not total.is_Rational:
-            irrational = [f"{name} = {_short(term)}" for name, term in terms.items() if not term.is_Rational]
+            irrational = [
+                f"{name} = {_short(term)}"
+                for name, term in terms.items()
+                if not term.is_Rational
+            ]
             raise InputError(
-                f"the bound of {self._statement} is no rational number here: {', '.join(irrational)}"
+                f"the bound of {self._statement} is no rational number here:"
+                f" {', '.join(irrational)}"
             )
         return Fraction(int(total.p), int(total.q))
 
@@ -63,8 +74,8 @@ class RationalValues:
         slack: Any = at_numbers(sp.sympify(condition.slack), self._numbers)
         if not slack.is_Rational:
             raise InputError(
-                f"condition {condition.name} of {self._statement} has the slack {_short(slack)}, which is "
-                "no rational number"
+                f"condition {condition.name} of {self._statement} has the slack"
+                f" {_short(slack)}, which is no rational number"
             )
         return Fraction(int(slack.p), int(slack.q))
 

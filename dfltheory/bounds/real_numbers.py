@@ -1,7 +1,9 @@
-"""Expressions that may enter a proof: exact types, known symbols, and when they are real numbers.
+"""Expressions that may enter a proof: exact types, known symbols, and when they are
+real numbers.
 
-:func:`expression` accepts a number or an expression of exact SymPy types. :func:`reality` returns the signs
-that make it a real, finite number wherever its symbols are in their ranges. Rules add them to their demands.
+:func:`expression` accepts a number or an expression of exact SymPy types.
+:func:`reality` returns the signs that make it a real, finite number wherever its
+symbols are in their ranges. Rules add them to their demands.
 """
 
 from __future__ import annotations
@@ -23,23 +25,31 @@ class RuleError(InputError):
 
 
 def need(condition: object, message: str, *about: object) -> None:
-    """Refuse with one line, which tells ``about`` where it has ``{}``: a formula is written then alone."""
+    """Refuse with one line, which tells ``about`` where it has ``{}``: a formula is
+    written then alone.
+    """
     if not condition:
         raise RuleError(message.format(*about) if about else message)
 
 
 k = sp.Symbol("k", integer=True, nonnegative=True)
 """The local step that a fact with a free step is about: 0 <= k < K."""
-lag, count = sp.Symbol("lag", integer=True, positive=True), sp.Symbol("count", integer=True, nonnegative=True)
+lag, count = (
+    sp.Symbol("lag", integer=True, positive=True),
+    sp.Symbol("count", integer=True, nonnegative=True),
+)
 
 _NUMBERS = (sp.Integer, sp.Rational, Zero, One, NegativeOne, Half)
 _OPERATIONS = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min)
 _RESERVED = MappingProxyType(
-    {name: entry.symbol for name, entry in GLOSSARY.items()} | {"k": k, "lag": lag, "count": count}
+    {name: entry.symbol for name, entry in GLOSSARY.items()}
+    | {"k": k, "lag": lag, "count": count}
 )
 _WHOLE = MappingProxyType(
     {
-        entry.symbol: sp.Dummy(name, integer=True, positive=entry.low > 0, nonnegative=True)
+        entry.symbol: sp.Dummy(
+            name, integer=True, positive=entry.low > 0, nonnegative=True
+        )
         for name, entry in GLOSSARY.items()
         if entry.integer
     }
@@ -49,7 +59,9 @@ _POLES = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I})
 
 _MOST = 1 << 16
 _checked: dict[int, sp.Basic] = {}
-"""Expressions that passed, by identity: an equal object of another type is not the same object."""
+"""Expressions that passed, by identity: an equal object of another type is not the same
+object.
+"""
 
 
 def expression(given: Any) -> Expr:
@@ -57,18 +69,25 @@ def expression(given: Any) -> Expr:
 
     Parameters
     ----------
-    given : an int, or a SymPy expression of rational numbers, symbols, sums, products, powers, Max and Min.
-        Only exact types are accepted: a subclass could answer questions about signs falsely.
+    given : an int, or a SymPy expression of rational numbers, symbols, sums, products,
+    powers, Max and Min.
+        Only exact types are accepted: a subclass could answer questions about signs
+        falsely.
 
     Raises
     ------
     RuleError
-        A part has another type (I, NaN, infinity and floating-point numbers too), or a symbol has the name of
-        a quantity of the glossary without its assumptions, or is not real.
+        A part has another type (I, NaN, infinity and floating-point numbers too), or a
+        symbol has the name of a quantity of the glossary without its assumptions, or is
+        not real.
     """
     if type(given) is int:
         return sp.Integer(given)
-    need(_checked.get(id(given)) is given or _exact(given), "not an expression of a proof: {}", type(given))
+    need(
+        _checked.get(id(given)) is given or _exact(given),
+        "not an expression of a proof: {}",
+        type(given),
+    )
     if len(_checked) > _MOST:
         _checked.clear()
     _checked[id(given)] = given
@@ -81,7 +100,11 @@ def _exact(given: Any) -> bool:
     if kind is sp.Symbol:
         _check_symbol(given)
         return True
-    need(kind in _NUMBERS or kind in _OPERATIONS, "a proof has no expressions of type {}", kind.__name__)
+    need(
+        kind in _NUMBERS or kind in _OPERATIONS,
+        "a proof has no expressions of type {}",
+        kind.__name__,
+    )
     for part in given.args if kind in _OPERATIONS else ():
         expression(part)
     return True
@@ -91,17 +114,32 @@ def _exact(given: Any) -> bool:
 def _usual(name: str) -> tuple[sp.Symbol, ...]:
     """The symbols that a script may bring: real, and perhaps with a sign, or whole."""
     signs: tuple[dict[str, bool], ...] = ({}, {"nonnegative": True}, {"positive": True})
-    return tuple(sp.Symbol(name, **{"real": True, kind: True}, **sign)
-                 for sign in signs for kind in ("real", "integer"))  # fmt: skip
+    return tuple(
+        sp.Symbol(name, **{"real": True, kind: True}, **sign)
+        for sign in signs
+        for kind in ("real", "integer")
+    )
 
 
 def _check_symbol(symbol: sp.Symbol) -> None:
     name = symbol.name
-    need(type(name) is str, "a symbol has a name of type str, not {}", type(name).__name__)
+    need(
+        type(name) is str,
+        "a symbol has a name of type str, not {}",
+        type(name).__name__,
+    )
     if name in _RESERVED:
-        need(symbol == _RESERVED[name], "{}: the glossary's symbol has other assumptions", name)
+        need(
+            symbol == _RESERVED[name],
+            "{}: the glossary's symbol has other assumptions",
+            name,
+        )
     allowed = (*_usual(name), _RESERVED.get(name))
-    need(symbol in allowed, "{}: a symbol is real, and perhaps nonnegative, positive or integer", name)
+    need(
+        symbol in allowed,
+        "{}: a symbol is real, and perhaps nonnegative, positive or integer",
+        name,
+    )
 
 
 def has_poles(expr: Expr) -> bool:
@@ -111,15 +149,21 @@ def has_poles(expr: Expr) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
-    """What makes an expression real and finite: pairs of what is >= 0, and whether it is > 0.
+    """What makes an expression real and finite: pairs of what is >= 0, and whether it
+    is > 0.
 
     Raises
     ------
     RuleError
         SymPy knows that it is not real, or not finite.
     """
-    need(not has_poles(expr) and expr.is_real is not False and expr.is_finite is not False,
-         "{} is not a real, finite number", expr)  # fmt: skip
+    need(
+        not has_poles(expr)
+        and expr.is_real is not False
+        and expr.is_finite is not False,
+        "{} is not a real, finite number",
+        expr,
+    )
     found: dict[tuple[Expr, bool], None] = {}
     for node in sp.preorder_traversal(expr):
         if node.is_Pow:
@@ -143,8 +187,9 @@ def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
 
 
 def _exponent(exponent: Expr) -> tuple[bool, bool]:
-    """Is an exponent whole, and is it nonnegative (positive where it is not whole)? Steps and lags are at
-    most K."""
+    """Is an exponent whole, and is it nonnegative (positive where it is not whole)?
+    Steps and lags are at most K.
+    """
     K = GLOSSARY["K"].symbol
     forms = [exponent]
     for steps, rest in ((k, _REST + 1), (lag, _REST), (count, _REST)):
@@ -156,4 +201,13 @@ def _exponent(exponent: Expr) -> tuple[bool, bool]:
     return False, any(form.is_positive for form in forms)
 
 
-__all__ = ["RuleError", "count", "expression", "has_poles", "k", "lag", "need", "reality"]
+__all__ = [
+    "RuleError",
+    "count",
+    "expression",
+    "has_poles",
+    "k",
+    "lag",
+    "need",
+    "reality",
+]

@@ -1,7 +1,8 @@
-"""A theorem by its name: itself, a key of the registry, a theorem file, or a user's Python object.
+"""A theorem by its name: itself, a key of the registry, a theorem file, or a user's
+Python object.
 
-This is the only place where names of theorems are resolved. Every command and function that takes a theorem
-takes each of these forms.
+This is the only place where names of theorems are resolved. Every command and function
+that takes a theorem takes each of these forms.
 """
 
 from __future__ import annotations
@@ -16,12 +17,20 @@ from dfltheory.bounds.theorem_file import read_theorem_file, with_parents
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import Trust, own
 
-_FILE = re.compile(r"(?P<path>.+\.toml)(?::(?P<key>[^:]+))?(?::(?P<variant>[^:]+))?", re.IGNORECASE)
+_FILE = re.compile(
+    r"(?P<path>.+\.toml)(?::(?P<key>[^:]+))?(?::(?P<variant>[^:]+))?", re.IGNORECASE
+)
 
 
 def is_registered_key(reference: Theorem | str) -> bool:
-    """Is it written as a key of the registry, and not as a file, an object or a theorem itself?"""
-    return isinstance(reference, str) and ":" not in reference and not names_theorem_file(reference)
+    """Is it written as a key of the registry, and not as a file, an object or a theorem
+    itself?
+    """
+    return (
+        isinstance(reference, str)
+        and ":" not in reference
+        and not names_theorem_file(reference)
+    )
 
 
 def names_theorem_file(reference: object) -> bool:
@@ -29,25 +38,30 @@ def names_theorem_file(reference: object) -> bool:
     return isinstance(reference, str) and _FILE.fullmatch(reference) is not None
 
 
-def load(reference: Theorem | str, variant: str | None = None, *, trust: Trust = False) -> Theorem:
+def load(
+    reference: Theorem | str, variant: str | None = None, *, trust: Trust = False
+) -> Theorem:
     """The theorem that ``reference`` names.
 
     Parameters
     ----------
-    reference : a Theorem, which is taken as it is; a key of the registry; ``FILE.toml``, the only statement
-        of a theorem file; ``FILE.toml:KEY`` or ``FILE.toml:KEY:VARIANT``, one of several; or ``FILE.py:NAME``
-        or ``MODULE:NAME``, a user's own object. That file or module is imported: it is code that the caller
-        trusts
-    variant : of a registered statement or of a theorem file; its first one where none is given
-    trust : may a theorem file name code as ``FILE.py:NAME``? It is imported, and so it runs
+    reference : a Theorem, which is taken as it is; a key of the registry;
+    ``FILE.toml``, the only statement
+        of a theorem file; ``FILE.toml:KEY`` or ``FILE.toml:KEY:VARIANT``, one of
+        several; or ``FILE.py:NAME`` or ``MODULE:NAME``, a user's own object. That file
+        or module is imported: it is code that the caller trusts
+    variant : of a registered statement or of a theorem file; its first one where none
+    is given trust : may a theorem file name code as ``FILE.py:NAME``? It is imported,
+    and so it runs
 
     Raises
     ------
     UnknownNameError
         No statement of the registry or of the file is called so.
     InputError
-        There is no such file, module or name; it is no theorem; a theorem file has several statements and
-        none is named; a ``variant`` is given with a theorem that has another one.
+        There is no such file, module or name; it is no theorem; a theorem file has
+        several statements and none is named; a ``variant`` is given with a theorem that
+        has another one.
     """
     if is_registered_key(reference):
         key = str(reference)
@@ -56,7 +70,8 @@ def load(reference: Theorem | str, variant: str | None = None, *, trust: Trust =
     keys = list(dict.fromkeys(theorem.key for theorem in found))
     if len(keys) > 1:
         raise InputError(
-            f"{reference} has several statements, {', '.join(keys)}: name one, as {reference}:{keys[0]}"
+            f"{reference} has several statements, {', '.join(keys)}: name one, as"
+            f" {reference}:{keys[0]}"
         )
     return found[0]
 
@@ -68,7 +83,8 @@ def load_all(
     trust: Trust = False,
     registry: Registry = REGISTRY,
 ) -> tuple[Theorem, ...]:
-    """The theorems that ``reference`` names: all variants of a key, all statements of a theorem file.
+    """The theorems that ``reference`` names: all variants of a key, all statements of a
+    theorem file.
 
     Parameters
     ----------
@@ -85,7 +101,8 @@ def load_all(
         for variant in variants or ():
             if variant != found.variant:
                 raise InputError(
-                    f"{found} is given as an object: its variant is not {variant!r}: leave it out"
+                    f"{found} is given as an object: its variant is not {variant!r}:"
+                    " leave it out"
                 )
         return (found,)
     stated = _of_file(reference, trust)
@@ -109,10 +126,14 @@ def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
         return found
     of_key = tuple(theorem for theorem in found if theorem.key == match["key"])
     if not of_key:
-        raise UnknownNameError(f"statement of {match['path']}", match["key"], {t.key for t in found})
+        raise UnknownNameError(
+            f"statement of {match['path']}", match["key"], {t.key for t in found}
+        )
     if match["variant"] is None:
         return of_key
-    of_variant = tuple(theorem for theorem in of_key if theorem.variant == match["variant"])
+    of_variant = tuple(
+        theorem for theorem in of_key if theorem.variant == match["variant"]
+    )
     if not of_variant:
         known = {theorem.variant for theorem in of_key}
         raise UnknownNameError(f"variant of {match['key']}", match["variant"], known)
@@ -122,7 +143,10 @@ def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
 def _object(reference: Theorem | str) -> Theorem:
     found = own(reference) if isinstance(reference, str) else reference
     if not isinstance(found, Theorem):
-        raise InputError(f"{reference} is a {type(found).__name__} there, not a dfltheory.bounds.Theorem")
+        raise InputError(
+            f"{reference} is a {type(found).__name__} there, not a"
+            " dfltheory.bounds.Theorem"
+        )
     return found
 
 

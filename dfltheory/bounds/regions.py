@@ -1,4 +1,6 @@
-"""Random points of the region where conditions hold: what checks and searches are made of."""
+"""Random points of the region where conditions hold: what checks and searches are made
+of.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,15 @@ Glossary = Mapping[str, Quantity]
 _ROUNDS = 40
 
 
-def draw(names: Iterable[str], size: int, rng: np.random.Generator, glossary: Glossary = GLOSSARY) -> Points:
-    """``size`` values of each quantity, over many orders of magnitude and with the ends of ranges."""
+def draw(
+    names: Iterable[str],
+    size: int,
+    rng: np.random.Generator,
+    glossary: Glossary = GLOSSARY,
+) -> Points:
+    """``size`` values of each quantity, over many orders of magnitude and with the ends
+    of ranges.
+    """
     ordered = sorted(names, key=list(glossary).index)
     return {name: _values(glossary[name], size, rng) for name in ordered}
 
@@ -30,8 +39,14 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
         return np.floor(10.0 ** rng.uniform(0, 8, size))
     if entry.integer:
         high = 1 if name == "t" else 0
-        low = 1 if name == "m" else 0  # one client has no network: what lam, q or delta say of it is nothing
-        return np.floor(2.0 ** rng.uniform(low, {"Q": 3, "t": 4, "m": 9}.get(name, 6), size)) - high
+        # one client has no network: what lam, q or delta say of it is nothing
+        low = 1 if name == "m" else 0
+        return (
+            np.floor(
+                2.0 ** rng.uniform(low, {"Q": 3, "t": 4, "m": 9}.get(name, 6), size)
+            )
+            - high
+        )
     if entry.high == 1:
         plain, near = rng.uniform(0, 1, size), 1 - 10.0 ** rng.uniform(-3, 0, size)
         value = np.where(rng.random(size) < 0.5, plain, near)
@@ -71,12 +86,15 @@ def admissible(
     rng: np.random.Generator,
     glossary: Glossary = GLOSSARY,
 ) -> Points:
-    """At most ``size`` random points at which all ``conditions`` (in symbols of the glossary) hold.
+    """At most ``size`` random points at which all ``conditions`` (in symbols of the
+    glossary) hold.
 
-    Two conditions that say an equality are solved for a step size. Fewer points than asked for come back
-    where the region is thin; none where it was not hit at all.
+    Two conditions that say an equality are solved for a step size. Fewer points than
+    asked for come back where the region is thin; none where it was not hit at all.
     """
-    wanted = set(names) | {s.name for c in conditions for s in (c.left - c.right).free_symbols}
+    wanted = set(names) | {
+        s.name for c in conditions for s in (c.left - c.right).free_symbols
+    }
     equal, rest = equalities(conditions, glossary)
     sides = [side for c in rest for side in (c.left, c.right)]
     kept: list[Points] = []
@@ -100,7 +118,8 @@ def admissible(
 def equalities(
     conditions: Sequence[Condition], glossary: Glossary = GLOSSARY
 ) -> tuple[dict[str, Expr], list[Condition]]:
-    """Pairs left <= right, right <= left as {quantity: solution}, a step size where there is one; the others.
+    """Pairs left <= right, right <= left as {quantity: solution}, a step size where
+    there is one; the others.
 
     Raises
     ------
@@ -127,10 +146,16 @@ def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
     for name in step_names(glossary)[::-1]:
         if name in inside:
             return name, sp.solve(equality.slack, glossary[name].symbol)[0]
-    for alone, other in ((equality.left, equality.right), (equality.right, equality.left)):
+    for alone, other in (
+        (equality.left, equality.right),
+        (equality.right, equality.left),
+    ):
         if isinstance(alone, sp.Symbol) and alone not in sp.sympify(other).free_symbols:
             return alone.name, other
-    raise InputError(f"the equality {equality} must have a step size in it, or a quantity alone on one side")
+    raise InputError(
+        f"the equality {equality} must have a step size in it, or a quantity alone on"
+        " one side"
+    )
 
 
 def conditions_of(theorem: Statement) -> tuple[Condition, ...]:
@@ -144,9 +169,13 @@ def conditions_of(theorem: Statement) -> tuple[Condition, ...]:
 def points_of(theorem: Statement, size: int = 2000, seed: int = 0) -> Points:
     """Random admissible values of everything that ``theorem`` needs."""
     rng = np.random.default_rng(seed)
-    points = admissible(theorem.needs, conditions_of(theorem), size, rng, theorem.glossary)
+    points = admissible(
+        theorem.needs, conditions_of(theorem), size, rng, theorem.glossary
+    )
     if not len(next(iter(points.values()), ())):
-        raise InputError(f"no point was found at which all conditions of {theorem} hold")
+        raise InputError(
+            f"no point was found at which all conditions of {theorem} hold"
+        )
     return points
 
 
@@ -168,9 +197,13 @@ def bound_at(theorem: Statement, points: Points) -> np.ndarray:
 
 
 def joint_glossary(one: Statement, other: Statement) -> Glossary | None:
-    """The glossary with what both statements add; None if they add different quantities of one name."""
+    """The glossary with what both statements add; None if they add different quantities
+    of one name.
+    """
     own = {quantity.name: quantity for quantity in one.quantities}
-    if any(own.get(quantity.name, quantity) != quantity for quantity in other.quantities):
+    if any(
+        own.get(quantity.name, quantity) != quantity for quantity in other.quantities
+    ):
         return None
     return with_quantities((*one.quantities, *other.quantities))
 

@@ -1,9 +1,10 @@
 """The registry: statements by key and variant, found paper by paper at first use.
 
-A paper of the package is a theorem file ``dfltheory/bounds/papers/PAPER.toml``. A paper of another package is
-an entry point of the group ``dfltheory.papers``: a module with a ``PAPER`` (:class:`Paper`) and
-``statements()``; a folder may divide the latter into modules ``printed`` and ``corrected``. The functions of
-this module are methods of :data:`REGISTRY`.
+A paper of the package is a theorem file ``dfltheory/bounds/papers/PAPER.toml``. A paper
+of another package is an entry point of the group ``dfltheory.papers``: a module with a
+``PAPER`` (:class:`Paper`) and ``statements()``; a folder may divide the latter into
+modules ``printed`` and ``corrected``. The functions of this module are methods of
+:data:`REGISTRY`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "papers"
 """The theorem files of the package."""
 GROUP = "dfltheory.papers"
-"""The entry points by which other packages bring papers: name = the paper's key, value = its module."""
+"""The entry points by which other packages bring papers: name = the paper's key, value
+= its module.
+"""
 
 _PARTS = ("printed", "corrected")
 """Modules of a paper's folder that may hold statements."""
@@ -53,23 +56,29 @@ class Registry:
         self._files: dict[str, PackageFile] = {}
 
     def including(self, added: Iterable[Theorem]) -> Registry:
-        """A registry with further statements, as the lemmas of a paper that a case study states."""
+        """A registry with further statements, as the lemmas of a paper that a case
+        study states.
+        """
         larger = Registry((*self.added, *added))
         larger._modules, larger._loaded = self._modules, self._loaded
         larger._papers, larger._files = self._papers, self._files
         return larger
 
     def clear(self) -> None:
-        """Forget which papers were found and what was read: the next call looks for them again."""
+        """Forget which papers were found and what was read: the next call looks for
+        them again.
+        """
         self._modules.clear()
         self._loaded.clear()
         self._papers.clear()
         self._files.clear()
 
-    # -- papers ----------------------------------------------------------------------------------------
+    # -- papers
+    # ----------------------------------------------------------------------------------
 
     def discover(self) -> Mapping[str, str]:
-        """Papers, by the first word of their keys, and their files or modules; the package's own first.
+        """Papers, by the first word of their keys, and their files or modules; the
+        package's own first.
 
         Raises
         ------
@@ -90,7 +99,8 @@ class Registry:
         return self._papers[name]
 
     def load(self, paper: str) -> Statements:
-        """The statements of a paper by key and variant; they are read at the first call.
+        """The statements of a paper by key and variant; they are read at the first
+        call.
 
         Raises
         ------
@@ -102,7 +112,9 @@ class Registry:
         place = self._module(paper)
         if paper not in self._loaded:
             file = self._file(paper)
-            known, theorems = _of_module(place) if file is None else (file.paper, file.theorems())
+            known, theorems = (
+                _of_module(place) if file is None else (file.paper, file.theorems())
+            )
             self._loaded[paper] = _by_name(paper, place, theorems)
             self._papers[paper] = known
         own = self._loaded[paper]
@@ -134,12 +146,14 @@ class Registry:
     def _has(self, paper: str) -> bool:
         return paper in _own_files() or paper in self.discover()
 
-    # -- statements ------------------------------------------------------------------------------------
+    # -- statements
+    # ----------------------------------------------------------------------------------
 
     def keys(self, paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
         """The keys of theorems, corollaries, rates and lower bounds (of one paper).
 
-        With ``all`` also those of lemmas and controls; controls are also listed if their paper is named.
+        With ``all`` also those of lemmas and controls; controls are also listed if
+        their paper is named.
 
         >>> bounds.keys("lian2017")   # doctest: +SKIP
         ('lian2017.rate',)
@@ -147,7 +161,9 @@ class Registry:
         found = []
         for name in self.papers() if paper is None else (paper,):
             for key, variants in self.load(name).items():
-                listed = [t for t in variants.values() if paper is not None or not t.control]
+                listed = [
+                    t for t in variants.values() if paper is not None or not t.control
+                ]
                 if all or any(theorem.kind in _MAIN for theorem in listed):
                     found.append(key)
         return tuple(found)
@@ -190,15 +206,17 @@ class Registry:
         return tuple(theorem for variants in loaded for theorem in variants.values())
 
     def resting_on(self, networks: Iterable[str]) -> tuple[str, ...]:
-        """The theorems and corollaries that assume one of these laws of the network, as their scopes name
-        them.
+        """The theorems and corollaries that assume one of these laws of the network, as
+        their scopes name them.
 
         >>> bounds.resting_on(graphs.check_mixing_matrix(W).breaks)   # doctest: +SKIP
         """
         first = (self.get(key, self.variants(key)[0]) for key in self.keys())
         wanted = set(networks)
         kinds = ("theorem", "corollary")
-        return tuple(t.key for t in first if t.kind in kinds and t.scope.network in wanted)
+        return tuple(
+            t.key for t in first if t.kind in kinds and t.scope.network in wanted
+        )
 
     def known(self, key: str, variant: str) -> bool:
         """Is there a registered statement of this key and variant?"""
@@ -211,7 +229,9 @@ class Registry:
         return self.known(key, variant) and self.get(key, variant) is theorem
 
     def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
-        """The registered statements of the paper of ``theorem``; none if it is of no registered paper."""
+        """The registered statements of the paper of ``theorem``; none if it is of no
+        registered paper.
+        """
         paper = _paper_of(theorem.key)
         return self.statements(paper) if self._has(paper) else ()
 
@@ -235,17 +255,22 @@ def _found_modules() -> dict[str, str]:
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         if point.name in found:
             raise InputError(
-                f"two papers are called {point.name!r}: {found[point.name]} and {point.value}; rename one"
+                f"two papers are called {point.name!r}: {found[point.name]} and"
+                f" {point.value}; rename one"
             )
         found[point.name] = point.value
     return found
 
 
 def _modules_of(name: str) -> Iterator[ModuleType]:
-    """The modules of a paper that may hold its statements: the paper itself, and modules of its folder."""
+    """The modules of a paper that may hold its statements: the paper itself, and
+    modules of its folder.
+    """
     top = importlib.import_module(name)
     yield top
-    within = {module for _, module, _ in pkgutil.iter_modules(getattr(top, "__path__", []))}
+    within = {
+        module for _, module, _ in pkgutil.iter_modules(getattr(top, "__path__", []))
+    }
     for part in _PARTS:
         if part in within:
             yield importlib.import_module(f"{name}.{part}")
@@ -266,7 +291,9 @@ def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:
     found: dict[str, dict[str, Theorem]] = {}
     for theorem in theorems:
         if _paper_of(theorem.key) != paper:
-            raise InputError(f"{theorem} is stated in {place}: its key must begin with {paper}.")
+            raise InputError(
+                f"{theorem} is stated in {place}: its key must begin with {paper}."
+            )
         variants = found.setdefault(theorem.key, {})
         if theorem.variant in variants:
             raise InputError(f"{theorem} is stated twice in {place}")

@@ -1,4 +1,6 @@
-"""What a theorem is about: its algorithm, its network, its start. Data alone: nothing is guessed."""
+"""What a theorem is about: its algorithm, its network, its start. Data alone: nothing
+is guessed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperpar
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
 from dfltheory.errors import InputError, one_of
 
-Law = Literal["definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"]
+Law = Literal[
+    "definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"
+]
 
 ANY = "any"
 """The value of a hyperparameter in a scope that covers all of its values."""
@@ -31,22 +35,25 @@ class Scope:
 
     Attributes
     ----------
-    algorithms : classes, the package's by name (:mod:`.algorithm_names`) or anybody's as ``"module:Class"``,
+    algorithms : classes, the package's by name (:mod:`.algorithm_names`) or anybody's
+    as ``"module:Class"``,
         the most general first; no other algorithm is ever judged
     letters : what its hyperparameters must be where the bound does not carry them, as
-        ``{"order": "combine-then-adapt"}``. A hyperparameter that is neither here nor in the bound must have
-        the value at which its mechanism is absent (``NEUTRAL`` of the glossary)
-    network : the law that every mixing matrix obeys, a name of ``LAWS``; or a law of one's own, a function
+        ``{"order": "combine-then-adapt"}``. A hyperparameter that is neither here nor
+        in the bound must have the value at which its mechanism is absent (``NEUTRAL``
+        of the glossary)
+    network : the law that every mixing matrix obeys, a name of ``LAWS``; or a law of
+    one's own, a function
         that takes a matrix (m, m) and says in one line what it breaks (None: nothing)
     sequence : every kind of network sequence that it covers, names of
         :data:`dfltheory.constants.SEQUENCES`; the matrices never depend on the samples
-    common_start : must all clients start at one point?
-    participation : ``full``, or ``sampled`` where the statement covers rounds in which some clients rest
-    bounded_gradients : does it assume ||grad f_i|| <= B?
-    samplewise : is every F_i(.; xi) assumed to be as smooth as f_i?  Where it is not, noise may depend on the
+    common_start : must all clients start at one point? participation : ``full``, or
+    ``sampled`` where the statement covers rounds in which some clients rest
+    bounded_gradients : does it assume ||grad f_i|| <= B? samplewise : is every F_i(.;
+    xi) assumed to be as smooth as f_i?  Where it is not, noise may depend on the
         point, and SAM, which looks twice at one sample, may be led by it
-    two_blocks : is it about models with a shared part u and a personal part v?
-    notation : glossary name -> LaTeX, where its author writes another letter than the glossary
+    two_blocks : is it about models with a shared part u and a personal part v? notation
+    : glossary name -> LaTeX, where its author writes another letter than the glossary
     """
 
     algorithms: tuple[str | type, ...]
@@ -62,52 +69,79 @@ class Scope:
 
     def __post_init__(self) -> None:
         if isinstance(self.algorithms, (str, type)) or not self.algorithms:
-            raise InputError('algorithms of a scope must be a tuple of classes or names, as ("DFedSAM",)')
+            raise InputError(
+                "algorithms of a scope must be a tuple of classes or names, as"
+                ' ("DFedSAM",)'
+            )
         for algorithm in self.algorithms:
             checked_algorithm(algorithm)
         for name in ("letters", "notation"):
             if not isinstance(getattr(self, name), Mapping):
-                raise InputError(f"{name} = {getattr(self, name)!r} must be a mapping by name")
+                raise InputError(
+                    f"{name} = {getattr(self, name)!r} must be a mapping by name"
+                )
         checked_hyperparameters(self.algorithms, self.letters)
         if not callable(self.network) and self.network not in tuple(LAWS):
             raise InputError(
-                f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a function that takes a "
-                "matrix and says what it breaks"
+                f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a"
+                " function that takes a matrix and says what it breaks"
             )
         for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
             if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} = {getattr(self, name)!r} must be True or False")
+                raise InputError(
+                    f"{name} = {getattr(self, name)!r} must be True or False"
+                )
         if isinstance(self.sequence, str) or not self.sequence:
-            raise InputError('sequence of a scope must be a tuple of kinds, as ("fixed", "periodic")')
+            raise InputError(
+                'sequence of a scope must be a tuple of kinds, as ("fixed", "periodic")'
+            )
         for kind in self.sequence:
             one_of("kind of network sequence", kind, SEQUENCES)
         covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
-        object.__setattr__(self, "sequence", covered)  # in one order, so that equal scopes are equal
+        # in one order, so that equal scopes are equal
+        object.__setattr__(self, "sequence", covered)
         if self.participation not in ("full", "sampled"):
-            raise InputError(f"participation = {self.participation!r} must be full or sampled")
+            raise InputError(
+                f"participation = {self.participation!r} must be full or sampled"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The algorithms' names, the most general first."""
-        return tuple(a.rpartition(":")[2] if isinstance(a, str) else a.__name__ for a in self.algorithms)
+        return tuple(
+            a.rpartition(":")[2] if isinstance(a, str) else a.__name__
+            for a in self.algorithms
+        )
 
     def covers_sequence(self, kind: str, gossip_steps: int) -> bool:
-        """Does it cover this kind of network sequence, with so many gossip steps a round?
+        """Does it cover this kind of network sequence, with so many gossip steps a
+        round?
 
-        With one gossip step, a draw for each round is a draw for each gossip step. ``any`` includes all
-        kinds but ``windows``, whose single matrices need not contract.
+        With one gossip step, a draw for each round is a draw for each gossip step.
+        ``any`` includes all kinds but ``windows``, whose single matrices need not
+        contract.
         """
         kinds = (
-            {FRESH_STEP, FRESH_ROUND} if gossip_steps == 1 and kind in (FRESH_STEP, FRESH_ROUND) else {kind}
+            {FRESH_STEP, FRESH_ROUND}
+            if gossip_steps == 1 and kind in (FRESH_STEP, FRESH_ROUND)
+            else {kind}
         )
         if kind != "windows":
             kinds.add("any")
         return not kinds.isdisjoint(self.sequence)
 
     def covers(self, algorithm: Any) -> bool:
-        """Is this algorithm (an instance or a class) one of the scope's? A class is meant as itself, and a
-        stranger's class that bears the name of one of the package's is not that one."""
+        """Is this algorithm (an instance or a class) one of the scope's? A class is
+        meant as itself, and a stranger's class that bears the name of one of the
+        package's is not that one.
+        """
         kind = algorithm if isinstance(algorithm, type) else type(algorithm)
         own = {f"{kind.__module__}:{kind.__qualname__}"}
-        own |= {kind.__name__} if kind.__module__.split(".")[0] == __name__.split(".")[0] else set()
-        return any(a in own if isinstance(a, str) else kind is a for a in self.algorithms)
+        own |= (
+            {kind.__name__}
+            if kind.__module__.split(".")[0] == __name__.split(".")[0]
+            else set()
+        )
+        return any(
+            a in own if isinstance(a, str) else kind is a for a in self.algorithms
+        )

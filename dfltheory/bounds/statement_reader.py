@@ -1,4 +1,6 @@
-"""One statement of a theorem file: its texts to formulas, and its tables to a theorem."""
+"""One statement of a theorem file: its texts to formulas, and its tables to a
+theorem.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ class StatementReader:
         self._paper = paper
         self._known: dict[Any, Expr] = {}
         self._symbols: dict[str, Expr] = {
-            name: quantity.symbol for name, quantity in with_quantities(quantities).items()
+            name: quantity.symbol
+            for name, quantity in with_quantities(quantities).items()
         }
 
     def theorem(self, parent: tuple[str, str] | None) -> Theorem:
@@ -66,9 +69,15 @@ class StatementReader:
         table = self._table
         definitions = self._definitions()
         self._known = {definition.symbol: definition.expr for definition in definitions}
-        parts = {name: self._formula(("terms", name), text) for name, text in table.terms.items()}
+        parts = {
+            name: self._formula(("terms", name), text)
+            for name, text in table.terms.items()
+        }
         conditions = self._conditions()
-        schedule = {name: self._formula(("schedule", name), text) for name, text in table.schedule.items()}
+        schedule = {
+            name: self._formula(("schedule", name), text)
+            for name, text in table.schedule.items()
+        }
         self._check_size(definitions, parts, conditions, schedule)
         used = self._used_quantities(definitions, parts, conditions, schedule)
         fields = {
@@ -88,21 +97,31 @@ class StatementReader:
             "of": parent,
             "remark": table.remark,
             "control": table.control,
-            "steps": tuple(ProofStep(step.claim, tuple(step.from_), step.by) for step in table.steps),
+            "steps": tuple(
+                ProofStep(step.claim, tuple(step.from_), step.by)
+                for step in table.steps
+            ),
         }
         return self._reading((), lambda: Theorem(quantities=used, **fields))
 
-    def _reading(self, path: KeyPath, read: Callable[[], Any], value: object = None) -> Any:
+    def _reading(
+        self, path: KeyPath, read: Callable[[], Any], value: object = None
+    ) -> Any:
         return self._file.reading((*self._path, *path), value, read)
 
     def _formula(self, path: KeyPath, text: str) -> Expr:
         return self._reading(path, lambda: read_formula(text, self._symbols), text)
 
-    # -- definitions ------------------------------------------------------------------------------
+    # -- definitions
+    # ------------------------------------------------------------------------------
 
     def _definitions(self) -> tuple[Definition, ...]:
-        """The definitions, each after those that it contains; their symbols become known."""
-        tables = {name: _as_table(entry) for name, entry in self._table.definitions.items()}
+        """The definitions, each after those that it contains; their symbols become
+        known.
+        """
+        tables = {
+            name: _as_table(entry) for name, entry in self._table.definitions.items()
+        }
         for name in tables:
             if name in self._symbols:
                 message = f"{name} is a quantity already: choose another name"
@@ -126,7 +145,9 @@ class StatementReader:
         table = tables[name]
         if name in within:
             cycle = " -> ".join((*within[within.index(name) :], name))
-            self._file.stop((*self._path, *path), f"the definitions contain each other: {cycle}")
+            self._file.stop(
+                (*self._path, *path), f"the definitions contain each other: {cycle}"
+            )
         for word in dict.fromkeys(_WORDS.findall(table.formula)):
             if word in tables:
                 self._define(word, tables, found, (*within, name))
@@ -135,22 +156,31 @@ class StatementReader:
         numeric = None
         takes: tuple[str, ...] = ()
         if table.function is not None:
-            numeric, takes = self._reading((*path, "function"), lambda: numeric_function(str(table.function)))
+            numeric, takes = self._reading(
+                (*path, "function"), lambda: numeric_function(str(table.function))
+            )
         self._symbols[name] = symbol
-        found[name] = Definition(symbol, expression, table.latex or name, table.meaning, takes, numeric)
+        found[name] = Definition(
+            symbol, expression, table.latex or name, table.meaning, takes, numeric
+        )
 
-    # -- conditions -------------------------------------------------------------------------------
+    # -- conditions
+    # -------------------------------------------------------------------------------
 
     def _conditions(self) -> tuple[Condition, ...]:
         found: list[Condition] = []
         for name, text in self._table.conditions.items():
             found += self._reading(
                 ("conditions", name),
-                lambda n=name, t=text: conditions_of(n, *read_comparison(t, self._symbols)),
+                lambda n=name, t=text: conditions_of(
+                    n, *read_comparison(t, self._symbols)
+                ),
                 text,
             )
         if self._table.scope.noise == "none":
-            (exact,) = conditions_of(EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero)
+            (exact,) = conditions_of(
+                EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
+            )
             if not any((c.left, c.right) == (exact.left, exact.right) for c in found):
                 found.append(exact)
         return tuple(found)
@@ -171,15 +201,30 @@ class StatementReader:
         """The file's quantities that the statement contains."""
         formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
         formulas += [side for c in conditions for side in (c.left, c.right)]
-        names = {symbol.name for formula in formulas for symbol in sp.sympify(formula).free_symbols}
-        return tuple(q for q in self._quantities if q.name in names | set(self._table.left.constants))
+        names = {
+            symbol.name
+            for formula in formulas
+            for symbol in sp.sympify(formula).free_symbols
+        }
+        return tuple(
+            q
+            for q in self._quantities
+            if q.name in names | set(self._table.left.constants)
+        )
 
-    # -- left-hand side and scope -------------------------------------------------------------------
+    # -- left-hand side and scope
+    # -------------------------------------------------------------------
 
     def _left(self, table: LeftTable) -> LeftSide:
-        first, last, start = (self._round(name, getattr(table, name)) for name in ("first", "last", "start"))
+        first, last, start = (
+            self._round(name, getattr(table, name))
+            for name in ("first", "last", "start")
+        )
         if not start.is_Integer or start < 0:
-            self._file.stop((*self._path, "left", "start"), f"start = {start} must be an integer >= 0")
+            self._file.stop(
+                (*self._path, "left", "start"),
+                f"start = {start} must be an integer >= 0",
+            )
         unit = None
         if table.unit is not None:
             unit = self._reading(("left", "unit"), lambda: read_unit(str(table.unit)))
@@ -206,10 +251,14 @@ class StatementReader:
         )
 
     def _round(self, name: str, text: str) -> Expr:
-        """A round as a formula in T: without exponents that depend on T, whose values no memory holds."""
+        """A round as a formula in T: without exponents that depend on T, whose values
+        no memory holds.
+        """
         expression = sp.sympify(self._formula(("left", name), text))
         powers = [power.exp for power in expression.atoms(sp.Pow)]
-        plain = not expression.has(sp.exp, sp.log) and all(power.is_number for power in powers)
+        plain = not expression.has(sp.exp, sp.log) and all(
+            power.is_number for power in powers
+        )
         if not plain or not expression.free_symbols <= {self._symbols["T"]}:
             message = f"{name} = {text!r:.60} must be a round, by T alone"
             self._file.stop((*self._path, "left", name), message)
@@ -219,21 +268,31 @@ class StatementReader:
         """The factors of two blocks must be those of the measure."""
         known = BLOCK_FACTORS.get(measure)
         if known is None:
-            message = f"{measure} has no parts: measures of two blocks are {', '.join(BLOCK_FACTORS)}"
+            message = (
+                f"{measure} has no parts: measures of two blocks are"
+                f" {', '.join(BLOCK_FACTORS)}"
+            )
             self._file.stop((*self._path, "left", "parts"), message)
         expected = [read_formula(text, self._symbols) for text in known]
-        given = [self._formula(("left", "parts"), text).xreplace(self._known) for text in parts]
+        given = [
+            self._formula(("left", "parts"), text).xreplace(self._known)
+            for text in parts
+        ]
         if given != expected:
             message = f"parts must be {' and '.join(known)}, the factors of {measure}"
             self._file.stop((*self._path, "left", "parts"), message)
 
     def _scope(self, table: ScopeTable, used: tuple[Quantity, ...]) -> Scope:
-        algorithms = tuple(self._named(("scope", "algorithms"), name) for name in table.algorithms)
+        algorithms = tuple(
+            self._named(("scope", "algorithms"), name) for name in table.algorithms
+        )
         network: Any = table.network
         if network not in LAWS:
             network = self._named(("scope", "network"), network)
         known = with_quantities(used)
-        notation = {name: latex for name, latex in self._paper.letters.items() if name in known}
+        notation = {
+            name: latex for name, latex in self._paper.letters.items() if name in known
+        }
         if self._table.notation is not None:
             notation = self._table.notation
         return self._reading(
@@ -257,12 +316,19 @@ class StatementReader:
         if CODE.fullmatch(name):
             return self._file.code((*self._path, *path), name)
         if ":" in name:
-            self._file.stop((*self._path, *path), f"{name!r:.60} names code: write it as FILE.py:NAME")
+            self._file.stop(
+                (*self._path, *path),
+                f"{name!r:.60} names code: write it as FILE.py:NAME",
+            )
         return name
 
 
 def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
-    return plain_table("definition", {"formula": entry}) if isinstance(entry, str) else entry
+    return (
+        plain_table("definition", {"formula": entry})
+        if isinstance(entry, str)
+        else entry
+    )
 
 
 def _sign(expression: Expr) -> str:
@@ -276,7 +342,9 @@ def read_quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity
     """A quantity that a file adds to the glossary."""
     path = ("quantities", name)
     unit = file.reading((*path, "unit"), table.unit, lambda: read_unit(table.unit))
-    interval = file.reading((*path, "range"), table.range, lambda: read_range(table.range))
+    interval = file.reading(
+        (*path, "range"), table.range, lambda: read_range(table.range)
+    )
     names_code = table.of is not None and CODE.fullmatch(table.of) is not None
     of = file.code((*path, "of"), str(table.of)) if names_code else table.of
     neutral = None if table.neutral is None else float(table.neutral)
@@ -298,8 +366,12 @@ def read_quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity
     return quantity
 
 
-def parent_of(table: StatementTable, others: list[StatementTable]) -> tuple[str, str] | None:
-    """Key and variant that ``of`` names: without a variant the first one in the file, else ``stated``."""
+def parent_of(
+    table: StatementTable, others: list[StatementTable]
+) -> tuple[str, str] | None:
+    """Key and variant that ``of`` names: without a variant the first one in the file,
+    else ``stated``.
+    """
     if table.of is None:
         return None
     key, _, variant = table.of.partition(":")

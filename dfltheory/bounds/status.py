@@ -1,8 +1,9 @@
 """Status of a statement: refuted, proved, or not examined.
 
-A status belongs to the content of a statement, not to its name: ``status.json`` maps hashes of canonical
-forms (:mod:`dfltheory.bounds.canonical`) to what the saved searches and proof checks found. A statement whose
-hash is not in the file is *not examined*. ``python -m validation.statuses`` writes the file.
+A status belongs to the content of a statement, not to its name: ``status.json`` maps
+hashes of canonical forms (:mod:`dfltheory.bounds.canonical`) to what the saved searches
+and proof checks found. A statement whose hash is not in the file is *not examined*.
+``python -m validation.statuses`` writes the file.
 """
 
 from __future__ import annotations
@@ -34,16 +35,18 @@ class Status:
 
     Attributes
     ----------
-    kind : ``refuted`` by an instance within all its assumptions; ``proved``: the proof kernel checked the
-        whole proof; ``proved from cited lemmas``: the step from the lemmas named in ``how`` was checked, the
-        lemmas were not; ``not examined``: neither
-    how : what refutes it, or what was checked and under which hypotheses
-    ratio : measured / bound of the counterexample; of a statement in O(.) the growth of that ratio over the
+    kind : ``refuted`` by an instance within all its assumptions; ``proved``: the proof
+    kernel checked the
+        whole proof; ``proved from cited lemmas``: the step from the lemmas named in
+        ``how`` was checked, the lemmas were not; ``not examined``: neither
+    how : what refutes it, or what was checked and under which hypotheses ratio :
+    measured / bound of the counterexample; of a statement in O(.) the growth of that
+    ratio over the
         range searched
-    counterexample : at most five lines: the clients' functions, W, start, step size, measured and bound
-    command : what repeats the search or the check
-    search : what a search for a counterexample covered, if one was made
-    name : KEY:VARIANT of the registered statement under which the counterexample is stored
+    counterexample : at most five lines: the clients' functions, W, start, step size,
+    measured and bound command : what repeats the search or the check search : what a
+    search for a counterexample covered, if one was made name : KEY:VARIANT of the
+    registered statement under which the counterexample is stored
     """
 
     kind: Kind = "not examined"
@@ -62,12 +65,18 @@ class Status:
         """The fields that say something, as plain data."""
         values = {name: getattr(self, name) for name in _FIELDS}
         values["counterexample"] = list(self.counterexample)
-        return {name: value for name, value in values.items() if value not in ("", [], None)}
+        return {
+            name: value for name, value in values.items() if value not in ("", [], None)
+        }
 
     @property
     def show_command(self) -> str:
         """The command that prints the stored counterexample."""
-        return f"dfltheory falsify --show {self.name}" if self.refuted and self.name else ""
+        return (
+            f"dfltheory falsify --show {self.name}"
+            if self.refuted and self.name
+            else ""
+        )
 
     def __str__(self) -> str:
         if self.refuted:
@@ -113,7 +122,10 @@ def status_from_dict(document: Any) -> Status:
 def _stored() -> dict[str, Status]:
     """Hash -> status."""
     document = json.loads(FILE.read_text(encoding="utf-8"))
-    return {digest: status_from_dict(entry["status"]) for digest, entry in document["statements"].items()}
+    return {
+        digest: status_from_dict(entry["status"])
+        for digest, entry in document["statements"].items()
+    }
 
 
 __all__ = ["KINDS", "NOT_EXAMINED", "Kind", "Status", "status_from_dict", "status_of"]

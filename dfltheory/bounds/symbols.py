@@ -1,7 +1,8 @@
-"""The glossary: quantities with one name in all papers, in SymPy, in code and in the docs.
+"""The glossary: quantities with one name in all papers, in SymPy, in code and in the
+docs.
 
-It is immutable. A theorem brings what it lacks in ``Theorem.quantities``, which holds for that theorem alone.
-Read a symbol as an attribute::
+It is immutable. A theorem brings what it lacks in ``Theorem.quantities``, which holds
+for that theorem alone. Read a symbol as an attribute::
 
     >>> from dfltheory.bounds import symbols as s
     >>> s.L * s.eta
@@ -38,18 +39,17 @@ VALUE = unit(f=1)
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of the glossary, or one that a theorem adds to it (``Theorem.quantities``).
+    """A quantity of the glossary, or one that a theorem adds to it
+    (``Theorem.quantities``).
 
     Attributes
     ----------
-    name : an identifier: the name of its symbol, and its keyword in ``Theorem.evaluate``
-    latex, meaning : for readers
-    unit : how it scales with the objective and with lengths
-    low, high, open_low, open_high : its range; an open end is not in it
-    integer : only integers are admissible
-    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
-    step : is it a step size?
-    of : how it is computed: a function, or a reference as text; None: its value is given
+    name : an identifier: the name of its symbol, and its keyword in
+    ``Theorem.evaluate`` latex, meaning : for readers unit : how it scales with the
+    objective and with lengths low, high, open_low, open_high : its range; an open end
+    is not in it integer : only integers are admissible neutral : the value at which its
+    mechanism is absent (rho = 0: no SAM) step : is it a step size? of : how it is
+    computed: a function, or a reference as text; None: its value is given
     """
 
     name: str
@@ -70,11 +70,17 @@ class Quantity:
         if self.low < 0:
             return sp.Symbol(self.name, real=True)
         positive = self.low > 0 or self.open_low
-        return sp.Symbol(self.name, positive=True) if positive else sp.Symbol(self.name, nonnegative=True)
+        return (
+            sp.Symbol(self.name, positive=True)
+            if positive
+            else sp.Symbol(self.name, nonnegative=True)
+        )
 
     @property
     def range(self) -> str:
-        """The admissible values in words, e.g. ``in [0, 1)`` or ``a whole number >= 1``."""
+        """The admissible values in words, e.g. ``in [0, 1)`` or ``a whole number >=
+        1``.
+        """
         if self.integer:
             return f"a whole number >= {self.low:g}"
         if self.high < math.inf:
@@ -88,7 +94,8 @@ class Quantity:
         Raises
         ------
         InputError
-            If it is not a number, not finite, or out of range: one line with the first such value.
+            If it is not a number, not finite, or out of range: one line with the first
+            such value.
         """
         import numpy as np  # at the first value: reading a statement takes no NumPy
 
@@ -98,10 +105,13 @@ class Quantity:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise InputError(
-                f"{self.name} = {value!r} is not a number; {self.name} must be {self.range}"
+                f"{self.name} = {value!r} is not a number; {self.name} must be"
+                f" {self.range}"
             ) from None
         except OverflowError:
-            raise InputError(f"{self.name} is an integer beyond 1.8e308: give a smaller number") from None
+            raise InputError(
+                f"{self.name} is an integer beyond 1.8e308: give a smaller number"
+            ) from None
         good = np.isfinite(array)
         good &= (array > self.low) if self.open_low else (array >= self.low)
         good &= (array < self.high) if self.open_high else (array <= self.high)
@@ -110,12 +120,19 @@ class Quantity:
         if not good.all():
             bad = array[~good].flat[0] if array.ndim else array
             finite = "" if np.isfinite(bad) else "finite and "
-            raise InputError(f"{self.name} = {float(bad):g} ({self.meaning}) must be {finite}{self.range}")
+            raise InputError(
+                f"{self.name} = {float(bad):g} ({self.meaning}) must be"
+                f" {finite}{self.range}"
+            )
         return array
 
 
-def _count(name: str, meaning: str, latex: str | None = None, neutral: float | None = None) -> Quantity:
-    return Quantity(name, latex or name, ONE, meaning, low=1, integer=True, neutral=neutral)
+def _count(
+    name: str, meaning: str, latex: str | None = None, neutral: float | None = None
+) -> Quantity:
+    return Quantity(
+        name, latex or name, ONE, meaning, low=1, integer=True, neutral=neutral
+    )
 
 
 _positive = partial(Quantity, open_low=True)
@@ -125,41 +142,84 @@ _V_GRADIENT = unit(f=1, v=-1)
 _MIXED = unit(f=1, x=-1, v=-1)
 
 _ENTRIES = (
-    # -- the algorithm --------------------------------------------------------------------------
+    # -- the algorithm
+    # --------------------------------------------------------------------------
     _count("m", "clients; n in DFedSGPSM"),
     _count("K", "local steps"),
     _count("T", "communication rounds"),
     _count("Q", "gossip steps per round", neutral=1.0),
     _step("eta", r"\eta", STEP, "local step size; eta_l in DFedADMM and DFedSGPSM"),
     Quantity("rho", r"\rho", LENGTH, "SAM radius", neutral=0.0),
-    Quantity("rho0", r"\rho_0", LENGTH, "SAM radius of a schedule: rho = rho0/sqrt(T)", neutral=0.0),
+    Quantity(
+        "rho0",
+        r"\rho_0",
+        LENGTH,
+        "SAM radius of a schedule: rho = rho0/sqrt(T)",
+        neutral=0.0,
+    ),
     _contraction("alpha", r"\alpha", meaning="local momentum", neutral=0.0),
     Quantity(
-        "omega", r"\omega", ONE, "compression: E||C(x) - x||^2 <= (1 - omega) ||x||^2", high=1, open_low=True
+        "omega",
+        r"\omega",
+        ONE,
+        "compression: E||C(x) - x||^2 <= (1 - omega) ||x||^2",
+        high=1,
+        open_low=True,
     ),
-    _step("lam_admm", r"\lambda_{\mathrm{pen}}", STEP, "penalty of DFedADMM; lambda there"),
-    # -- the objective --------------------------------------------------------------------------
+    _step(
+        "lam_admm", r"\lambda_{\mathrm{pen}}", STEP, "penalty of DFedADMM; lambda there"
+    ),
+    # -- the objective
+    # --------------------------------------------------------------------------
     _positive("L", "L", CURVATURE, "smoothness of every f_i"),
     Quantity("sigma_l", r"\sigma_l", GRADIENT, "local noise, root mean square"),
-    Quantity("sigma_g", r"\sigma_g", GRADIENT, "heterogeneity, root mean square over clients"),
+    Quantity(
+        "sigma_g", r"\sigma_g", GRADIENT, "heterogeneity, root mean square over clients"
+    ),
     Quantity("beta", r"\beta", GRADIENT, "heterogeneity, maximum over clients"),
     Quantity("B", "B", GRADIENT, "bound of every ||grad f_i||"),
-    Quantity("S2", "S^2", GRADIENT_SQ, "second moment of the stochastic gradients, mean over clients"),
+    Quantity(
+        "S2",
+        "S^2",
+        GRADIENT_SQ,
+        "second moment of the stochastic gradients, mean over clients",
+    ),
     Quantity("f0_gap", r"\Delta_0", VALUE, "f at the start minus its infimum"),
     Quantity("x0_sq", r"X_0", LENGTH_SQ, "mean over clients of ||x_i^0||^2"),
-    Quantity("x0_spread", r"\Xi_0", LENGTH_SQ, "mean over clients of ||x_i^0 - xbar^0||^2"),
-    # -- the network ----------------------------------------------------------------------------
+    Quantity(
+        "x0_spread", r"\Xi_0", LENGTH_SQ, "mean over clients of ||x_i^0 - xbar^0||^2"
+    ),
+    # -- the network
+    # ----------------------------------------------------------------------------
     _contraction(
         "lam",
         r"\lambda",
-        meaning="contraction of the mixing matrix, max(|lambda_2|, |lambda_m|); psi in DFedADMM",
+        meaning=(
+            "contraction of the mixing matrix, max(|lambda_2|, |lambda_m|); psi in"
+            " DFedADMM"
+        ),
     ),
-    Quantity("lam_min", r"\lambda_m", ONE, "least eigenvalue of a symmetric mixing matrix", low=-1, high=1),
+    Quantity(
+        "lam_min",
+        r"\lambda_m",
+        ONE,
+        "least eigenvalue of a symmetric mixing matrix",
+        low=-1,
+        high=1,
+    ),
     Quantity("delta", r"\delta", ONE, "least push-sum weight", high=1, open_low=True),
     _positive("C", "C", ONE, "push-sum consensus constant"),
-    _contraction("q", "q", meaning="push-sum contraction, of one round or over ``window`` rounds"),
-    _count("window", "rounds over which push-sum contracts by q; 1: in every round", "B_w", neutral=1.0),
-    # -- two blocks u (shared) and v (personal) ---------------------------------------------------
+    _contraction(
+        "q", "q", meaning="push-sum contraction, of one round or over ``window`` rounds"
+    ),
+    _count(
+        "window",
+        "rounds over which push-sum contracts by q; 1: in every round",
+        "B_w",
+        neutral=1.0,
+    ),
+    # -- two blocks u (shared) and v (personal)
+    # ---------------------------------------------------
     _count("K_u", "local steps on the shared part", "K_u"),
     _count("K_v", "local steps on the personal part", "K_v"),
     _step("eta_u", r"\eta_u", STEP, "step size of the shared part"),
@@ -171,46 +231,95 @@ _ENTRIES = (
     Quantity("chi", r"\chi", ONE, "max(L_uv, L_vu)/sqrt(L_u L_v)"),
     Quantity("sigma_u", r"\sigma_u", GRADIENT, "local noise of grad_u"),
     Quantity("sigma_v", r"\sigma_v", _V_GRADIENT, "local noise of grad_v"),
-    Quantity("delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"),
-    # -- what lemmas speak of: means over clients along the run -----------------------------------
+    Quantity(
+        "delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"
+    ),
+    # -- what lemmas speak of: means over clients along the run
+    # -----------------------------------
     Quantity("t", "t", ONE, "index of a round, from 0", integer=True),
-    Quantity("G_x", r"G_x", GRADIENT_SQ, "(1/m) sum_i E||grad f(x_i^t)||^2; at z_i^t in DFedSGPSM"),
+    Quantity(
+        "G_x",
+        r"G_x",
+        GRADIENT_SQ,
+        "(1/m) sum_i E||grad f(x_i^t)||^2; at z_i^t in DFedSGPSM",
+    ),
     Quantity("G_bar", r"\bar G", GRADIENT_SQ, "E||grad f(xbar^t)||^2"),
     Quantity("G_w", r"G_w", GRADIENT_SQ, "E||grad f(w^t)||^2"),
-    Quantity("Xi", r"\Xi", LENGTH_SQ, "(1/m) sum_i E||x_i^t - xbar^t||^2; u_i^t in DFedMDC"),
+    Quantity(
+        "Xi", r"\Xi", LENGTH_SQ, "(1/m) sum_i E||x_i^t - xbar^t||^2; u_i^t in DFedMDC"
+    ),
     Quantity("D_u", r"\Delta_{\bar u}", GRADIENT_SQ, "E||grad_u F(ubar^t, V^t)||^2"),
-    Quantity("D_v", r"\Delta_v", _V_GRADIENT**2, "(1/m) sum_i E||grad_v F_i(u_i^t, v_i^t)||^2"),
+    Quantity(
+        "D_v",
+        r"\Delta_v",
+        _V_GRADIENT**2,
+        "(1/m) sum_i E||grad_v F_i(u_i^t, v_i^t)||^2",
+    ),
     Quantity("G_u", "G_u", GRADIENT_SQ, "(1/m) sum_i E||grad_u F(u_i^t, V^{t+1})||^2"),
     Quantity("g_u", r"\tilde g", GRADIENT, "root of E||grad_u F(ubar^t, V^{t+1})||^2"),
     Quantity("kap", r"\kappa_t", LENGTH, "root of (1/m) sum_i E||u_i^t - ubar^t||^2"),
-    Quantity("drift", "E", LENGTH_SQ, "(1/(m K)) sum_i sum_k E||y_i^{t,k} - xbar^t||^2, k = 0..K-1"),
-    Quantity("bias", "R", GRADIENT_SQ, "E||grad f - what the mean step estimates it by||^2"),
-    Quantity("drift_u", "D_u^t", LENGTH_SQ, "(1/m) sum_i sum_k E||u_i^{t,k} - ubar^t||^2, k = 0..K_u-1"),
+    Quantity(
+        "drift",
+        "E",
+        LENGTH_SQ,
+        "(1/(m K)) sum_i sum_k E||y_i^{t,k} - xbar^t||^2, k = 0..K-1",
+    ),
+    Quantity(
+        "bias", "R", GRADIENT_SQ, "E||grad f - what the mean step estimates it by||^2"
+    ),
+    Quantity(
+        "drift_u",
+        "D_u^t",
+        LENGTH_SQ,
+        "(1/m) sum_i sum_k E||u_i^{t,k} - ubar^t||^2, k = 0..K_u-1",
+    ),
     Quantity("step_u", "S_u^t", LENGTH_SQ, "E||ubar^{t+1} - ubar^t||^2"),
     Quantity("step_v", "S_v^t", unit(v=2), "(1/m) sum_i E||v_i^{t+1} - v_i^t||^2"),
-    Quantity("push", "h", LENGTH, "largest norm of what a client's local steps of one round move it by"),
+    Quantity(
+        "push",
+        "h",
+        LENGTH,
+        "largest norm of what a client's local steps of one round move it by",
+    ),
     _positive("young", "a", ONE, "parameter of Young's inequality"),
 )
 
 _CONVEX = (
     Quantity("mu", r"\mu", CURVATURE, "strong convexity of f; 0: it is convex"),
     Quantity(
-        "mu_each", r"\mu_{\mathrm{each}}", CURVATURE, "strong convexity of every f_i; 0: they are convex"
+        "mu_each",
+        r"\mu_{\mathrm{each}}",
+        CURVATURE,
+        "strong convexity of every f_i; 0: they are convex",
     ),
-    Quantity("x_star_sq", r"\Delta_\star", LENGTH_SQ, "E||x^0 - x*||^2, x* a minimizer of f"),
-    Quantity("sigma_star", r"\sigma_\star", GRADIENT, "root of (1/m) sum_i ||grad f_i(x*)||^2"),
+    Quantity(
+        "x_star_sq", r"\Delta_\star", LENGTH_SQ, "E||x^0 - x*||^2, x* a minimizer of f"
+    ),
+    Quantity(
+        "sigma_star",
+        r"\sigma_\star",
+        GRADIENT,
+        "root of (1/m) sum_i ||grad f_i(x*)||^2",
+    ),
     Quantity("dist_now", r"r_t^2", LENGTH_SQ, "||xbar^t - x*||^2, x* a minimizer of f"),
     Quantity("gap_now", r"D_t", VALUE, "f(xbar^t) - f*"),
-    _positive("offset", r"\gamma", ONE, "step s of the run has eta offset/(offset + s)"),
-    Quantity("Gamma", r"\Gamma", VALUE, "f* minus the mean of the clients' own minima f_i*"),
+    _positive(
+        "offset", r"\gamma", ONE, "step s of the run has eta offset/(offset + s)"
+    ),
+    Quantity(
+        "Gamma", r"\Gamma", VALUE, "f* minus the mean of the clients' own minima f_i*"
+    ),
 )
 
-GLOSSARY: Mapping[str, Quantity] = MappingProxyType({entry.name: entry for entry in (*_ENTRIES, *_CONVEX)})
+GLOSSARY: Mapping[str, Quantity] = MappingProxyType(
+    {entry.name: entry for entry in (*_ENTRIES, *_CONVEX)}
+)
 """Every quantity by its name: the keyword names of ``Theorem.evaluate``."""
 
 WRITTEN_OUT = frozenset(entry.name for entry in _CONVEX)
-"""Quantities whose unit and range are part of a statement's canonical form and of its file, as are those that
-the statement adds to the glossary."""
+"""Quantities whose unit and range are part of a statement's canonical form and of its
+file, as are those that the statement adds to the glossary.
+"""
 
 
 def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
@@ -230,31 +339,54 @@ def checked_new(quantity: Quantity) -> None:
     Raises
     ------
     InputError
-        Its name is not an identifier, is taken by the glossary, or is what papers call another quantity.
+        Its name is not an identifier, is taken by the glossary, or is what papers call
+        another quantity.
     """
     name = quantity.name
     if not isinstance(name, str) or not name.isidentifier():
-        raise InputError(f"{name!r} is not a valid name of a quantity: use letters, digits and _")
+        raise InputError(
+            f"{name!r} is not a valid name of a quantity: use letters, digits and _"
+        )
     if name in LETTERS:
-        raise InputError(f"{name} is what papers call {LETTERS[name]}: choose another name")
+        raise InputError(
+            f"{name} is what papers call {LETTERS[name]}: choose another name"
+        )
     if name in GLOSSARY:
         known = GLOSSARY[name]
         raise InputError(
-            f"the glossary has {name} already: {known.meaning} [{known.unit}], {known.range}; what is to be "
-            f"added is {quantity.meaning} [{quantity.unit}], {quantity.range}: choose another name"
+            f"the glossary has {name} already: {known.meaning} [{known.unit}],"
+            f" {known.range}; what is to be added is {quantity.meaning}"
+            f" [{quantity.unit}], {quantity.range}: choose another name"
         )
 
 
 NEUTRAL: Mapping[str, float] = MappingProxyType(
-    {name: entry.neutral for name, entry in GLOSSARY.items() if entry.neutral is not None}
+    {
+        name: entry.neutral
+        for name, entry in GLOSSARY.items()
+        if entry.neutral is not None
+    }
 )
-"""Values at which a mechanism is absent: no SAM, one gossip step, no momentum, every round contracts."""
+"""Values at which a mechanism is absent: no SAM, one gossip step, no momentum, every
+round contracts.
+"""
 
-LETTERS: Mapping[str, str] = MappingProxyType({
-    "n": "m", "psi": "lam", "lambda": "lam", "lambda_": "lam", "eta_l": "eta", "lam_pen": "lam_admm",
-    "D0": "f0_gap", "f0_minus_fstar": "f0_gap", "dF": "f0_gap", "X0": "x0_sq", "Q0": "x0_spread",
-    "Xi0": "x0_spread",
-})  # fmt: skip
+LETTERS: Mapping[str, str] = MappingProxyType(
+    {
+        "n": "m",
+        "psi": "lam",
+        "lambda": "lam",
+        "lambda_": "lam",
+        "eta_l": "eta",
+        "lam_pen": "lam_admm",
+        "D0": "f0_gap",
+        "f0_minus_fstar": "f0_gap",
+        "dF": "f0_gap",
+        "X0": "x0_sq",
+        "Q0": "x0_spread",
+        "Xi0": "x0_spread",
+    }
+)
 """Symbols of the papers for which the glossary has a name of its own."""
 
 

@@ -37,8 +37,8 @@ def axis(text: str) -> tuple[str, np.ndarray]:
         sign = ""
     if not sign:
         raise InputError(
-            f"{text!r} is not of the form NAME=LOW:HIGH:COUNT (both ends > 0, at most {MOST} points) or "
-            "NAME=A,B,C"
+            f"{text!r} is not of the form NAME=LOW:HIGH:COUNT (both ends > 0, at most"
+            f" {MOST} points) or NAME=A,B,C"
         )
     return name, points
 
@@ -50,8 +50,12 @@ def rounded(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
     return points
 
 
-def grid_table(theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any]) -> pd.DataFrame:
-    """One row for each point of the grid: the axes, the bound (nan where a condition fails) and its terms."""
+def grid_table(
+    theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any]
+) -> pd.DataFrame:
+    """One row for each point of the grid: the axes, the bound (nan where a condition
+    fails) and its terms.
+    """
     import pandas as pd
 
     named: dict[str, np.ndarray] = {}
@@ -67,7 +71,11 @@ def grid_table(theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any])
     bound = np.broadcast_to(theorem.evaluate(where="nan", **given), mesh[0].size)
     terms = theorem.evaluate_terms(where="nan", **given)
     return pd.DataFrame(
-        {**columns, "bound": bound, **{n: np.broadcast_to(t, mesh[0].size) for n, t in terms.items()}}
+        {
+            **columns,
+            "bound": bound,
+            **{n: np.broadcast_to(t, mesh[0].size) for n, t in terms.items()},
+        }
     )
 
 

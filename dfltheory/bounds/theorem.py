@@ -1,6 +1,7 @@
 """A theorem: a statement, and the questions that people ask of it.
 
-Modules that answer a question are imported when it is asked, so that reading a statement is fast.
+Modules that answer a question are imported when it is asked, so that reading a
+statement is fast.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number, ProofStep, Statement
+from dfltheory.bounds.clauses import (
+    Condition,
+    Definition,
+    Kind,
+    LeftSide,
+    Number,
+    ProofStep,
+    Statement,
+)
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
@@ -26,19 +35,20 @@ class Theorem(Statement):
 
     Attributes
     ----------
-    key, variant : ``dfedsam.theorem_4_5`` and ``printed`` (main text), ``appendix...`` (as derived there) or
+    key, variant : ``dfedsam.theorem_4_5`` and ``printed`` (main text), ``appendix...``
+    (as derived there) or
         ``corrected...`` (re-derived with proof)
-    kind : theorem, corollary, lemma, equation, definition, rate, or lower bound: on some problem of the scope
+    kind : theorem, corollary, lemma, equation, definition, rate, or lower bound: on
+    some problem of the scope
         the left-hand side is at least so large, so that it bounds no run from above
-    title, source : for people; paper and number
-    lhs : what is bounded
-    parts : the named terms as written, in glossary symbols and the symbols of ``definitions``
-    scope : the runs that it speaks of: algorithms, network, start
-    definitions : the statement's own abbreviations, each in terms of earlier ones
-    conditions, assumptions : what it demands, as inequalities and in words
-    schedule : the choice of step sizes of its corollary, by glossary name
-    order : stated as O(.) only, so that ``evaluate`` gives the expression without its constant
-    of : key and variant of the statement that this one is drawn from, or that statement itself, for a
+    title, source : for people; paper and number lhs : what is bounded parts : the named
+    terms as written, in glossary symbols and the symbols of ``definitions`` scope : the
+    runs that it speaks of: algorithms, network, start definitions : the statement's own
+    abbreviations, each in terms of earlier ones conditions, assumptions : what it
+    demands, as inequalities and in words schedule : the choice of step sizes of its
+    corollary, by glossary name order : stated as O(.) only, so that ``evaluate`` gives
+    the expression without its constant of : key and variant of the statement that this
+    one is drawn from, or that statement itself, for a
         corollary, a rate, and a theorem that is stated in O(.)
     quantities : what it adds to the glossary, which holds for it alone
     """
@@ -46,12 +56,16 @@ class Theorem(Statement):
     def derivative(self, name: str) -> Expr:
         """d bound / d ``name``, in glossary symbols."""
         if name not in self.symbols:
-            raise InputError(f"{self} does not depend on {name!r}; it depends on {', '.join(self.needs)}")
+            raise InputError(
+                f"{self} does not depend on {name!r}; it depends on"
+                f" {', '.join(self.needs)}"
+            )
         return sp.diff(self.bound, self.symbols[name])
 
     def latex(self, conditions: bool = False) -> str:
-        """The statement in LaTeX, an ``aligned`` body: inequality, the definitions that it uses, and with
-        ``conditions`` a line for each of its conditions."""
+        """The statement in LaTeX, an ``aligned`` body: inequality, the definitions that
+        it uses, and with ``conditions`` a line for each of its conditions.
+        """
         terms = [expression_latex(part, self) for part in self.parts.values()]
         right = " \\\\ &\\quad + ".join(terms)
         if self.order:
@@ -59,9 +73,13 @@ class Theorem(Statement):
         relation = "=" if self.kind == "definition" or self.order else r"\le"
         relation = r"\ge" if self.kind == "lower bound" else relation
         lines = [f"{self.lhs.latex} &{relation} {right}"]
-        lines += [f"{d.latex} &= {expression_latex(d.expr, self)}" for d in self.definitions]
+        lines += [
+            f"{d.latex} &= {expression_latex(d.expr, self)}" for d in self.definitions
+        ]
         if conditions:
-            lines += [rf"&\text{{where }} {condition_latex(c, self)}" for c in self.conditions]
+            lines += [
+                rf"&\text{{where }} {condition_latex(c, self)}" for c in self.conditions
+            ]
         body = " \\\\ ".join(lines)
         return rf"\begin{{aligned}} {body} \end{{aligned}}"
 
@@ -71,14 +89,17 @@ class Theorem(Statement):
         Raises
         ------
         InputError
-            A formula has a function, or the scope a class or a law, that a file cannot carry.
+            A formula has a function, or the scope a class or a law, that a file cannot
+            carry.
         """
         from dfltheory.bounds.theorem_writer import theorems_to_toml
 
         return theorems_to_toml((self,))
 
     def largest_step(self, name: str | None = None, **values: Any) -> float:
-        """The largest admissible step size for given constants (inf where no condition bounds it)."""
+        """The largest admissible step size for given constants (inf where no condition
+        bounds it).
+        """
         from dfltheory.bounds.tuning import admissible_steps
 
         return admissible_steps(self, name, **values).high
@@ -90,25 +111,34 @@ class Theorem(Statement):
         return best_step(self, name, **values)
 
     def step_sizes(self, **values: float) -> dict[str, float]:
-        """The hyperparameters that the schedule fixes, at ``values`` (names that it needs, as L, K, T).
+        """The hyperparameters that the schedule fixes, at ``values`` (names that it
+        needs, as L, K, T).
 
-        Raises InputError where a name that the schedule needs is missing, or where it gives no number, as
-        where it divides by 0.
+        Raises InputError where a name that the schedule needs is missing, or where it
+        gives no number, as where it divides by 0.
         """
         chosen = {}
         for name, expression in self.schedule.items():
-            missing = sorted(s.name for s in expression.free_symbols if values.get(s.name) is None)
+            missing = sorted(
+                s.name for s in expression.free_symbols if values.get(s.name) is None
+            )
             if missing:
-                raise InputError(f"the schedule of {self} needs {', '.join(missing)} for {name}: give it")
+                raise InputError(
+                    f"the schedule of {self} needs {', '.join(missing)} for {name}:"
+                    " give it"
+                )
             given = {s: values[s.name] for s in expression.free_symbols}
             for s, value in given.items():  # subs would parse, and run, a string
                 checked = float(self.glossary[s.name].check(value))
                 given[s] = value if isinstance(value, Real) else checked
             try:
                 chosen[name] = float(expression.subs(given))
-            except (TypeError, ValueError):  # SymPy's words for what is infinite or not a number
+            # SymPy's words for what is infinite or not a number
+            except (TypeError, ValueError):
                 at = ", ".join(sorted(f"{s} = {float(v):g}" for s, v in given.items()))
-                raise InputError(f"the schedule of {self} gives no {name} at {at}: it divides by 0") from None
+                raise InputError(
+                    f"the schedule of {self} gives no {name} at {at}: it divides by 0"
+                ) from None
         return chosen
 
     @cached_property
@@ -128,4 +158,12 @@ class Theorem(Statement):
         return f"<Theorem {self.key} {self.variant}: {self.title}>"
 
 
-__all__ = ["Condition", "Definition", "Kind", "LeftSide", "Number", "ProofStep", "Theorem"]
+__all__ = [
+    "Condition",
+    "Definition",
+    "Kind",
+    "LeftSide",
+    "Number",
+    "ProofStep",
+    "Theorem",
+]

@@ -1,7 +1,8 @@
 """Theorem files: TOML text to theorems.
 
-The format is that of :mod:`dfltheory.bounds.theorem_models`. Nothing of a file is run, unless the caller
-trusts it and it names code as ``FILE.py:NAME``. Every error names the file, the line and the column.
+The format is that of :mod:`dfltheory.bounds.theorem_models`. Nothing of a file is run,
+unless the caller trusts it and it names code as ``FILE.py:NAME``. Every error names the
+file, the line and the column.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ LARGEST = 250_000
 DEEPEST_KEY = 10
 """Most dots in a line, and most brackets that are open, both outside of texts."""
 
-_QUOTED = re.compile(r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*")
+_QUOTED = re.compile(
+    r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     Raises
     ------
     InputError
-        The file cannot be read, or is no theorem file: one line with the file, the line and the column.
+        The file cannot be read, or is no theorem file: one line with the file, the line
+        and the column.
     """
     path = Path(path)
     try:
@@ -58,7 +62,9 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     except OSError as wrong:
         raise InputError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
     if len(data) > LARGEST:
-        raise InputError(f"{path} has more than {LARGEST} bytes: a theorem file is smaller")
+        raise InputError(
+            f"{path} has more than {LARGEST} bytes: a theorem file is smaller"
+        )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as wrong:
@@ -68,7 +74,9 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     return read_theorems(text, str(path), path.parent, trust=trust)
 
 
-def read_theorems(text: str, name: str, folder: Path | None = None, *, trust: Trust = False) -> TheoremFile:
+def read_theorems(
+    text: str, name: str, folder: Path | None = None, *, trust: Trust = False
+) -> TheoremFile:
     """The statements of the text of a theorem file.
 
     Parameters
@@ -93,14 +101,18 @@ def template() -> str:
 
 def _read(file: FileReader) -> TheoremFile:
     tables = _tables(file)
-    quantities = tuple(read_quantity(file, n, table) for n, table in tables.quantities.items())
+    quantities = tuple(
+        read_quantity(file, n, table) for n, table in tables.quantities.items()
+    )
     source = tables.source
     paper = Paper(source.title, source.citation, source.notation, source.provenance)
     theorems: dict[tuple[str, str], Theorem] = {}
     for number, table in enumerate(tables.statement):
         named = (table.key, table.variant)
         if named in theorems:
-            message = f"{table.key} ({table.variant}) is stated twice: give another variant"
+            message = (
+                f"{table.key} ({table.variant}) is stated twice: give another variant"
+            )
             file.stop(("statement", number, "key"), message)
         reader = StatementReader(file, number, table, quantities, paper)
         theorems[named] = reader.theorem(parent_of(table, tables.statement))
@@ -110,7 +122,10 @@ def _read(file: FileReader) -> TheoremFile:
 def _tables(file: FileReader) -> FileTables:
     """The file as data models."""
     if _depth(file.text) > DEEPEST_KEY:
-        raise InputError(f"{file.name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem file")
+        raise InputError(
+            f"{file.name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem"
+            " file"
+        )
     try:
         document = tomllib.loads(file.text)
     except tomllib.TOMLDecodeError as wrong:
@@ -121,8 +136,8 @@ def _tables(file: FileReader) -> FileTables:
     if version != FORMAT or isinstance(version, bool):
         file.stop(
             ("format",),
-            f"format = {version!r:.40} must be {FORMAT}, the version of the format of theorem files; an "
-            "experiment file is given as --config FILE",
+            f"format = {version!r:.40} must be {FORMAT}, the version of the format of"
+            " theorem files; an experiment file is given as --config FILE",
         )
     try:
         return FileTables.model_validate(document)
@@ -134,7 +149,9 @@ def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
     """The first error of pydantic as one of this file."""
     first = wrong.errors(include_url=False, include_context=False)[0]
     path = tuple(
-        part for part in first["loc"] if part not in ("formula", "table", "[key]") or first["loc"][-1] == part
+        part
+        for part in first["loc"]
+        if part not in ("formula", "table", "[key]") or first["loc"][-1] == part
     )
     value = first.get("input")
     messages = {
@@ -142,12 +159,18 @@ def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
         "extra_forbidden": "there is no such key in a theorem file",
     }
     message = messages.get(first["type"], first["msg"])
-    shown = "" if isinstance(value, dict | list) or first["type"] in messages else f", not {value!r:.80}"
+    shown = (
+        ""
+        if isinstance(value, dict | list) or first["type"] in messages
+        else f", not {value!r:.80}"
+    )
     file.stop(path, f"{message}{shown}")
 
 
 def _depth(text: str) -> int:
-    """How deep the keys and the lists of a TOML text are at most; the reader of TOML has no limit."""
+    """How deep the keys and the lists of a TOML text are at most; the reader of TOML
+    has no limit.
+    """
     bare = _QUOTED.sub("", text)
     deepest = max(line.count(".") for line in bare.split("\n"))
     opened = 0
@@ -158,12 +181,18 @@ def _depth(text: str) -> int:
 
 
 def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
-    """The statements of a file, each with its parent as an object if that is in the same file.
+    """The statements of a file, each with its parent as an object if that is in the
+    same file.
 
-    Statements that are derived from each other in a circle keep the names of their parents.
+    Statements that are derived from each other in a circle keep the names of their
+    parents.
     """
     by_name = {(theorem.key, theorem.variant): theorem for theorem in theorems}
-    parents = {name: t.of for name, t in by_name.items() if isinstance(t.of, tuple) and t.of in by_name}
+    parents = {
+        name: t.of
+        for name, t in by_name.items()
+        if isinstance(t.of, tuple) and t.of in by_name
+    }
     linked: dict[tuple[str, str], Theorem] = {}
     for name in by_name:
         line = [name]
@@ -173,8 +202,16 @@ def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
             continue
         for one in reversed(line):
             known = linked.get(parents[one]) if one in parents else None
-            linked.setdefault(one, by_name[one] if known is None else replace(by_name[one], of=known))
+            linked.setdefault(
+                one, by_name[one] if known is None else replace(by_name[one], of=known)
+            )
     return tuple(linked.get(name, theorem) for name, theorem in by_name.items())
 
 
-__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template", "with_parents"]
+__all__ = [
+    "TheoremFile",
+    "read_theorem_file",
+    "read_theorems",
+    "template",
+    "with_parents",
+]

@@ -1,8 +1,10 @@
-"""The format of theorem files, version 1, as data models: which keys there are, and their types.
+"""The format of theorem files, version 1, as data models: which keys there are, and
+their types.
 
-A file is TOML. Reading it never runs code, and unknown keys are errors. The JSON schema of the format is made
-from these models (:func:`theorem_schema`, ``dfltheory schema theorem``). How the texts become formulas is the
-matter of :mod:`dfltheory.bounds.theorem_file`.
+A file is TOML. Reading it never runs code, and unknown keys are errors. The JSON schema
+of the format is made from these models (:func:`theorem_schema`, ``dfltheory schema
+theorem``). How the texts become formulas is the matter of
+:mod:`dfltheory.bounds.theorem_file`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ Sequence = Annotated[str, Field(json_schema_extra={"enum": list(SEQUENCES)})]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True, frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, use_attribute_docstrings=True, frozen=True
+    )
 
 
 class SourceTable(_Table):
@@ -46,7 +50,9 @@ class QuantityTable(_Table):
     """A quantity that the glossary lacks."""
 
     unit: Line = "1"
-    """``1``, or a product of powers of c, s, v: f scales as c, x (and u) as s, personal parts as v."""
+    """``1``, or a product of powers of c, s, v: f scales as c, x (and u) as s, personal
+    parts as v.
+    """
     range: Line = "[0, inf)"
     """An interval; a round bracket excludes the end."""
     integer: bool = False
@@ -66,11 +72,15 @@ class ScopeTable(_Table):
 
     algorithms: list[Name] = Field(min_length=1, max_length=50)
     """Class names of the package, the most general first, or ``FILE.py:NAME``."""
-    hyperparameters: dict[Name, bool | int | float | str] = Field(default_factory=dict, max_length=50)
+    hyperparameters: dict[Name, bool | int | float | str] = Field(
+        default_factory=dict, max_length=50
+    )
     """What a hyperparameter must be that the bound lacks: a value, or ``any``."""
     network: Name
     """A law of every mixing matrix, or ``FILE.py:NAME``."""
-    sequence: list[Sequence] = Field(default_factory=lambda: ["fixed"], min_length=1, max_length=20)
+    sequence: list[Sequence] = Field(
+        default_factory=lambda: ["fixed"], min_length=1, max_length=20
+    )
     """Every kind of network sequence that it covers."""
     common_start: bool
     """Must all clients start at one point?"""
@@ -90,7 +100,9 @@ class LeftTable(_Table):
     """A measure of the package, or a metric of your own with ``unit`` and ``latex``."""
     at: Literal["mean model", "each client", "last iterate"] = "mean model"
     aggregate: Literal["mean", "min", "max", "sum", "last", "each"]
-    """How the expectations of the rounds are combined; ``each`` holds in every round."""
+    """How the expectations of the rounds are combined; ``each`` holds in every
+    round.
+    """
     over: Literal["rounds", "local steps"] = "rounds"
     first: Rounds = "0"
     """The first round, a formula in T."""
@@ -99,7 +111,9 @@ class LeftTable(_Table):
     start: Rounds = "0"
     """The round at which ``f0_gap`` is taken."""
     parts: list[Formula] | None = Field(default=None, min_length=2, max_length=2)
-    """For two blocks: the factors of the squared gradients of the shared and of the personal part."""
+    """For two blocks: the factors of the squared gradients of the shared and of the
+    personal part.
+    """
     unit: Line | None = None
     """The unit of a metric of your own."""
     latex: Line = ""
@@ -117,9 +131,13 @@ class DefinitionTable(_Table):
     latex: Line = ""
     meaning: Line = ""
     sign: Literal["positive", "nonnegative", "real"] | None = None
-    """What the conditions imply about its sign; follows from the formula where it can."""
+    """What the conditions imply about its sign; follows from the formula where it
+    can.
+    """
     function: Name | None = None
-    """A registered Python function that computes its numbers where the formula would cancel."""
+    """A registered Python function that computes its numbers where the formula would
+    cancel.
+    """
 
 
 class StepTable(_Table):
@@ -147,7 +165,9 @@ class StatementTable(_Table):
     variant: Name = "stated"
     kind: Kind
     order: bool | None = None
-    """Is the bound stated in O(.), without a constant that is compared? By default of a rate."""
+    """Is the bound stated in O(.), without a constant that is compared? By default of a
+    rate.
+    """
     control: bool = False
     """Is it kept as a control? Controls are listed with ``--all``."""
     of: Name | None = None
@@ -160,7 +180,9 @@ class StatementTable(_Table):
     """LaTeX by name where it differs from the file's."""
     scope: ScopeTable
     left: LeftTable
-    definitions: dict[Identifier, Definition] = Field(default_factory=dict, max_length=200)
+    definitions: dict[Identifier, Definition] = Field(
+        default_factory=dict, max_length=200
+    )
     terms: dict[Name, Formula] = Field(min_length=1, max_length=200)
     """The bound is their sum."""
     conditions: dict[Name, Formula] = Field(default_factory=dict, max_length=200)
@@ -175,7 +197,9 @@ class FileTables(_Table):
 
     format: Literal[1]
     source: SourceTable = Field(default_factory=SourceTable)
-    quantities: dict[Identifier, QuantityTable] = Field(default_factory=dict, max_length=200)
+    quantities: dict[Identifier, QuantityTable] = Field(
+        default_factory=dict, max_length=200
+    )
     statement: list[StatementTable] = Field(min_length=1, max_length=200)
 
 

@@ -52,13 +52,23 @@ def _own(theorems: Iterable[Statement]) -> list[Quantity]:
         for quantity in theorem.quantities:
             known = found.setdefault(quantity.name, quantity)
             if known != quantity:
-                raise InputError(f"two statements have different quantities {quantity.name}: write two files")
+                raise InputError(
+                    f"two statements have different quantities {quantity.name}: write"
+                    " two files"
+                )
     return list(found.values())
 
 
 def _source(paper: Paper) -> str:
-    entries = {"title": paper.title, "citation": paper.citation, "provenance": paper.provenance}
-    lines = ["[source]", *(f"{n} = {_value(text)}" for n, text in entries.items() if text)]
+    entries = {
+        "title": paper.title,
+        "citation": paper.citation,
+        "provenance": paper.provenance,
+    }
+    lines = [
+        "[source]",
+        *(f"{n} = {_value(text)}" for n, text in entries.items() if text),
+    ]
     if paper.letters:
         lines.append(f"notation = {_value(paper.letters)}")
     return "\n".join(lines)
@@ -66,8 +76,13 @@ def _source(paper: Paper) -> str:
 
 def _quantity(quantity: Quantity) -> str:
     if callable(quantity.of):
-        raise InputError(f"quantity {quantity.name} is computed by a function, which a file cannot carry")
-    interval = Interval(quantity.low, quantity.high, quantity.open_low, quantity.open_high)
+        raise InputError(
+            f"quantity {quantity.name} is computed by a function, which a file cannot"
+            " carry"
+        )
+    interval = Interval(
+        quantity.low, quantity.high, quantity.open_low, quantity.open_high
+    )
     entries = {
         "unit": write_unit(quantity.unit),
         "range": write_range(interval),
@@ -106,7 +121,9 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
         "definitions": _definitions(theorem),
         "terms": {name: write_formula(part) for name, part in theorem.parts.items()},
         "conditions": _conditions(theorem),
-        "schedule": {name: write_formula(rule) for name, rule in theorem.schedule.items()},
+        "schedule": {
+            name: write_formula(rule) for name, rule in theorem.schedule.items()
+        },
     }
     for name, table in tables.items():
         if table:
@@ -114,14 +131,20 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
     for step in theorem.steps:
         lines += [
             "[[statement.steps]]",
-            *_entries({"claim": step.claim, "from": list(step.premises), "by": step.rule}),
+            *_entries(
+                {"claim": step.claim, "from": list(step.premises), "by": step.rule}
+            ),
         ]
     return "\n".join(lines)
 
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
     """The statement's notation where it is not the source's."""
-    inherited = {} if paper is None else {n: x for n, x in paper.letters.items() if n in theorem.glossary}
+    inherited = (
+        {}
+        if paper is None
+        else {n: x for n, x in paper.letters.items() if n in theorem.glossary}
+    )
     own = dict(theorem.scope.notation)
     return None if own == inherited else own
 
@@ -146,23 +169,35 @@ def _noise(theorem: Statement) -> str | None:
     if not theorem.scope.samplewise:
         return None
     (exact,) = conditions_of("", _SIGMA_L, "==", 0 * _SIGMA_L)
-    gradients_are_exact = any((c.left, c.right) == (exact.left, exact.right) for c in theorem.conditions)
+    gradients_are_exact = any(
+        (c.left, c.right) == (exact.left, exact.right) for c in theorem.conditions
+    )
     return "none" if gradients_are_exact else "samplewise"
 
 
 def _named_class(algorithm: str | type) -> str:
-    """The name of a class of the package; a file names others by the path of their code, which is unknown."""
-    text = algorithm if isinstance(algorithm, str) else f"{algorithm.__module__}:{algorithm.__qualname__}"
+    """The name of a class of the package; a file names others by the path of their
+    code, which is unknown.
+    """
+    text = (
+        algorithm
+        if isinstance(algorithm, str)
+        else f"{algorithm.__module__}:{algorithm.__qualname__}"
+    )
     module, colon, name = text.rpartition(":")
     if colon and module.partition(".")[0] != PACKAGE:
-        raise InputError(f"the class {text} is code of your own: write FILE.py:NAME into the file by hand")
+        raise InputError(
+            f"the class {text} is code of your own: write FILE.py:NAME into the file by"
+            " hand"
+        )
     return name
 
 
 def _law(scope: Scope) -> str:
     if callable(scope.network):
         raise InputError(
-            "the law of the network is code of your own: write FILE.py:NAME into the file by hand"
+            "the law of the network is code of your own: write FILE.py:NAME into the"
+            " file by hand"
         )
     return scope.network
 
@@ -175,7 +210,10 @@ def _left(left: LeftSide) -> dict[str, Any]:
         "last": _unless(write_formula(left.last), "T - 1"),
         "start": _unless(str(left.start), "0"),
         "unit": None if _unit_is_known(left) else write_unit(left.unit),
-        "latex": _unless(left.latex, latex_of_left(left.measure, left.aggregate, left.first, left.last)),
+        "latex": _unless(
+            left.latex,
+            latex_of_left(left.measure, left.aggregate, left.first, left.last),
+        ),
         "words": left.averaging or None,
         "constants": list(left.carries) or None,
     }
@@ -184,7 +222,9 @@ def _left(left: LeftSide) -> dict[str, Any]:
 
 def _unit_is_known(left: LeftSide) -> bool:
     """Does the measure determine the unit?"""
-    return left.measure in MEASURES and LeftSide(left.measure, latex="-").unit == left.unit
+    return (
+        left.measure in MEASURES and LeftSide(left.measure, latex="-").unit == left.unit
+    )
 
 
 def _unless(text: str, default: str) -> str | None:
@@ -197,7 +237,10 @@ def _definitions(theorem: Statement) -> dict[str, Any]:
     lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
     if not lengths or max(lengths) <= _WIDTH:
         return found
-    return {name: entry if isinstance(entry, dict) else {"formula": entry} for name, entry in found.items()}
+    return {
+        name: entry if isinstance(entry, dict) else {"formula": entry}
+        for name, entry in found.items()
+    }
 
 
 def _definition(definition: Definition) -> Any:
@@ -206,7 +249,8 @@ def _definition(definition: Definition) -> Any:
     function = None if definition.numeric is None else name_of(definition.numeric)
     if definition.numeric is not None and function is None:
         raise InputError(
-            f"definition {name} is computed by a function that is not registered, which a file cannot carry"
+            f"definition {name} is computed by a function that is not registered, which"
+            " a file cannot carry"
         )
     entries = {
         "formula": formula,
@@ -221,7 +265,9 @@ def _definition(definition: Definition) -> Any:
 
 def _sign(definition: Definition) -> str | None:
     """The sign of the symbol, where it does not follow from the formula."""
-    signs = [_sign_of(expression) for expression in (definition.symbol, definition.expr)]
+    signs = [
+        _sign_of(expression) for expression in (definition.symbol, definition.expr)
+    ]
     return None if signs[0] == signs[1] else signs[0]
 
 
@@ -242,17 +288,26 @@ def _conditions(theorem: Statement) -> dict[str, str]:
     return found
 
 
-# -- TOML -------------------------------------------------------------------------------------------------
+# -- TOML
+# --------------------------------------------------------------------------------------
 
 
 def _entries(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(name)} = {_value(value)}" for name, value in table.items() if value is not None]
+    return [
+        f"{_key(name)} = {_value(value)}"
+        for name, value in table.items()
+        if value is not None
+    ]
 
 
 def _table(name: str, table: Mapping[str, Any]) -> list[str]:
-    """A table with its header; if an entry is a long table, each table in it gets a header of its own."""
+    """A table with its header; if an entry is a long table, each table in it gets a
+    header of its own.
+    """
     inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    if all(len(f"{_key(key)} = {_value(value)}") <= _WIDTH for key, value in inner.items()):
+    if all(
+        len(f"{_key(key)} = {_value(value)}") <= _WIDTH for key, value in inner.items()
+    ):
         return [f"[{name}]", *_entries(table)]
     plain = {key: value for key, value in table.items() if key not in inner}
     lines = [f"[{name}]", *_entries(plain)] if plain else []

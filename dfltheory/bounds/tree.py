@@ -1,7 +1,8 @@
 """Expressions as plain data, so that a file can carry a formula without carrying code.
 
-A node is a whole number, a finite float (a :class:`~dfltheory.documents.WrittenNumber` is the rational number
-that its digits say), the name of a symbol, or ``[function, argument, ...]``::
+A node is a whole number, a finite float (a :class:`~dfltheory.documents.WrittenNumber`
+is the rational number that its digits say), the name of a symbol, or ``[function,
+argument, ...]``::
 
     >>> from dfltheory.bounds import symbols as s
     >>> to_tree(s.L * s.eta / 2)
@@ -9,8 +10,8 @@ that its digits say), the name of a symbol, or ``[function, argument, ...]``::
     >>> from_tree(['Pow', 'T', ['Rational', -1, 2]])
     1/sqrt(T)
 
-Nothing is ever run: :func:`from_tree` calls the functions of ``FUNCTIONS`` and no other, on
-symbols of the glossary, and what it builds is bounded in depth and size.
+Nothing is ever run: :func:`from_tree` calls the functions of ``FUNCTIONS`` and no
+other, on symbols of the glossary, and what it builds is bounded in depth and size.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ COMBINED = 10_000
 """The same of an exponent that a power of a power has."""
 
 LARGEST_EXP = 14
-"""The most bits of a number in an argument of exp, or in a symbolic exponent of a number."""
+"""The most bits of a number in an argument of exp, or in a symbolic exponent of a
+number.
+"""
 
 COMPARED = 16
 """The most arguments of Max and Min, all of which are compared with each other."""
@@ -49,8 +52,17 @@ COMPARED = 16
 POWERS = 10**6
 """The most bits of a power where a formula is evaluated."""
 
-_SAME = {"Add": sp.Add, "Mul": sp.Mul, "Max": sp.Max, "Min": sp.Min, "Pow": sp.Pow, "exp": sp.exp,
-         "log": sp.log, "Abs": sp.Abs, "floor": sp.floor}  # fmt: skip
+_SAME = {
+    "Add": sp.Add,
+    "Mul": sp.Mul,
+    "Max": sp.Max,
+    "Min": sp.Min,
+    "Pow": sp.Pow,
+    "exp": sp.exp,
+    "log": sp.log,
+    "Abs": sp.Abs,
+    "floor": sp.floor,
+}
 _ARITHMETIC = ("Add", "Mul")
 FUNCTIONS = (*_SAME, "sqrt", "Rational")
 """What a tree may call."""
@@ -61,7 +73,9 @@ _ARGUMENTS = {
     "Min": (1, COMPARED),
     "Pow": (2, 2),
 }
-"""How many arguments (one of all others). Max and Min compare all of theirs with each other."""
+"""How many arguments (one of all others). Max and Min compare all of theirs with each
+other.
+"""
 
 
 def to_tree(expr: Expr) -> Tree:
@@ -70,12 +84,16 @@ def to_tree(expr: Expr) -> Tree:
     Raises
     ------
     InputError
-        A function that is not in ``FUNCTIONS``, or a symbol that has the name of another one of the glossary.
+        A function that is not in ``FUNCTIONS``, or a symbol that has the name of
+        another one of the glossary.
     """
     if isinstance(expr, sp.Symbol):
         known = GLOSSARY.get(expr.name)
         if known is not None and known.symbol != expr:
-            raise InputError(f"the symbol {expr.name!r} is not the glossary's: take it from bounds.symbols")
+            raise InputError(
+                f"the symbol {expr.name!r} is not the glossary's: take it from"
+                " bounds.symbols"
+            )
         return expr.name
     if isinstance(expr, (int, sp.Integer)):
         return int(expr)
@@ -86,15 +104,24 @@ def to_tree(expr: Expr) -> Tree:
     if expr == sp.E:
         return ["exp", 1]
     name = type(expr).__name__
-    if isinstance(expr, sp.Pow) and expr.exp.is_Integer and abs(int(expr.exp)) > EXPONENT:
+    if (
+        isinstance(expr, sp.Pow)
+        and expr.exp.is_Integer
+        and abs(int(expr.exp)) > EXPONENT
+    ):
         return _large_power(to_tree(expr.base), int(expr.exp))
     if name not in _SAME:
-        raise InputError(f"{name} cannot be written to a file; a formula may have {', '.join(FUNCTIONS)}")
+        raise InputError(
+            f"{name} cannot be written to a file; a formula may have"
+            f" {', '.join(FUNCTIONS)}"
+        )
     return [name, *(to_tree(argument) for argument in expr.args)]
 
 
 def _large_power(base: Tree, exponent: int) -> Tree:
-    """A power whose exponent is too large to be written, as a power of a power (and another factor)."""
+    """A power whose exponent is too large to be written, as a power of a power (and
+    another factor).
+    """
     sign = 1 if exponent > 0 else -1
     whole, rest = divmod(abs(exponent), EXPONENT)
     power: Tree = ["Pow", ["Pow", base, sign * EXPONENT], whole]
@@ -104,19 +131,23 @@ def _large_power(base: Tree, exponent: int) -> Tree:
 def from_tree(data: Any, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
     """The expression that :func:`to_tree` wrote.
 
-    ``symbols``: further symbols by name, beside the glossary's (as a statement's own abbreviations).
+    ``symbols``: further symbols by name, beside the glossary's (as a statement's own
+    abbreviations).
 
     Raises
     ------
     InputError
-        Anything else than numbers, known symbols and known functions; too deep, too long, or too large.
+        Anything else than numbers, known symbols and known functions; too deep, too
+        long, or too large.
     """
     return _Reader(symbols or {}).read(data, 0)
 
 
 def from_text(text: str, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
-    """The expression that is written ``text``, as SymPy prints it: numbers, known symbols, + - * / ** and
-    ``FUNCTIONS``. Python's own grammar reads it, and nothing of it is run; else as :func:`from_tree`."""
+    """The expression that is written ``text``, as SymPy prints it: numbers, known
+    symbols, + - * / ** and ``FUNCTIONS``. Python's own grammar reads it, and nothing of
+    it is run; else as :func:`from_tree`.
+    """
     try:
         if len(text) > NODES:
             raise SyntaxError("too long")
@@ -124,7 +155,9 @@ def from_text(text: str, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr
     except (SyntaxError, RecursionError, MemoryError, ValueError) as wrong:
         if isinstance(wrong, InputError):
             raise
-        raise InputError(f"{reprlib.repr(text)} is not a formula: {reprlib.repr(str(wrong))}") from wrong
+        raise InputError(
+            f"{reprlib.repr(text)} is not a formula: {reprlib.repr(str(wrong))}"
+        ) from wrong
 
 
 _SIGNS: dict[type, Callable[[Tree, Tree], Tree]] = {
@@ -154,8 +187,8 @@ def _tree_of(node: ast.expr) -> Any:
 def decimal_value(number: sp.Float) -> Any:
     """The rational number that a float of a formula means: 0.1 is 1/10.
 
-    Of a double this is the shortest decimal number that has this double; of a number with another precision
-    its binary value.
+    Of a double this is the shortest decimal number that has this double; of a number
+    with another precision its binary value.
     """
     double = float(number)
     exact = sp.Rational(number)
@@ -163,15 +196,17 @@ def decimal_value(number: sp.Float) -> Any:
 
 
 def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
-    """The formula at these rational numbers, from the inside out, for its powers may be towers.
+    """The formula at these rational numbers, from the inside out, for its powers may be
+    towers.
 
-    Floats become rational numbers first (:func:`decimal_value`), so that nothing is rounded.
+    Floats become rational numbers first (:func:`decimal_value`), so that nothing is
+    rounded.
 
     Raises
     ------
     InputError
-        A power, an exponential or another number is too large; Max, Min, floor or Abs has an argument that
-        is no rational number, of which only digits could decide.
+        A power, an exponential or another number is too large; Max, Min, floor or Abs
+        has an argument that is no rational number, of which only digits could decide.
     """
     if formula.is_Float:
         return decimal_value(formula)
@@ -181,17 +216,22 @@ def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
     if isinstance(formula, (sp.Pow, sp.exp)):
         power = parts[-1]
         if not (power.is_real and abs(sp.N(power)) * _longest(parts[0]) <= POWERS):
-            raise InputError(f"a power is too large for rational numbers: {reprlib.repr(str(formula))}")
+            raise InputError(
+                "a power is too large for rational numbers:"
+                f" {reprlib.repr(str(formula))}"
+            )
     if isinstance(formula, (sp.Max, sp.Min, sp.floor, sp.Abs)):
         for part in parts:
             if not part.is_Rational:
                 raise InputError(
-                    f"{type(formula).__name__} has an argument that is no rational number: "
-                    f"{reprlib.repr(str(part))}"
+                    f"{type(formula).__name__} has an argument that is no rational"
+                    f" number: {reprlib.repr(str(part))}"
                 )
     value = formula.func(*parts)
     if _longest(value) > POWERS:
-        raise InputError(f"a number has more than {POWERS} bits: {reprlib.repr(str(formula))}")
+        raise InputError(
+            f"a number has more than {POWERS} bits: {reprlib.repr(str(formula))}"
+        )
     return value
 
 
@@ -202,12 +242,17 @@ class _Reader:
     def read(self, data: Any, depth: int) -> Expr:
         self.nodes += 1
         if depth > DEPTH or self.nodes > NODES:
-            raise InputError(f"a formula may be {DEPTH} deep and have {NODES} parts: this one has more")
+            raise InputError(
+                f"a formula may be {DEPTH} deep and have {NODES} parts: this one has"
+                " more"
+            )
         match data:
             case int() if not isinstance(data, bool):
                 return small(sp.Integer(data))
             case WrittenNumber():
-                return small(sp.Rational(data.fraction.numerator, data.fraction.denominator))
+                return small(
+                    sp.Rational(data.fraction.numerator, data.fraction.denominator)
+                )
             case float():
                 if not math.isfinite(data):
                     raise InputError(f"{data!r} in a formula must be finite")
@@ -219,37 +264,52 @@ class _Reader:
             case [str(name), *arguments]:
                 if name not in FUNCTIONS:
                     known = f"known: {', '.join(FUNCTIONS)}"
-                    raise InputError(f"{reprlib.repr(name)} is not a function of formulas; {known}")
-                return build(name, [self.read(argument, depth + 1) for argument in arguments])
-        raise InputError(f"{reprlib.repr(data)} is not part of a formula: write [function, argument, ...]")
+                    raise InputError(
+                        f"{reprlib.repr(name)} is not a function of formulas; {known}"
+                    )
+                return build(
+                    name, [self.read(argument, depth + 1) for argument in arguments]
+                )
+        raise InputError(
+            f"{reprlib.repr(data)} is not part of a formula: write [function, argument,"
+            " ...]"
+        )
 
     def _symbol(self, name: str) -> sp.Symbol:
         if name in self.symbols:
             return self.symbols[name]
         if name in GLOSSARY:
             return GLOSSARY[name].symbol
-        raise InputError(f"the glossary has no symbol {reprlib.repr(name)}, and none is given for it")
+        raise InputError(
+            f"the glossary has no symbol {reprlib.repr(name)}, and none is given for it"
+        )
 
 
 def build(name: str, parts: list[Expr]) -> Expr:
-    """``name`` of ``FUNCTIONS`` called with ``parts``, within the limits of this module.
+    """``name`` of ``FUNCTIONS`` called with ``parts``, within the limits of this
+    module.
 
     Raises
     ------
     InputError
-        The number of arguments is wrong; the value is not a real, finite number, or too large.
+        The number of arguments is wrong; the value is not a real, finite number, or too
+        large.
     """
     least, most = _ARGUMENTS.get(name, (1, 1))
     if not least <= len(parts) <= most:
         counts = str(least) if least == most else f"{least} to {most}"
-        raise InputError(f"{name} takes {counts} arguments in a formula, not {len(parts)}")
+        raise InputError(
+            f"{name} takes {counts} arguments in a formula, not {len(parts)}"
+        )
     if name in _ARITHMETIC and all(part.is_Rational for part in parts):
         return _of_numbers(name, [Fraction(int(part.p), int(part.q)) for part in parts])
     if name in ("Pow", "sqrt"):
         return _power(*parts, *(() if name == "Pow" else (sp.S.Half,)))
     if name == "exp" and (parts[0].has(sp.log) or _longest(parts[0]) > LARGEST_EXP):
         # exp(n log 2) is the number 2^n, however large
-        raise InputError(f"exp of {reprlib.repr(str(parts[0]))}: write a power, or a smaller number")
+        raise InputError(
+            f"exp of {reprlib.repr(str(parts[0]))}: write a power, or a smaller number"
+        )
     if name in ("Max", "Min"):
         _check_compared(_SAME[name], parts)
     return _made(_SAME[name], *parts)
@@ -257,7 +317,11 @@ def build(name: str, parts: list[Expr]) -> Expr:
 
 def _of_numbers(name: str, numbers: list[Fraction]) -> Expr:
     """The sum or product of rational numbers, without SymPy, which is slow."""
-    total = sum(numbers, Fraction(0)) if name == "Add" else math.prod(numbers, start=Fraction(1))
+    total = (
+        sum(numbers, Fraction(0))
+        if name == "Add"
+        else math.prod(numbers, start=Fraction(1))
+    )
     return small(sp.Rational(total.numerator, total.denominator))
 
 
@@ -265,13 +329,21 @@ def _check_compared(function: Any, parts: list[Expr]) -> None:
     """Limit the arguments of Max and Min, those of nested ones included."""
     count = sum(len(part.args) if isinstance(part, function) else 1 for part in parts)
     if count > COMPARED:
-        raise InputError(f"{function.__name__} takes at most {COMPARED} arguments in a formula, not {count}")
+        raise InputError(
+            f"{function.__name__} takes at most {COMPARED} arguments in a formula, not"
+            f" {count}"
+        )
 
 
 def _rational(arguments: list[Any]) -> Expr:
-    whole = len(arguments) == 2 and all(isinstance(n, int) and not isinstance(n, bool) for n in arguments)
+    whole = len(arguments) == 2 and all(
+        isinstance(n, int) and not isinstance(n, bool) for n in arguments
+    )
     if not whole or arguments[1] == 0:
-        raise InputError(f"Rational takes two whole numbers, the second not 0: {reprlib.repr(arguments)}")
+        raise InputError(
+            "Rational takes two whole numbers, the second not 0:"
+            f" {reprlib.repr(arguments)}"
+        )
     over, under = (small(sp.Integer(n)) for n in arguments)
     return over / under
 
@@ -282,35 +354,55 @@ def _power(base: Expr, exponent: Expr) -> Expr:
             raise InputError("a formula divides by zero, or is not finite")
         size = max(abs(int(exponent.p)), int(exponent.q))
         if size > EXPONENT or _longest(base) * size > BITS:
-            raise InputError(f"a power in a formula is too large: exponent {reprlib.repr(str(exponent))}")
+            raise InputError(
+                "a power in a formula is too large: exponent"
+                f" {reprlib.repr(str(exponent))}"
+            )
         if base.is_Rational and exponent.is_Integer:
             power = Fraction(int(base.p), int(base.q)) ** int(exponent)
             return sp.Rational(power.numerator, power.denominator)
-    elif base.is_number and not (exponent.free_symbols and _longest(exponent) <= LARGEST_EXP):
+    elif base.is_number and not (
+        exponent.free_symbols and _longest(exponent) <= LARGEST_EXP
+    ):
         raise InputError(
-            "a number to a power must have a fraction, or a formula of symbols, for its exponent"
+            "a number to a power must have a fraction, or a formula of symbols, for its"
+            " exponent"
         )
     made = _made(sp.Pow, base, exponent)
-    if made.is_Pow and made.exp.is_Rational and max(abs(int(made.exp.p)), int(made.exp.q)) > COMBINED:
-        raise InputError(f"a power of powers has the exponent {reprlib.repr(str(made.exp))}: it is too large")
+    if (
+        made.is_Pow
+        and made.exp.is_Rational
+        and max(abs(int(made.exp.p)), int(made.exp.q)) > COMBINED
+    ):
+        raise InputError(
+            f"a power of powers has the exponent {reprlib.repr(str(made.exp))}: it is"
+            " too large"
+        )
     return made
 
 
 def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
-    """Can the value be no real number although the arguments are? SymPy is slow to decide it."""
+    """Can the value be no real number although the arguments are? SymPy is slow to
+    decide it.
+    """
     return function is sp.log or (function is sp.Pow and not parts[1].is_Integer)
 
 
 def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
     try:
         made = function(*parts)
-    except (TypeError, ValueError, ArithmeticError) as wrong:  # as the comparison of complex numbers in Max
-        raise InputError(f"a formula cannot be built: {reprlib.repr(str(wrong))}") from wrong
+    # as the comparison of complex numbers in Max
+    except (TypeError, ValueError, ArithmeticError) as wrong:
+        raise InputError(
+            f"a formula cannot be built: {reprlib.repr(str(wrong))}"
+        ) from wrong
     if (made.is_Rational and made.is_finite) or function in (sp.Add, sp.Mul):
         return small(made)  # of finite real numbers
     if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise InputError("a formula divides by zero, or is not finite")
-    if made.has(sp.I) or (_may_be_complex(function, parts) and made.is_extended_real is False):
+    if made.has(sp.I) or (
+        _may_be_complex(function, parts) and made.is_extended_real is False
+    ):
         raise InputError("a formula has a part that is no real number")
     if made.is_number and not made.is_Rational and abs(sp.N(made)) > 2**BITS:
         raise InputError(f"a number of a formula is larger than 2^{BITS}")
@@ -327,4 +419,6 @@ def small(expr: Expr) -> Expr:
 def _longest(expr: Expr) -> int:
     """The bits of the longest whole number in ``expr``, at least 1."""
     numbers = (expr,) if expr.is_Rational else expr.atoms(sp.Rational)
-    return max((int(n).bit_length() for r in numbers for n in (r.p, r.q)), default=1) or 1
+    return (
+        max((int(n).bit_length() for r in numbers for n in (r.p, r.q)), default=1) or 1
+    )

@@ -1,4 +1,6 @@
-"""Questions that people ask of a bound: the largest step, the best step, which term rules where."""
+"""Questions that people ask of a bound: the largest step, the best step, which term
+rules where.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _GRID = 10.0 ** np.linspace(-22, 22, 4401)
 
 @dataclass(frozen=True)
 class Interval:
-    """Admissible values ``low <= step <= high``; ``high`` is inf where no condition bounds it."""
+    """Admissible values ``low <= step <= high``; ``high`` is inf where no condition
+    bounds it.
+    """
 
     low: float
     high: float
@@ -30,8 +34,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Regime:
-    """From ``low`` to ``high`` the term is the largest; its share of the bound runs from the one to the
-    other."""
+    """From ``low`` to ``high`` the term is the largest; its share of the bound runs
+    from the one to the other.
+    """
 
     low: float
     high: float
@@ -41,10 +46,14 @@ class Regime:
 
 
 def step_name(theorem: Statement, name: str | None = None) -> str:
-    """The step size that a theorem speaks of (its first one), or ``name`` if it has it."""
+    """The step size that a theorem speaks of (its first one), or ``name`` if it has
+    it.
+    """
     if name is not None:
         if name not in theorem.needs:
-            raise InputError(f"{theorem} has no {name}; it depends on {', '.join(theorem.needs)}")
+            raise InputError(
+                f"{theorem} has no {name}; it depends on {', '.join(theorem.needs)}"
+            )
         return name
     steps = theorem.step_names
     if not steps:
@@ -54,10 +63,18 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
 
 @cache
 def _tied(theorem: Statement, name: str) -> dict[str, Expr]:
-    """Step sizes that an equality among the conditions ties to ``name``, as expressions in it."""
+    """Step sizes that an equality among the conditions ties to ``name``, as expressions
+    in it.
+    """
     tied: dict[str, Expr] = {}
-    for step, solution in equalities(conditions_of(theorem), theorem.glossary)[0].items():
-        inside = [n for n in theorem.step_names if n in {s.name for s in solution.free_symbols}]
+    for step, solution in equalities(conditions_of(theorem), theorem.glossary)[
+        0
+    ].items():
+        inside = [
+            n
+            for n in theorem.step_names
+            if n in {s.name for s in solution.free_symbols}
+        ]
         if name in inside:
             tied[step] = solution
         elif name == step and inside:
@@ -66,14 +83,18 @@ def _tied(theorem: Statement, name: str) -> dict[str, Expr]:
     return tied
 
 
-def _with_step(theorem: Statement, name: str, steps: Any, values: dict[str, Any]) -> dict[str, Any]:
+def _with_step(
+    theorem: Statement, name: str, steps: Any, values: dict[str, Any]
+) -> dict[str, Any]:
     """``values`` with this step size, and with those that are tied to it."""
     given = {**values, name: np.asarray(steps, dtype=float)}
     for other, expr in _tied(theorem, name).items():
         names, function = compiled([expr])
         missing = [n for n in names if n not in given]
         if missing:
-            raise InputError(f"{theorem} ties {other} to {name}; missing: {', '.join(missing)}")
+            raise InputError(
+                f"{theorem} ties {other} to {name}; missing: {', '.join(missing)}"
+            )
         (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))  # type: ignore[operator]
     return given
 
@@ -88,30 +109,44 @@ def all_hold(theorem: Statement, values: Mapping[str, Any]) -> np.ndarray:
 
 
 def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -> float:
-    """One step size in the units of the given quantities: their sizes tell the scales of f, x and v (by least
-    squares of their logarithms), and these that of the step, so that the search is the same in all units."""
-    plain = {n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))}
+    """One step size in the units of the given quantities: their sizes tell the scales
+    of f, x and v (by least squares of their logarithms), and these that of the step, so
+    that the search is the same in all units.
+    """
+    plain = {
+        n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))
+    }
     sizes = {n: abs(float(v)) for n, v in plain.items() if 0 < abs(v) < np.inf}
     rows = [[float(e) for _, e in glossary[n].unit.scales] for n in (*sizes, name)]
-    scales = np.linalg.lstsq(np.array(rows[:-1]).reshape(-1, 3), np.log([*sizes.values()]), rcond=None)[0]
+    scales = np.linalg.lstsq(
+        np.array(rows[:-1]).reshape(-1, 3), np.log([*sizes.values()]), rcond=None
+    )[0]
     return float(np.exp(np.array(rows[-1]) @ scales))
 
 
-def admissible_steps(theorem: Statement, name: str | None = None, **values: Any) -> Interval:
-    """The interval of step sizes at which every condition holds, the other quantities being given numbers.
+def admissible_steps(
+    theorem: Statement, name: str | None = None, **values: Any
+) -> Interval:
+    """The interval of step sizes at which every condition holds, the other quantities
+    being given numbers.
 
-    A step size that the conditions tie to this one by an equality moves with it and need not be given.
+    A step size that the conditions tie to this one by an equality moves with it and
+    need not be given.
 
     Raises
     ------
     ConditionError
-        No step size within 22 orders of magnitude of what the given quantities suggest is admissible.
+        No step size within 22 orders of magnitude of what the given quantities suggest
+        is admissible.
     InputError
         A quantity is given by several numbers.
     """
     name = step_name(theorem, name)
     if lists := [n for n, v in values.items() if np.ndim(v)]:
-        raise InputError(f"one step size is sought at one number for each quantity, not several {lists[0]}")
+        raise InputError(
+            "one step size is sought at one number for each quantity, not several"
+            f" {lists[0]}"
+        )
     grid = _unit(name, values, theorem.glossary) * _GRID
 
     def holds(steps: Any) -> np.ndarray:
@@ -119,12 +154,16 @@ def admissible_steps(theorem: Statement, name: str | None = None, **values: Any)
 
     found = interval(holds, grid)
     if found is None:
-        raise ConditionError(f"no {name} meets the conditions of {theorem} at the given constants")
+        raise ConditionError(
+            f"no {name} meets the conditions of {theorem} at the given constants"
+        )
     return found
 
 
 def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
-    """From the least to the largest of the ``grid`` that ``holds``, and on to where it ceases to hold."""
+    """From the least to the largest of the ``grid`` that ``holds``, and on to where it
+    ceases to hold.
+    """
     good = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
     if not good.size:
         return None
@@ -135,7 +174,9 @@ def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
 
 
 def _edge(holds: Callable[[Any], Any], good: float, bad: float) -> float:
-    """The admissible end between an admissible and an inadmissible step, to rounding."""
+    """The admissible end between an admissible and an inadmissible step, to
+    rounding.
+    """
     for _ in range(200):
         middle = (good + bad) / 2
         if middle in (good, bad):
@@ -147,32 +188,45 @@ def _edge(holds: Callable[[Any], Any], good: float, bad: float) -> float:
     return good
 
 
-def best_step(theorem: Statement, name: str | None = None, **values: Any) -> tuple[float, float]:
+def best_step(
+    theorem: Statement, name: str | None = None, **values: Any
+) -> tuple[float, float]:
     """The admissible step size at which the bound is least, and that bound.
 
     Raises
     ------
     ConditionError
-        No step size that is tried is admissible, or the bound is a number at none of them.
+        No step size that is tried is admissible, or the bound is a number at none of
+        them.
     """
     name = step_name(theorem, name)
     interval = admissible_steps(theorem, name, **values)
     unit = _unit(name, values, theorem.glossary)
-    low, high = np.log(max(interval.low, 1e-14 * unit)), np.log(min(interval.high, 1e8 * unit))
+    low, high = (
+        np.log(max(interval.low, 1e-14 * unit)),
+        np.log(min(interval.high, 1e8 * unit)),
+    )
 
     def bound(log_step: np.ndarray | float) -> Any:
         inside = np.clip(np.exp(log_step), interval.low, interval.high)
-        return theorem.evaluate(where="ignore", **_with_step(theorem, name, inside, values))
+        return theorem.evaluate(
+            where="ignore", **_with_step(theorem, name, inside, values)
+        )
 
     grid = np.linspace(low, high, 2001)
     values_there = np.broadcast_to(bound(grid), grid.shape)
     if low > high or np.isnan(values_there).all():
-        raise ConditionError(f"no step {name} that is tried is admissible: take milder values")
+        raise ConditionError(
+            f"no step {name} that is tried is admissible: take milder values"
+        )
     at = int(np.nanargmin(values_there))
     bracket = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
-    from scipy.optimize import minimize_scalar  # slow to import, and few ask for the best step
+    # slow to import, and few ask for the best step
+    from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(bound, bounds=bracket, method="bounded", options={"xatol": 1e-12})
+    found = minimize_scalar(
+        bound, bounds=bracket, method="bounded", options={"xatol": 1e-12}
+    )
     candidates = [
         (float(bound(x)), float(np.clip(np.exp(x), interval.low, interval.high)))
         for x in (found.x, low, high)
@@ -182,15 +236,20 @@ def best_step(theorem: Statement, name: str | None = None, **values: Any) -> tup
 
 
 def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[Regime]:
-    """Which term rules in which regime of ``vary`` (increasing values ``over``); conditions are not asked.
+    """Which term rules in which regime of ``vary`` (increasing values ``over``);
+    conditions are not asked.
 
     Raises
     ------
     InputError
-        Nothing like ``vary`` in the theorem, or a term that is no finite number somewhere.
+        Nothing like ``vary`` in the theorem, or a term that is no finite number
+        somewhere.
     """
     if vary not in theorem.needs:
-        raise InputError(f"{theorem} does not depend on {vary!r}; it depends on {', '.join(theorem.needs)}")
+        raise InputError(
+            f"{theorem} does not depend on {vary!r}; it depends on"
+            f" {', '.join(theorem.needs)}"
+        )
     grid = np.asarray(over, dtype=float).ravel()
     grid = np.unique(np.round(grid) if theorem.glossary[vary].integer else grid)
     terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
@@ -198,16 +257,24 @@ def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[R
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
     for k, i in np.argwhere(~np.isfinite(table))[:1]:
         raise InputError(
-            f"the term {names[k]} is {table[k, i]} at {vary} = {grid[i]:.6g}: take milder values"
+            f"the term {names[k]} is {table[k, i]} at {vary} = {grid[i]:.6g}: take"
+            " milder values"
         )
     largest = np.abs(table).max(axis=0)
-    scaled = table / np.where(largest > 0, largest, 1)  # whose sum is in the range of numbers
+    # whose sum is in the range of numbers
+    scaled = table / np.where(largest > 0, largest, 1)
     total = scaled.sum(axis=0)
     shares = scaled / np.where(total == 0, 1, total)
     ruler = table.argmax(axis=0)
     starts = np.flatnonzero(np.r_[True, ruler[1:] != ruler[:-1]])
     ends = np.r_[starts[1:] - 1, len(grid) - 1]
     return [
-        Regime(float(grid[i]), float(grid[j]), names[k], float(shares[k, i]), float(shares[k, j]))
+        Regime(
+            float(grid[i]),
+            float(grid[j]),
+            names[k],
+            float(shares[k, i]),
+            float(shares[k, j]),
+        )
         for i, j, k in zip(starts, ends, ruler[starts], strict=True)
     ]

@@ -1,4 +1,6 @@
-"""Units and ranges of quantities as theorem files write them: ``c*s^-2`` and ``[0, 1)``."""
+"""Units and ranges of quantities as theorem files write them: ``c*s^-2`` and ``[0,
+1)``.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Interval(NamedTuple):
 
 
 def read_unit(text: str) -> Unit:
-    """The unit that ``text`` is: ``1``, or a product of powers of c, s and v, as ``c^2*s^-2`` or ``c/s``."""
+    """The unit that ``text`` is: ``1``, or a product of powers of c, s and v, as
+    ``c^2*s^-2`` or ``c/s``.
+    """
     if text.strip() == "1":
         return Unit()
     exponents = {"c": Fraction(0), "s": Fraction(0), "v": Fraction(0)}
@@ -40,14 +44,19 @@ def read_unit(text: str) -> Unit:
         exponents[factor[2]] += -power if factor[1] == "/" else power
         position = factor.end()
     if position < len(text) or not text.strip():
-        raise InputError(f"{text[:60]!r} is no unit: write 1 or a product of powers of c, s, v, as c^2*s^-2")
+        raise InputError(
+            f"{text[:60]!r} is no unit: write 1 or a product of powers of c, s, v, as"
+            " c^2*s^-2"
+        )
     return Unit(exponents["c"], exponents["s"], exponents["v"])
 
 
 def write_unit(unit: Unit) -> str:
     """The text of a unit."""
     exponents = {"c": unit.f, "s": unit.x, "v": unit.v}
-    factors = [_power(name, exponent) for name, exponent in exponents.items() if exponent]
+    factors = [
+        _power(name, exponent) for name, exponent in exponents.items() if exponent
+    ]
     return "*".join(factors) or "1"
 
 
@@ -61,12 +70,21 @@ def read_range(text: str) -> Interval:
     """The interval that ``text`` is, as ``[0, 1)`` or ``(0, inf)``."""
     match = _RANGE.fullmatch(text)
     try:
-        low, high = (float(match[2]), float(match[3])) if match else (math.nan, math.nan)
+        low, high = (
+            (float(match[2]), float(match[3])) if match else (math.nan, math.nan)
+        )
     except ValueError:
         low = high = math.nan
     if match is None or not low <= high or low == math.inf:
-        raise InputError(f"{text[:60]!r} is no range: write an interval, as [0, 1) or (0, inf)")
-    return Interval(low, high, match[1] == "(" and low > -math.inf, match[4] == ")" and high < math.inf)
+        raise InputError(
+            f"{text[:60]!r} is no range: write an interval, as [0, 1) or (0, inf)"
+        )
+    return Interval(
+        low,
+        high,
+        match[1] == "(" and low > -math.inf,
+        match[4] == ")" and high < math.inf,
+    )
 
 
 def write_range(interval: Interval) -> str:

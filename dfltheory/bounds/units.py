@@ -1,10 +1,11 @@
-"""How quantities scale, and the scaling of an expression worked out from that of its symbols.
+"""How quantities scale, and the scaling of an expression worked out from that of its
+symbols.
 
-Under f -> c f, x -> s x a quantity of unit c^a s^b is multiplied by c^a s^b. Problems with two blocks
-F(u, v) have two lengths: u -> s u and v -> r v. A statement whose terms all have the unit of its left-hand
-side says the same in all units. One with a sum of different units says something else in each, all of which
-must hold if it does: that may be (``2 x y <= x^2 + y^2``), unless in a limit of units nothing is left of the
-bound.
+Under f -> c f, x -> s x a quantity of unit c^a s^b is multiplied by c^a s^b. Problems
+with two blocks F(u, v) have two lengths: u -> s u and v -> r v. A statement whose terms
+all have the unit of its left-hand side says the same in all units. One with a sum of
+different units says something else in each, all of which must hold if it does: that may
+be (``2 x y <= x^2 + y^2``), unless in a limit of units nothing is left of the bound.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from typing import Any, TypeAlias
 import sympy as sp
 
 Expr: TypeAlias = Any
-"""A SymPy expression. SymPy types its own arithmetic too loosely for a checker, so nothing is claimed."""
+"""A SymPy expression. SymPy types its own arithmetic too loosely for a checker, so
+nothing is claimed.
+"""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """c^f s^x r^v: the exponents of the objective's scale, of x's (or u's) and of v's."""
+    """c^f s^x r^v: the exponents of the objective's scale, of x's (or u's) and of
+    v's.
+    """
 
     f: Fraction = Fraction(0)
     x: Fraction = Fraction(0)
@@ -56,7 +61,9 @@ ONE = unit()
 
 @dataclass(frozen=True)
 class Clash:
-    """A place that is not invariant under units: the subexpression, and what was found there."""
+    """A place that is not invariant under units: the subexpression, and what was found
+    there.
+    """
 
     where: Expr
     what: str
@@ -66,7 +73,8 @@ class Clash:
 
 
 class Scaling:
-    """Works out units of expressions; clashes inside them are collected in ``clashes``, never raised.
+    """Works out units of expressions; clashes inside them are collected in ``clashes``,
+    never raised.
 
     ``units`` maps every symbol (by its name) to its :class:`Unit`.
     """
@@ -76,7 +84,9 @@ class Scaling:
         self.clashes: list[Clash] = []
 
     def of(self, expr: Expr) -> Unit:
-        """The unit of ``expr``. Of a sum whose terms disagree: the unit of its first term."""
+        """The unit of ``expr``. Of a sum whose terms disagree: the unit of its first
+        term.
+        """
         if isinstance(expr, sp.Symbol):
             return self.units[expr.name]
         if expr.is_number:
@@ -95,7 +105,11 @@ class Scaling:
         for argument in expr.args:  # exp, log, ...: pure numbers in, a pure number out
             if self.of(argument) != ONE:
                 self.clashes.append(
-                    Clash(expr, f"{type(expr).__name__} of a quantity with unit {self.of(argument)}")
+                    Clash(
+                        expr,
+                        f"{type(expr).__name__} of a quantity with unit"
+                        f" {self.of(argument)}",
+                    )
                 )
         return ONE
 
@@ -106,15 +120,22 @@ class Scaling:
         if exponent.is_Rational:
             return base ** Fraction(int(exponent.p), int(exponent.q))
         if base != ONE:
-            self.clashes.append(Clash(expr, f"a quantity with unit {base} to the power {exponent}"))
+            self.clashes.append(
+                Clash(expr, f"a quantity with unit {base} to the power {exponent}")
+            )
         return ONE
 
     def _sum(self, expr: Expr) -> Unit:
-        found = [(self.of(term), term) for term in sorted(expr.args, key=sp.default_sort_key)]
+        found = [
+            (self.of(term), term) for term in sorted(expr.args, key=sp.default_sort_key)
+        ]
         first = found[0][0]
         for other, term in found[1:]:
             if other != first:
                 self.clashes.append(
-                    Clash(expr, f"{found[0][1]} has unit {first} but {term} has unit {other}")
+                    Clash(
+                        expr,
+                        f"{found[0][1]} has unit {first} but {term} has unit {other}",
+                    )
                 )
         return first

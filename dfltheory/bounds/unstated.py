@@ -12,10 +12,11 @@ _ORDER = "order"
 
 
 def unstated(statement: Statement) -> list[str]:
-    """Warnings about hyperparameters of the scope's algorithms that neither the bound nor the scope contains.
+    """Warnings about hyperparameters of the scope's algorithms that neither the bound
+    nor the scope contains.
 
-    One with a neutral value is judged at that value. For one without, as the order of mixing and gradient
-    steps, no run can be judged.
+    One with a neutral value is judged at that value. For one without, as the order of
+    mixing and gradient steps, no run can be judged.
     """
     stated = _stated(statement)
     warnings: list[str] = []
@@ -33,7 +34,9 @@ def unstated(statement: Statement) -> list[str]:
                 warnings.append(_without_neutral_value(hyperparameter, name))
     if at_neutral:
         values = ", ".join(f"{name} = {value}" for name, value in at_neutral.items())
-        warnings.append(f"not stated, and judged at {values}: scope.hyperparameters says otherwise")
+        warnings.append(
+            f"not stated, and judged at {values}: scope.hyperparameters says otherwise"
+        )
     return warnings
 
 
@@ -41,7 +44,12 @@ def _stated(statement: Statement) -> set[str]:
     """Names in the bound, the conditions, the schedule or the scope."""
     rules = [sp.sympify(rule) for rule in statement.schedule.values()]
     in_rules = {symbol.name for rule in rules for symbol in rule.free_symbols}
-    stated = {*statement.needs, *statement.schedule, *in_rules, *statement.scope.letters}
+    stated = {
+        *statement.needs,
+        *statement.schedule,
+        *in_rules,
+        *statement.scope.letters,
+    }
     if "rho0" in stated:
         stated.add("rho")
     if statement.scope.participation == "sampled":
@@ -55,11 +63,13 @@ def _stated(statement: Statement) -> set[str]:
 def _without_neutral_value(name: str, algorithm: str) -> str:
     if name == _ORDER:
         return (
-            f"the order of mixing and gradient steps of {algorithm} is not stated, so that no run of it can "
-            'be judged: give scope.hyperparameters.order, as "adapt-then-combine", or "any"'
+            f"the order of mixing and gradient steps of {algorithm} is not stated, so"
+            " that no run of it can be judged: give scope.hyperparameters.order, as"
+            ' "adapt-then-combine", or "any"'
         )
     return (
-        f"{name} of {algorithm} is not stated, so that no run of it can be judged: give "
+        f"{name} of {algorithm} is not stated, so that no run of it can be judged:"
+        " give "
         f'scope.hyperparameters.{name} a value, or "any"'
     )
 

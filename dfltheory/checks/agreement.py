@@ -1,4 +1,6 @@
-"""Agreement: variants of one statement, one constant defined twice, definitions that nothing uses."""
+"""Agreement: variants of one statement, one constant defined twice, definitions that
+nothing uses.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,25 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.rates import covered, leading
-from dfltheory.bounds.regions import admissible, at, bound_at, conditions_of, joint_glossary
+from dfltheory.bounds.regions import (
+    admissible,
+    at,
+    bound_at,
+    conditions_of,
+    joint_glossary,
+)
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.corollaries import hidden_by
-from dfltheory.checks.finding import Finding, check, error, found, note, numbers, warning
+from dfltheory.checks.finding import (
+    Finding,
+    check,
+    error,
+    found,
+    note,
+    numbers,
+    warning,
+)
 from dfltheory.checks.simpler import agree_without
 
 _TOLERANCE = 1e-9
@@ -45,11 +61,19 @@ def check_agreement(
 def _compared(
     theorem: Theorem, registry: Registry, variants: Mapping[str, Theorem] | None = None
 ) -> dict[str, Theorem]:
-    """The variants with which a printed statement is compared; none for other variants."""
+    """The variants with which a printed statement is compared; none for other
+    variants.
+    """
     if not theorem.variant.startswith("printed"):
         return {}
-    others = variants or {t.variant: t for t in registry.peers(theorem) if t.key == theorem.key}
-    return {name: other for name, other in others.items() if _comparable(theorem, name, other)}
+    others = variants or {
+        t.variant: t for t in registry.peers(theorem) if t.key == theorem.key
+    }
+    return {
+        name: other
+        for name, other in others.items()
+        if _comparable(theorem, name, other)
+    }
 
 
 def _comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
@@ -63,9 +87,13 @@ def _comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
 
 @check("agreement")
 def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
-    """Definitions that no term, condition or schedule uses, directly or through others."""
+    """Definitions that no term, condition or schedule uses, directly or through
+    others.
+    """
     used = {
-        s for e in (*theorem.parts.values(), *theorem.schedule.values()) for s in sp.sympify(e).free_symbols
+        s
+        for e in (*theorem.parts.values(), *theorem.schedule.values())
+        for s in sp.sympify(e).free_symbols
     }
     used |= {s for c in theorem.conditions for s in (c.left - c.right).free_symbols}
     for d in reversed(theorem.definitions):
@@ -81,7 +109,9 @@ def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
 
 @check("agreement")
 def twice_defined(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """A definition of this statement against the paper's own entry for the same letter."""
+    """A definition of this statement against the paper's own entry for the same
+    letter.
+    """
     if theorem.kind != "theorem" or theorem.variant not in ("printed", "appendix"):
         return
     for other in registry.peers(theorem):
@@ -93,7 +123,8 @@ def twice_defined(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
                 and sp.simplify(theorem.expand(d.symbol) - other.bound) != 0
             ):
                 yield error(
-                    f"definition {d.symbol}", f"{d.latex} here is {d.expr}, but {other.key} is {other.bound}"
+                    f"definition {d.symbol}",
+                    f"{d.latex} here is {d.expr}, but {other.key} is {other.bound}",
                 )
 
 
@@ -109,7 +140,8 @@ def _common(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
 def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
     """``printed`` must be at least ``derived`` wherever the conditions of both hold.
 
-    Of two definitions of one constant one is wrong; which of them, this check cannot say: a warning.
+    Of two definitions of one constant one is wrong; which of them, this check cannot
+    say: a warning.
     """
     points = _common(printed, derived)
     mine, theirs = bound_at(printed, points), bound_at(derived, points)
@@ -119,14 +151,23 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
         return
     i = int(np.argmax(less))
     same = agree_without(printed, derived, points)
-    wrong = [text for name in printed.parts if (text := _term(printed, derived, name, points))]
+    wrong = [
+        text
+        for name in printed.parts
+        if (text := _term(printed, derived, name, points))
+    ]
     if less[i] > _TOLERANCE:
         definition = printed.kind == "definition"
-        differs = "it is defined otherwise there" if definition else f"it claims less than {derived.source}"
+        differs = (
+            "it is defined otherwise there"
+            if definition
+            else f"it claims less than {derived.source}"
+        )
         yield found(
             "warning" if definition else "error",
             f"against {derived.variant}",
-            f"{differs}: {mine[i]:.6g} against {theirs[i]:.6g} at {numbers(at(points, i))}"
+            f"{differs}: {mine[i]:.6g} against {theirs[i]:.6g} at"
+            f" {numbers(at(points, i))}"
             + (f"; {'; '.join(wrong)}" if wrong else "")
             + (f"; they agree at {' and at '.join(same)}" if same else ""),
             point=at(points, i),
@@ -137,12 +178,18 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
         yield note(f"against {derived.variant}", "it is looser than what is derived")
 
 
-def _term(printed: Theorem, derived: Theorem, name: str, points: dict[str, np.ndarray]) -> str | None:
-    """How a term of the same name differs: by a constant factor, or by how much at most."""
+def _term(
+    printed: Theorem, derived: Theorem, name: str, points: dict[str, np.ndarray]
+) -> str | None:
+    """How a term of the same name differs: by a constant factor, or by how much at
+    most.
+    """
     if name not in derived.parts:
         return None
     ones, twos = (
-        theorem.evaluate_terms(where="ignore", **{n: points[n] for n in theorem.needs})[name]
+        theorem.evaluate_terms(where="ignore", **{n: points[n] for n in theorem.needs})[
+            name
+        ]
         for theorem in (printed, derived)
     )
     with np.errstate(all="ignore"):
@@ -153,33 +200,52 @@ def _term(printed: Theorem, derived: Theorem, name: str, points: dict[str, np.nd
     if np.allclose(ratio, ratio[0], rtol=_TOLERANCE):
         factor = sp.nsimplify(ratio[0], rational=True, tolerance=1e-9)
         return f"its term {name} is {factor} times the derived one"
-    return f"its term {name} is {ratio.min():.3g} to {ratio.max():.3g} times the derived one"
+    return (
+        f"its term {name} is {ratio.min():.3g} to {ratio.max():.3g} times the"
+        " derived one"
+    )
 
 
 @check("agreement")
 def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
-    """Every monomial of a derived O(.) must be covered by the printed one, but for constants it hides."""
-    schedule = derived.schedule if len(derived.schedule) > len(printed.schedule) else printed.schedule
-    shared = {d.symbol for d in printed.definitions} & {d.symbol for d in derived.definitions}
+    """Every monomial of a derived O(.) must be covered by the printed one, but for
+    constants it hides.
+    """
+    schedule = (
+        derived.schedule
+        if len(derived.schedule) > len(printed.schedule)
+        else printed.schedule
+    )
+    shared = {d.symbol for d in printed.definitions} & {
+        d.symbol for d in derived.definitions
+    }
     mine, theirs = (leading(t, 3, schedule, shared) for t in (printed, derived))
     loose = hidden_by(mine)
     shares = printed.shares | derived.shares
     for mono in theirs:
         if covered(mono, mine, shares=shares):
             continue
-        soft = covered(mono.without(loose), [own.without(loose) for own in mine], shares=shares)
+        soft = covered(
+            mono.without(loose), [own.without(loose) for own in mine], shares=shares
+        )
         yield found(
             "warning" if soft else "error",
             f"against {derived.variant}",
             f"{derived.source} has the term {mono}, which is "
-            + ("covered here only if O(.) hides constants with units" if soft else "not covered here"),
+            + (
+                "covered here only if O(.) hides constants with units"
+                if soft
+                else "not covered here"
+            ),
             f"add {mono}",
             term=str(mono),
         )
 
 
 def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]:
-    """How the printed bound compares with a re-derived one, where both apply (their starts may differ)."""
+    """How the printed bound compares with a re-derived one, where both apply (their
+    starts may differ).
+    """
     points = _common(printed, corrected)
     size = len(next(iter(points.values())))
     if size < 20:
@@ -191,10 +257,15 @@ def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]
         low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
         yield note(
             f"against {corrected.variant}",
-            f"printed over {corrected.variant}: median {middle:.3g}, 90% between {low:.3g} and "
-            f"{high:.3g} at random "
-            "admissible points",
+            f"printed over {corrected.variant}: median {middle:.3g}, 90% between"
+            f" {low:.3g} and {high:.3g} at random admissible points",
         )
 
 
-__all__ = ["check_agreement", "compare_orders", "compare_values", "twice_defined", "unused_definitions"]
+__all__ = [
+    "check_agreement",
+    "compare_orders",
+    "compare_values",
+    "twice_defined",
+    "unused_definitions",
+]

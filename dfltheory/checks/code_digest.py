@@ -1,4 +1,6 @@
-"""A digest of code and data files, by which a page says from which of them it follows."""
+"""A digest of code and data files, by which a page says from which of them it
+follows.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,26 @@ def code_digest(*folders: Path) -> str:
         for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.toml")]):
             name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
             text = path.read_text(encoding="utf-8")
-            digest.update(f"{name}\n{code(text) if path.suffix == '.py' else text}".encode())
+            digest.update(
+                f"{name}\n{code(text) if path.suffix == '.py' else text}".encode()
+            )
     return digest.hexdigest()[:16]
 
 
 def code(source: str) -> str:
-    """The lines of ``source`` that are no comment, no string on its own, and not blank."""
+    """The lines of ``source`` that are no comment, no string on its own, and not
+    blank.
+    """
     idle: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             idle.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     lines = enumerate(source.splitlines(), start=1)
-    return "\n".join(x for i, x in lines if i not in idle and x.strip() and not x.lstrip().startswith("#"))
+    return "\n".join(
+        x
+        for i, x in lines
+        if i not in idle and x.strip() and not x.lstrip().startswith("#")
+    )
 
 
 __all__ = ["AUDITING", "code", "code_digest"]

@@ -1,5 +1,6 @@
-"""Conditions: can all hold together, is every denominator positive where they do, is the bound ever better
-than what is known without a proof?"""
+"""Conditions: can all hold together, is every denominator positive where they do, is
+the bound ever better than what is known without a proof?
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of, values_of
+from dfltheory.bounds.regions import (
+    Points,
+    at,
+    conditions_of,
+    has_points,
+    points_of,
+    values_of,
+)
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, check, error, numbers
@@ -18,8 +26,12 @@ from dfltheory.errors import InputError
 
 
 def has_conditions(theorem: Theorem) -> bool:
-    """Is it a theorem or a corollary, with conditions or with a region in which it may be vacuous?"""
-    return theorem.kind in ("theorem", "corollary") and (bool(conditions_of(theorem)) or has_points(theorem))
+    """Is it a theorem or a corollary, with conditions or with a region in which it may
+    be vacuous?
+    """
+    return theorem.kind in ("theorem", "corollary") and (
+        bool(conditions_of(theorem)) or has_points(theorem)
+    )
 
 
 @check("conditions")
@@ -40,26 +52,34 @@ def check_conditions(theorem: Theorem) -> Iterator[Finding]:
 
 @check("conditions")
 def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """Every denominator that is a difference must be positive wherever the conditions hold."""
+    """Every denominator that is a difference must be positive wherever the conditions
+    hold.
+    """
     seen: set[Expr] = set()
     for name, term in theorem.terms.items():
         for power in term.atoms(sp.Pow):
             if (
-                not (power.exp.is_number and power.exp.is_negative and power.base.is_Add)
+                not (
+                    power.exp.is_number and power.exp.is_negative and power.base.is_Add
+                )
                 or power.base in seen
             ):
                 continue
             seen.add(power.base)
             (value,) = values_of([power.base], points)
-            if (value <= 0).any() and (power.exp.is_odd is not False or (value == 0).any()):
+            if (value <= 0).any() and (
+                power.exp.is_odd is not False or (value == 0).any()
+            ):
                 i = int(np.argmin(value))
                 place = {
-                    n: v for n, v in at(points, i).items() if n in {s.name for s in power.base.free_symbols}
+                    n: v
+                    for n, v in at(points, i).items()
+                    if n in {s.name for s in power.base.free_symbols}
                 }
                 yield error(
                     f"term {name}",
-                    f"its denominator {power.base} is {value[i]:.3g} at {numbers(place)}, where all "
-                    f"conditions hold",
+                    f"its denominator {power.base} is {value[i]:.3g} at"
+                    f" {numbers(place)}, where all conditions hold",
                     f"demand {power.base} > 0",
                     point=at(points, i),
                 )

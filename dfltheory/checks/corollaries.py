@@ -1,4 +1,6 @@
-"""Corollaries: does the claimed rate follow from the theorem under the schedule, and when does it apply?"""
+"""Corollaries: does the claimed rate follow from the theorem under the schedule, and
+when does it apply?
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.rates import Monomial, covered, leading, ordered, scheduled, scheduled_region
+from dfltheory.bounds.rates import (
+    Monomial,
+    covered,
+    leading,
+    ordered,
+    scheduled,
+    scheduled_region,
+)
 from dfltheory.bounds.regions import draw, values_of
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.symbols import GLOSSARY, Quantity, with_quantities
@@ -23,8 +32,12 @@ _LARGEST = 1e15
 
 
 def has_rate(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Is it drawn from a theorem, or does it have a schedule to compare with conditions?"""
-    return _drawn(theorem) or bool(theorem.schedule and _scheduled(theorem, registry).conditions)
+    """Is it drawn from a theorem, or does it have a schedule to compare with
+    conditions?
+    """
+    return _drawn(theorem) or bool(
+        theorem.schedule and _scheduled(theorem, registry).conditions
+    )
 
 
 def _drawn(theorem: Theorem) -> bool:
@@ -39,12 +52,20 @@ def _scheduled(theorem: Theorem, registry: Registry) -> Theorem:
 
 
 @check("corollary")
-def check_corollary(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """Terms that the claim lost, terms that it need not have, and the schedule against the conditions."""
+def check_corollary(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[Finding]:
+    """Terms that the claim lost, terms that it need not have, and the schedule against
+    the conditions.
+    """
     if _drawn(theorem):
         parent = _parent(theorem, registry)
         if parent is None:
-            yield note("of", f"{theorem.of} is no known statement, so that nothing is compared with it")
+            yield note(
+                "of",
+                f"{theorem.of} is no known statement, so that nothing is compared"
+                " with it",
+            )
         else:
             yield from compare_rate(theorem, parent)
     if theorem.schedule:
@@ -61,13 +82,19 @@ def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
 
 
 @check("corollary")
-def compare_rate(claim: Theorem, base: Theorem, order: int | None = None) -> Iterator[Finding]:
-    """``claim`` against the leading monomials of ``base`` under the claim's schedule, down to
-    T^(-order/2); where that is the least or the largest of some, in the case of each of them."""
+def compare_rate(
+    claim: Theorem, base: Theorem, order: int | None = None
+) -> Iterator[Finding]:
+    """``claim`` against the leading monomials of ``base`` under the claim's schedule,
+    down to T^(-order/2); where that is the least or the largest of some, in the case of
+    each of them.
+    """
     order = (3 if claim.order else 2) if order is None else order
     told: set[str] = set()
     for schedule, pairs in cases(claim.schedule):
-        for finding in _compared(claim, base, order, schedule, ordered(pairs, claim.shares)):
+        for finding in _compared(
+            claim, base, order, schedule, ordered(pairs, claim.shares)
+        ):
             if finding.message not in told:
                 told.add(finding.message)
                 yield finding
@@ -76,8 +103,9 @@ def compare_rate(claim: Theorem, base: Theorem, order: int | None = None) -> Ite
 def cases(
     schedule: Mapping[str, Expr], known: tuple[tuple[Expr, Expr], ...] = ()
 ) -> Iterator[tuple[Mapping[str, Expr], tuple[tuple[Expr, Expr], ...]]]:
-    """The schedule with each Min and Max replaced by one of its arguments, in turn, and the pairs (less,
-    larger) that make it that one."""
+    """The schedule with each Min and Max replaced by one of its arguments, in turn, and
+    the pairs (less, larger) that make it that one.
+    """
     found = {a for e in schedule.values() for a in sp.sympify(e).atoms(sp.Min, sp.Max)}
     if not found:
         yield schedule, known
@@ -85,8 +113,14 @@ def cases(
     one = min(found, key=sp.count_ops)  # innermost first
     for argument in one.args:
         others = [other for other in one.args if other != argument]
-        pairs = [(argument, other) if isinstance(one, sp.Min) else (other, argument) for other in others]
-        chosen = {name: sp.sympify(e).xreplace({one: argument}) for name, e in schedule.items()}
+        pairs = [
+            (argument, other) if isinstance(one, sp.Min) else (other, argument)
+            for other in others
+        ]
+        chosen = {
+            name: sp.sympify(e).xreplace({one: argument})
+            for name, e in schedule.items()
+        }
         yield from cases(chosen, (*known, *pairs))
 
 
@@ -97,7 +131,9 @@ def _compared(
     schedule: Mapping[str, Expr],
     known: Sequence[Mapping[str, Fraction]],
 ) -> Iterator[Finding]:
-    shared = {d.symbol for d in claim.definitions} & {d.symbol for d in base.definitions}
+    shared = {d.symbol for d in claim.definitions} & {
+        d.symbol for d in base.definitions
+    }
     derived = leading(base, order, schedule, shared)
     claimed = leading(claim, max(order, 3), schedule, shared)
     region = [*scheduled_region(base, schedule), *scheduled_region(claim), *known]
@@ -106,7 +142,9 @@ def _compared(
     for mono in derived:
         if covered(mono, claimed, region, shares):
             continue
-        soft = covered(mono.without(loose), [c.without(loose) for c in claimed], region, shares)
+        soft = covered(
+            mono.without(loose), [c.without(loose) for c in claimed], region, shares
+        )
         fails = "hides" if soft else fails_how(mono, claimed)
         yield found(
             "warning" if soft else "error",
@@ -118,45 +156,71 @@ def _compared(
             fails=fails,
         )
     for mono in claimed:
-        theirs = [_renamed(d, {} if "beta" in loose else {"sigma_g": "beta"}).without(loose) for d in derived]
+        theirs = [
+            _renamed(d, {} if "beta" in loose else {"sigma_g": "beta"}).without(loose)
+            for d in derived
+        ]
         if claim.order and not covered(mono.without(loose), theirs, region, shares):
-            yield note("rate", f"the claimed term {mono} is not needed: {base} gives nothing as large")
+            yield note(
+                "rate",
+                f"the claimed term {mono} is not needed: {base} gives nothing as large",
+            )
 
 
 def hidden_by(claimed: Sequence[Monomial]) -> list[str]:
-    """The constants that an O(.) may hide: L and rho0, and those that it nowhere states."""
+    """The constants that an O(.) may hide: L and rho0, and those that it nowhere
+    states.
+    """
     stated = {n for mono in claimed for n, _ in mono.exponents}
     return ["L", "rho0", *(n for n in HIDDEN if n not in stated)]
 
 
 def _renamed(mono: Monomial, names: dict[str, str]) -> Monomial:
-    return Monomial(mono.coefficient, tuple(sorted((names.get(a, a), e) for a, e in mono.exponents)))
+    return Monomial(
+        mono.coefficient, tuple(sorted((names.get(a, a), e) for a, e in mono.exponents))
+    )
 
 
 FAILS = {
-    "fixed": "which the claim lacks, and which is slower in T than all that it has: it fails at fixed "
-    "constants",
-    "uniform": "which is no slower in T than the claim, but which no constant covers as K, the gap or the "
-    "constants vary: it fails uniformly",
+    "fixed": (
+        "which the claim lacks, and which is slower in T than all that it has: it fails"
+        " at fixed constants"
+    ),
+    "uniform": (
+        "which is no slower in T than the claim, but which no constant covers as K, the"
+        " gap or the constants vary: it fails uniformly"
+    ),
     "hides": "which the claim covers only if O(.) hides constants with units",
 }
 """How a claimed rate can fail, the worst first."""
 
 
 def fails_how(mono: Monomial, claimed: Sequence[Monomial]) -> str:
-    """``fixed`` where a term is slower in T than every claimed one, else ``uniform``."""
+    """``fixed`` where a term is slower in T than every claimed one, else
+    ``uniform``.
+    """
     return "fixed" if all(mono["T"] > other["T"] for other in claimed) else "uniform"
 
 
 def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
-    """Of the claimed terms with the same constants the one whose exponents differ least, and where."""
+    """Of the claimed terms with the same constants the one whose exponents differ
+    least, and where.
+    """
     scale = sorted({"T", "K", "m", "1 - lam", "L", "rho0", "Phi"})
     own = {(a, e) for a, e in mono.exponents if a not in scale}
-    alike = [c for c in claimed if own and own == {(a, e) for a, e in c.exponents if a not in scale}]
+    alike = [
+        c
+        for c in claimed
+        if own and own == {(a, e) for a, e in c.exponents if a not in scale}
+    ]
     if not alike:
         return ""
     other = min(alike, key=lambda c: sum(abs(c[a] - mono[a]) for a in scale))
-    wrong = [f"{_power(a, other[a])} should be {_power(a, mono[a])}" for a in scale if other[a] != mono[a]]
+    wrong = [
+        f"{_power(a, other[a])} should be {_power(a, mono[a])}"
+        for a in scale
+        if other[a] != mono[a]
+    ]
     return f"; in the claimed term {other}, {' and '.join(wrong)}"
 
 
@@ -166,8 +230,12 @@ def _power(atom: str, exponent: Fraction) -> str:
 
 
 @check("corollary")
-def schedule_against_conditions(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """From which T on each condition holds under the schedule; an error where it never does."""
+def schedule_against_conditions(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[Finding]:
+    """From which T on each condition holds under the schedule; an error where it never
+    does.
+    """
     base = _scheduled(theorem, registry)
     glossary = with_quantities((*theorem.quantities, *base.quantities))
     for c in base.conditions:
@@ -178,24 +246,25 @@ def schedule_against_conditions(theorem: Theorem, registry: Registry = REGISTRY)
         if first is None:
             yield error(
                 f"condition {c.name}",
-                f"the schedule never meets it: {c.left} <= {c.right} fails at every T tried up to "
-                f"{_LARGEST:.0e}",
+                f"the schedule never meets it: {c.left} <= {c.right} fails at every T"
+                f" tried up to {_LARGEST:.0e}",
             )
         elif first[1] > 1:
             point = ", ".join(f"{n} = {v:.3g}" for n, v in first[0].items())
             formula = _solved(slack)
             yield note(
                 f"condition {c.name}",
-                f"the schedule meets it {formula or 'only for large T'}; at {point}: from T = "
-                f"{first[1]:.3g} on",
+                f"the schedule meets it {formula or 'only for large T'}; at {point}:"
+                f" from T = {first[1]:.3g} on",
             )
 
 
 def first_round(
     slack: Expr, strict: bool, glossary: Mapping[str, Quantity] = GLOSSARY
 ) -> tuple[dict[str, float], float] | None:
-    """A moderate point and the T from which ``slack`` stays >= 0 there; None where it never does,
-    anywhere."""
+    """A moderate point and the T from which ``slack`` stays >= 0 there; None where it
+    never does, anywhere.
+    """
     names = sorted({s.name for s in slack.free_symbols} - {"T"})
     horizon = np.geomspace(1, _LARGEST, 301)
     best: tuple[dict[str, float], float] | None = None
@@ -211,7 +280,9 @@ def first_round(
     return best
 
 
-def _moderate(names: list[str], seed: int, glossary: Mapping[str, Quantity]) -> dict[str, float]:
+def _moderate(
+    names: list[str], seed: int, glossary: Mapping[str, Quantity]
+) -> dict[str, float]:
     """Everyday values; at other seeds random ones."""
     if seed == 0:
         return everyday(names, glossary)

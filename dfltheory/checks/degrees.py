@@ -11,11 +11,11 @@ from dfltheory.bounds.units import Expr, Unit
 
 
 class Degree:
-    """Growth of expressions in t under c = t^a, s = t^b, r = t^d: the power of t that a sum of non-negative
-    terms has for large t, for many (a, b, d) at once.
+    """Growth of expressions in t under c = t^a, s = t^b, r = t^d: the power of t that a
+    sum of non-negative terms has for large t, for many (a, b, d) at once.
 
-    ``units`` as for :class:`Scaling`; ``directions`` are rows (a, b, d). Of a difference it is at
-    most that.
+    ``units`` as for :class:`Scaling`; ``directions`` are rows (a, b, d). Of a
+    difference it is at most that.
     """
 
     def __init__(self, units: Mapping[str, Unit], directions: Sequence[Sequence[int]]):
@@ -32,7 +32,9 @@ class Degree:
             return self.of_unit(self.units[expr.name])
         if isinstance(expr, sp.Pow) and expr.exp.is_Rational:
             return self.of(expr.base) * float(expr.exp)
-        parts = [self.of(part) for part in expr.args] if isinstance(expr, _GROWING) else []
+        parts = (
+            [self.of(part) for part in expr.args] if isinstance(expr, _GROWING) else []
+        )
         if isinstance(expr, sp.Mul):
             return np.sum(parts, axis=0)
         if isinstance(expr, (sp.Add, sp.Max)):

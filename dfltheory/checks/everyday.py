@@ -1,4 +1,6 @@
-"""Typical constants: the point at which bounds and findings are evaluated where the caller gives none."""
+"""Typical constants: the point at which bounds and findings are evaluated where the
+caller gives none.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,12 @@ _USUAL: dict[str, float] = {
 }
 
 
-def everyday(names: Iterable[str], glossary: Mapping[str, Quantity] = GLOSSARY) -> dict[str, float]:
-    """K = 5, lam = 0.8, m = 16, rho = 0.01, ...; 1 for what has no usual value, 1/2 for a share."""
+def everyday(
+    names: Iterable[str], glossary: Mapping[str, Quantity] = GLOSSARY
+) -> dict[str, float]:
+    """K = 5, lam = 0.8, m = 16, rho = 0.01, ...; 1 for what has no usual value, 1/2 for
+    a share.
+    """
     return {n: _USUAL.get(n, 0.5 if glossary[n].high == 1 else 1.0) for n in names}
 
 

@@ -23,21 +23,26 @@ from dfltheory.checks.special import (
     sam_fixed_point,
     sam_fixed_point_in_order,
     simplest_case,
-)  # fmt: skip
+)
 from dfltheory.errors import InputError
 
 
 def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Is it a theorem or a corollary with admissible values, or is there a simpler algorithm to compare?"""
+    """Is it a theorem or a corollary with admissible values, or is there a simpler
+    algorithm to compare?
+    """
     return simpler_statements(theorem, registry=registry) != [] or (
         theorem.kind in ("theorem", "corollary") and has_points(theorem)
     )
 
 
 @check("limits")
-def check_extremes(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """The ends of every range; the simplest case; SAM's own fixed point; simpler algorithms; Q -> infinity;
-    the schedule for large T."""
+def check_extremes(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[Finding]:
+    """The ends of every range; the simplest case; SAM's own fixed point; simpler
+    algorithms; Q -> infinity; the schedule for large T.
+    """
     yield from check_simpler(theorem, registry=registry)
     if theorem.order:
         yield from sam_fixed_point_in_order(theorem)
@@ -59,27 +64,39 @@ def check_extremes(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[
 def limits(theorem: Theorem) -> dict[str, list[str]]:
     """Which limits are proved, and which are known from samples alone.
 
-    A limit is proved if no divisor vanishes there, as the bound is made of continuous functions; for
-    T -> infinity if the bound under the schedule is at most a constant over a power of T.
+    A limit is proved if no divisor vanishes there, as the bound is made of continuous
+    functions; for T -> infinity if the bound under the schedule is at most a constant
+    over a power of T.
     """
     found: dict[str, list[str]] = {"proved": [], "sampled": []}
     for name, end in ENDS.items():
         if name in theorem.needs:
             symbol = theorem.glossary[name].symbol
-            found[_continuous(theorem, theorem.bound, symbol, int(end))].append(f"{name} -> {end:g}")
+            found[_continuous(theorem, theorem.bound, symbol, int(end))].append(
+                f"{name} -> {end:g}"
+            )
     if "Q" in theorem.needs:
-        left = sp.Dummy("left", nonnegative=True)  # lam^Q, which vanishes with lam and for Q -> infinity
-        powers = {p: left ** (p.exp / s.Q) for p in theorem.bound.atoms(sp.Pow) if p.base == s.lam}
+        # lam^Q, which vanishes with lam and for Q -> infinity
+        left = sp.Dummy("left", nonnegative=True)
+        powers = {
+            p: left ** (p.exp / s.Q)
+            for p in theorem.bound.atoms(sp.Pow)
+            if p.base == s.lam
+        }
         bound = theorem.bound.xreplace(powers)
         free = bound.free_symbols & {s.lam, s.Q}
-        found["sampled" if free else _continuous(theorem, bound, left, 0)].append("Q -> infinity")
+        found["sampled" if free else _continuous(theorem, bound, left, 0)].append(
+            "Q -> infinity"
+        )
     if theorem.schedule:
         found["proved" if _falls(theorem) else "sampled"].append("T -> infinity")
     return found
 
 
 def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> str:
-    """``proved`` if no divisor vanishes at this end of the quantity's range, else ``sampled``."""
+    """``proved`` if no divisor vanishes at this end of the quantity's range, else
+    ``sampled``.
+    """
     conditions = [
         replace(c, left=c.left.subs(symbol, end), right=c.right.subs(symbol, end))
         for c in conditions_of(theorem)
@@ -94,11 +111,15 @@ def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> s
 
 
 def _falls(theorem: Theorem) -> bool:
-    """Is it proved that the scheduled bound, a sum of c T^-p, is at most the sum of these c over T to the
-    least of these p, which is positive?"""
+    """Is it proved that the scheduled bound, a sum of c T^-p, is at most the sum of
+    these c over T to the least of these p, which is positive?
+    """
     x = sp.Symbol("x", positive=True)
     spread: Expr = sp.expand(scheduled(theorem, theorem.bound).subs(s.T, x**-2))
-    terms = [(c, *rest.as_base_exp()) for c, rest in (t.as_independent(x) for t in sp.Add.make_args(spread))]
+    terms = [
+        (c, *rest.as_base_exp())
+        for c, rest in (t.as_independent(x) for t in sp.Add.make_args(spread))
+    ]
     if not all(base == x and p.is_Integer and p > 0 for _, base, p in terms):
         return False
     least = min(p for *_, p in terms)
@@ -107,21 +128,27 @@ def _falls(theorem: Theorem) -> bool:
     return Region(glossary=theorem.glossary).holds(above - own)
 
 
-def _many_gossip_steps(theorem: Theorem, points: dict[str, np.ndarray]) -> Iterator[Finding]:
+def _many_gossip_steps(
+    theorem: Theorem, points: dict[str, np.ndarray]
+) -> Iterator[Finding]:
     if "Q" not in points or any(c.name.startswith("Q") for c in theorem.conditions):
         return
     exact = theorem.evaluate(
-        where="nan", **{**points, "lam": 0 * points["lam"], "Q": np.ones_like(points["Q"])}
+        where="nan",
+        **{**points, "lam": 0 * points["lam"], "Q": np.ones_like(points["Q"])},
     )
-    many = theorem.evaluate(where="nan", **{**points, "Q": np.full_like(points["Q"], 1e6)})
+    many = theorem.evaluate(
+        where="nan", **{**points, "Q": np.full_like(points["Q"], 1e6)}
+    )
     ratio = np.nan_to_num(np.broadcast_to(exact / many, len(points["Q"])), nan=1.0)
-    ratio = np.where(ratio > 0, ratio, 1.0)  # what a slip makes negative is told elsewhere
+    # what a slip makes negative is told elsewhere
+    ratio = np.where(ratio > 0, ratio, 1.0)
     i = int(np.argmax(np.abs(np.log(ratio))))
     if abs(np.log(ratio[i])) > 1e-9:
         yield warning(
             "bound",
-            f"Q -> infinity and lam = 0 are both exact averaging, but the bounds differ by a factor "
-            f"{ratio[i]:.4g}",
+            "Q -> infinity and lam = 0 are both exact averaging, but the bounds differ"
+            f" by a factor {ratio[i]:.4g}",
             point=at(points, i),
         )
 
@@ -131,7 +158,8 @@ def _vanishes(theorem: Theorem) -> Iterator[Finding]:
         if mono["T"] >= 0:
             yield error(
                 "schedule",
-                f"under its schedule the bound keeps {mono}, which does not vanish for T -> infinity",
+                f"under its schedule the bound keeps {mono}, which does not vanish for"
+                " T -> infinity",
             )
 
 

@@ -1,4 +1,6 @@
-"""What an audit says: one finding, with its evidence and the command that shows it again."""
+"""What an audit says: one finding, with its evidence and the command that shows it
+again.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Finding:
-    """``error``: the statement cannot be right as displayed, or does not follow; ``warning``: it promises
-    less than it could, or hides something; ``note``: a fact about it. ``evidence["term"]`` tells apart
-    several findings
-    at one place."""
+    """``error``: the statement cannot be right as displayed, or does not follow;
+    ``warning``: it promises less than it could, or hides something; ``note``: a fact
+    about it. ``evidence["term"]`` tells apart several findings at one place.
+    """
 
     check: str
     severity: Severity
@@ -33,26 +35,47 @@ class Finding:
 
     @property
     def command(self) -> str:
-        """The command that shows this finding again; of a theorem that is not registered, the call."""
+        """The command that shows this finding again; of a theorem that is not
+        registered, the call.
+        """
         if not registry.known(self.key, self.variant):
             return f"dfltheory.audit(theorem, checks=({self.check!r},))"
-        return f"dfltheory audit {self.key} --variant {self.variant} --check {self.check}"
+        return (
+            f"dfltheory audit {self.key} --variant {self.variant} --check {self.check}"
+        )
 
     @property
     def mark(self) -> tuple[str, ...]:
         """What makes two findings the same, whatever numbers they tell."""
-        return self.check, self.key, self.variant, self.place, str(self.evidence.get("term", ""))
+        return (
+            self.check,
+            self.key,
+            self.variant,
+            self.place,
+            str(self.evidence.get("term", "")),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "command": self.command}
 
     def __str__(self) -> str:
-        text = f"{self.severity}: {self.key} ({self.variant}), {self.place}: {self.message} [{self.check}]"
+        text = (
+            f"{self.severity}: {self.key} ({self.variant}), {self.place}:"
+            f" {self.message} [{self.check}]"
+        )
         return text + (f"; mend: {self.mend}" if self.mend else "")
 
 
-def found(severity: Severity, place: str, message: str, mend: str | None = None, **evidence: Any) -> Finding:
-    """A finding of the :func:`check` that is running, about the statement that it was given."""
+def found(
+    severity: Severity,
+    place: str,
+    message: str,
+    mend: str | None = None,
+    **evidence: Any,
+) -> Finding:
+    """A finding of the :func:`check` that is running, about the statement that it was
+    given.
+    """
     return Finding("", severity, "", "", place, message, evidence, mend)
 
 
@@ -72,13 +95,19 @@ def always(theorem: Theorem) -> bool:
 
 
 def check(name: str) -> Callable[[Check[P]], Check[P]]:
-    """Makes a function of a theorem the check ``name``: what it finds is told to be so, and about which."""
+    """Makes a function of a theorem the check ``name``: what it finds is told to be so,
+    and about which.
+    """
 
     def named(function: Check[P]) -> Check[P]:
         @wraps(function)
-        def checked(theorem: Theorem, *args: P.args, **options: P.kwargs) -> Iterator[Finding]:
+        def checked(
+            theorem: Theorem, *args: P.args, **options: P.kwargs
+        ) -> Iterator[Finding]:
             for finding in function(theorem, *args, **options):
-                mine = replace(finding, check=name, key=theorem.key, variant=theorem.variant)
+                mine = replace(
+                    finding, check=name, key=theorem.key, variant=theorem.variant
+                )
                 yield finding if finding.check else mine
 
         return checked

@@ -1,4 +1,6 @@
-"""Sentences about a statement: its name in the paper, its status, and what was examined."""
+"""Sentences about a statement: its name in the paper, its status, and what was
+examined.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,27 @@ from dfltheory.checks.run import CHECKS, applicable_checks
 
 def name_of(theorem: Theorem) -> str:
     """The paper's own name of a statement: ``Theorem 4.5, eq. (7)``."""
-    citation = registry.paper(theorem.key.split(".")[0]).citation if registry.peers(theorem) else ""
+    citation = (
+        registry.paper(theorem.key.split(".")[0]).citation
+        if registry.peers(theorem)
+        else ""
+    )
     return theorem.source.removeprefix(f"{citation}, ") or theorem.title
 
 
 def headline(theorem: Theorem, status: Status, errors: int, reference: str = "") -> str:
-    """The verdict on a statement from its ``status`` and the number of ``errors`` of the audit.
+    """The verdict on a statement from its ``status`` and the number of ``errors`` of
+    the audit.
 
-    ``reference`` is the name of a statement that is not registered, as ``FILE.py:NAME``.
+    ``reference`` is the name of a statement that is not registered, as
+    ``FILE.py:NAME``.
     """
     name = f"{name_of(theorem)} (`{theorem.key}`)"
     if status.refuted:
-        return f"**{name} is false as printed**: {refutation(theorem, status)}.{instead(theorem)}"
+        return (
+            f"**{name} is false as printed**:"
+            f" {refutation(theorem, status)}.{instead(theorem)}"
+        )
     if errors:
         count = "1 error" if errors == 1 else f"{errors} errors"
         return f"{name}: the audit reports {count}."
@@ -31,7 +42,9 @@ def headline(theorem: Theorem, status: Status, errors: int, reference: str = "")
 
 
 def instead(theorem: Theorem) -> str:
-    """A sentence that names the corrected variant of a statement, where the registry has one."""
+    """A sentence that names the corrected variant of a statement, where the registry
+    has one.
+    """
     corrected = corrected_variant(theorem)
     if corrected is None:
         return ""
@@ -51,10 +64,14 @@ def refutation(theorem: Theorem, status: Status) -> str:
     return f"a saved {what} inside all its assumptions: {status.how}"
 
 
-def examined(theorem: Theorem, status: Status, errors: int = 0, reference: str = "") -> str:
-    """Which checks and searches of a statement ran, and the commands of those that did not.
+def examined(
+    theorem: Theorem, status: Status, errors: int = 0, reference: str = ""
+) -> str:
+    """Which checks and searches of a statement ran, and the commands of those that did
+    not.
 
-    ``errors`` is the number of errors that the audit reports; ``reference`` as in :func:`headline`.
+    ``errors`` is the number of errors that the audit reports; ``reference`` as in
+    :func:`headline`.
     """
     count = {0: "no error", 1: "1 error"}.get(errors, f"{errors} errors")
     said = [f"{_checks(theorem)} {count}", _searched(theorem, status, reference)]
@@ -83,13 +100,27 @@ def _searched(theorem: Theorem, status: Status, reference: str) -> str:
         return f"search for a counterexample: {status.search}"
     searchable = theorem.order or theorem.kind in ("theorem", "corollary")
     if not searchable:
-        return f"not searched for a counterexample: `dfltheory falsify` does not search a {theorem.kind}"
+        return (
+            "not searched for a counterexample: `dfltheory falsify` does not search a"
+            f" {theorem.kind}"
+        )
     command = f"dfltheory falsify {theorem.key}"
     if registry.known(theorem.key, theorem.variant):
         command += f" --variant {theorem.variant}"
     else:
-        command = f"dfltheory falsify {shlex.quote(reference)}" if reference else _FALSIFY_CALL
+        command = (
+            f"dfltheory falsify {shlex.quote(reference)}"
+            if reference
+            else _FALSIFY_CALL
+        )
     return f"not searched for a counterexample: `{command}` searches"
 
 
-__all__ = ["corrected_variant", "examined", "headline", "instead", "name_of", "refutation"]
+__all__ = [
+    "corrected_variant",
+    "examined",
+    "headline",
+    "instead",
+    "name_of",
+    "refutation",
+]

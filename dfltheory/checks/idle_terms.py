@@ -1,9 +1,10 @@
 """Terms of a bound that vanish against the left-hand side along a change of units.
 
-Under f -> c f, x -> s x, v -> r v with c = t^a, s = t^b, r = t^d a statement about all problems turns into a
-statement about all problems, as long as its conditions still hold. If no term outgrows the left-hand side,
-then for large t only the terms that grow as fast as the left-hand side are left, and the statement must hold
-with these alone. The terms that vanish are idle.
+Under f -> c f, x -> s x, v -> r v with c = t^a, s = t^b, r = t^d a statement about all
+problems turns into a statement about all problems, as long as its conditions still
+hold. If no term outgrows the left-hand side, then for large t only the terms that grow
+as fast as the left-hand side are left, and the statement must hold with these alone.
+The terms that vanish are idle.
 """
 
 from __future__ import annotations
@@ -26,22 +27,27 @@ ROUNDING = 1e-9
 
 
 def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
-    """For each of :data:`DIRECTIONS`: do all conditions that hold go on to hold? None: it cannot be told,
-    since a condition adds different units."""
+    """For each of :data:`DIRECTIONS`: do all conditions that hold go on to hold? None:
+    it cannot be told, since a condition adds different units.
+    """
     scaling, degree = Scaling(_units(theorem)), Degree(_units(theorem), DIRECTIONS)
     kept = np.ones(len(DIRECTIONS), dtype=bool)
     for c in theorem.conditions:
         if c.left == 0 or c.right == 0:  # 0 has every unit
             continue
-        left, right = (degree.of_unit(scaling.of(theorem.expand(side))) for side in (c.left, c.right))
+        left, right = (
+            degree.of_unit(scaling.of(theorem.expand(side)))
+            for side in (c.left, c.right)
+        )
         kept &= left <= right + ROUNDING
     return None if scaling.clashes else kept
 
 
 @dataclass(frozen=True, eq=False)
 class _Summand:
-    """Summands of one unit: the named terms with some of them, the growth of their sum along each direction,
-    and is none of them negative?"""
+    """Summands of one unit: the named terms with some of them, the growth of their sum
+    along each direction, and is none of them negative?
+    """
 
     parts: frozenset[str]
     growth: NDArray[np.float64]
@@ -51,9 +57,10 @@ class _Summand:
 def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
     """The named terms of a bound that contain a summand with a wrong unit that is idle.
 
-    Empty for O(.), which may hide constants with units, and for definitions, which claim nothing. A summand
-    of a lower bound counts if it outgrows the left-hand side: then the statement is false. Nothing is claimed
-    along directions in which a summand vanishes that may be negative: it could depend on the others.
+    Empty for O(.), which may hide constants with units, and for definitions, which
+    claim nothing. A summand of a lower bound counts if it outgrows the left-hand side:
+    then the statement is false. Nothing is claimed along directions in which a summand
+    vanishes that may be negative: it could depend on the others.
     """
     if theorem.order or theorem.kind == "definition" or _invariant(theorem):
         return frozenset()
@@ -66,7 +73,11 @@ def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
     if theorem.kind == "lower bound":
         if all(summand.positive for summand in summands):
             for summand in summands:
-                found |= summand.parts if (kept & (summand.growth > wanted + ROUNDING)).any() else set()
+                found |= (
+                    summand.parts
+                    if (kept & (summand.growth > wanted + ROUNDING)).any()
+                    else set()
+                )
         return frozenset(found)
     for summand in summands:
         kept = kept & (summand.growth <= wanted + ROUNDING)
@@ -113,8 +124,10 @@ def _invariant(theorem: Theorem) -> bool:
 
 
 def _pieces(expr: Expr) -> Iterator[Expr]:
-    """Expressions whose sum is as large as ``expr``, up to a numerical factor: of sqrt(x + y) the pieces are
-    sqrt(x) and sqrt(y), and of max(x, y) they are x and y."""
+    """Expressions whose sum is as large as ``expr``, up to a numerical factor: of
+    sqrt(x + y) the pieces are sqrt(x) and sqrt(y), and of max(x, y) they are x and
+    y.
+    """
     if isinstance(expr, sp.Add | sp.Max):
         for argument in expr.args:
             yield from _pieces(argument)
@@ -122,7 +135,9 @@ def _pieces(expr: Expr) -> Iterator[Expr]:
         for piece in _pieces(expr.base):
             yield piece**expr.exp
     elif isinstance(expr, sp.Mul):
-        for factors in itertools.product(*(tuple(_pieces(factor)) for factor in expr.args)):
+        for factors in itertools.product(
+            *(tuple(_pieces(factor)) for factor in expr.args)
+        ):
             yield sp.Mul(*factors)
     else:
         yield expr

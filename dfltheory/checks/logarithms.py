@@ -1,8 +1,9 @@
 """Proofs in the logarithms of the quantities, where products of powers are linear.
 
-A condition "sum of terms <= one term" says ``c * product(x^a) <= 1`` for each term on its left: linear in
-log x. So are the ranges (K >= 1, lam <= 1). A linear program then proves that conditions contradict each
-other, or how small a term can be where they hold; its multipliers are the certificate.
+A condition "sum of terms <= one term" says ``c * product(x^a) <= 1`` for each term on
+its left: linear in log x. So are the ranges (K >= 1, lam <= 1). A linear program then
+proves that conditions contradict each other, or how small a term can be where they
+hold; its multipliers are the certificate.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _TOLERANCE = 1e-9
 
 
 def rows_of(condition: Condition) -> Iterator[Row]:
-    """What a condition says of each of its terms, as far as it is products of powers."""
+    """What a condition says of each of its terms, as far as it is products of
+    powers.
+    """
     terms = sp.Add.make_args(sp.expand(condition.slack))
     large = [t for t in terms if not t.could_extract_minus_sign()]
     if len(large) != 1:
@@ -36,18 +39,24 @@ def rows_of(condition: Condition) -> Iterator[Row]:
 
 
 def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
-    """``term`` as exponents of glossary names and the logarithm of its constant; None if it is none."""
+    """``term`` as exponents of glossary names and the logarithm of its constant; None
+    if it is none.
+    """
     powers = term.as_powers_dict()
     if not all(p.is_number and (b.is_number or b.is_Symbol) for b, p in powers.items()):
         return None
     constant = sp.Mul(*(b**p for b, p in powers.items() if b.is_number))
     if not constant.is_positive:
         return None
-    return {b.name: p for b, p in powers.items() if b.is_Symbol}, float(sp.log(constant))
+    return {b.name: p for b, p in powers.items() if b.is_Symbol}, float(
+        sp.log(constant)
+    )
 
 
 def _ranges(names: Sequence[str], glossary: Glossary) -> list[Row]:
-    counts = [(f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if glossary[n].integer]
+    counts = [
+        (f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if glossary[n].integer
+    ]
     shares = [(f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].high == 1]
     return counts + shares
 
@@ -55,16 +64,19 @@ def _ranges(names: Sequence[str], glossary: Glossary) -> list[Row]:
 def least(
     goal: Mapping[str, Expr], rows: Sequence[Row], glossary: Glossary = GLOSSARY
 ) -> tuple[float, dict[str, float]] | None:
-    """The largest proved lower bound of ``sum(goal * log x)`` where the rows hold, and its multipliers.
+    """The largest proved lower bound of ``sum(goal * log x)`` where the rows hold, and
+    its multipliers.
 
-    By duality: for y >= 0 with ``goal + sum y_i a_i = 0`` it is at least ``sum y_i log c_i``. None where no
-    such y exists; inf where the rows contradict each other.
+    By duality: for y >= 0 with ``goal + sum y_i a_i = 0`` it is at least ``sum y_i log
+    c_i``. None where no such y exists; inf where the rows contradict each other.
     """
     names = sorted({*goal, *(n for _, powers, _ in rows for n in powers)})
     table = [*rows, *_ranges(names, glossary)]
     if not names or not table:
         return (0.0, {}) if not names else None
-    matrix = np.array([[float(powers.get(n, 0)) for _, powers, _ in table] for n in names])
+    matrix = np.array(
+        [[float(powers.get(n, 0)) for _, powers, _ in table] for n in names]
+    )
     gain = np.array([constant for _, _, constant in table])
     target = np.array([-float(goal.get(n, 0)) for n in names])
     answer = linprog(-gain, A_eq=matrix, b_eq=target, bounds=(0, None), method="highs")
@@ -76,20 +88,35 @@ def least(
     return float(-answer.fun), used
 
 
-def contradiction(conditions: Sequence[Condition], glossary: Glossary = GLOSSARY) -> str | None:
-    """A product of powers of conditions that says ``c <= 1`` for a number c > 1; None where there is none."""
+def contradiction(
+    conditions: Sequence[Condition], glossary: Glossary = GLOSSARY
+) -> str | None:
+    """A product of powers of conditions that says ``c <= 1`` for a number c > 1; None
+    where there is none.
+    """
     rows = [row for c in conditions for row in rows_of(c)]
     names = sorted({n for _, powers, _ in rows for n in powers})
     table = [*rows, *_ranges(names, glossary)]
     if not rows:
         return None
-    matrix = np.array([[float(powers.get(n, 0)) for _, powers, _ in table] for n in names])
+    matrix = np.array(
+        [[float(powers.get(n, 0)) for _, powers, _ in table] for n in names]
+    )
     gain = np.array([constant for _, _, constant in table])
-    answer = linprog(-gain, A_eq=matrix, b_eq=np.zeros(len(names)), bounds=(0, 1), method="highs")
-    if answer.status != 0 or answer.x is None or answer.fun is None or -answer.fun < _TOLERANCE:
+    answer = linprog(
+        -gain, A_eq=matrix, b_eq=np.zeros(len(names)), bounds=(0, 1), method="highs"
+    )
+    if (
+        answer.status != 0
+        or answer.x is None
+        or answer.fun is None
+        or -answer.fun < _TOLERANCE
+    ):
         return None
     used = [
-        f"({table[i][0]}){'' if w == 1 else f'^{w:.4g}'}" for i, w in enumerate(answer.x) if w > _TOLERANCE
+        f"({table[i][0]}){'' if w == 1 else f'^{w:.4g}'}"
+        for i, w in enumerate(answer.x)
+        if w > _TOLERANCE
     ]
     return f"the product of {' and '.join(used)} says {np.exp(-answer.fun):.6g} <= 1"
 

@@ -1,4 +1,6 @@
-"""Monotonicity and sign: a bound must not be negative, and worse constants must not improve it."""
+"""Monotonicity and sign: a bound must not be negative, and worse constants must not
+improve it.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def has_monotonicity(theorem: Theorem) -> bool:
 
 @check("monotone")
 def check_monotone(theorem: Theorem) -> Iterator[Finding]:
-    """The bound in each constant over the admissible region: proved, or else sampled and said so."""
+    """The bound in each constant over the admissible region: proved, or else sampled
+    and said so.
+    """
     if theorem.kind != "theorem":
         return
     try:
@@ -67,7 +71,9 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
     if (value < 0).any():
         i = int(np.argmin(value))
         yield error(
-            "bound", f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}", point=at(points, i)
+            "bound",
+            f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}",
+            point=at(points, i),
         )
     proofs, samples, left = [], [], {}
     moves = _moved_with(theorem)
@@ -75,7 +81,11 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
         up = name in WORSE_UP
-        unproved = [part for part, e in theorem.terms.items() if not _monotone(theorem, e, name, up)]
+        unproved = [
+            part
+            for part, e in theorem.terms.items()
+            if not _monotone(theorem, e, name, up)
+        ]
         if not unproved:
             proofs.append(name)
             continue
@@ -94,31 +104,47 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _moved_with(theorem: Theorem) -> set[str]:
-    """Constants with which what is bounded changes: those in the left-hand side, and those of the steps that
-    the statement has put in. A bound need not be monotone in them."""
+    """Constants with which what is bounded changes: those in the left-hand side, and
+    those of the steps that the statement has put in. A bound need not be monotone in
+    them.
+    """
     put_in = [e for n, e in theorem.schedule.items() if n not in theorem.needs]
-    return {*theorem.lhs.carries, *(s.name for e in put_in for s in sp.sympify(e).free_symbols)}
+    return {
+        *theorem.lhs.carries,
+        *(s.name for e in put_in for s in sp.sympify(e).free_symbols),
+    }
 
 
 def _monotone(theorem: Theorem, term: Expr, name: str, up: bool) -> bool:
-    """Is it proved that a term does not fall (or does not rise) with a constant where the conditions hold?
+    """Is it proved that a term does not fall (or does not rise) with a constant where
+    the conditions hold?
 
-    A maximum is monotone if each of its arguments is, as the term is continuous; a sum if each term is; a
-    product of nonnegative factors if each factor is; a power if its base is. Otherwise the sign of the
-    derivative decides.
+    A maximum is monotone if each of its arguments is, as the term is continuous; a sum
+    if each term is; a product of nonnegative factors if each factor is; a power if its
+    base is. Otherwise the sign of the derivative decides.
     """
-    symbol, largest = theorem.glossary[name].symbol, next(iter(term.atoms(sp.Max)), None)
+    symbol, largest = (
+        theorem.glossary[name].symbol,
+        next(iter(term.atoms(sp.Max)), None),
+    )
     if largest is not None:
-        return all(_monotone(theorem, term.xreplace({largest: side}), name, up) for side in largest.args)
+        return all(
+            _monotone(theorem, term.xreplace({largest: side}), name, up)
+            for side in largest.args
+        )
     if symbol not in term.free_symbols or monotone(term, name, up, theorem.glossary):
         return True
     parts = _parts(theorem, term, up)
-    by_parts = bool(parts) and all(_monotone(theorem, part, name, way) for part, way in parts)
+    by_parts = bool(parts) and all(
+        _monotone(theorem, part, name, way) for part, way in parts
+    )
     return by_parts or _grows(theorem, term, symbol, up)
 
 
 def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
-    """Parts of a term, and whether each must rise for the term to go ``up``; none where this is not known."""
+    """Parts of a term, and whether each must rise for the term to go ``up``; none where
+    this is not known.
+    """
     base, power = term.as_base_exp()
     if term.is_Add:
         return [(part, up) for part in term.args]
@@ -130,14 +156,17 @@ def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
 
 
 def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
-    """Has the derivative the right sign, or for a whole number the growth from n to n + 1? Where there is no
-    derivative, since a root is 0, the term is continuous."""
+    """Has the derivative the right sign, or for a whole number the growth from n to n +
+    1? Where there is no derivative, since a root is 0, the term is continuous.
+    """
     if theorem.glossary[symbol.name].integer:
         growth: Any = term.subs(symbol, symbol + 1) - term
     else:
         growth = sp.diff(term, symbol)
     roots = {
-        sp.sqrt(p.base) for p in growth.atoms(sp.Pow) if p.exp == -sp.S.Half and symbol in p.free_symbols
+        sp.sqrt(p.base)
+        for p in growth.atoms(sp.Pow)
+        if p.exp == -sp.S.Half and symbol in p.free_symbols
     }
     growth = sp.expand_mul(growth * sp.Mul(*roots)) if roots else growth
     return _nonnegative(theorem, growth if up else -growth)
@@ -145,15 +174,18 @@ def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
 
 @lru_cache(maxsize=1000)
 def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
-    """Is it proved that an expression is not negative where the conditions hold? Factors are asked for with
-    each constant again."""
+    """Is it proved that an expression is not negative where the conditions hold?
+    Factors are asked for with each constant again.
+    """
     if nonnegative(expr, theorem.glossary):
         return True
     region = Region(conditions_of(theorem), glossary=theorem.glossary)
     return sp.count_ops(expr) <= _LONG and region.holds(expr)
 
 
-def _sampled(theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray) -> Finding | None:
+def _sampled(
+    theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray
+) -> Finding | None:
     entry = theorem.glossary[name]
     if entry.integer:
         moved = points[name] + 1
@@ -161,16 +193,21 @@ def _sampled(theorem: Theorem, name: str, up: bool, points: Points, value: np.nd
         moved = points[name] + 0.01 * (1 - points[name])
     else:
         moved = points[name] * 1.01 + 1e-9
-    after = np.broadcast_to(theorem.evaluate(where="nan", **{**points, name: moved}), value.shape)
+    after = np.broadcast_to(
+        theorem.evaluate(where="nan", **{**points, name: moved}), value.shape
+    )
     gain = (value - after) if up else (after - value)
-    relative = np.where(np.isfinite(gain), gain / np.maximum(np.abs(value), 1e-300), -np.inf)
+    relative = np.where(
+        np.isfinite(gain), gain / np.maximum(np.abs(value), 1e-300), -np.inf
+    )
     i = int(np.argmax(relative))
     if relative[i] <= 1e-9:
         return None
     return warning(
         name,
-        f"a worse {name} gives a better bound: from {points[name][i]:.4g} to {moved[i]:.4g} it moves from "
-        f"{value[i]:.6g} to {after[i]:.6g} (others: {numbers(at(points, i))})",
+        f"a worse {name} gives a better bound: from {points[name][i]:.4g} to"
+        f" {moved[i]:.4g} it moves from {value[i]:.6g} to {after[i]:.6g} (others:"
+        f" {numbers(at(points, i))})",
         "the assumption only gets weaker that way, so the better value holds there too",
         point=at(points, i),
     )

@@ -39,10 +39,15 @@ COMPARING = frozenset(("limits", "agreement", "corollary"))
 """Checks that compare a statement with others of a registry."""
 
 
-def applicable_checks(theorem: Theorem, registry: Registry = REGISTRY) -> tuple[str, ...]:
-    """The names of the checks that have something to examine in a statement, in the order in which they
-    run."""
-    return tuple(name for name in CHECKS if APPLIES[name](theorem, **_options(name, registry)))
+def applicable_checks(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> tuple[str, ...]:
+    """The names of the checks that have something to examine in a statement, in the
+    order in which they run.
+    """
+    return tuple(
+        name for name in CHECKS if APPLIES[name](theorem, **_options(name, registry))
+    )
 
 
 def _options(check: str, registry: Registry) -> dict[str, Registry]:
@@ -52,7 +57,9 @@ def _options(check: str, registry: Registry) -> dict[str, Registry]:
 def audit_statement(
     theorem: Theorem, checks: tuple[str, ...] = (), registry: Registry = REGISTRY
 ) -> list[Finding]:
-    """What the checks (by name; all if none is named) find in one statement, errors first."""
+    """What the checks (by name; all if none is named) find in one statement, errors
+    first.
+    """
     for name in checks:
         if name not in CHECKS:
             raise UnknownNameError("check", name, set(CHECKS))
@@ -71,17 +78,18 @@ def audit(
     *,
     trust: Trust = False,
 ) -> list[Finding]:
-    """The findings on a statement: all its variants, or one; without a key, on the whole registry.
+    """The findings on a statement: all its variants, or one; without a key, on the
+    whole registry.
 
-    A theorem in the place of the key is audited as it is, registered or not. Every finding carries its
-    evidence and the command that shows it again.
+    A theorem in the place of the key is audited as it is, registered or not. Every
+    finding carries its evidence and the command that shows it again.
 
     Parameters
     ----------
-    key : a theorem, or the key of a statement or the name of a paper of ``registry``; None: all statements
-    variant : of a statement that is named by its key; None: all
-    checks : names of :data:`CHECKS`; none: all
-    registry : the statements among which keys, other variants and parents of corollaries are looked up
+    key : a theorem, or the key of a statement or the name of a paper of ``registry``;
+    None: all statements variant : of a statement that is named by its key; None: all
+    checks : names of :data:`CHECKS`; none: all registry : the statements among which
+    keys, other variants and parents of corollaries are looked up
     """
     theorems: tuple[Theorem, ...]
     if key is None:
@@ -89,8 +97,14 @@ def audit(
     elif isinstance(key, str) and key in registry.papers():
         theorems = registry.statements(key)
     else:
-        theorems = load_all(key, None if variant is None else (variant,), trust=trust, registry=registry)
-    return [finding for theorem in theorems for finding in audit_statement(theorem, checks, registry)]
+        theorems = load_all(
+            key, None if variant is None else (variant,), trust=trust, registry=registry
+        )
+    return [
+        finding
+        for theorem in theorems
+        for finding in audit_statement(theorem, checks, registry)
+    ]
 
 
 __all__ = ["APPLIES", "CHECKS", "applicable_checks", "audit", "audit_statement"]

@@ -1,5 +1,7 @@
-"""Can all conditions hold together? Proved for all constants where it can be, else shown by a witness; a
-contradiction is proved by a product of conditions, or said to be only searched for."""
+"""Can all conditions hold together? Proved for all constants where it can be, else
+shown by a witness; a contradiction is proved by a product of conditions, or said to be
+only searched for.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
-from dfltheory.bounds.regions import Points, admissible, at, conditions_of, equalities, values_of
+from dfltheory.bounds.regions import (
+    Points,
+    admissible,
+    at,
+    conditions_of,
+    equalities,
+    values_of,
+)
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
@@ -26,8 +35,9 @@ _POINTS = 2000
 
 @check("conditions")
 def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
-    """One finding: proved for every value of the constants, met at a witness, contradictory, or not met by
-    any point tried."""
+    """One finding: proved for every value of the constants, met at a witness,
+    contradictory, or not met by any point tried.
+    """
     conditions = conditions_of(theorem)
     if not conditions:
         return
@@ -41,17 +51,30 @@ def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
         yield _witness(theorem, conditions, points)
         return
     product = contradiction(conditions, theorem.glossary)
-    says = f"proved, {product}" if product else "no random point meets them (searched, not proved)"
+    says = (
+        f"proved, {product}"
+        if product
+        else "no random point meets them (searched, not proved)"
+    )
     yield error(
-        "conditions", f"cannot be met together: {says}", certificate="proved" if product else "searched"
+        "conditions",
+        f"cannot be met together: {says}",
+        certificate="proved" if product else "searched",
     )
 
 
-def _witness(theorem: Theorem, conditions: Sequence[Condition], points: Points) -> Finding:
-    """The admissible point that is farthest from the edges, checked in exact arithmetic."""
+def _witness(
+    theorem: Theorem, conditions: Sequence[Condition], points: Points
+) -> Finding:
+    """The admissible point that is farthest from the edges, checked in exact
+    arithmetic.
+    """
     sides = values_of([side for c in conditions for side in (c.left, c.right)], points)
     slack = np.min(
-        [(r - a) / (np.abs(r) + np.abs(a) + 1e-300) for a, r in zip(sides[::2], sides[1::2], strict=True)],
+        [
+            (r - a) / (np.abs(r) + np.abs(a) + 1e-300)
+            for a, r in zip(sides[::2], sides[1::2], strict=True)
+        ],
         axis=0,
     )
     i = int(np.argmax(slack))
@@ -60,19 +83,23 @@ def _witness(theorem: Theorem, conditions: Sequence[Condition], points: Points) 
     met = all(sp.N(c.slack.xreplace(exact), 30) >= 0 for c in conditions)
     return note(
         "conditions",
-        f"{'they are met together' if met else 'they are met, to rounding,'} at {numbers(point)}"
-        f"{' (exact arithmetic)' if met else ''}; that step sizes exist for all constants is not proved",
+        f"{'they are met together' if met else 'they are met, to rounding,'} at"
+        f" {numbers(point)}{' (exact arithmetic)' if met else ''}; that step sizes"
+        " exist for all constants is not proved",
         point=point,
         certificate="witness" if met else "searched",
     )
 
 
-# -- for every value of the constants ------------------------------------------------------------------
+# -- for every value of the constants
+# ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SmallSteps:
-    """The way on which all conditions hold in the end: each step size a multiple of e, and T = 1/e^2."""
+    """The way on which all conditions hold in the end: each step size a multiple of e,
+    and T = 1/e^2.
+    """
 
     steps: dict[str, Expr]
     long: bool
@@ -82,21 +109,37 @@ class SmallSteps:
         way = [f"{n} = {v}".replace("e_small", "e") for n, v in self.steps.items()]
         way += ["T = 1/e^2"] if self.long else []
         if not way:
-            return f"demands on the constants alone: {'; '.join(c.name for c in self.demands)}"
-        given = f" with {' and '.join(c.name for c in self.demands)}" if self.demands else ""
+            return (
+                "demands on the constants alone:"
+                f" {'; '.join(c.name for c in self.demands)}"
+            )
+        given = (
+            f" with {' and '.join(c.name for c in self.demands)}"
+            if self.demands
+            else ""
+        )
         return (
-            f"met together for every value of the other quantities{given}, by {', '.join(way)} for every "
-            f"small e > 0 (proved: the lowest coefficient in e of each slack is positive, or none negative)"
+            f"met together for every value of the other quantities{given}, by"
+            f" {', '.join(way)} for every small e > 0 (proved: the lowest coefficient"
+            " in e of each slack is positive, or none negative)"
         )
 
 
-def small_steps(conditions: Sequence[Condition], glossary: Glossary = GLOSSARY) -> SmallSteps | None:
-    """A proof that for all constants some step sizes and horizons meet every condition, or None."""
+def small_steps(
+    conditions: Sequence[Condition], glossary: Glossary = GLOSSARY
+) -> SmallSteps | None:
+    """A proof that for all constants some step sizes and horizons meet every condition,
+    or None.
+    """
     equal, rest = equalities(conditions, glossary)
     free = {n for c in conditions for n in _names(c.slack)}
     every_step = step_names(glossary)
     steps = [n for n in every_step if n in free and n not in equal]
-    demands = tuple(c for c in rest if c.slack.free_symbols and not _names(c.slack) & {*every_step, "T"})
+    demands = tuple(
+        c
+        for c in rest
+        if c.slack.free_symbols and not _names(c.slack) & {*every_step, "T"}
+    )
     moving = [c for c in rest if c not in demands]
     for ratios in itertools.product(_RATIOS, repeat=max(len(steps) - 1, 0)):
         way = {n: r * _e for n, r in zip(steps, (sp.S.One, *ratios), strict=False)}
@@ -114,7 +157,9 @@ def _names(expr: Expr) -> set[str]:
 
 
 def _in_the_end(slack: Expr, strict: bool, glossary: Glossary) -> bool:
-    """Is a slack positive (not negative) for every small e > 0, by its coefficients as a polynomial in e?"""
+    """Is a slack positive (not negative) for every small e > 0, by its coefficients as
+    a polynomial in e?
+    """
     over, under = sp.fraction(sp.together(sp.expand(slack)))
     power = sp.Poly(under, _e).degree() if under.is_polynomial(_e) else 0
     if under.has(_e) and sp.expand(under / _e**power).has(_e):
@@ -124,7 +169,9 @@ def _in_the_end(slack: Expr, strict: bool, glossary: Glossary) -> bool:
         return not strict
     if not polynomial.is_polynomial(_e):
         return False
-    coefficients = [_simple(c, glossary) for c in sp.Poly(polynomial, _e).all_coeffs()[::-1]]
+    coefficients = [
+        _simple(c, glossary) for c in sp.Poly(polynomial, _e).all_coeffs()[::-1]
+    ]
     lowest = next(c for c in coefficients if c != 0)
     if positive(lowest, glossary):
         return True

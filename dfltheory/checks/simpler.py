@@ -1,9 +1,10 @@
-"""The bound of the simpler algorithm: with a mechanism at its neutral value, a statement must cover what the
-same paper says, under the same assumptions, of the algorithm without it.
+"""The bound of the simpler algorithm: with a mechanism at its neutral value, a
+statement must cover what the same paper says, under the same assumptions, of the
+algorithm without it.
 
-Which statement speaks of the simpler algorithm is read from the registry: a mechanism (SAM's radius, several
-gossip steps, momentum) is absent from a statement that has no such quantity, or that sets it to its neutral
-value in its schedule or by a condition.
+Which statement speaks of the simpler algorithm is read from the registry: a mechanism
+(SAM's radius, several gossip steps, momentum) is absent from a statement that has no
+such quantity, or that sets it to its neutral value in its schedule or by a condition.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.rates import covered, leading
-from dfltheory.bounds.regions import Points, admissible, bound_at, conditions_of, joint_glossary
+from dfltheory.bounds.regions import (
+    Points,
+    admissible,
+    bound_at,
+    conditions_of,
+    joint_glossary,
+)
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
@@ -40,14 +47,20 @@ def _uses(theorem: Theorem, name: str) -> bool:
     pinned = any(c.left == symbol and c.right == neutral for c in theorem.conditions)
     if pinned or theorem.schedule.get(name) == neutral:
         return False
-    return name in theorem.schedule or any(n in theorem.needs for n in MECHANISMS[name][0])
+    return name in theorem.schedule or any(
+        n in theorem.needs for n in MECHANISMS[name][0]
+    )
 
 
 @check("limits")
 def check_simpler(
-    theorem: Theorem, others: Iterable[Theorem] | None = None, registry: Registry = REGISTRY
+    theorem: Theorem,
+    others: Iterable[Theorem] | None = None,
+    registry: Registry = REGISTRY,
 ) -> Iterator[Finding]:
-    """``theorem`` without its mechanisms against the statements about algorithms that lack them."""
+    """``theorem`` without its mechanisms against the statements about algorithms that
+    lack them.
+    """
     mine = mechanisms(theorem)
     simpler = simpler_statements(theorem, others, registry)
     own = {other.key for other in simpler if other.variant == theorem.variant}
@@ -58,25 +71,38 @@ def check_simpler(
 
 
 def simpler_statements(
-    theorem: Theorem, others: Iterable[Theorem] | None = None, registry: Registry = REGISTRY
+    theorem: Theorem,
+    others: Iterable[Theorem] | None = None,
+    registry: Registry = REGISTRY,
 ) -> list[Theorem]:
-    """The comparable statements (of the same paper, unless given) about algorithms without a mechanism."""
+    """The comparable statements (of the same paper, unless given) about algorithms
+    without a mechanism.
+    """
     mine = mechanisms(theorem)
     if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
         return []
     return [
         other
         for other in (registry.peers(theorem) if others is None else others)
-        if mechanisms(other) < mine and _comparable(theorem, other, mine - mechanisms(other))
+        if mechanisms(other) < mine
+        and _comparable(theorem, other, mine - mechanisms(other))
     ]
 
 
 def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
-    """The same kind of claim on the same quantity under the same assumptions and schedule, drawn from a
-    theorem (not quoted)."""
+    """The same kind of claim on the same quantity under the same assumptions and
+    schedule, drawn from a theorem (not quoted).
+    """
     own = [
         (
-            *(t.kind, t.order, t.lhs.measure, t.lhs.aggregate, t.assumptions, t.variant.split("_")[0]),
+            *(
+                t.kind,
+                t.order,
+                t.lhs.measure,
+                t.lhs.aggregate,
+                t.assumptions,
+                t.variant.split("_")[0],
+            ),
             {n: e for n, e in t.schedule.items() if n not in absent},
         )
         for t in (one, other)
@@ -91,9 +117,13 @@ def _words(absent: list[str]) -> tuple[str, str]:
 
 
 def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
-    """Monomials that the simpler algorithm's rate has and this one lacks, and the other way round."""
+    """Monomials that the simpler algorithm's rate has and this one lacks, and the other
+    way round.
+    """
     place, words = _words(absent)
-    gone = {GLOSSARY[n].symbol: NEUTRAL[n] for name in absent for n in MECHANISMS[name][0]}
+    gone = {
+        GLOSSARY[n].symbol: NEUTRAL[n] for name in absent for n in MECHANISMS[name][0]
+    }
     schedule = {n: e.subs(gone) for n, e in theorem.schedule.items() if n not in gone}
     schedule |= {n: sp.Integer(int(NEUTRAL[n])) for n in absent}
     mine, theirs = leading(theorem, 3, schedule, ()), leading(other, 3, None, ())
@@ -103,19 +133,23 @@ def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     if lost:
         yield warning(
             place,
-            f"{words} the algorithm is that of {other}, which has terms that nothing here covers: "
-            f"{'; '.join(lost)}",
+            f"{words} the algorithm is that of {other}, which has terms that nothing"
+            f" here covers: {'; '.join(lost)}",
             f"add {'; '.join(lost)}",
             lost=lost,
         )
     if extra and not lost:
-        yield note(place, f"{words} it keeps {'; '.join(extra)}, which {other} does not have")
+        yield note(
+            place, f"{words} it keeps {'; '.join(extra)}, which {other} does not have"
+        )
     if not lost and not extra:
         yield note(place, f"{words} it is the order of {other}")
 
 
 def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
-    """The two bounds at random points at which both apply, the mechanisms being neutral."""
+    """The two bounds at random points at which both apply, the mechanisms being
+    neutral.
+    """
     place, words = _words(absent)
     gone = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
     glossary = joint_glossary(theorem, other)
@@ -138,24 +172,42 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
         return
     low, high = float(ratio.min()), float(ratio.max())
     if low < 1 - _TOLERANCE:
-        severity, says = "warning", f"it claims less than {other}: {low:.4g} to {high:.4g} times that bound"
+        severity, says = (
+            "warning",
+            f"it claims less than {other}: {low:.4g} to {high:.4g} times that bound",
+        )
     elif high > 1 + _TOLERANCE:
-        severity, says = "note", f"it is {low:.4g} to {high:.4g} times the bound of {other}"
+        severity, says = (
+            "note",
+            f"it is {low:.4g} to {high:.4g} times the bound of {other}",
+        )
     else:
         severity, says = "note", f"it is the bound of {other}"
     yield found(severity, place, f"{words} {says}", low=low, high=high)
 
 
 def agree_without(one: Theorem, other: Theorem, points: Points) -> list[str]:
-    """The mechanisms at whose neutral value two statements agree: what differs then belongs to them."""
+    """The mechanisms at whose neutral value two statements agree: what differs then
+    belongs to them.
+    """
     found = []
     for name, (carriers, _) in MECHANISMS.items():
         if name in points:
-            gone = {n: np.full_like(points[n], NEUTRAL[n]) for n in carriers if n in points}
-            mine, theirs = (bound_at(theorem, {**points, **gone}) for theorem in (one, other))
+            gone = {
+                n: np.full_like(points[n], NEUTRAL[n]) for n in carriers if n in points
+            }
+            mine, theirs = (
+                bound_at(theorem, {**points, **gone}) for theorem in (one, other)
+            )
             if np.allclose(mine, theirs, rtol=_TOLERANCE, atol=0):
                 found.append(f"{name} = {NEUTRAL[name]:g}")
     return found
 
 
-__all__ = ["MECHANISMS", "agree_without", "check_simpler", "mechanisms", "simpler_statements"]
+__all__ = [
+    "MECHANISMS",
+    "agree_without",
+    "check_simpler",
+    "mechanisms",
+    "simpler_statements",
+]

@@ -1,4 +1,6 @@
-"""Special cases whose truth is known: ends of ranges, plain gradient descent, SAM's fixed point."""
+"""Special cases whose truth is known: ends of ranges, plain gradient descent, SAM's
+fixed point.
+"""
 
 from __future__ import annotations
 
@@ -19,41 +21,63 @@ from dfltheory.checks.finding import Finding, error, numbers, warning
 ENDS: dict[str, float] = {
     **dict.fromkeys(("m", "K", "K_u", "K_v", "Q", "delta", "window"), 1.0),
     **dict.fromkeys(("alpha", "rho", "rho0", "lam", "q", "chi", "L_vu"), 0.0),
-    **dict.fromkeys(("sigma_l", "sigma_g", "sigma_u", "sigma_v", "beta", "delta_u", "B", "S2"), 0.0),
-    **dict.fromkeys(("f0_gap", "x0_sq", "x0_spread", "x_star_sq", "sigma_star", "Gamma"), 0.0),
+    **dict.fromkeys(
+        ("sigma_l", "sigma_g", "sigma_u", "sigma_v", "beta", "delta_u", "B", "S2"), 0.0
+    ),
+    **dict.fromkeys(
+        ("f0_gap", "x0_sq", "x0_spread", "x_star_sq", "sigma_star", "Gamma"), 0.0
+    ),
 }
-"""Quantity -> the end of its range at which what it stands for is absent: one client, no momentum, no
-noise, ..."""
+"""Quantity -> the end of its range at which what it stands for is absent: one client,
+no momentum, no noise, ...
+"""
 _WITHOUT = tuple(n for n in ENDS if n not in ("B", "S2", "Q"))
-_STILL = tuple(n for n in _WITHOUT if ENDS[n] == 0 and n not in ("alpha", "lam", "q", "rho", "rho0"))
+_STILL = tuple(
+    n
+    for n in _WITHOUT
+    if ENDS[n] == 0 and n not in ("alpha", "lam", "q", "rho", "rho0")
+)
 _EQUAL = {"lam_admm": "eta"}
-"""Where the dual variables are absent as well: after one step with eta = lam_admm they are the gradients."""
+"""Where the dual variables are absent as well: after one step with eta = lam_admm they
+are the gradients.
+"""
 _FOREVER = 1e15
 
 
 def _at(points: Points, values: Mapping[str, object]) -> Points:
     size = len(next(iter(points.values())))
-    moved = {n: np.broadcast_to(np.asarray(v, dtype=float), size) for n, v in values.items() if n in points}
+    moved = {
+        n: np.broadcast_to(np.asarray(v, dtype=float), size)
+        for n, v in values.items()
+        if n in points
+    }
     return {**points, **moved}
 
 
 def _applies(theorem: Theorem, points: Points) -> np.ndarray:
     """At which points all conditions hold: elsewhere a statement says nothing."""
     size = len(next(iter(points.values())))
-    holds = [np.broadcast_to(good, size) for _, _, good in theorem.check_conditions(**points)]
+    holds = [
+        np.broadcast_to(good, size) for _, _, good in theorem.check_conditions(**points)
+    ]
     return np.all(np.asarray([np.ones(size, dtype=bool), *holds]), axis=0)
 
 
 def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """m = 1, K = 1, alpha -> 0, rho -> 0, sigma -> 0, lam -> 0, ...: the bound must be a number there, and
-    the limit of its values nearby."""
+    """m = 1, K = 1, alpha -> 0, rho -> 0, sigma -> 0, lam -> 0, ...: the bound must be
+    a number there, and the limit of its values nearby.
+    """
     size = len(next(iter(points.values())))
-    usual = np.isfinite(np.broadcast_to(theorem.evaluate(where="ignore", **points), size))
+    usual = np.isfinite(
+        np.broadcast_to(theorem.evaluate(where="ignore", **points), size)
+    )
     for name, end in ENDS.items():
         if name not in points:
             continue
         there = _at(points, {name: end})
-        value = np.broadcast_to(theorem.evaluate(where="ignore", **there), len(points[name]))
+        value = np.broadcast_to(
+            theorem.evaluate(where="ignore", **there), len(points[name])
+        )
         stated = usual & _applies(theorem, there)
         bad = stated & ~np.isfinite(value)
         if end == 0 and not bad.any():
@@ -62,14 +86,18 @@ def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
             i = int(np.argmax(bad))
             yield error(
                 name,
-                f"at {name} = {end:g} the bound is {value[i]:.4g}, not the limit of its values nearby",
+                f"at {name} = {end:g} the bound is {value[i]:.4g}, not the limit of its"
+                " values nearby",
                 point=at(there, i),
             )
 
 
-def _jumps(theorem: Theorem, points: Points, name: str, value: np.ndarray) -> np.ndarray:
-    """Where the bound does not approach ``value`` as the quantity goes to 0: the gap neither is small nor
-    shrinks."""
+def _jumps(
+    theorem: Theorem, points: Points, name: str, value: np.ndarray
+) -> np.ndarray:
+    """Where the bound does not approach ``value`` as the quantity goes to 0: the gap
+    neither is small nor shrinks.
+    """
     unit = np.where(points[name] > 0, points[name], 1.0)
     gaps = []
     for near in (1e-12, 1e-24):
@@ -80,46 +108,57 @@ def _jumps(theorem: Theorem, points: Points, name: str, value: np.ndarray) -> np
 
 
 def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """One client, exact gradients, one local step, no SAM, no momentum: gradient descent, whose gradients
-    vanish for T -> infinity. What a bound keeps there is loose; of one round it may keep anything."""
+    """One client, exact gradients, one local step, no SAM, no momentum: gradient
+    descent, whose gradients vanish for T -> infinity. What a bound keeps there is
+    loose; of one round it may keep anything.
+    """
     if "T" not in points:
         return
     equal = {n: points[o] for n, o in _EQUAL.items() if n in points}
     there = _at(points, {**{n: ENDS[n] for n in _WITHOUT}, **equal, "T": _FOREVER})
     size = len(points["T"])
     terms, later = (
-        {n: np.broadcast_to(v, size) for n, v in theorem.evaluate_terms(where="ignore", **point).items()}
+        {
+            n: np.broadcast_to(v, size)
+            for n, v in theorem.evaluate_terms(where="ignore", **point).items()
+        }
         for point in (there, {**there, "T": 100 * there["T"]})
     )
     terms = {
         n: np.where(later[n] > v / 2, v, 0.0) for n, v in terms.items()
     }  # those that T does not take away
-    floor = np.where(_applies(theorem, there), np.sum(list(terms.values()), axis=0), 0.0)
+    floor = np.where(
+        _applies(theorem, there), np.sum(list(terms.values()), axis=0), 0.0
+    )
     if not (floor > 0).any():
         return
     i = int(np.argmax(floor))
     kept = [n for n, v in terms.items() if v[i] > 0]
     yield warning(
         "simplest case",
-        f"with one client (m = 1, lam = q = 0), one local step, sigma = 0, rho = alpha = 0"
-        f"{', lam_admm = eta' if equal else ''} and T -> infinity the method is gradient descent, whose "
-        f"gradients vanish, but the bound stays at "
-        f"{floor[i]:.4g}: {', '.join(kept)} at {numbers(_free(there, i))}",
+        "with one client (m = 1, lam = q = 0), one local step, sigma = 0, rho = alpha"
+        f" = 0{', lam_admm = eta' if equal else ''} and T -> infinity the method is"
+        " gradient descent, whose gradients vanish, but the bound stays at"
+        f" {floor[i]:.4g}: {', '.join(kept)} at {numbers(_free(there, i))}",
         point=at(there, i),
         terms={n: float(terms[n][i]) for n in kept},
     )
 
 
 def _free(points: Points, index: int) -> dict[str, float]:
-    return {n: v for n, v in at(points, index).items() if n not in _WITHOUT and n != "T"}
+    return {
+        n: v for n, v in at(points, index).items() if n not in _WITHOUT and n != "T"
+    }
 
 
 def sam_fixed_point(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """A loss on which every SAM method stands still: ``f'(x) = L max(rho - |x|, 0)`` for every client.
+    """A loss on which every SAM method stands still: ``f'(x) = L max(rho - |x|, 0)``
+    for every client.
 
-    At x = 0 the gradient is L rho and the perturbed one is f'(rho) = 0, so that no step moves: the left side
-    stays (L rho)^2, for every number of clients, graph, step size, momentum or penalty. Its constants are
-    sigma = 0, no heterogeneity, B = L rho, S2 = 0, f(0) - inf f = L rho^2/2.
+    At x = 0 the gradient is L rho and the perturbed one is f'(rho) = 0, so that no step
+    moves: the left side stays (L rho)^2, for every number of clients, graph, step size,
+    momentum or penalty. Its constants are sigma = 0, no heterogeneity, B = L rho, S2 =
+    0, f(0) - inf f = L rho^2/2.
     """
     if "rho" not in points:
         return
@@ -133,18 +172,24 @@ def sam_fixed_point(theorem: Theorem, points: Points) -> Iterator[Finding]:
     (true,) = values_of([true_form], points)
     there = _at(
         points,
-        {**dict.fromkeys(_STILL, 0.0), "rho": rho, "B": L * rho, "S2": 0.0, "f0_gap": L * rho**2 / 2,
-         "T": _FOREVER},
-    )  # fmt: skip
+        {
+            **dict.fromkeys(_STILL, 0.0),
+            "rho": rho,
+            "B": L * rho,
+            "S2": 0.0,
+            "f0_gap": L * rho**2 / 2,
+            "T": _FOREVER,
+        },
+    )
     bound = np.broadcast_to(theorem.evaluate(where="nan", **there), true.shape)
     ratio = np.where(np.isfinite(bound), bound / true, np.inf)
     i = int(np.argmin(ratio))
     if ratio[i] < 1 - 1e-9:
         yield error(
             "rho",
-            f"where f'(x) = {block} max(rho - |x|, 0) at every client, SAM stays at 0 forever and the left "
-            f"side at {words} = {true[i]:.6g}, but for T -> infinity the bound is {bound[i]:.6g} at "
-            f"{numbers(at(there, i))}",
+            f"where f'(x) = {block} max(rho - |x|, 0) at every client, SAM stays at 0"
+            f" forever and the left side at {words} = {true[i]:.6g}, but for T ->"
+            f" infinity the bound is {bound[i]:.6g} at {numbers(at(there, i))}",
             f"no bound on a SAM method can be below {words}",
             point=at(there, i),
             ratio=float(ratio[i]),
@@ -152,8 +197,9 @@ def sam_fixed_point(theorem: Theorem, points: Points) -> Iterator[Finding]:
 
 
 def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
-    """The smoothness constant of SAM's fixed point and what the left side is there; None for a left side that
-    it says nothing of."""
+    """The smoothness constant of SAM's fixed point and what the left side is there;
+    None for a left side that it says nothing of.
+    """
     if theorem.lhs.measure in GRADIENT_MEASURES:
         return "L", theorem.lhs.of_constant((s.L * s.rho) ** 2)
     if theorem.lhs.measure in ("two_block", "two_block_next"):
@@ -162,24 +208,29 @@ def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
 
 
 def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
-    """SAM's fixed point against a statement in O(.): under the schedule the left side and the bound are
-    powers of T, and no constant makes up for a faster one. The loss is that of :func:`sam_fixed_point` at the
-    radius of each T; L and rho0, which O(.) may hide, stay as they are."""
+    """SAM's fixed point against a statement in O(.): under the schedule the left side
+    and the bound are powers of T, and no constant makes up for a faster one. The loss
+    is that of :func:`sam_fixed_point` at the radius of each T; L and rho0, which O(.)
+    may hide, stay as they are.
+    """
     stays = _stays(theorem)
     radius = theorem.schedule.get("rho")
     if stays is None or not radius:
         return
     block, true_form = stays
     L = GLOSSARY[block].symbol
-    still = {GLOSSARY[n].symbol: sp.S.Zero for n in (*_STILL, "S2") if n in theorem.needs}
+    still = {
+        GLOSSARY[n].symbol: sp.S.Zero for n in (*_STILL, "S2") if n in theorem.needs
+    }
     moved = {s.B: L * s.rho, s.f0_gap: L * s.rho**2 / 2}
     bound = theorem.bound.xreplace({**still, **moved})
     true, claimed = (_power_of_t(theorem, e) for e in (true_form, bound))
     if claimed < true:
         yield error(
             "rho",
-            f"where f'(x) = {block} max(rho - |x|, 0) at every client, SAM stays at 0 forever and the left "
-            f"side at {true_form}, of order T^({true}) under the schedule; the bound is "
+            f"where f'(x) = {block} max(rho - |x|, 0) at every client, SAM stays at 0"
+            f" forever and the left side at {true_form}, of order T^({true}) under the"
+            " schedule; the bound is "
             + ("0 there" if claimed == -sp.oo else f"of order T^({claimed}) there"),
             f"no bound on a SAM method can be of smaller order than {true_form}",
             true=str(true),
@@ -188,10 +239,18 @@ def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _power_of_t(theorem: Theorem, expr: Expr) -> Expr:
-    """The largest power of T in an expression under the schedule for large T; -oo of 0."""
+    """The largest power of T in an expression under the schedule for large T; -oo of
+    0.
+    """
     expanded = expand_in_t(scheduled(theorem, expr), 12, theorem.shares)
     terms = [t for t in sp.Add.make_args(expanded) if t != 0]
     return max((t.as_powers_dict()[s.T] for t in terms), default=-sp.oo)
 
 
-__all__ = ["ENDS", "ends_of_ranges", "sam_fixed_point", "sam_fixed_point_in_order", "simplest_case"]
+__all__ = [
+    "ENDS",
+    "ends_of_ranges",
+    "sam_fixed_point",
+    "sam_fixed_point_in_order",
+    "simplest_case",
+]

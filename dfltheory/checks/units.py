@@ -1,26 +1,29 @@
-"""Units: every term scales as the left-hand side does, sums agree inside, conditions compare like with
-like, and a schedule gives each step its own unit.
+"""Units: every term scales as the left-hand side does, sums agree inside, conditions
+compare like with like, and a schedule gives each step its own unit.
 
-A bound with a wrong unit says something different in each system of units. A statement about all problems
-must hold in all of them. Whether that is possible decides between an error and a warning, in every kind of
-statement:
+A bound with a wrong unit says something different in each system of units. A statement
+about all problems must hold in all of them. Whether that is possible decides between an
+error and a warning, in every kind of statement:
 
-* A term is an *error* if some change of units keeps every condition, makes the term arbitrarily small
-  against the left-hand side, and lets no other term outgrow it. Either the statement is false or the terms
-  that vanish contribute nothing: in that limit it must hold without them.
-* It is a *warning* if there is no such change of units. Unweighted Young, ``2 x y <= x^2 + y^2``, mixes units
-  and is true in all of them: what makes one square small makes the other one large. So is a bound
-  ``f0/sqrt(T) + L sigma^2/sqrt(T)`` that belongs to the step size ``1/sqrt(T)``.
+* A term is an *error* if some change of units keeps every condition, makes the term
+  arbitrarily small against the left-hand side, and lets no other term outgrow it.
+  Either the statement is false or the terms that vanish contribute nothing: in that
+  limit it must hold without them.
+* It is a *warning* if there is no such change of units. Unweighted Young, ``2 x y <=
+  x^2 + y^2``, mixes units and is true in all of them: what makes one square small makes
+  the other one large. So is a bound ``f0/sqrt(T) + L sigma^2/sqrt(T)`` that belongs to
+  the step size ``1/sqrt(T)``.
 * A bound in O(.) may hide constants with units: a *warning*.
-* A definition claims nothing. It is an *error* if its formula has one unit, and that is not the declared one;
-  a sum of different units is a *warning*.
-* A condition or a step size with a wrong unit restricts the statement, and makes it neither false nor true:
-  a *warning*.
-* A logarithm, an exponential or a power of a quantity with a unit has no growth in powers of a unit. It is an
-  *error* in a theorem, a corollary or a rate, and a *warning* elsewhere.
+* A definition claims nothing. It is an *error* if its formula has one unit, and that is
+  not the declared one; a sum of different units is a *warning*.
+* A condition or a step size with a wrong unit restricts the statement, and makes it
+  neither false nor true: a *warning*.
+* A logarithm, an exponential or a power of a quantity with a unit has no growth in
+  powers of a unit. It is an *error* in a theorem, a corollary or a rate, and a
+  *warning* elsewhere.
 
-A scaling limit that refutes a statement is always an error: along one change of units the whole bound becomes
-arbitrarily small against the left-hand side.
+A scaling limit that refutes a statement is always an error: along one change of units
+the whole bound becomes arbitrarily small against the left-hand side.
 """
 
 from __future__ import annotations
@@ -36,7 +39,12 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import ONE, Expr, Scaling, Unit
 from dfltheory.checks.degrees import Degree
 from dfltheory.checks.finding import Finding, check, error, warning
-from dfltheory.checks.idle_terms import DIRECTIONS, ROUNDING, keeps_conditions, parts_with_idle_terms
+from dfltheory.checks.idle_terms import (
+    DIRECTIONS,
+    ROUNDING,
+    keeps_conditions,
+    parts_with_idle_terms,
+)
 
 _BOUNDS_A_RUN = ("theorem", "corollary", "rate")
 Severity = Callable[..., Finding]
@@ -45,7 +53,9 @@ Severity = Callable[..., Finding]
 
 @check("units")
 def check_units(theorem: Theorem) -> Iterator[Finding]:
-    """Definitions, terms, conditions and schedule; and the scaling limit of a bound that is not invariant."""
+    """Definitions, terms, conditions and schedule; and the scaling limit of a bound
+    that is not invariant.
+    """
     findings = list(_not_invariant(theorem))
     yield from findings
     if findings and not theorem.order and theorem.kind != "definition":
@@ -53,7 +63,9 @@ def check_units(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
-    """Clashes inside definitions, terms, conditions and the schedule, and sides of different units."""
+    """Clashes inside definitions, terms, conditions and the schedule, and sides of
+    different units.
+    """
     units: dict[str, Unit] = {name: q.unit for name, q in theorem.glossary.items()}
     scaling = Scaling(units)
     wrong = parts_with_idle_terms(theorem)
@@ -63,25 +75,35 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
         severity = error if d.symbol in wrong_definitions else warning
         yield from _clashes(theorem, scaling, f"definition {d.symbol}", severity)
     for name, part in theorem.parts.items():
-        yield from _term(theorem, scaling, name, part, error if name in wrong else warning)
+        yield from _term(
+            theorem, scaling, name, part, error if name in wrong else warning
+        )
     for c in theorem.conditions:
         left, right = scaling.of(c.left), scaling.of(c.right)
         yield from _clashes(theorem, scaling, f"condition {c.name}", warning)
         if left != right and c.left != 0 and c.right != 0:  # 0 has every unit
             yield _not_invariant_finding(
-                warning, f"condition {c.name}", f"{c.left} scales as {left}, {c.right} as {right}"
+                warning,
+                f"condition {c.name}",
+                f"{c.left} scales as {left}, {c.right} as {right}",
             )
     for name, chosen in theorem.schedule.items():
         unit, wanted = scaling.of(sp.sympify(chosen)), units[name]
         yield from _clashes(theorem, scaling, f"schedule of {name}", warning)
         if chosen != 0 and unit != wanted:
             yield _not_invariant_finding(
-                warning, f"schedule of {name}", f"{chosen} scales as {unit}, {name} as {wanted}"
+                warning,
+                f"schedule of {name}",
+                f"{chosen} scales as {unit}, {name} as {wanted}",
             )
 
 
-def _term(theorem: Theorem, scaling: Scaling, name: str, part: Expr, severity: Severity) -> Iterator[Finding]:
-    """Clashes inside one term of the bound, and a unit that is not the left-hand side's."""
+def _term(
+    theorem: Theorem, scaling: Scaling, name: str, part: Expr, severity: Severity
+) -> Iterator[Finding]:
+    """Clashes inside one term of the bound, and a unit that is not the left-hand
+    side's.
+    """
     unit, wanted = scaling.of(part), theorem.lhs.unit
     mixed = bool(scaling.clashes)
     yield from _clashes(theorem, scaling, f"term {name}", severity)
@@ -109,27 +131,35 @@ def _definitions_of(theorem: Theorem, names: frozenset[str]) -> set[sp.Symbol]:
     return found
 
 
-def _clashes(theorem: Theorem, scaling: Scaling, place: str, severity: Severity) -> Iterator[Finding]:
+def _clashes(
+    theorem: Theorem, scaling: Scaling, place: str, severity: Severity
+) -> Iterator[Finding]:
     """The clashes that were collected at one place, once each."""
     of_bound = place.startswith(("definition ", "term "))
     claims = theorem.kind in _BOUNDS_A_RUN and not theorem.order and of_bound
     for clash in dict.fromkeys(scaling.clashes):
         without_unit = not isinstance(clash.where, sp.Add | sp.Max | sp.Min)
-        yield _not_invariant_finding(error if claims and without_unit else severity, place, str(clash))
+        yield _not_invariant_finding(
+            error if claims and without_unit else severity, place, str(clash)
+        )
     scaling.clashes.clear()
 
 
-def _not_invariant_finding(severity: Severity, place: str, what: str, mend: str | None = None) -> Finding:
+def _not_invariant_finding(
+    severity: Severity, place: str, what: str, mend: str | None = None
+) -> Finding:
     """Return a finding of the given severity, :func:`error` or :func:`warning`."""
     return severity(place, f"not invariant under units: {what}", mend)
 
 
 def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
-    """A change of units c = t^a, s = t^b, r = t^d that keeps every condition and along which each term of the
-    bound falls, for large t, against a left-hand side that is not 0: then the bound is false.
+    """A change of units c = t^a, s = t^b, r = t^d that keeps every condition and along
+    which each term of the bound falls, for large t, against a left-hand side that is
+    not 0: then the bound is false.
 
-    A lower bound is false if one of its terms grows against the left-hand side. Silent where a term of the
-    bound is negative (the left-hand side may be, too) and where a condition is not invariant in itself.
+    A lower bound is false if one of its terms grows against the left-hand side. Silent
+    where a term of the bound is negative (the left-hand side may be, too) and where a
+    condition is not invariant in itself.
     """
     units = {name: q.unit for name, q in theorem.glossary.items()}
     summands: list[Expr] = [sp.expand_mul(term) for term in theorem.terms.values()]
@@ -138,25 +168,43 @@ def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
     if kept is None or any(t.could_extract_minus_sign() for t in terms):
         return
     degree = Degree(units, DIRECTIONS)
-    left, right = degree.of_unit(theorem.lhs.unit), np.max([degree.of(t) for t in terms], axis=0)
+    left, right = (
+        degree.of_unit(theorem.lhs.unit),
+        np.max([degree.of(t) for t in terms], axis=0),
+    )
     below = theorem.kind == "lower bound"
     refuted = kept & (right > left + ROUNDING if below else right < left - ROUNDING)
     if refuted.any():
         i = int(np.argmax(refuted))
-        grows, most = (Fraction(float(power[i])).limit_denominator(12) for power in (left, right))
-        change = ", ".join(f"{n} = t^{e}" for n, e in zip("csr", DIRECTIONS[i], strict=True) if e)
+        grows, most = (
+            Fraction(float(power[i])).limit_denominator(12) for power in (left, right)
+        )
+        change = ", ".join(
+            f"{n} = t^{e}" for n, e in zip("csr", DIRECTIONS[i], strict=True) if e
+        )
         yield error(
             "bound",
-            f"a scaling limit refutes it: under f -> c f, x -> s x (v -> r v) with {change} the "
-            f"left-hand side grows as t^({grows}), the bound {'' if below else 'at most '}as t^({most})",
+            "a scaling limit refutes it: under f -> c f, x -> s x (v -> r v) with"
+            f" {change} the left-hand side grows as t^({grows}), the bound"
+            f" {'' if below else 'at most '}as t^({most})",
             direction=list(DIRECTIONS[i]),
         )
 
 
 def _mend(theorem: Theorem, missing: Unit) -> str | None:
-    """The simplest product of the statement's own constants that has the missing unit; none that may be 0."""
-    wanted = [n for n in ("L", "eta", "lam_admm", "L_u", "L_v", "eta_u", "eta_v") if n in theorem.needs]
-    wanted += ["L"] if theorem.order and "L" not in wanted and "L_u" not in theorem.needs else []
+    """The simplest product of the statement's own constants that has the missing unit;
+    none that may be 0.
+    """
+    wanted = [
+        n
+        for n in ("L", "eta", "lam_admm", "L_u", "L_v", "eta_u", "eta_v")
+        if n in theorem.needs
+    ]
+    wanted += (
+        ["L"]
+        if theorem.order and "L" not in wanted and "L_u" not in theorem.needs
+        else []
+    )
     powers = [Fraction(p, 2) for p in (2, -2, 4, -4, 1, -1)]
     for count in (1, 2):
         for names in itertools.combinations(wanted, count):
@@ -166,7 +214,8 @@ def _mend(theorem: Theorem, missing: Unit) -> str | None:
                     unit = unit * theorem.glossary[name].unit ** e
                 if unit == missing:
                     factor = " ".join(
-                        f"{n}^{e}" if e != 1 else n for n, e in zip(names, exponents, strict=True)
+                        f"{n}^{e}" if e != 1 else n
+                        for n, e in zip(names, exponents, strict=True)
                     )
                     return f"a factor {factor} would give it the right unit"
     return None

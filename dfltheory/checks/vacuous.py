@@ -1,4 +1,6 @@
-"""The vacuous region: where a bound says no more than is known without a proof, and until which T."""
+"""The vacuous region: where a bound says no more than is known without a proof, and
+until which T.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,24 @@ _HORIZONS = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 
 
 def trivials(theorem: Theorem) -> list[tuple[str, Expr]]:
-    """All that is known without a proof: B^2 under bounded gradients, for means as well; 2 L (f(x^0) - f*)
-    for the least of the rounds and the start (where DFedADMM's auxiliary point is the mean model)."""
+    """All that is known without a proof: B^2 under bounded gradients, for means as
+    well; 2 L (f(x^0) - f*) for the least of the rounds and the start (where DFedADMM's
+    auxiliary point is the mean model).
+    """
     L, f0, B = (GLOSSARY[n].symbol for n in ("L", "f0_gap", "B"))
     found: list[tuple[str, Expr]] = []
-    if "B" in theorem.symbols and theorem.scope.bounded_gradients and _is_gradient(theorem):
+    if (
+        "B" in theorem.symbols
+        and theorem.scope.bounded_gradients
+        and _is_gradient(theorem)
+    ):
         found.append(("||grad f||^2 <= B^2", theorem.lhs.of_constant(B**2)))
     starts_there = theorem.lhs.measure == "grad_norm_sq" or theorem.lhs.start == 0
-    if {"L", "f0_gap"} <= set(theorem.symbols) and _is_gradient(theorem) and starts_there:
+    if (
+        {"L", "f0_gap"} <= set(theorem.symbols)
+        and _is_gradient(theorem)
+        and starts_there
+    ):
         at_start = theorem.lhs.of_constant(2 * L * f0)
         found.append(("min ||grad f||^2 <= 2 L (f - f*) at the start", at_start))
     return found
@@ -39,7 +51,9 @@ def _is_gradient(theorem: Theorem) -> bool:
 
 
 def trivial(theorem: Theorem) -> tuple[str, Expr] | None:
-    """The first of :func:`trivials`, which holds for a mean where there is such a one."""
+    """The first of :func:`trivials`, which holds for a mean where there is such a
+    one.
+    """
     return next(iter(trivials(theorem)), None)
 
 
@@ -57,21 +71,25 @@ def vacuous(theorem: Theorem, points: Points) -> Iterator[Finding]:
     if best >= 1:
         yield warning(
             "vacuous region",
-            f"no admissible point was found at which the bound says more than {words}: least ratio "
-            f"{best:.4g} at "
-            f"{numbers(place)}",
+            f"no admissible point was found at which the bound says more than {words}:"
+            f" least ratio {best:.4g} at {numbers(place)}",
             point=place,
         )
     else:
         yield note(
             "vacuous region",
-            f"{share:.0%} of random admissible points are vacuous ({words}); least ratio found {best:.3g}",
+            f"{share:.0%} of random admissible points are vacuous ({words}); least"
+            f" ratio found {best:.3g}",
             point=place,
         )
 
 
-def _best_ratio(theorem: Theorem, expr: Expr, points: Points) -> tuple[float, dict[str, float]]:
-    """The least bound/trivial among admissible points and random changes of the best of them."""
+def _best_ratio(
+    theorem: Theorem, expr: Expr, points: Points
+) -> tuple[float, dict[str, float]]:
+    """The least bound/trivial among admissible points and random changes of the best of
+    them.
+    """
     rng = np.random.default_rng(1)
     names = list(theorem.needs)
     best, place = np.inf, at(points, 0)
@@ -80,33 +98,54 @@ def _best_ratio(theorem: Theorem, expr: Expr, points: Points) -> tuple[float, di
         (limit,) = values_of([expr], pool)
         with np.errstate(all="ignore"):
             bound = np.broadcast_to(theorem.evaluate(where="nan", **pool), limit.shape)
-            ratio = np.where((limit > 0) & np.isfinite(bound), bound / np.where(limit > 0, limit, 1), np.inf)
+            ratio = np.where(
+                (limit > 0) & np.isfinite(bound),
+                bound / np.where(limit > 0, limit, 1),
+                np.inf,
+            )
         i = int(np.argmin(ratio))
         if ratio[i] < best:
             best, place = float(ratio[i]), at(pool, i)
-        pool = {n: _jitter(theorem.glossary[n], place[n], 0.5 ** (sweep / 6), rng) for n in names}
+        pool = {
+            n: _jitter(theorem.glossary[n], place[n], 0.5 ** (sweep / 6), rng)
+            for n in names
+        }
     return best, place
 
 
-def _jitter(entry: Quantity, value: float, width: float, rng: np.random.Generator) -> np.ndarray:
+def _jitter(
+    entry: Quantity, value: float, width: float, rng: np.random.Generator
+) -> np.ndarray:
     """1500 values around one, a third unchanged, inside the range of the quantity."""
-    factor = np.where(rng.random(1500) < 0.34, 1.0, np.exp(rng.normal(0, 2 * width, 1500)))
+    factor = np.where(
+        rng.random(1500) < 0.34, 1.0, np.exp(rng.normal(0, 2 * width, 1500))
+    )
     if entry.high == 1:
         gap = np.clip((1 - value) * factor, 1e-4, 1)
-        return np.clip(1 - gap, 1e-4 if entry.open_low else 0, 1 if not entry.open_high else 1 - 1e-9)
+        return np.clip(
+            1 - gap,
+            1e-4 if entry.open_low else 0,
+            1 if not entry.open_high else 1 - 1e-9,
+        )
     moved = value * factor
     if entry.integer:
         return np.maximum(np.round(moved), entry.low)
     return np.maximum(moved, 1e-12 if entry.open_low else 0.0)
 
 
-# -- proved for all constants ---------------------------------------------------------------------------
+# -- proved for all constants
+# ---------------------------------------------------------------------------
 
 
-def vacuous_until(theorem: Theorem, expr: Expr) -> tuple[int, str, tuple[str, ...]] | None:
-    """The largest T up to which one term alone exceeds ``expr`` wherever the conditions hold, that term and
-    the conditions used; None where no term is seen to."""
-    rows = [row for c in conditions_of(theorem) for row in rows_of(c) if "T" not in row[1]]
+def vacuous_until(
+    theorem: Theorem, expr: Expr
+) -> tuple[int, str, tuple[str, ...]] | None:
+    """The largest T up to which one term alone exceeds ``expr`` wherever the conditions
+    hold, that term and the conditions used; None where no term is seen to.
+    """
+    rows = [
+        row for c in conditions_of(theorem) for row in rows_of(c) if "T" not in row[1]
+    ]
     T = GLOSSARY["T"].symbol
     best: tuple[int, str, tuple[str, ...]] | None = None
     for name, term in theorem.terms.items():
@@ -127,17 +166,24 @@ def _lower(term: Expr) -> Expr:
     for factor in sp.Mul.make_args(term):
         base, power = factor.as_base_exp()
         large = [t for t in sp.Add.make_args(base) if not t.could_extract_minus_sign()]
-        factors.append(large[0] ** power if base.is_Add and power.is_negative and len(large) == 1 else factor)
+        factors.append(
+            large[0] ** power
+            if base.is_Add and power.is_negative and len(large) == 1
+            else factor
+        )
     return sp.Mul(*factors)
 
 
-# -- from which T on -----------------------------------------------------------------------------------
+# -- from which T on
+# -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Useful:
-    """The least T at which some admissible step makes the bound say something (inf: none up to 1e15); the
-    last T before, with its best steps, the ratio of bound and trivial bound there, and its largest term."""
+    """The least T at which some admissible step makes the bound say something (inf:
+    none up to 1e15); the last T before, with its best steps, the ratio of bound and
+    trivial bound there, and its largest term.
+    """
 
     first: float
     before: dict[str, float]
@@ -156,8 +202,9 @@ def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
         until, term, used = proof
         yield note(
             "vacuous region",
-            f"for all T <= {until} it says no more than {words}, whatever the constants: under "
-            f"{', '.join(used)} its term {term} alone exceeds that (proved, linear in logarithms)",
+            f"for all T <= {until} it says no more than {words}, whatever the"
+            f" constants: under {', '.join(used)} its term {term} alone exceeds that"
+            " (proved, linear in logarithms)",
             until=until,
             term=term,
         )
@@ -167,34 +214,49 @@ def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
     if useful is None or useful.first <= 1:
         return
     steps = "whatever the step size, " if theorem.step_names else ""
-    since = "for every T up to 1e15" if useful.first == np.inf else f"for every T < {useful.first:.3g}"
+    since = (
+        "for every T up to 1e15"
+        if useful.first == np.inf
+        else f"for every T < {useful.first:.3g}"
+    )
     settings = " ".join(f"{n}={v:.12g}" for n, v in useful.before.items())
     yield found(
         "warning" if useful.first == np.inf else "note",
         "vacuous region",
-        f"{steps}at {numbers(values)} the bound says no more than {words} {since} (grid of T and steps); "
-        f"at T = {useful.before['T']:.4g} it is {useful.ratio:.3g} times that at best, mostly {useful.term}",
-        shown_by=f"dfltheory bound {theorem.key} --variant {theorem.variant} --set {settings}",
+        f"{steps}at {numbers(values)} the bound says no more than {words} {since} (grid"
+        f" of T and steps); at T = {useful.before['T']:.4g} it is {useful.ratio:.3g}"
+        f" times that at best, mostly {useful.term}",
+        shown_by=(
+            f"dfltheory bound {theorem.key} --variant {theorem.variant} --set"
+            f" {settings}"
+        ),
         first=useful.first,
         ratio=useful.ratio,
         point=useful.before,
     )
 
 
-def useful_round(theorem: Theorem, expr: Expr, values: Mapping[str, float]) -> Useful | None:
-    """The best step at each T of a grid, and the first T at which the bound is below ``expr``; None where no
-    step is admissible at any T."""
+def useful_round(
+    theorem: Theorem, expr: Expr, values: Mapping[str, float]
+) -> Useful | None:
+    """The best step at each T of a grid, and the first T at which the bound is below
+    ``expr``; None where no step is admissible at any T.
+    """
     equal, _ = equalities(conditions_of(theorem), theorem.glossary)
     steps = [n for n in theorem.step_names if n not in equal]
     sizes = 10.0 ** np.linspace(-12, 3, 601 if len(steps) < 2 else 76)
     mesh = np.meshgrid(_HORIZONS, *([sizes] * len(steps)), indexing="ij")
     points: Points = dict(zip(("T", *steps), (g.ravel() for g in mesh), strict=True))
-    points |= {n: np.full(mesh[0].size, v) for n, v in values.items() if n not in points}
+    points |= {
+        n: np.full(mesh[0].size, v) for n, v in values.items() if n not in points
+    }
     for name, solution in equal.items():
         points[name] = values_of([solution], points)[0]
     bound = np.broadcast_to(theorem.evaluate(where="nan", **points), mesh[0].size)
     (limit,) = values_of([expr], points)
-    ratio = np.where(np.isfinite(bound), bound / limit, np.inf).reshape(len(_HORIZONS), -1)
+    ratio = np.where(np.isfinite(bound), bound / limit, np.inf).reshape(
+        len(_HORIZONS), -1
+    )
     best = ratio.min(axis=1)
     good = np.flatnonzero(best < 1)
     first = float(_HORIZONS[good[0]]) if len(good) else np.inf
@@ -208,4 +270,11 @@ def useful_round(theorem: Theorem, expr: Expr, values: Mapping[str, float]) -> U
     return Useful(first, before, float(best[row]), max(terms, key=lambda n: terms[n]))
 
 
-__all__ = ["Useful", "first_useful_round", "trivial", "trivials", "useful_round", "vacuous"]
+__all__ = [
+    "Useful",
+    "first_useful_round",
+    "trivial",
+    "trivials",
+    "useful_round",
+    "vacuous",
+]

@@ -1,8 +1,9 @@
 """The command line ``dfltheory``, thin over the library: one module for each command.
 
-The modules import nothing heavy before their command is called, so that ``dfltheory --help`` is quick.
-Errors become one line on stderr. Exit status: 0 done; 1 a check failed; 2 it could not be done: wrong usage
-or input, an output that cannot be written, too little memory, ctrl-C.
+The modules import nothing heavy before their command is called, so that ``dfltheory
+--help`` is quick. Errors become one line on stderr. Exit status: 0 done; 1 a check
+failed; 2 it could not be done: wrong usage or input, an output that cannot be written,
+too little memory, ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from dfltheory.cli.audit import audit
 from dfltheory.cli.bound import bound
 from dfltheory.cli.data import app as data
 from dfltheory.cli.falsify import falsify
-from dfltheory.cli.guard import Command, Group, ended, flushed, lenient, refuse, usage_message
+from dfltheory.cli.guard import (
+    Command,
+    Group,
+    ended,
+    flushed,
+    lenient,
+    refuse,
+    usage_message,
+)
 from dfltheory.cli.new import new
 from dfltheory.cli.output import SETTINGS
 from dfltheory.cli.referee import referee
@@ -31,7 +40,10 @@ from dfltheory.cli.validate import validate
 app = typer.Typer(
     name="dfltheory",
     cls=Group,
-    help="Test the convergence theorems of decentralized federated learning against reality.",
+    help=(
+        "Test the convergence theorems of decentralized federated learning against"
+        " reality."
+    ),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -50,10 +62,17 @@ def _version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the version and leave.",
+        ),
     ] = False,
 ) -> None:
-    """Test the convergence theorems of decentralized federated learning against reality.
+    """Test the convergence theorems of decentralized federated learning against
+    reality.
 
     `dfltheory COMMAND --help` explains each command, with examples.
     """
@@ -68,10 +87,13 @@ app.add_typer(data)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; leaves through SystemExit with the status described above."""
+    """Run the command line; leaves through SystemExit with the status described
+    above.
+    """
     status = run(arguments)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # while workers end, ctrl-C stops without a traceback
+        # while workers end, ctrl-C stops without a traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(status)
 
 

@@ -14,42 +14,54 @@ from dfltheory.errors import InputError
 def atlas(
     context: typer.Context,
     key: Annotated[
-        list[str] | None, typer.Option(help="A theorem in all variants (repeat); without it, all.")
+        list[str] | None,
+        typer.Option(help="A theorem in all variants (repeat); without it, all."),
     ] = None,
-    measure: Annotated[str, typer.Option(help="The left-hand side, as grad_norm_sq.")] = "grad_norm_sq",
+    measure: Annotated[
+        str, typer.Option(help="The left-hand side, as grad_norm_sq.")
+    ] = "grad_norm_sq",
     topology: Annotated[
-        str | None, typer.Option(help="A topology's name, for m clients: its lam is taken.")
+        str | None,
+        typer.Option(help="A topology's name, for m clients: its lam is taken."),
     ] = None,
     instance: Annotated[
-        Path | None, typer.Option(help="An experiment file: hold its run against every theorem.")
+        Path | None,
+        typer.Option(help="An experiment file: hold its run against every theorem."),
     ] = None,
     trust: Trust = False,
     truth: Annotated[
         bool,
         typer.Option(
-            "--truth", help="Also the exact expectation on quadratics at each theorem's best steps."
+            "--truth",
+            help=(
+                "Also the exact expectation on quadratics at each theorem's best steps."
+            ),
         ),
     ] = False,
     set_: Values = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare all theorems about one left-hand side: which apply, which are vacuous, which is least.
+    """Compare all theorems about one left-hand side: which apply, which are vacuous,
+    which is least.
 
-    Constants that are not given take typical values, which are listed; a symbol of your own must be given.
-    Each theorem takes its own best step sizes.
+    Constants that are not given take typical values, which are listed; a symbol of your
+    own must be given. Each theorem takes its own best step sizes.
 
     Examples:
 
         dfltheory atlas --set T=10000 m=16 lam=0.8
 
-        dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000 m=16
+        dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000
+        m=16
     """
     from dfltheory import bound_atlas as engine
     from dfltheory.best_bounds import check_constants
     from dfltheory.bounds.reference import load_all
 
     values = values_of(context, set_)
-    theorems = [theorem for name in key or () for theorem in load_all(name, trust=trust)]
+    theorems = [
+        theorem for name in key or () for theorem in load_all(name, trust=trust)
+    ]
     check_constants(values, engine.competitors(measure, theorems))
     network = None
     if topology is not None:
@@ -64,6 +76,11 @@ def atlas(
 
         run = load_experiment(instance, trust=trust).instance()
     found = engine.atlas(
-        run, measure=measure, theorems=theorems or None, topology=network, truth=truth, **values
+        run,
+        measure=measure,
+        theorems=theorems or None,
+        topology=network,
+        truth=truth,
+        **values,
     )
     return emit(found.to_dict(), str(found), as_json)

@@ -1,4 +1,6 @@
-"""``dfltheory bound``: a theorem of the registry, its numbers, its LaTeX, its picture."""
+"""``dfltheory bound``: a theorem of the registry, its numbers, its LaTeX, its
+picture.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from dfltheory.cli.output import AsJson, Trust, Values, Variant, check_picture, emit, leave, values_of
+from dfltheory.cli.output import (
+    AsJson,
+    Trust,
+    Values,
+    Variant,
+    check_picture,
+    emit,
+    leave,
+    values_of,
+)
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
@@ -18,37 +29,54 @@ def bound(
     key: Annotated[
         str | None,
         typer.Argument(
-            help="A theorem of the registry, FILE.toml or FILE.py:NAME; a paper, or nothing, lists them."
+            help=(
+                "A theorem of the registry, FILE.toml or FILE.py:NAME; a paper, or"
+                " nothing, lists them."
+            )
         ),
     ] = None,
     variant: Variant = None,
     set_: Values = None,
     plot: Annotated[
         tuple[str, Path] | None,
-        typer.Option(metavar="NAME FILE", help="Draw the terms over NAME (as T) to FILE."),
+        typer.Option(
+            metavar="NAME FILE", help="Draw the terms over NAME (as T) to FILE."
+        ),
     ] = None,
     latex: Annotated[bool, typer.Option(help="Print the statement in LaTeX.")] = False,
     grid: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=LOW:HIGH:COUNT", help="Evaluate on a grid (geometric; NAME=A,B,C for a list)."
+            metavar="NAME=LOW:HIGH:COUNT",
+            help="Evaluate on a grid (geometric; NAME=A,B,C for a list).",
         ),
     ] = None,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Each step size: the admissible interval, and the best one.")
+        bool,
+        typer.Option(
+            "--steps", help="Each step size: the admissible interval, and the best one."
+        ),
     ] = False,
     derivative: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="d bound / d NAME: the formula, and its number where --set gives all."
+            metavar="NAME",
+            help="d bound / d NAME: the formula, and its number where --set gives all.",
         ),
     ] = None,
     dominance: Annotated[
         str | None,
-        typer.Option(metavar="NAME=LOW:HIGH:COUNT", help="Which term rules in which regime of NAME."),
+        typer.Option(
+            metavar="NAME=LOW:HIGH:COUNT",
+            help="Which term rules in which regime of NAME.",
+        ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List lemmas and controls as well.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List lemmas and controls as well.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")
+    ] = None,
     trust: Trust = False,
     json: AsJson = False,
 ) -> None:
@@ -62,16 +90,18 @@ def bound(
 
         dfltheory bound dfedsam.theorem_4_5 --latex
 
-        dfltheory bound dfedsam.theorem_4_5 --variant corrected --set L=1 K=5 T=1000 Q=1 m=16 eta=0.005
-        rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1
+        dfltheory bound dfedsam.theorem_4_5 --variant corrected --set L=1 K=5 T=1000 Q=1
+        m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1
 
         dfltheory bound dfedsam.theorem_4_5 --plot T terms.png --set L=1 K=5 T=1000 ...
 
-        dfltheory bound dfedsam.theorem_4_5 --steps --derivative lam --set L=1 K=5 T=1000 ...
+        dfltheory bound dfedsam.theorem_4_5 --steps --derivative lam --set L=1 K=5
+        T=1000 ...
 
         dfltheory bound dfedsam.theorem_4_5 --dominance T=10:1e6:200 --set L=1 K=5 ...
 
-        dfltheory bound dfedsam.theorem_4_5 --grid T=10:1e6:60 --grid lam=0.5,0.9,0.99 --out table.csv
+        dfltheory bound dfedsam.theorem_4_5 --grid T=10:1e6:60 --grid lam=0.5,0.9,0.99
+        --out table.csv
         --set ...
     """
     from dfltheory import bounds
@@ -83,14 +113,17 @@ def bound(
     if key is None:
         if asked or values or variant is not None:
             raise InputError(
-                "the theorem is missing: give its key (`dfltheory bound` lists all) or FILE.py:NAME"
+                "the theorem is missing: give its key (`dfltheory bound` lists all) or"
+                " FILE.py:NAME"
             )
         return _list(bounds.keys(all=every), json)
     if key in bounds.registry.papers() and not (asked or values or variant):
         return _list(bounds.keys(key, all=every), json)
     alone = [option for option in asked if option in ("--plot", "--grid", "--latex")]
     if alone and len(asked) > 1:
-        raise InputError(f"{' and '.join(asked)} are different questions: ask {alone[0]} alone")
+        raise InputError(
+            f"{' and '.join(asked)} are different questions: ask {alone[0]} alone"
+        )
     theorem = bounds.load(key, variant, trust=trust)
     status = {"status": theorem.status.to_dict()}
     status_line = f"status: {theorem.status}"
@@ -105,7 +138,9 @@ def bound(
         from dfltheory.plots.theorem import terms_over
 
         write(terms_over(theorem, plot[0], values), plot[1])
-        return emit({"plot": str(plot[1])} | status, f"wrote {plot[1]}; {status_line}", json)
+        return emit(
+            {"plot": str(plot[1])} | status, f"wrote {plot[1]}; {status_line}", json
+        )
     if grid:
         import numpy as np
 
@@ -131,9 +166,23 @@ def bound(
 def _list(known: Sequence[str], as_json: bool) -> None:
     from dfltheory import bounds
 
-    rows = [(key, list(bounds.variants(key)), bounds.get(key, bounds.variants(key)[0])) for key in known]
-    document = {"theorems": [{"key": k, "variants": v, "kind": t.kind, "title": t.title} for k, v, t in rows]}
-    emit(document, "\n".join(f"{k:32s} {t.kind:10s} {t.title} [{', '.join(v)}]" for k, v, t in rows), as_json)
+    rows = [
+        (key, list(bounds.variants(key)), bounds.get(key, bounds.variants(key)[0]))
+        for key in known
+    ]
+    document = {
+        "theorems": [
+            {"key": k, "variants": v, "kind": t.kind, "title": t.title}
+            for k, v, t in rows
+        ]
+    }
+    emit(
+        document,
+        "\n".join(
+            f"{k:32s} {t.kind:10s} {t.title} [{', '.join(v)}]" for k, v, t in rows
+        ),
+        as_json,
+    )
 
 
 def _show(theorem: Any, as_json: bool, latex: bool) -> None:
@@ -146,12 +195,18 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
     document |= {
         "needs": list(theorem.needs),
         "terms": {name: write_formula(term) for name, term in theorem.parts.items()},
-        "definitions": {str(d.symbol): write_formula(d.expr) for d in theorem.definitions},
-        "conditions": [f"{name}: {text}" for name, text in comparisons_of(theorem.conditions)],
+        "definitions": {
+            str(d.symbol): write_formula(d.expr) for d in theorem.definitions
+        },
+        "conditions": [
+            f"{name}: {text}" for name, text in comparisons_of(theorem.conditions)
+        ],
         "assumptions": list(theorem.assumptions),
         "sequence": list(sequences(theorem)),
         "status": theorem.status.to_dict(),
-        "quantities": {name: _quantity(theorem.glossary[name]) for name in theorem.needs},
+        "quantities": {
+            name: _quantity(theorem.glossary[name]) for name in theorem.needs
+        },
         "scope": _scope(theorem.scope),
         "warnings": unstated(theorem),
         "latex": theorem.latex(conditions=True),
@@ -163,13 +218,21 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
         f"bounds: {plain(theorem.lhs.words, theorem)}",
     ]
     lines += [f"  {name}: {term}" for name, term in document["terms"].items()]
-    lines += [f"  where {name} = {value}" for name, value in document["definitions"].items()]
+    lines += [
+        f"  where {name} = {value}" for name, value in document["definitions"].items()
+    ]
     lines += [f"  needs {c}" for c in document["conditions"]]
     lines += [f"  assumes {plain(a, theorem)}" for a in theorem.assumptions]
     if document["sequence"]:
         lines.append(f"  covers network sequences: {', '.join(document['sequence'])}")
-    lines += ["scope:", *(f"  {name}: {text}" for name, text in document["scope"].items())]
-    lines += ["values:", *(_quantity_line(name, q) for name, q in document["quantities"].items())]
+    lines += [
+        "scope:",
+        *(f"  {name}: {text}" for name, text in document["scope"].items()),
+    ]
+    lines += [
+        "values:",
+        *(_quantity_line(name, q) for name, q in document["quantities"].items()),
+    ]
     lines += [f"LaTeX: {document['latex']}", f"status: {theorem.status}"]
     lines += [f"warning: {warning}" for warning in document["warnings"]]
     return emit(document, "\n".join(lines), as_json)
@@ -177,22 +240,34 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
 
 def _quantity(quantity: Any) -> dict[str, str]:
     """Unit, range and meaning of a quantity."""
-    return {"unit": str(quantity.unit), "range": quantity.range, "meaning": quantity.meaning}
+    return {
+        "unit": str(quantity.unit),
+        "range": quantity.range,
+        "meaning": quantity.meaning,
+    }
 
 
 def _quantity_line(name: str, quantity: dict[str, str]) -> str:
-    return f"  {name:10s} [{quantity['unit']}] {quantity['range']}: {quantity['meaning']}"
+    return (
+        f"  {name:10s} [{quantity['unit']}] {quantity['range']}: {quantity['meaning']}"
+    )
 
 
 def _scope(scope: Any) -> dict[str, str]:
     """The runs that a statement covers, in words."""
-    law = scope.network if isinstance(scope.network, str) else getattr(scope.network, "__qualname__", "a law")
+    law = (
+        scope.network
+        if isinstance(scope.network, str)
+        else getattr(scope.network, "__qualname__", "a law")
+    )
     fixed = ", ".join(f"{name} = {value}" for name, value in scope.letters.items())
     words = {
         "algorithms": ", ".join(scope.names),
         "hyperparameters": fixed,
         "network": law,
-        "start": "all clients start at one point" if scope.common_start else "any start",
+        "start": (
+            "all clients start at one point" if scope.common_start else "any start"
+        ),
         "participation": scope.participation,
         "gradients": "bounded by B" if scope.bounded_gradients else "",
         "smoothness": "of every sample" if scope.samplewise else "of every client",
@@ -212,14 +287,24 @@ def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:
         "value": value if holds else None,
         "formula": value,
         "terms": terms,
-        "conditions": [{"name": c.name, "slack": slack, "holds": ok} for c, slack, ok in conditions],
+        "conditions": [
+            {"name": c.name, "slack": slack, "holds": ok} for c, slack, ok in conditions
+        ],
         "applicable": holds,
         "status": theorem.status.to_dict(),
     }
-    lines = [f"{theorem}: {value:.6g}" + ("" if holds else "  (a condition fails: nothing is claimed)")]
-    shares = {name: f"  ({term / value:.1%})" if value else "" for name, term in terms.items()}
+    lines = [
+        f"{theorem}: {value:.6g}"
+        + ("" if holds else "  (a condition fails: nothing is claimed)")
+    ]
+    shares = {
+        name: f"  ({term / value:.1%})" if value else "" for name, term in terms.items()
+    }
     lines += [f"  {name:28s} {term:.6g}{shares[name]}" for name, term in terms.items()]
-    lines += [f"  {'holds' if ok else 'FAILS'}  {c.name}  (slack {slack:.4g})" for c, slack, ok in conditions]
+    lines += [
+        f"  {'holds' if ok else 'FAILS'}  {c.name}  (slack {slack:.4g})"
+        for c, slack, ok in conditions
+    ]
     lines.append(f"status: {theorem.status}")
     emit(document, "\n".join(lines), as_json)
     leave(holds)

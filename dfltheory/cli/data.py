@@ -1,4 +1,6 @@
-"""``dfltheory data``: fetch and verify the official image files, show how they divide among clients."""
+"""``dfltheory data``: fetch and verify the official image files, show how they divide
+among clients.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,26 @@ if TYPE_CHECKING:
     from dfltheory.tasks.images import ImageSet
     from dfltheory.tasks.partition import Partition
 
-app = typer.Typer(name="data", no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
+app = typer.Typer(
+    name="data", no_args_is_help=True, add_completion=False, rich_markup_mode="markdown"
+)
 
 Root = Annotated[
     str | None,
     typer.Option(
         "--data-root",
-        help="Folder of the official files. Default: $DFLTHEORY_DATA_ROOT, else the platform's cache folder.",
+        help=(
+            "Folder of the official files. Default: $DFLTHEORY_DATA_ROOT, else the"
+            " platform's cache folder."
+        ),
     ),
 ]
 
 
 @app.callback()
 def data() -> None:
-    """Real image sets: digits (bundled), mnist, fashion_mnist, cifar10, cifar100, tiny_imagenet.
+    """Real image sets: digits (bundled), mnist, fashion_mnist, cifar10, cifar100,
+    tiny_imagenet.
 
     Examples:
 
@@ -40,13 +48,19 @@ def data() -> None:
 
 @app.command(cls=Command)
 def fetch(
-    name: Annotated[str, typer.Argument(help="mnist, fashion_mnist, cifar10, cifar100 or tiny_imagenet.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="mnist, fashion_mnist, cifar10, cifar100 or tiny_imagenet."
+        ),
+    ],
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
     """Download the official files of a set, check their MD5, and put them in place.
 
-    Files that are right already are left alone; a broken download is tried again and leaves nothing behind.
+    Files that are right already are left alone; a broken download is tried again and
+    leaves nothing behind.
 
     Example:
 
@@ -57,21 +71,27 @@ def fetch(
     from dfltheory.tasks import download
 
     folder = download.fetch(
-        name, data_root, progress=sys.stderr.isatty(), report=lambda line: typer.echo(line, err=True)
+        name,
+        data_root,
+        progress=sys.stderr.isatty(),
+        report=lambda line: typer.echo(line, err=True),
     )
     emit({"name": name, "folder": str(folder)}, f"{name} is ready in {folder}", json)
 
 
 @app.command(cls=Command)
 def verify(
-    name: Annotated[str | None, typer.Argument(help="One set. Default: every set that is there.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="One set. Default: every set that is there.")
+    ] = None,
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
-    """Compare files with the official MD5 checksums. Exit status 1 when one is missing or wrong.
+    """Compare files with the official MD5 checksums. Exit status 1 when one is missing
+    or wrong.
 
-    Without a name, sets without any file are listed and do not count as failures, unless no set has one:
-    then nothing was compared.
+    Without a name, sets without any file are listed and do not count as failures,
+    unless no set has one: then nothing was compared.
 
     Examples:
 
@@ -87,10 +107,15 @@ def verify(
         absent = all(state.state == "missing" for state in states)
         wrong = [state for state in states if state.state != "ok"]
         status = "absent" if absent else "wrong" if wrong else "ok"
-        failed = failed or status == "wrong" or (status == "absent" and name is not None)
+        failed = (
+            failed or status == "wrong" or (status == "absent" and name is not None)
+        )
         sets[one] = {
             "status": status,
-            "files": [{"path": str(s.path), "state": s.state, "detail": s.detail} for s in states],
+            "files": [
+                {"path": str(s.path), "state": s.state, "detail": s.detail}
+                for s in states
+            ],
         }
         lines.append(f"{one:<14} {status}")
         lines += [f"    {state.detail}" for state in wrong if not absent]
@@ -98,7 +123,8 @@ def verify(
     if all(found["status"] == "absent" for found in sets.values()):
         failed = True
         lines.append(
-            "nothing was compared: `dfltheory data fetch NAME` downloads a set; --data-root says where"
+            "nothing was compared: `dfltheory data fetch NAME` downloads a set;"
+            " --data-root says where"
         )
     emit(
         {"data_root": str(root), "ok": not failed, "sets": sets},
@@ -110,14 +136,22 @@ def verify(
 
 @app.command(cls=Command)
 def show(
-    name: Annotated[str, typer.Argument(help="digits, mnist, fashion_mnist, cifar10, ...")],
+    name: Annotated[
+        str, typer.Argument(help="digits, mnist, fashion_mnist, cifar10, ...")
+    ],
     m: Annotated[int, typer.Option("--m", help="Number of clients.")] = 10,
     partition: Annotated[
         str,
-        typer.Option(help="iid, dirichlet, dirichlet_by_image or shards (few labels each)."),
+        typer.Option(
+            help="iid, dirichlet, dirichlet_by_image or shards (few labels each)."
+        ),
     ] = "iid",
-    alpha: Annotated[float, typer.Option(help="Dirichlet concentration; small is heterogeneous.")] = 0.3,
-    classes_per_client: Annotated[int, typer.Option(help="Labels of a client, for shards.")] = 2,
+    alpha: Annotated[
+        float, typer.Option(help="Dirichlet concentration; small is heterogeneous.")
+    ] = 0.3,
+    classes_per_client: Annotated[
+        int, typer.Option(help="Labels of a client, for shards.")
+    ] = 2,
     seed: Annotated[int, typer.Option(help="Seed of the division.")] = 0,
     data_root: Root = None,
     json: AsJson = False,
@@ -128,7 +162,8 @@ def show(
 
         dfltheory data show digits --m 10 --partition dirichlet --alpha 0.3
 
-        dfltheory data show cifar10 --m 100 --partition shards --classes-per-client 2 --json
+        dfltheory data show cifar10 --m 100 --partition shards --classes-per-client 2
+        --json
     """
     from dfltheory.tasks import images
     from dfltheory.tasks.partition import split

@@ -1,4 +1,6 @@
-"""``dfltheory falsify``: search for a counterexample to a theorem, or run a saved one again."""
+"""``dfltheory falsify``: search for a counterexample to a theorem, or run a saved one
+again.
+"""
 
 from __future__ import annotations
 
@@ -23,33 +25,57 @@ def falsify(
     key: Annotated[
         str | None,
         typer.Argument(
-            help="The theorem, as listed by `dfltheory bound`, FILE.toml or FILE.py:NAME; with --replay too."
+            help=(
+                "The theorem, as listed by `dfltheory bound`, FILE.toml or"
+                " FILE.py:NAME; with --replay too."
+            )
         ),
     ] = None,
     variant: Variant = None,
     seconds: Annotated[
-        float, typer.Option(help="Time budget of the search; confirming a hit is extra.")
+        float,
+        typer.Option(help="Time budget of the search; confirming a hit is extra."),
     ] = 60.0,
     candidates: Annotated[
         int | None,
-        typer.Option(help="Budget in problems tried, not in seconds: the same search on any machine."),
+        typer.Option(
+            help=(
+                "Budget in problems tried, not in seconds: the same search on any"
+                " machine."
+            )
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     enough: Annotated[
-        float, typer.Option(help="Stop once measured/bound exceeds this; inf uses the whole budget.")
+        float,
+        typer.Option(
+            help="Stop once measured/bound exceeds this; inf uses the whole budget."
+        ),
     ] = float("inf"),
     out: Annotated[
-        Path | None, typer.Option(help="Where to write the counterexample, if one is found.")
+        Path | None,
+        typer.Option(help="Where to write the counterexample, if one is found."),
     ] = None,
-    replay: Annotated[Path | None, typer.Option(help="Run the counterexample in this file again.")] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="Run the counterexample in this file again.")
+    ] = None,
     exact: Annotated[
-        bool, typer.Option(help="With --replay: check it in rational numbers, with neither torch nor search.")
+        bool,
+        typer.Option(
+            help=(
+                "With --replay: check it in rational numbers, with neither torch nor"
+                " search."
+            )
+        ),
     ] = False,
     show: Annotated[
         str | None,
         typer.Option(
             metavar="KEY[:VARIANT]",
-            help="Print the stored counterexample to a statement, and how to run it again; no search.",
+            help=(
+                "Print the stored counterexample to a statement, and how to run it"
+                " again; no search."
+            ),
         ),
     ] = None,
     trust: Trust = False,
@@ -57,14 +83,16 @@ def falsify(
 ) -> None:
     """Search for a problem inside a theorem's assumptions that violates its bound.
 
-    Corollaries are searched under their schedule; for statements in O(.) a family of problems is sought along
-    which measured/expression diverges. Every hit is run again by the training core and written to a small
-    JSON file (--out, or counterexample-KEY-VARIANT.json here), which --replay runs again.
+    Corollaries are searched under their schedule; for statements in O(.) a family of
+    problems is sought along which measured/expression diverges. Every hit is run again
+    by the training core and written to a small JSON file (--out, or
+    counterexample-KEY-VARIANT.json here), which --replay runs again.
 
-    Exit status 1 when a counterexample is found, replayed or shown, 0 when none is (which proves nothing), 2
-    when a replay is undecided: a bound or a condition that overflows or underflows, or a refutation that an
-    evaluation at 50 digits does not confirm. A counterexample to a theorem of your own whose algorithm or
-    network is your code needs the theorem as well: FILE.py:NAME --replay COUNTEREXAMPLE.
+    Exit status 1 when a counterexample is found, replayed or shown, 0 when none is
+    (which proves nothing), 2 when a replay is undecided: a bound or a condition that
+    overflows or underflows, or a refutation that an evaluation at 50 digits does not
+    confirm. A counterexample to a theorem of your own whose algorithm or network is
+    your code needs the theorem as well: FILE.py:NAME --replay COUNTEREXAMPLE.
 
     Examples:
 
@@ -80,7 +108,8 @@ def falsify(
 
         dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json
 
-        dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json --exact
+        dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json
+        --exact
 
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
@@ -93,8 +122,15 @@ def falsify(
         raise InputError("--exact checks a file: give --replay FILE too")
     whole_number("seed", seed, 0)
     if show is not None:
-        if key is not None or replay is not None or out is not None or variant is not None:
-            raise InputError("--show KEY[:VARIANT] prints what is stored: give it alone")
+        if (
+            key is not None
+            or replay is not None
+            or out is not None
+            or variant is not None
+        ):
+            raise InputError(
+                "--show KEY[:VARIANT] prints what is stored: give it alone"
+            )
         _show(show, as_json)
         return
     if key is None and replay is None:
@@ -102,8 +138,8 @@ def falsify(
     if replay is not None:
         if key is not None and is_registered_key(key):
             raise InputError(
-                "give the key of a theorem, or --replay FILE, and not both; a theorem of your own is named "
-                "with --replay as FILE.toml or FILE.py:NAME"
+                "give the key of a theorem, or --replay FILE, and not both; a theorem"
+                " of your own is named with --replay as FILE.toml or FILE.py:NAME"
             )
         if out is not None:
             raise InputError("--replay reads a file and writes none: omit --out")
@@ -121,7 +157,9 @@ def falsify(
             budget: Any = {"seconds": seconds, "candidates": candidates}
             found = engine.falsify(theorem, **budget, seed=seed, enough=enough)
     written = file if found.violated or replay is not None else None
-    document: dict[str, Any] = found.to_dict() | {"file": None if written is None else str(written)}
+    document: dict[str, Any] = found.to_dict() | {
+        "file": None if written is None else str(written)
+    }
     emit(document, lambda: _print(found), as_json)
     if written is not None and replay is None:
         _save(found, file, document, as_json)
@@ -145,10 +183,18 @@ def _show(reference: str, as_json: bool) -> None:
     lines = [f"{theorem}: {found}"]
     lines += [f"  {line}" for line in found.counterexample]
     if found.refuted:
-        lines.append(f"again: {found.command} (file of the source distribution); {found.search}")
+        lines.append(
+            f"again: {found.command} (file of the source distribution); {found.search}"
+        )
     elif found.search:
-        lines.append(f"search again: dfltheory falsify {theorem.key} --variant {theorem.variant}")
-    document = {"key": theorem.key, "variant": theorem.variant, "status": found.to_dict()}
+        lines.append(
+            f"search again: dfltheory falsify {theorem.key} --variant {theorem.variant}"
+        )
+    document = {
+        "key": theorem.key,
+        "variant": theorem.variant,
+        "status": found.to_dict(),
+    }
     emit(document, "\n".join(lines), as_json)
     leave(not found.refuted)
 
@@ -172,7 +218,9 @@ def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
 
 
 def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -> None:
-    """Write the counterexample; where that fails, print it, for --replay to read from a file."""
+    """Write the counterexample; where that fails, print it, for --replay to read from a
+    file.
+    """
     try:
         found.save(file)
     except (OSError, DFLTheoryError, KeyboardInterrupt):
@@ -182,7 +230,9 @@ def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -
 
 
 def _best_first(family: tuple[str, dict[str, float]]) -> float:
-    """The key that sorts families by their ratio, the largest first, and those without one last."""
+    """The key that sorts families by their ratio, the largest first, and those without
+    one last.
+    """
     ratio = family[1]["ratio"]
     return math.inf if math.isnan(ratio) else -ratio
 
@@ -198,7 +248,14 @@ def _print(found: Finding) -> None:
 
         table = Table("family", "best measured/bound", "candidates")
         for name, told in sorted(found.families.items(), key=_best_first):
-            table.add_row(name, shown_ratio(told["ratio"]), f"{told['evaluations']:.0f}")
+            table.add_row(
+                name, shown_ratio(told["ratio"]), f"{told['evaluations']:.0f}"
+            )
         console.print(table)
-    for condition in found.certificate.conditions if found.certificate is not None else []:
-        console.print(f"condition {condition['condition']}: slack {condition['slack']:.3g}", markup=False)
+    for condition in (
+        found.certificate.conditions if found.certificate is not None else []
+    ):
+        console.print(
+            f"condition {condition['condition']}: slack {condition['slack']:.3g}",
+            markup=False,
+        )

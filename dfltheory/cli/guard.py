@@ -1,4 +1,6 @@
-"""Rules for every command: no option twice, numbers in range, one error message for every failure."""
+"""Rules for every command: no option twice, numbers in range, one error message for
+every failure.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class StoppedError(DFLTheoryError):
 
 
 class Group(TyperGroup):
-    """The root of the command line. Errors of the system are raised as :class:`StoppedError`."""
+    """The root of the command line. Errors of the system are raised as
+    :class:`StoppedError`.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -52,9 +56,13 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         order: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
-        for parameter, times in Counter(p for p in order if isinstance(p, TyperOption)).items():
+        for parameter, times in Counter(
+            p for p in order if isinstance(p, TyperOption)
+        ).items():
             if times > 1 and not parameter.multiple and not parameter.is_flag:
-                raise InputError(f"{parameter.opts[-1]} is given {times} times: give it once")
+                raise InputError(
+                    f"{parameter.opts[-1]} is given {times} times: give it once"
+                )
         left = super().parse_args(ctx, args)
         for parameter in self.params:
             given = ctx.params.get(str(parameter.name))
@@ -65,15 +73,20 @@ class Command(TyperCommand):
 
 def _check_number(name: str, value: Any) -> None:
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
-        raise InputError(f"{name} {value} does not fit into 64 bits: give a smaller number")
+        raise InputError(
+            f"{name} {value} does not fit into 64 bits: give a smaller number"
+        )
     if isinstance(value, float) and math.isnan(value):
         raise InputError(f"{name} nan is not a number")
 
 
 def usage_message(wrong: Any) -> str:
-    """Return the message of a usage error of typer, with the option that another tool's name means here."""
+    """Return the message of a usage error of typer, with the option that another tool's
+    name means here.
+    """
     message = wrong.format_message()
-    option = getattr(wrong, "option_name", None)  # only of an option that the command lacks
+    # only of an option that the command lacks
+    option = getattr(wrong, "option_name", None)
     if option not in OPTIONS_ELSEWHERE or wrong.ctx is None:
         return message
     meant = OPTIONS_ELSEWHERE[option]
@@ -87,7 +100,9 @@ def usage_message(wrong: Any) -> str:
 def stop_message(stop: BaseException) -> str:
     """Return one line that states what stopped the command, where, and what is kept."""
     if isinstance(stop, OSError):
-        place = " -> ".join(str(name) for name in (stop.filename, stop.filename2) if name is not None)
+        place = " -> ".join(
+            str(name) for name in (stop.filename, stop.filename2) if name is not None
+        )
         what = f"{stop.strerror or stop}" + (f": {place}" if place else "")
     elif isinstance(stop, MemoryError):
         what = f"not enough memory ({stop})" if str(stop) else "not enough memory"
@@ -98,7 +113,9 @@ def stop_message(stop: BaseException) -> str:
 
 @contextlib.contextmanager
 def keeping(what: str) -> Iterator[None]:
-    """Add to errors of the system where the block was, and ``what`` of its work is kept."""
+    """Add to errors of the system where the block was, and ``what`` of its work is
+    kept.
+    """
     from dfltheory.progress import reached
 
     reached.clear()
@@ -110,7 +127,9 @@ def keeping(what: str) -> Iterator[None]:
 
 
 def ended(work: Callable[[], int]) -> int:
-    """Return the exit status of some work; every failure is one error message and status 2."""
+    """Return the exit status of some work; every failure is one error message and
+    status 2.
+    """
     try:
         return work()
     except DFLTheoryError as wrong:
@@ -127,7 +146,9 @@ def refuse(message: str) -> int:
 
 
 def lenient() -> None:
-    """Let characters that a stream's encoding lacks (Greek, on an ASCII terminal) be escaped."""
+    """Let characters that a stream's encoding lacks (Greek, on an ASCII terminal) be
+    escaped.
+    """
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -1,4 +1,6 @@
-"""Options and output that commands share: text for people, one JSON document for programs."""
+"""Options and output that commands share: text for people, one JSON document for
+programs.
+"""
 
 from __future__ import annotations
 
@@ -14,48 +16,71 @@ from dfltheory.files import json_text
 
 SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
 """Of a command whose --set takes several NAME=VALUE at once."""
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")
+]
 Variant = Annotated[
-    str | None, typer.Option(help="printed, appendix, corrected, ...; without it the first that there is.")
+    str | None,
+    typer.Option(
+        help="printed, appendix, corrected, ...; without it the first that there is."
+    ),
 ]
 Values = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE...", help="Values, by the glossary's names."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE...", help="Values, by the glossary's names."
+    ),
 ]
 Change = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="FIELD=VALUE", help="A field of the document, as run.rounds=10; repeatable."
+        "--set",
+        metavar="FIELD=VALUE",
+        help="A field of the document, as run.rounds=10; repeatable.",
     ),
 ]
 Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Allow the file to name code by MODULE:NAME or FILE.py:NAME; it is imported, and so it runs.",
+        help=(
+            "Allow the file to name code by MODULE:NAME or FILE.py:NAME; it is"
+            " imported, and so it runs."
+        ),
     ),
 ]
 Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Run although arguments or code differ from those that the file or checkpoint records.",
+        help=(
+            "Run although arguments or code differ from those that the file or"
+            " checkpoint records."
+        ),
     ),
 ]
 Data = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.npz", help="Your own examples: X, y and how the clients share them; replaces --task."
+        metavar="FILE.npz",
+        help="Your own examples: X, y and how the clients share them; replaces --task.",
     ),
 ]
 TaskOptions = Annotated[
     list[str] | None,
-    typer.Option("--task-option", help="NAME=VALUE of the task, as alpha=0.3 or zeta=0.5; repeatable."),
+    typer.Option(
+        "--task-option",
+        help="NAME=VALUE of the task, as alpha=0.3 or zeta=0.5; repeatable.",
+    ),
 ]
 
 
-def emit(document: Mapping[str, Any], text: str | Callable[[], None], as_json: bool) -> None:
-    """Print ``document`` as JSON when asked, else ``text`` (a string, or a function that prints)."""
+def emit(
+    document: Mapping[str, Any], text: str | Callable[[], None], as_json: bool
+) -> None:
+    """Print ``document`` as JSON when asked, else ``text`` (a string, or a function
+    that prints).
+    """
     if as_json:
         sys.stdout.write(json_text(document) + "\n")
     elif callable(text):
@@ -71,14 +96,17 @@ def leave(ok: bool) -> None:
 
 
 def console(width: int) -> Any:
-    """Return the terminal. A pipe has no width, and the default of 80 columns would fold every cell."""
+    """Return the terminal. A pipe has no width, and the default of 80 columns would
+    fold every cell.
+    """
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else width)
 
 
 def assignments(items: list[str] | None) -> dict[str, Any]:
-    """Return the values of NAME=VALUE items by name: ["K=5", "eta=0.1"] -> {"K": 5, "eta": 0.1}.
+    """Return the values of NAME=VALUE items by name: ["K=5", "eta=0.1"] -> {"K": 5,
+    "eta": 0.1}.
 
     Values are integers, floats or truth values if they are written so, else text.
 
@@ -108,12 +136,15 @@ def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
     InputError
         An argument is an experiment file, or is not of the form NAME=VALUE.
     """
-    files = [word for word in context.args if Path(word).suffix.lower() in (".toml", ".json")]
+    files = [
+        word for word in context.args if Path(word).suffix.lower() in (".toml", ".json")
+    ]
     if files:
         takes = any(parameter.name == "config" for parameter in context.command.params)
         one = f"one experiment is given as --config {files[0]}, " if takes else ""
         raise InputError(
-            f"{files[0]} is not NAME=VALUE: {one}a grid with [sweep] to `dfltheory sweep {files[0]}`"
+            f"{files[0]} is not NAME=VALUE: {one}a grid with [sweep] to `dfltheory"
+            f" sweep {files[0]}`"
         )
     return assignments([*(given or []), *context.args])
 
@@ -129,12 +160,17 @@ def check_picture(path: Path, option: str = "--plot") -> None:
     from dfltheory.files import check_writable
 
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{option} {path}: pictures are drawn to .png, .pdf or .svg files")
+        raise InputError(
+            f"{option} {path}: pictures are drawn to .png, .pdf or .svg files"
+        )
     check_writable(path)
 
 
 def changes(
-    context: Any, fields: Mapping[str, str], task: list[str] | None, further: Mapping[str, Any]
+    context: Any,
+    fields: Mapping[str, str],
+    task: list[str] | None,
+    further: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the values that the command line gives, by dotted field.
 
@@ -168,8 +204,8 @@ def changes(
     for more in (of_task, further):
         for field in sorted(set(values) & set(more)):
             raise InputError(
-                f"{field} is given twice, as {values[field]} by its own option and as {more[field]}: give it "
-                "once"
+                f"{field} is given twice, as {values[field]} by its own option and as"
+                f" {more[field]}: give it once"
             )
         values |= more
     return values
@@ -178,7 +214,8 @@ def changes(
 def first_task(name: str, **values: Any) -> dict[str, Any]:
     """Return the [task] of a name with those of the values that are options of it.
 
-    An option whose default is None keeps it, since the task then computes the value itself.
+    An option whose default is None keeps it, since the task then computes the value
+    itself.
     """
     from dfltheory.training.options import options_of
 
@@ -186,42 +223,54 @@ def first_task(name: str, **values: Any) -> dict[str, Any]:
     taken = {
         option: value
         for option, value in values.items()
-        if option in known and (known[option].required or known[option].default is not None)
+        if option in known
+        and (known[option].required or known[option].default is not None)
     }
     return {"name": name, **taken}
 
 
 def path_from(path: Path, folder: Path) -> str:
-    """Return a path of the command line for a document whose relative paths begin at ``folder``."""
+    """Return a path of the command line for a document whose relative paths begin at
+    ``folder``.
+    """
     return str(path if folder == Path() else path.resolve())
 
 
 def network_field(text: str, folder: Path) -> tuple[str, str]:
-    """Return field and value of ``--topology`` in a document of ``folder``: a matrix's file, or a name."""
+    """Return field and value of ``--topology`` in a document of ``folder``: a matrix's
+    file, or a name.
+    """
     from dfltheory.graphs.files import SUFFIXES
 
     if Path(text).suffix.lower() in SUFFIXES:
         return "topology.file", path_from(Path(text), folder)
     if "," in text:
         from dfltheory.graphs import TOPOLOGIES
-        from dfltheory.training.setup import networks  # imports torch, which other names do not need
+
+        # imports torch, which other names do not need
+        from dfltheory.training.setup import networks
 
         sequences = ", ".join(name for name in networks() if name not in TOPOLOGIES)
         raise InputError(
-            f"--topology {text}: give one name; a sequence, with a network for each round, has its own: "
-            f"{sequences}"
+            f"--topology {text}: give one name; a sequence, with a network for each"
+            f" round, has its own: {sequences}"
         )
     return "topology.name", text
 
 
 def number(text: str) -> Any:
-    """Return text as an integer, a float or a truth value if it is written so, else as it is."""
+    """Return text as an integer, a float or a truth value if it is written so, else as
+    it is.
+    """
     for kind in (int, float):
         try:
             value = kind(text)
         except ValueError:
             continue
         if value != value or (isinstance(value, int) and abs(value) > LARGEST_WHOLE):
-            raise InputError(f"{text} is {'not a number' if value != value else 'too large for 64 bits'}")
+            raise InputError(
+                f"{text} is"
+                f" {'not a number' if value != value else 'too large for 64 bits'}"
+            )
         return value
     return {"true": True, "false": False}.get(text.lower(), text)

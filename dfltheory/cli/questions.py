@@ -1,4 +1,6 @@
-"""What ``dfltheory bound`` answers besides a value: step sizes, derivatives, which term rules where."""
+"""What ``dfltheory bound`` answers besides a value: step sizes, derivatives, which term
+rules where.
+"""
 
 from __future__ import annotations
 
@@ -14,39 +16,57 @@ from dfltheory.errors import InputError
 
 
 def answers(
-    theorem: Theorem, values: dict[str, Any], steps: bool, derivatives: list[str], over: str | None
+    theorem: Theorem,
+    values: dict[str, Any],
+    steps: bool,
+    derivatives: list[str],
+    over: str | None,
 ) -> tuple[dict[str, Any], str]:
-    """The document and the text of all that is asked, in the order of the command's options."""
+    """The document and the text of all that is asked, in the order of the command's
+    options.
+    """
     document: dict[str, Any] = {"key": theorem.key, "variant": theorem.variant}
     document["status"] = theorem.status.to_dict()
     lines = [f"{theorem}; status: {theorem.status}"]
     if steps:
         document["steps"] = _steps(theorem, values)
         for name, found in document["steps"].items():
-            low, high = found["low"], "any" if found["high"] is None else f"{found['high']:.6g}"
+            low, high = (
+                found["low"],
+                "any" if found["high"] is None else f"{found['high']:.6g}",
+            )
             lines.append(
-                f"  {name}: admissible from {low:.6g} to {high}; best {found['best']:.6g}, where the bound "
-                f"is {found['bound']:.6g}"
+                f"  {name}: admissible from {low:.6g} to {high}; best"
+                f" {found['best']:.6g}, where the bound is {found['bound']:.6g}"
             )
     if derivatives:
-        document["derivatives"] = {name: _derivative(theorem, name, values) for name in derivatives}
+        document["derivatives"] = {
+            name: _derivative(theorem, name, values) for name in derivatives
+        }
         for name, found in document["derivatives"].items():
             number = "" if found["value"] is None else f" = {found['value']:.6g}"
             lines.append(f"  d bound / d {name}{number}\n    {found['formula']}")
     if over is not None:
         with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
             name, grid = axis(over)
-        regimes = dominance(theorem, name, grid, **{n: v for n, v in values.items() if n != name})
+        regimes = dominance(
+            theorem, name, grid, **{n: v for n, v in values.items() if n != name}
+        )
         document["dominance"] = {"over": name, "regimes": [vars(r) for r in regimes]}
         lines += [
-            f"  {name} = {r.low:.6g} to {r.high:.6g}: {r.term} ({r.share_low:.0%} to {r.share_high:.0%})"
+            f"  {name} = {r.low:.6g} to {r.high:.6g}: {r.term} ({r.share_low:.0%} to"
+            f" {r.share_high:.0%})"
             for r in regimes
         ]
     return document, "\n".join(lines)
 
 
-def _steps(theorem: Theorem, values: dict[str, Any]) -> dict[str, dict[str, float | None]]:
-    """Each step size in turn, the others at their given values (a given value of its own is set aside)."""
+def _steps(
+    theorem: Theorem, values: dict[str, Any]
+) -> dict[str, dict[str, float | None]]:
+    """Each step size in turn, the others at their given values (a given value of its
+    own is set aside).
+    """
     step_name(theorem)
     found = {}
     for name in theorem.step_names:

@@ -13,20 +13,30 @@ from dfltheory.cli.output import AsJson, Trust, Variant, emit
 
 
 def referee(
-    key: Annotated[str, typer.Argument(help="A statement of the registry, FILE.toml or FILE.py:NAME.")],
+    key: Annotated[
+        str,
+        typer.Argument(help="A statement of the registry, FILE.toml or FILE.py:NAME."),
+    ],
     variant: Variant = None,
     out: Annotated[
-        Path | None, typer.Option(help="The page to write (referee-KEY-VARIANT.html here).")
+        Path | None,
+        typer.Option(help="The page to write (referee-KEY-VARIANT.html here)."),
     ] = None,
     counterexample: Annotated[
         Path | None,
-        typer.Option(help="A counterexample that `dfltheory falsify` wrote: it is replayed and drawn."),
+        typer.Option(
+            help=(
+                "A counterexample that `dfltheory falsify` wrote: it is replayed and"
+                " drawn."
+            )
+        ),
     ] = None,
     trust: Trust = False,
     json: AsJson = False,
 ) -> None:
-    """Write a self-contained page on one statement: the verdict, the findings of the audit, the refutation,
-    the corrected variant, which checks and searches ran, where the bound is nonvacuous.
+    """Write a self-contained page on one statement: the verdict, the findings of the
+    audit, the refutation, the corrected variant, which checks and searches ran, where
+    the bound is nonvacuous.
 
     Examples:
 
@@ -34,7 +44,8 @@ def referee(
 
         dfltheory referee my_theorems.py:mine --out mine.html
 
-        dfltheory referee my_theorems.py:mine --counterexample counterexample-mine.theorem_1-draft.json
+        dfltheory referee my_theorems.py:mine --counterexample
+        counterexample-mine.theorem_1-draft.json
     """
     from dfltheory.bounds.reference import load
     from dfltheory.experiments.referee import write
@@ -45,5 +56,9 @@ def referee(
     command = f"dfltheory referee {key}{chosen}"
     if counterexample is not None:
         command += f" --counterexample {counterexample}"
-    page = write(theorem, file, command, counterexample, partial(print, file=sys.stderr), key)
-    emit({"key": theorem.key, "variant": theorem.variant, "page": page}, str(page), json)
+    page = write(
+        theorem, file, command, counterexample, partial(print, file=sys.stderr), key
+    )
+    emit(
+        {"key": theorem.key, "variant": theorem.variant, "page": page}, str(page), json
+    )

@@ -27,7 +27,9 @@ SCHEMAS = {"experiment": _experiment, "theorem": _theorem}
 
 
 def schema(
-    kind: Annotated[str, typer.Argument(help="Kind of file: " + ", ".join(SCHEMAS) + ".")],
+    kind: Annotated[
+        str, typer.Argument(help="Kind of file: " + ", ".join(SCHEMAS) + ".")
+    ],
 ) -> None:
     """Print the JSON schema of a kind of file: its fields, their types and ranges.
 

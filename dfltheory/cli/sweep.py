@@ -1,4 +1,6 @@
-"""``dfltheory sweep``: run the grid of an experiment file, locally or on a cluster, safe against kills."""
+"""``dfltheory sweep``: run the grid of an experiment file, locally or on a cluster,
+safe against kills.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dfltheory.cli.guard import keeping
-from dfltheory.cli.output import AsJson, Change, Force, Trust, assignments, console, emit, leave
+from dfltheory.cli.output import (
+    AsJson,
+    Change,
+    Force,
+    Trust,
+    assignments,
+    console,
+    emit,
+    leave,
+)
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
@@ -22,32 +33,44 @@ if TYPE_CHECKING:
 
 def sweep(
     file: Annotated[
-        Path | None, typer.Argument(help="The experiment file (TOML).", show_default=False)
+        Path | None,
+        typer.Argument(help="The experiment file (TOML).", show_default=False),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the results. Default: results/FILE's name.")
+        Path | None,
+        typer.Option(help="Folder of the results. Default: results/FILE's name."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Local processes. Default: one for each core.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Local processes. Default: one for each core.")
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="A dask scheduler, as tcp://10.0.0.1:8786, in place of local processes."
+            metavar="ADDRESS",
+            help=(
+                "A dask scheduler, as tcp://10.0.0.1:8786, in place of local processes."
+            ),
         ),
     ] = None,
     change: Change = None,
     trust: Trust = False,
     force: Force = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run failed cells again.")
+    ] = False,
     list_cells: Annotated[
-        bool, typer.Option("--list", help="Check the file and list its cells; run and import nothing.")
+        bool,
+        typer.Option(
+            "--list", help="Check the file and list its cells; run and import nothing."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run every cell of the grid that an experiment file spans.
 
-    A sweep that was stopped or killed resumes when the same command is given again: finished cells are kept.
-    A cell that fails is kept with its error, and the others continue. Exit status 1 when a cell failed or a
-    bound is violated.
+    A sweep that was stopped or killed resumes when the same command is given again:
+    finished cells are kept. A cell that fails is kept with its error, and the others
+    continue. Exit status 1 when a cell failed or a bound is violated.
 
     Examples:
 
@@ -60,11 +83,21 @@ def sweep(
     from dfltheory.experiments.experiment_file import load_experiment
 
     if cluster is not None and re.fullmatch(r"\w+://.+:\d+", cluster) is None:
-        raise InputError(f"--cluster {cluster}: write the scheduler's address as in tcp://10.0.0.1:8786")
+        raise InputError(
+            f"--cluster {cluster}: write the scheduler's address as in"
+            " tcp://10.0.0.1:8786"
+        )
     if file is None:
-        raise InputError("give an experiment file; `dfltheory schema experiment` prints what it may contain")
+        raise InputError(
+            "give an experiment file; `dfltheory schema experiment` prints what it may"
+            " contain"
+        )
     experiment = load_experiment(
-        file, changes=assignments(change), trust=trust, imports=not list_cells, force=force
+        file,
+        changes=assignments(change),
+        trust=trust,
+        imports=not list_cells,
+        force=force,
     )
     if list_cells:
         _list(experiment, as_json)
@@ -73,9 +106,16 @@ def sweep(
 
     folder = out if out is not None else Path("results") / file.stem
     check_writable(folder, folder=True)
-    with keeping(f"finished cells are kept in {folder}: the same command goes on from there"):
+    with keeping(
+        f"finished cells are kept in {folder}: the same command goes on from there"
+    ):
         done = sweeps.sweep(
-            experiment, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
+            experiment,
+            folder,
+            jobs=jobs,
+            cluster=cluster,
+            retry_failed=retry_failed,
+            progress=not as_json,
         )
     from dfltheory.experiments.sweep_report import REPORT, write_report
 
@@ -106,11 +146,15 @@ def _cell_document(cell: CellResult) -> dict[str, Any]:
 
 
 def _has_violation(cell: CellResult) -> bool:
-    return any(verdict["kind"] == "violated" for verdict in cell.record.get("verdicts", ()))
+    return any(
+        verdict["kind"] == "violated" for verdict in cell.record.get("verdicts", ())
+    )
 
 
 def _list(experiment: Experiment, as_json: bool) -> None:
-    """Print the cells with their hashes. A cell that names code has none, since a list imports nothing."""
+    """Print the cells with their hashes. A cell that names code has none, since a list
+    imports nothing.
+    """
     from dfltheory.identity import value_digest
 
     cells, lines = [], []
@@ -125,14 +169,18 @@ def _list(experiment: Experiment, as_json: bool) -> None:
 
 
 def _print(done: Sweep) -> None:
-    """Print each cell with its settings and last measurements, and a row for each variant."""
+    """Print each cell with its settings and last measurements, and a row for each
+    variant.
+    """
     from rich.table import Table
     from rich.text import Text
 
     from dfltheory.training.document import short
 
     cells = done.results.cells
-    table = Table(title=Text(done.results.title), title_justify="left", header_style="bold")
+    table = Table(
+        title=Text(done.results.title), title_justify="left", header_style="bold"
+    )
     columns = [*cells[0].settings, "gradient norm²", "loss"]
     if any(cell.record.get("verdicts") for cell in cells):
         columns += ["variant", "verdict", "measured / bound"]
@@ -146,21 +194,30 @@ def _print(done: Sweep) -> None:
     console(130).print(table)
     for cell in cells:
         if cell.error:
-            which = ", ".join(f"{name} = {short(value)}" for name, value in cell.settings.items())
+            which = ", ".join(
+                f"{name} = {short(value)}" for name, value in cell.settings.items()
+            )
             print(f"failed: {which}: {cell.error}")
-    counts = f"{done.ran} cells run, {done.kept} kept from before, {done.count('failed')} failed"
+    counts = (
+        f"{done.ran} cells run, {done.kept} kept from before, {done.count('failed')}"
+        " failed"
+    )
     print(f"{counts}: {done.results.folder}")
 
 
 def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
-    """Return the rows of a cell: one for each variant, of which the first has the settings."""
+    """Return the rows of a cell: one for each variant, of which the first has the
+    settings.
+    """
     from dfltheory.experiments.report import MARKS, verdict_text
     from dfltheory.experiments.results import verdict_from_dict
     from dfltheory.number_format import number
     from dfltheory.training.document import short
 
     final = cell.record.get("final", {})
-    measured = [number(float(final.get(name, "nan"))) for name in ("grad_norm_sq", "loss")]
+    measured = [
+        number(float(final.get(name, "nan"))) for name in ("grad_norm_sq", "loss")
+    ]
     begin = [*(short(value) for value in cell.settings.values()), *measured]
     rows = []
     for document in cell.record.get("verdicts", ()):

@@ -1,4 +1,6 @@
-"""``dfltheory topology``: the constants of a topology, the check of a matrix, the comparison of several."""
+"""``dfltheory topology``: the constants of a topology, the check of a matrix, the
+comparison of several.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,18 @@ class _NameFirst(TyperGroup):
 
 
 app = typer.Typer(
-    name="topology", cls=_NameFirst, no_args_is_help=True, add_completion=False, rich_markup_mode="markdown"
+    name="topology",
+    cls=_NameFirst,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
 )
 
 
 @app.callback()
 def topology() -> None:
-    """What a communication topology costs: lambda, spectral gap, Phi(lambda, m, Q), push-sum constants.
+    """What a communication topology costs: lambda, spectral gap, Phi(lambda, m, Q),
+    push-sum constants.
 
     Examples:
 
@@ -48,28 +55,45 @@ def topology() -> None:
 @app.command(cls=Command)
 def show(
     name: Annotated[
-        str, typer.Argument(help="ring, torus, grid, exponential, complete, star, ... (see --list).")
+        str,
+        typer.Argument(
+            help="ring, torus, grid, exponential, complete, star, ... (see --list)."
+        ),
     ] = "",
     m: Annotated[int, typer.Option("--m", help="Number of clients.")] = 16,
     weights: Annotated[
         str | None,
-        typer.Option(help="Weight rule. Default: metropolis; column_stochastic on directed graphs."),
+        typer.Option(
+            help=(
+                "Weight rule. Default: metropolis; column_stochastic on directed"
+                " graphs."
+            )
+        ),
     ] = None,
-    q: Annotated[int, typer.Option("--Q", help="Gossip steps a round, for Phi(lambda, m, Q).")] = 1,
+    q: Annotated[
+        int, typer.Option("--Q", help="Gossip steps a round, for Phi(lambda, m, Q).")
+    ] = 1,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", help="NAME=VALUE of the topology: degree=4, p=0.2, seed=1, sides=4x8."),
+        typer.Option(
+            "--option",
+            help="NAME=VALUE of the topology: degree=4, p=0.2, seed=1, sides=4x8.",
+        ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw graph and spectrum to this file (png, pdf, svg).")
+        Path | None,
+        typer.Option(help="Draw graph and spectrum to this file (png, pdf, svg)."),
     ] = None,
-    list_names: Annotated[bool, typer.Option("--list", help="List topologies and weight rules.")] = False,
+    list_names: Annotated[
+        bool, typer.Option("--list", help="List topologies and weight rules.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Constants and checks of one topology.
 
-    A million clients are fine where a closed form is known (ring, torus, exponential, ...): nothing is built
-    then, and only what the closed form gives is printed. Exit status 1 when an assumption fails.
+    A million clients are fine where a closed form is known (ring, torus, exponential,
+    ...): nothing is built then, and only what the closed form gives is printed. Exit
+    status 1 when an assumption fails.
 
     Examples:
 
@@ -82,23 +106,42 @@ def show(
     from dfltheory import graphs
 
     if list_names:
-        names = {"topologies": sorted(graphs.TOPOLOGIES), "weights": sorted(graphs.WEIGHT_RULES)}
-        emit(names, "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items()), as_json)
+        names = {
+            "topologies": sorted(graphs.TOPOLOGIES),
+            "weights": sorted(graphs.WEIGHT_RULES),
+        }
+        emit(
+            names,
+            "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items()),
+            as_json,
+        )
         return
     if not name:
-        raise InputError("give the name of a topology, as in `dfltheory topology ring`; --list shows all")
-    from dfltheory.cli.topology_report import describe, describe_large, description_text, draw
+        raise InputError(
+            "give the name of a topology, as in `dfltheory topology ring`; --list"
+            " shows all"
+        )
+    from dfltheory.cli.topology_report import (
+        describe,
+        describe_large,
+        description_text,
+        draw,
+    )
 
     options = _options(option)
     if (key := graphs.topology_key(name)) not in graphs.TOPOLOGIES:
         if Path(name).is_file():
-            raise InputError(f"{name} is a file: `dfltheory topology check {name}` checks the matrix in it")
-        from dfltheory.training.setup import networks  # torch: for nothing, where the name is right
+            raise InputError(
+                f"{name} is a file: `dfltheory topology check {name}` checks the matrix"
+                " in it"
+            )
+        # torch: for nothing, where the name is right
+        from dfltheory.training.setup import networks
 
         if key in networks():
             raise InputError(
-                f"{name} is a sequence, with a network for each round: it has no single lambda; "
-                f"`dfltheory train --topology {name}` runs on it"
+                f"{name} is a sequence, with a network for each round: it has no single"
+                f" lambda; `dfltheory train --topology {name}` runs on it"
             )
     if plot is not None:
         check_picture(plot)
@@ -115,23 +158,38 @@ def show(
 
 @app.command(cls=Command)
 def check(
-    file: Annotated[Path, typer.Argument(help="A matrix (npy, npz, csv, txt, mtx) or an edge list.")],
+    file: Annotated[
+        Path, typer.Argument(help="A matrix (npy, npz, csv, txt, mtx) or an edge list.")
+    ],
     push_sum: Annotated[
-        bool, typer.Option("--push-sum", help="Check what push-sum assumes instead of Definition 1.")
+        bool,
+        typer.Option(
+            "--push-sum", help="Check what push-sum assumes instead of Definition 1."
+        ),
     ] = False,
     directed: Annotated[
-        bool, typer.Option("--directed", help="The edge list is one of arcs `from to [weight]`.")
+        bool,
+        typer.Option(
+            "--directed", help="The edge list is one of arcs `from to [weight]`."
+        ),
     ] = False,
     graph: Annotated[
-        Path | None, typer.Option(help="Edge list or adjacency matrix that the weights must respect.")
+        Path | None,
+        typer.Option(
+            help="Edge list or adjacency matrix that the weights must respect."
+        ),
     ] = None,
-    tol: Annotated[float | None, typer.Option(help="Tolerance instead of rounding error.")] = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Tolerance instead of rounding error.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a matrix of your own: every assumption that fails, where, and which theorems need it.
+    """Check a matrix of your own: every assumption that fails, where, and which
+    theorems need it.
 
-    Exit status 0 when all hold, 1 when one fails, 2 when the file cannot be read or is no finite square
-    matrix. An edge list without weights is given Metropolis weights (out-degree weights with --directed).
+    Exit status 0 when all hold, 1 when one fails, 2 when the file cannot be read or is
+    no finite square matrix. An edge list without weights is given Metropolis weights
+    (out-degree weights with --directed).
 
     Examples:
 
@@ -150,33 +208,51 @@ def check(
     if push_sum:
         report = graphs.check_push_sum(matrix, tol=tol)
     else:
-        links = None if graph is None else graphs.as_graph(read_matrix_file(graph, directed=directed))
+        links = (
+            None
+            if graph is None
+            else graphs.as_graph(read_matrix_file(graph, directed=directed))
+        )
         report = graphs.check_mixing_matrix(matrix, links, tol=tol)
-    document = {"file": str(file)} | ({"clients": names} if names else {}) | report_document(report)
+    document = (
+        {"file": str(file)}
+        | ({"clients": names} if names else {})
+        | report_document(report)
+    )
     emit(document, str(report) + _numbering(names), as_json)
     leave(report.ok)
 
 
 def _numbering(names: list[str] | None) -> str:
-    """How the clients of an edge list are numbered, where the file calls them otherwise."""
+    """How the clients of an edge list are numbered, where the file calls them
+    otherwise.
+    """
     if names is None:
         return ""
     shown = ", ".join(names if len(names) <= 8 else [*names[:4], "...", names[-1]])
-    return f"\n  clients 0 to {len(names) - 1} are {shown} in the file; a name without a line is not a client"
+    return (
+        f"\n  clients 0 to {len(names) - 1} are {shown} in the file; a name without a"
+        " line is not a client"
+    )
 
 
 @app.command(cls=Command)
 def compare(
     names: Annotated[
-        list[str], typer.Argument(help="Topologies; a number among them counts as a further m.")
+        list[str],
+        typer.Argument(help="Topologies; a number among them counts as a further m."),
     ],
     m: Annotated[
-        list[int] | None, typer.Option("--m", help="Numbers of clients. Default: 16 64 256 1024.")
+        list[int] | None,
+        typer.Option("--m", help="Numbers of clients. Default: 16 64 256 1024."),
     ] = None,
-    weights: Annotated[str | None, typer.Option(help="Weight rule for all of them.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Weight rule for all of them.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Spectral gaps of several topologies at several m, with the exponent p of gap ~ m^-p fitted.
+    """Spectral gaps of several topologies at several m, with the exponent p of gap ~
+    m^-p fitted.
 
     Examples:
 
@@ -199,5 +275,7 @@ def _options(items: list[str] | None) -> dict[str, Any]:
         try:
             options["sides"] = tuple(int(s) for s in str(options["sides"]).split("x"))
         except ValueError:
-            raise InputError(f"sides={options['sides']} must be two whole numbers, as in sides=4x8") from None
+            raise InputError(
+                f"sides={options['sides']} must be two whole numbers, as in sides=4x8"
+            ) from None
     return options

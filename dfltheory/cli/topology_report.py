@@ -1,4 +1,6 @@
-"""What ``dfltheory topology`` says of a topology: one document, and the text made from it."""
+"""What ``dfltheory topology`` says of a topology: one document, and the text made from
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,35 @@ if TYPE_CHECKING:
     from dfltheory.graphs import Report, SpectralReport
 
 LARGEST_BUILT = 20_000
-"""Up to this many clients the graph is built and its matrix checked even where a closed form is known."""
+"""Up to this many clients the graph is built and its matrix checked even where a closed
+form is known.
+"""
 
 
 def describe_large(
     name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """The document of a large topology by closed forms alone, or None where it must be built."""
+    """The document of a large topology by closed forms alone, or None where it must be
+    built.
+    """
     if m <= LARGEST_BUILT:
         return None
     report = closed_form_report(name, m, rule, **options)
     if report is None:
         return None
     directed = graphs.topology_key(name).startswith("directed")
-    document = _head(name, m, rule or ("column_stochastic" if directed else "metropolis"), options)
+    document = _head(
+        name, m, rule or ("column_stochastic" if directed else "metropolis"), options
+    )
     return document | _gossip(report, Q) | {"check": None, "ok": True}
 
 
 def describe(
     name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
 ) -> tuple[dict[str, Any], nx.Graph, Any]:
-    """The document of a topology whose graph and matrix are built and checked; the graph; the matrix."""
+    """The document of a topology whose graph and matrix are built and checked; the
+    graph; the matrix.
+    """
     refuse_too_large(name, m, options)
     G = graphs.topology(name, m, **options)
     rule = rule or ("column_stochastic" if G.is_directed() else "metropolis")
@@ -49,7 +59,9 @@ def describe(
     document = _head(G.name, m, rule, options)
     document |= {"links": G.number_of_edges(), "degree": [min(degrees), max(degrees)]}
     if doubly:
-        report = closed_form_report(name, m, rule, **options) or graphs.spectral_report(W)
+        report = closed_form_report(name, m, rule, **options) or graphs.spectral_report(
+            W
+        )
         document |= _gossip(report, Q)
     if push_sum and check.ok:
         document |= _push_sum(W)
@@ -81,25 +93,37 @@ def description_text(document: dict[str, Any]) -> str:
     lines = [f"{d['topology']}: m = {d['m']}, {d['weights']} weights"]
     if "sides" in d:
         line = {"torus": "ring", "grid": "path"}[d["topology"].partition("(")[0]]
-        flat = f": a side of 1 makes it the {line} of {d['m']}" if 1 in d["sides"] else ""
+        flat = (
+            f": a side of 1 makes it the {line} of {d['m']}" if 1 in d["sides"] else ""
+        )
         lines.append(f"  sides                 {d['sides'][0]} x {d['sides'][1]}{flat}")
     if "links" in d:
         low, high = d["degree"]
         lines.append(
-            f"  links                 {d['links']}, degree {low if low == high else f'{low} to {high}'}"
+            f"  links                 {d['links']}, degree"
+            f" {low if low == high else f'{low} to {high}'}"
         )
     if "lam" in d:
         lines += [
             f"  lambda                {d['lam']:.12g}",
-            f"  spectral gap          {d['gap']:.6g}   ({d['method']}, +- {d['error']:.1g})",
+            (
+                f"  spectral gap          {d['gap']:.6g}   ({d['method']}, +-"
+                f" {d['error']:.1g})"
+            ),
             f"  Phi(lambda, m, Q={d['Q']})   {d['phi']:.6g}",
             f"  mixing time (1/4)     {d['mixing_time']:.6g} rounds",
         ]
     if "push_sum" in d:
         p, c = d["push_sum"], d["cited"]
         lines += [
-            f"  push-sum, {p['standing']:<12}delta = {p['delta']:.6g}, q = {p['q']:.6g}, C = {p['C']:.6g}",
-            f"  push-sum, as cited    1 - q = {c['one_minus_q']:.3g}, C = {c['C']:.3g}   (Assran et al.)",
+            (
+                f"  push-sum, {p['standing']:<12}delta = {p['delta']:.6g}, q ="
+                f" {p['q']:.6g}, C = {p['C']:.6g}"
+            ),
+            (
+                f"  push-sum, as cited    1 - q = {c['one_minus_q']:.3g}, C ="
+                f" {c['C']:.3g}   (Assran et al.)"
+            ),
         ]
     lines += _check_lines(d["check"])
     if "plot" in d:
@@ -109,10 +133,15 @@ def description_text(document: dict[str, Any]) -> str:
 
 def _check_lines(check: dict[str, Any] | None) -> list[str]:
     if check is None:
-        return ["  checks                none: known by closed form, no matrix was built"]
+        return [
+            "  checks                none: known by closed form, no matrix was built"
+        ]
     if check["ok"]:
         return [f"  checks                all hold: {', '.join(check['laws'])}"]
-    lines = [f"  checks                {len(check['failures'])} of {len(check['laws'])} laws broken"]
+    lines = [
+        f"  checks                {len(check['failures'])} of {len(check['laws'])} laws"
+        " broken"
+    ]
     lines += [f"    {f['law']}: {f['message']}" for f in check["failures"]]
     return [*lines, f"    theorems that assume this: {', '.join(check['takes_away'])}"]
 
@@ -120,16 +149,31 @@ def _check_lines(check: dict[str, Any] | None) -> list[str]:
 def comparison(names: list[str], sizes: list[int], rule: str | None) -> dict[str, Any]:
     """Gaps of topologies at several sizes, and their fitted exponents."""
     if not names:
-        raise InputError("give the names of topologies, as in `dfltheory topology compare ring torus`")
+        raise InputError(
+            "give the names of topologies, as in `dfltheory topology compare ring"
+            " torus`"
+        )
     rows = []
     for name in names:
         key = graphs.topology_key(name)
-        fit = graphs.gap_scaling(key, sizes, rule) if len(sizes) > 1 else None  # one size has no exponent
-        reports = fit.reports if fit is not None else [graphs.spectral_report(key, m=sizes[0], weights=rule)]
+        # one size has no exponent
+        fit = graphs.gap_scaling(key, sizes, rule) if len(sizes) > 1 else None
+        reports = (
+            fit.reports
+            if fit is not None
+            else [graphs.spectral_report(key, m=sizes[0], weights=rule)]
+        )
         rows.append(
             {
                 "topology": name,
-                "weights": rule or ("column_stochastic" if key.startswith("directed") else "metropolis"),
+                "weights": (
+                    rule
+                    or (
+                        "column_stochastic"
+                        if key.startswith("directed")
+                        else "metropolis"
+                    )
+                ),
                 "gaps": {str(r.m): r.gap for r in reports},
                 "exponent": None if fit is None else fit.exponent,
                 "residual": None if fit is None else fit.residual,
@@ -150,9 +194,14 @@ def comparison_text(document: dict[str, Any]) -> None:
     table = Table()
     fitted = len(document["m"]) > 1
     if fitted:
-        table.caption = "p: least-squares fit of gap ~ c m^-p; misfit: its worst error in log gap"
+        table.caption = (
+            "p: least-squares fit of gap ~ c m^-p; misfit: its worst error in log gap"
+        )
     table.add_column("topology", no_wrap=True)
-    for title in (*(f"m = {m}" for m in document["m"]), *(("p", "misfit") if fitted else ())):
+    for title in (
+        *(f"m = {m}" for m in document["m"]),
+        *(("p", "misfit") if fitted else ()),
+    ):
         table.add_column(title, justify="right", no_wrap=True)
     for row in document["rows"]:
         gaps = [f"{row['gaps'][str(m)]:.4g}" for m in document["m"]]
@@ -178,6 +227,8 @@ def _gossip(report: SpectralReport, Q: int) -> dict[str, Any]:
 def _push_sum(W: Any) -> dict[str, Any]:
     computed, cited = graphs.push_sum_constants(W), graphs.cited_constants(W)
     return {
-        "push_sum": {n: getattr(computed, n) for n in ("delta", "q", "C", "window", "standing")},
+        "push_sum": {
+            n: getattr(computed, n) for n in ("delta", "q", "C", "window", "standing")
+        },
         "cited": {n: getattr(cited, n) for n in ("one_minus_q", "C", "D", "diameter")},
     }

@@ -1,4 +1,6 @@
-"""``dfltheory train``: run one algorithm on one task over one network, and print what was measured."""
+"""``dfltheory train``: run one algorithm on one task over one network, and print what
+was measured.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
 FIELDS = {
     **{name: f"{name}.name" for name in ("algorithm", "task")},
     **{name: f"run.{name}" for name in ("rounds", "seeds", "seed", "evaluate_every")},
-    **{name: f"task.{name}" for name in ("data", "m", "model", "partition", "batch", "data_root")},
+    **{
+        name: f"task.{name}"
+        for name in ("data", "m", "model", "partition", "batch", "data_root")
+    },
     **{name: f"algorithm.{name}" for name in ("eta", "rho", "alpha", "lam")},
     "dirichlet": "task.alpha",
     "k": "algorithm.K",
@@ -52,51 +57,79 @@ def train(
     algorithm: Annotated[
         str,
         typer.Option(
-            help="dfedsam, dpsgd, ...: the paper's name; MODULE:CLASS or FILE.py:CLASS for your own."
+            help=(
+                "dfedsam, dpsgd, ...: the paper's name; MODULE:CLASS or FILE.py:CLASS"
+                " for your own."
+            )
         ),
     ] = "dfedsam",
     task: Annotated[
         str,
         typer.Option(
-            help="quadratic, digits, cifar10, ...: the problem; MODULE:NAME or FILE.py:NAME for your own."
+            help=(
+                "quadratic, digits, cifar10, ...: the problem; MODULE:NAME or"
+                " FILE.py:NAME for your own."
+            )
         ),
     ] = "digits",
     topology: Annotated[
         str,
-        typer.Option(help="ring, torus, exponential, ... (`dfltheory topology --list`), or a matrix's file."),
+        typer.Option(
+            help=(
+                "ring, torus, exponential, ... (`dfltheory topology --list`), or a"
+                " matrix's file."
+            )
+        ),
     ] = "ring",
     weights: Annotated[
-        str | None, typer.Option(help="Weight rule. Default: metropolis, or column_stochastic.")
+        str | None,
+        typer.Option(help="Weight rule. Default: metropolis, or column_stochastic."),
     ] = None,
     m: Annotated[int, typer.Option("--m", help="Clients.")] = 10,
     rounds: Annotated[int, typer.Option(help="Communication rounds.")] = 20,
     seeds: Annotated[int, typer.Option(help="Independent runs, side by side.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
-    eta: Annotated[float | None, typer.Option("--eta", help="Step size. Default: 0.1.")] = None,
+    eta: Annotated[
+        float | None, typer.Option("--eta", help="Step size. Default: 0.1.")
+    ] = None,
     k: Annotated[
         int | None,
-        typer.Option("--K", help="Local steps a round. Default: 5; on images one epoch, at most 50."),
+        typer.Option(
+            "--K",
+            help="Local steps a round. Default: 5; on images one epoch, at most 50.",
+        ),
     ] = None,
     rho: Annotated[
-        float | None, typer.Option("--rho", help="SAM radius. Default: the paper's, as 0.01 for dfedsam.")
+        float | None,
+        typer.Option(
+            "--rho", help="SAM radius. Default: the paper's, as 0.01 for dfedsam."
+        ),
     ] = None,
     q: Annotated[int | None, typer.Option("--Q", help="Gossip steps a round.")] = None,
     alpha: Annotated[float | None, typer.Option("--alpha", help="Momentum.")] = None,
-    lam: Annotated[float | None, typer.Option("--lam", help="Penalty of DFedADMM.")] = None,
+    lam: Annotated[
+        float | None, typer.Option("--lam", help="Penalty of DFedADMM.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE...",
-            help="Any hyperparameter, as decay=0.998, or field of the document, as run.seeds=4.",
+            help=(
+                "Any hyperparameter, as decay=0.998, or field of the document, as"
+                " run.seeds=4."
+            ),
         ),
     ] = None,
     data: Data = None,
     model: Annotated[
         str | None,
         typer.Option(
-            help="softmax, mlp, mnist_2nn, cifar_cnn, vgg11, resnet18; with --data MODULE:CLASS or "
-            "FILE.py:CLASS of your own."
+            help=(
+                "softmax, mlp, mnist_2nn, cifar_cnn, vgg11, resnet18; with --data"
+                " MODULE:CLASS or "
+                "FILE.py:CLASS of your own."
+            )
         ),
     ] = None,
     partition: Annotated[
@@ -105,63 +138,96 @@ def train(
     dirichlet: Annotated[
         float | None,
         typer.Option(
-            help="Dirichlet concentration of the division; small is heterogeneous. Implies "
-            "--partition dirichlet."
+            help=(
+                "Dirichlet concentration of the division; small is heterogeneous."
+                " Implies "
+                "--partition dirichlet."
+            )
         ),
     ] = None,
     batch: Annotated[int | None, typer.Option(help="Examples in a minibatch.")] = None,
     option: TaskOptions = None,
-    data_root: Annotated[Path | None, typer.Option(help="Folder of the official image files.")] = None,
+    data_root: Annotated[
+        Path | None, typer.Option(help="Folder of the official image files.")
+    ] = None,
     evaluate_every: Annotated[
-        int | None, typer.Option(help="Rounds between measurements. Default: 20 times; 5 times on images.")
+        int | None,
+        typer.Option(
+            help="Rounds between measurements. Default: 20 times; 5 times on images."
+        ),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="An experiment file (TOML, JSON); options change what it says."),
+        typer.Option(
+            metavar="FILE",
+            help="An experiment file (TOML, JSON); options change what it says.",
+        ),
     ] = None,
     trust: Trust = False,
     force: Force = False,
     measure_on: Annotated[
-        int, typer.Option(help="Images that loss and gradient are measured on; 0: all of them.")
+        int,
+        typer.Option(
+            help="Images that loss and gradient are measured on; 0: all of them."
+        ),
     ] = 10000,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for history, table, curves and configuration.")
+        Path | None,
+        typer.Option(help="Folder for history, table, curves and configuration."),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File to save the run to as it goes, and to go on from.")
+        Path | None,
+        typer.Option(help="File to save the run to as it goes, and to go on from."),
     ] = None,
     checkpoint_every: Annotated[
-        int | None, typer.Option(help="Rounds between saves. Default: about every ten seconds.")
+        int | None,
+        typer.Option(help="Rounds between saves. Default: about every ten seconds."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train, and print loss, gradient norm, consensus error and accuracy over the rounds.
+    """Train, and print loss, gradient norm, consensus error and accuracy over the
+    rounds.
 
-    Hyperparameters that the algorithm lacks are refused; those that are not given take its defaults.
+    Hyperparameters that the algorithm lacks are refused; those that are not given take
+    its defaults.
 
     Examples:
 
-        dfltheory train --task digits --algorithm dfedsam --topology ring --m 16 --rounds 50 --rho 0.05
+        dfltheory train --task digits --algorithm dfedsam --topology ring --m 16
+        --rounds 50 --rho 0.05
 
-        dfltheory train --task quadratic --algorithm dfedadmm --lam 0.1 --task-option zeta=1.0 --seeds 8
+        dfltheory train --task quadratic --algorithm dfedadmm --lam 0.1 --task-option
+        zeta=1.0 --seeds 8
 
         dfltheory train --config experiment.toml --set run.rounds=10 --out results/mine
 
-        dfltheory train --data mine.npz --model my_models.py:Net --topology ring --rounds 20
+        dfltheory train --data mine.npz --model my_models.py:Net --topology ring
+        --rounds 20
 
-        dfltheory train --task cifar10 --model cifar_cnn --topology ring --m 10 --rounds 10 --data-root DIR
+        dfltheory train --task cifar10 --model cifar_cnn --topology ring --m 10 --rounds
+        10 --data-root DIR
     """
     from dfltheory import algorithms, tasks
     from dfltheory.training.checkpoint import Checkpoint
 
     if measure_on < 0:
-        raise InputError(f"--measure-on {measure_on} must be a number of images, or 0 for all of them")
-    saved = Checkpoint(checkpoint, checkpoint_every, force) if checkpoint is not None else None
+        raise InputError(
+            f"--measure-on {measure_on} must be a number of images, or 0 for all of"
+            " them"
+        )
+    saved = (
+        Checkpoint(checkpoint, checkpoint_every, force)
+        if checkpoint is not None
+        else None
+    )
     if out is not None:
         check_writable(out, folder=True)
     kept = "nothing is kept; --checkpoint FILE saves a run as it goes"
     if checkpoint is not None:
-        kept = f"{checkpoint} has the run, as last saved: the same command goes on from there"
+        kept = (
+            f"{checkpoint} has the run, as last saved: the same command goes on from"
+            " there"
+        )
     values = values_of(context, set_)
     further = {}
     for name, value in values.items():
@@ -170,11 +236,20 @@ def train(
     if on_the_line(context, "alpha") or "alpha" in values:
         _reject_ambiguous_alpha(given, task, config)
     if on_the_line(context, "dirichlet"):
-        given.setdefault("task.partition", _written_task(config).get("partition", "dirichlet"))
+        given.setdefault(
+            "task.partition", _written_task(config).get("partition", "dirichlet")
+        )
         if not str(given["task.partition"]).startswith("dirichlet"):
-            raise InputError(f"--dirichlet: the partition is {given['task.partition']}, not dirichlet")
-    if on_the_line(context, "topology") or (config is None and algorithms.spoken(algorithm)[2] is None):
-        given |= dict([network_field(topology, Path() if config is None else config.parent)])
+            raise InputError(
+                f"--dirichlet: the partition is {given['task.partition']}, not"
+                " dirichlet"
+            )
+    if on_the_line(context, "topology") or (
+        config is None and algorithms.spoken(algorithm)[2] is None
+    ):
+        given |= dict(
+            [network_field(topology, Path() if config is None else config.parent)]
+        )
 
     from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 
@@ -188,10 +263,16 @@ def train(
             instance = _with_image_defaults(cell.instance(), given)
         if on_the_line(context, "topology") and not instance.algorithm.needs_topology:
             name = type(instance.algorithm).__name__
-            raise InputError(f"--topology {topology}: {name} does not use a network; leave it out")
-        on_some_images = measure_on > 0 and (config is None or on_the_line(context, "measure_on"))
+            raise InputError(
+                f"--topology {topology}: {name} does not use a network; leave it out"
+            )
+        on_some_images = measure_on > 0 and (
+            config is None or on_the_line(context, "measure_on")
+        )
         if on_some_images and isinstance(instance.task, tasks.Supervised):
-            instance = replace(instance, task=tasks.measured_on(instance.task, measure_on))
+            instance = replace(
+                instance, task=tasks.measured_on(instance.task, measure_on)
+            )
         history = instance.run(checkpoint=saved, progress=False if as_json else None)
     network = cell["topology"].get("name") or cell["topology"].get("file")
     _print_and_save(history, cell["task"]["name"], network, out, as_json)
@@ -205,20 +286,28 @@ def _written_task(config: Path | None) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def _reject_ambiguous_alpha(given: dict[str, Any], task: str, config: Path | None) -> None:
-    """Raise InputError for an --alpha that could be the momentum or the Dirichlet concentration."""
+def _reject_ambiguous_alpha(
+    given: dict[str, Any], task: str, config: Path | None
+) -> None:
+    """Raise InputError for an --alpha that could be the momentum or the Dirichlet
+    concentration.
+    """
     written = _written_task(config)
     name = given.get("task.name", written.get("name", task))
-    kind = given.get("task.partition", written.get("partition")) or _default_partition(name)
+    kind = given.get("task.partition", written.get("partition")) or _default_partition(
+        name
+    )
     if "task.alpha" not in given and str(kind).startswith("dirichlet"):
         raise InputError(
-            "--alpha is ambiguous with a Dirichlet partition: give --dirichlet for the concentration, or "
-            "--set algorithm.alpha=... for the momentum"
+            "--alpha is ambiguous with a Dirichlet partition: give --dirichlet for the"
+            " concentration, or --set algorithm.alpha=... for the momentum"
         )
 
 
 def _default_partition(task: Any) -> Any:
-    """Return the default partition of a task of the package; None for tasks without one."""
+    """Return the default partition of a task of the package; None for tasks without
+    one.
+    """
     from dfltheory import tasks
     from dfltheory.training.options import options_of
 
@@ -242,7 +331,9 @@ DEFAULT_HYPERPARAMETERS = {
 
 
 def _default_document(algorithm: str, task: str) -> dict[str, Any]:
-    """Return the document of a run without a file, before the options of the command line."""
+    """Return the document of a run without a file, before the options of the command
+    line.
+    """
     from dfltheory.training.options import options_of
 
     section: dict[str, Any] = {"name": algorithm}
@@ -255,8 +346,8 @@ def _default_document(algorithm: str, task: str) -> dict[str, Any]:
 def _with_image_defaults(instance: Instance, given: dict[str, Any]) -> Instance:
     """Return an instance with the defaults of its kind of task.
 
-    On images a round has one epoch of local steps, and there are 5 measurements in place of 20, since a full
-    gradient over all images costs about as much as a round.
+    On images a round has one epoch of local steps, and there are 5 measurements in
+    place of 20, since a full gradient over all images costs about as much as a round.
     """
     from dfltheory import tasks
 
@@ -295,11 +386,25 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
 
     totals = ("sent_models", "sent_scalars", "sent_bits")
     counted = history.sent()
-    sent = {n.removeprefix("sent_"): counted[n][:, -1].mean() for n in totals if n in counted}
+    sent = {
+        n.removeprefix("sent_"): counted[n][:, -1].mean()
+        for n in totals
+        if n in counted
+    }
     measures = {name: array.mean(axis=0) for name, array in history.measures().items()}
-    copied = ("rounds", "seeds", "seed", "rounds_measured", "diverged_at", "seconds", "m")
+    copied = (
+        "rounds",
+        "seeds",
+        "seed",
+        "rounds_measured",
+        "diverged_at",
+        "seconds",
+        "m",
+    )
     return {
-        "algorithm": {"name": type(history.algorithm).__name__} | asdict(history.algorithm),
+        "algorithm": (
+            {"name": type(history.algorithm).__name__} | asdict(history.algorithm)
+        ),
         "task": task,
         "problem": history.task,
         "topology": topology,
@@ -310,7 +415,9 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
 
 
 def save(history: History, document: dict[str, Any], out: Path) -> None:
-    """Write history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and run.json to a folder."""
+    """Write history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and
+    run.json to a folder.
+    """
     from dfltheory import plots
     from dfltheory.files import replacing, write_json
 
@@ -323,23 +430,33 @@ def save(history: History, document: dict[str, Any], out: Path) -> None:
 
 
 def curves(history: History) -> Figure:
-    """Return a figure of the run with a panel for each measure that the task defines."""
+    """Return a figure of the run with a panel for each measure that the task
+    defines.
+    """
     from matplotlib.figure import Figure
 
     from dfltheory.plots import comparison
 
-    shown = [name for name in ("accuracy", "client_accuracy") if name in history.measures()]
+    shown = [
+        name for name in ("accuracy", "client_accuracy") if name in history.measures()
+    ]
     shown += ["loss", "grad_norm_sq", "consensus"]
     figure = Figure(figsize=(3.4 * len(shown), 3.0), layout="constrained")
     for ax, name in zip(figure.subplots(1, len(shown)), shown):
         comparison({"run": history}, name, ax, legend=False)
         later = history.measures()[name][:, 1:]
         ax.set(xscale="linear", title=None)
-        if name in ("grad_norm_sq", "consensus"):  # at the common start the consensus error is rounding
-            ax.set_ylim(bottom=later[later > 0].min() / 2 if (later > 0).any() else None)
+        # at the common start the consensus error is rounding
+        if name in ("grad_norm_sq", "consensus"):
+            ax.set_ylim(
+                bottom=later[later > 0].min() / 2 if (later > 0).any() else None
+            )
         else:
             ax.set(yscale="linear")
-    figure.suptitle(f"{type(history.algorithm).__name__} on {history.task}, {history.m} clients", fontsize=10)
+    figure.suptitle(
+        f"{type(history.algorithm).__name__} on {history.task}, {history.m} clients",
+        fontsize=10,
+    )
     return figure
 
 
@@ -347,7 +464,11 @@ def print_history(history: History, document: dict[str, Any]) -> None:
     """Print a table of at most 21 measured rounds, and what was sent in total."""
     from rich.table import Table
 
-    names = {"loss": "loss f(xbar)", "grad_norm_sq": "||grad f(xbar)||^2", "consensus": "consensus error"}
+    names = {
+        "loss": "loss f(xbar)",
+        "grad_norm_sq": "||grad f(xbar)||^2",
+        "consensus": "consensus error",
+    }
     names |= {"accuracy": "accuracy of xbar", "client_accuracy": "accuracy of clients"}
     shown = [name for name in names if name in document["measures"]]
     table = Table()
@@ -355,15 +476,27 @@ def print_history(history: History, document: dict[str, Any]) -> None:
     for name in shown:
         table.add_column(names[name], justify="right")
     count = len(history.rounds_measured)
-    for i in sorted({round(j * (count - 1) / min(20, max(count - 1, 1))) for j in range(min(21, count))}):
+    for i in sorted(
+        {
+            round(j * (count - 1) / min(20, max(count - 1, 1)))
+            for j in range(min(21, count))
+        }
+    ):
         cells = (document["measures"][name][i] for name in shown)
-        table.add_row(str(history.rounds_measured[i]), *(f"{cell:.4g}" for cell in cells))
+        table.add_row(
+            str(history.rounds_measured[i]), *(f"{cell:.4g}" for cell in cells)
+        )
     print(f"{history.algorithm}\non {history.task}, {history.m} clients")
     console(130).print(table)
     if history.diverged_at is None and document["sent"]:
-        print("sent: " + ", ".join(f"{v:.6g} {unit}" for unit, v in document["sent"].items()))
+        print(
+            "sent: "
+            + ", ".join(f"{v:.6g} {unit}" for unit, v in document["sent"].items())
+        )
     if history.seeds > 1:
         print(f"means over {history.seeds} seeds")
     if history.diverged_at is not None:
-        print(f"diverged by round {history.diverged_at}: take a smaller step size (--eta)")
+        print(
+            f"diverged by round {history.diverged_at}: take a smaller step size (--eta)"
+        )
     print(f"{history.seconds:.1f} s")

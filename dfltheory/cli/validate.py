@@ -1,4 +1,6 @@
-"""``dfltheory validate``: run an algorithm and compare it with its theorem on several topologies."""
+"""``dfltheory validate``: run an algorithm and compare it with its theorem on several
+topologies.
+"""
 
 from __future__ import annotations
 
@@ -49,61 +51,98 @@ def validate(
     key: Annotated[
         str,
         typer.Argument(
-            help="The theorem, as listed by `dfltheory bound`; or FILE.toml, FILE.py:NAME for your own."
+            help=(
+                "The theorem, as listed by `dfltheory bound`; or FILE.toml,"
+                " FILE.py:NAME for your own."
+            )
         ),
     ] = "dfedsam.theorem_4_5",
     task: Annotated[
         str | None,
         typer.Option(
-            help="quadratic, digits, ...: the problem, or MODULE:NAME for your own. Default: quadratic; "
-            "sinusoidal where gradients are assumed bounded, coupled for partial personalization."
+            help=(
+                "quadratic, digits, ...: the problem, or MODULE:NAME for your own."
+                " Default: quadratic; "
+                "sinusoidal where gradients are assumed bounded, coupled for partial"
+                " personalization."
+            )
         ),
     ] = None,
     algorithm: Annotated[
-        str | None, typer.Option(help="In place of the theorem's: a name, or MODULE:CLASS for your own.")
+        str | None,
+        typer.Option(
+            help="In place of the theorem's: a name, or MODULE:CLASS for your own."
+        ),
     ] = None,
     topology: Annotated[
         list[str] | None,
         typer.Option(
-            help="A name or a matrix's file; again for more. Default: ring, torus, exponential, complete."
+            help=(
+                "A name or a matrix's file; again for more. Default: ring, torus,"
+                " exponential, complete."
+            )
         ),
     ] = None,
     m: Annotated[int, typer.Option(help="Clients.")] = 16,
     q: Annotated[
-        list[int] | None, typer.Option("--Q", help="Gossip steps a round; give it again for more.")
+        list[int] | None,
+        typer.Option("--Q", help="Gossip steps a round; give it again for more."),
     ] = None,
     k: Annotated[int, typer.Option("--K", help="Local steps a round.")] = 5,
-    rounds: Annotated[int, typer.Option(help="Horizon T; the schedule's step sizes follow from it.")] = 1000,
-    seeds: Annotated[int, typer.Option(help="Independent runs; the interval is over them.")] = 16,
+    rounds: Annotated[
+        int, typer.Option(help="Horizon T; the schedule's step sizes follow from it.")
+    ] = 1000,
+    seeds: Annotated[
+        int, typer.Option(help="Independent runs; the interval is over them.")
+    ] = 16,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     rho0: Annotated[float, typer.Option(help="rho = rho0 / sqrt(T).")] = 1.0,
-    variant: Annotated[list[str] | None, typer.Option(help="Give it again for more. Default: all.")] = None,
+    variant: Annotated[
+        list[str] | None, typer.Option(help="Give it again for more. Default: all.")
+    ] = None,
     data: Data = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Of --data: MODULE:CLASS or FILE.py:CLASS of a module, or softmax, mlp."),
+        typer.Option(
+            help=(
+                "Of --data: MODULE:CLASS or FILE.py:CLASS of a module, or softmax, mlp."
+            )
+        ),
     ] = None,
     option: TaskOptions = None,
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="An experiment file (TOML, JSON) with [theorem]; options change what it says.",
+            help=(
+                "An experiment file (TOML, JSON) with [theorem]; options change what it"
+                " says."
+            ),
         ),
     ] = None,
     change: Change = None,
     trust: Trust = False,
     force: Force = False,
-    confidence: Annotated[float, typer.Option(help="Of the two-sided interval.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(help="Of the two-sided interval.")
+    ] = 0.95,
     method: Annotated[
-        str, typer.Option(help="student, or bootstrap (8 seeds or more; where a few seeds rule the mean).")
+        str,
+        typer.Option(
+            help=(
+                "student, or bootstrap (8 seeds or more; where a few seeds rule the"
+                " mean)."
+            )
+        ),
     ] = "student",
     out: Annotated[
-        Path | None, typer.Option(help="Folder for table, figures and report; none: print only.")
+        Path | None,
+        typer.Option(help="Folder for table, figures and report; none: print only."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the theorem's algorithm at the corollary's step sizes and say whether the bound holds.
+    """Run the theorem's algorithm at the corollary's step sizes and say whether the
+    bound holds.
 
     Exit status 1 when a bound is violated.
 
@@ -115,10 +154,13 @@ def validate(
 
         dfltheory validate --task-option zeta=1.0 --task-option sigma=0.1 --json
 
-        dfltheory validate --config experiment.toml --set run.seeds=32 --out results/mine
+        dfltheory validate --config experiment.toml --set run.seeds=32 --out
+        results/mine
     """
     if Path(key).suffix.lower() == ".json":
-        raise InputError(f"{key} is no theorem: an experiment file is given as --config {key}")
+        raise InputError(
+            f"{key} is no theorem: an experiment file is given as --config {key}"
+        )
     if out is not None:
         check_writable(out, folder=True)
     given: dict[str, Any] = changes(context, FIELDS, option, assignments(change))
@@ -127,29 +169,49 @@ def validate(
     from dfltheory.experiments.report import Study
 
     if config is not None:
-        document, folder, networks = load_document(config), config.parent, topology or []
+        document, folder, networks = (
+            load_document(config),
+            config.parent,
+            topology or [],
+        )
         if on_the_line(context, "k"):
             given["algorithm.K"] = k
     else:
         document, folder = _default_document(key, k, algorithm, given, trust), Path()
         networks = topology or NETWORKS
-    _add_axis(document, given, [network_field(name, folder) for name in networks], config is None)
-    _add_axis(document, given, [("algorithm.Q", steps) for steps in q or ()], config is None)
+    _add_axis(
+        document,
+        given,
+        [network_field(name, folder) for name in networks],
+        config is None,
+    )
+    _add_axis(
+        document, given, [("algorithm.Q", steps) for steps in q or ()], config is None
+    )
     source = "" if config is None else str(config)
-    experiment = read_experiment(document, source, folder, given, trust=trust or config is None, force=force)
+    experiment = read_experiment(
+        document, source, folder, given, trust=trust or config is None, force=force
+    )
     with keeping("nothing is written"):
         outcomes = perform_all(experiment.cases(), progress=not as_json)
     study = Study(
         title=experiment.title,
         outcomes=outcomes,
-        not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
-        command="dfltheory validate" + (f" --config {config.name}" if config is not None else ""),
+        not_tested=[
+            "Other horizons, problems and networks than those shown; the limits of the"
+            " theorem."
+        ],
+        command="dfltheory validate"
+        + (f" --config {config.name}" if config is not None else ""),
     )
     _print_and_save(study, out, as_json)
 
 
 def _add_axis(
-    document: dict[str, Any], given: dict[str, Any], values: list[tuple[str, Any]], sweep_one: bool
+    document: dict[str, Any],
+    given: dict[str, Any],
+    values: list[tuple[str, Any]],
+    sweep_one: bool,
 ) -> None:
     """Put options that may be given several times into a document.
 
@@ -171,7 +233,9 @@ def _add_axis(
     if len(fields) == 1 and (len(values) > 1 or sweep_one):
         sweep[fields.pop()] = [value for _, value in values]
     elif len(values) > 1:
-        sweep["topology"] = [{field.removeprefix("topology."): value} for field, value in values]
+        sweep["topology"] = [
+            {field.removeprefix("topology."): value} for field, value in values
+        ]
     else:
         given.update(values)
         return
@@ -181,7 +245,9 @@ def _add_axis(
 def _default_document(
     key: str, K: int, algorithm: str | None, given: dict[str, Any], trust: bool
 ) -> dict[str, Any]:
-    """Return the document of a command without a file: the theorem's algorithm at its own schedule."""
+    """Return the document of a command without a file: the theorem's algorithm at its
+    own schedule.
+    """
     from dfltheory.experiments.cases import VARIANTS, statements
     from dfltheory.training.options import name_of, options_of
     from dfltheory.verdicts.schedule import algorithm_class
@@ -190,7 +256,9 @@ def _default_document(
         theorems = statements(key, trust=trust)
     except InputError as error:
         if key.lower().endswith(".toml"):
-            raise InputError(f"{error}; an experiment file is given as --config {key}") from error
+            raise InputError(
+                f"{error}; an experiment file is given as --config {key}"
+            ) from error
         raise
     theorem = theorems[0]
     name = algorithm or name_of(algorithm_class(theorem))
@@ -198,9 +266,18 @@ def _default_document(
     options = options_of("algorithm", name)
     local_steps = {step: K for step in ("K", "K_u", "K_v") if step in options}
     if not has_schedule:
-        needed = {option for option, about in options.items() if about.required} - set(local_steps)
-        _check_given([option for option in sorted(needed) if f"algorithm.{option}" not in given], theorem.key)
-    section: dict[str, Any] = {"key": key, "schedule": has_schedule, "constants": {"rho0": 1.0}}
+        needed = {option for option, about in options.items() if about.required} - set(
+            local_steps
+        )
+        _check_given(
+            [option for option in sorted(needed) if f"algorithm.{option}" not in given],
+            theorem.key,
+        )
+    section: dict[str, Any] = {
+        "key": key,
+        "schedule": has_schedule,
+        "constants": {"rho0": 1.0},
+    }
     variants = [variant.variant for variant in theorems if variant.variant in VARIANTS]
     if variants:
         section["variants"] = variants
@@ -219,7 +296,9 @@ def _check_given(lacking: list[str], key: str) -> None:
     if lacking:
         names = ", ".join(lacking)
         options = " ".join(f"--set algorithm.{name}=..." for name in lacking)
-        raise InputError(f"[algorithm] lacks {names}, and {key} has no schedule: give {options}")
+        raise InputError(
+            f"[algorithm] lacks {names}, and {key} has no schedule: give {options}"
+        )
 
 
 def _usual_task(theorem: Theorem) -> str:
@@ -236,8 +315,12 @@ def _print_and_save(study: Study, out: Path | None, as_json: bool) -> None:
     from dfltheory.experiments.report import print_study
 
     report = out / "report.html" if out is not None else None
-    documents = [{"case": case.label, **verdict.to_dict()} for case, verdict in study.verdicts]
-    emit({"verdicts": documents, "report": report}, partial(print_study, study), as_json)
+    documents = [
+        {"case": case.label, **verdict.to_dict()} for case, verdict in study.verdicts
+    ]
+    emit(
+        {"verdicts": documents, "report": report}, partial(print_study, study), as_json
+    )
     if out is not None:
         study.save(out)
         if not as_json:

@@ -1,9 +1,11 @@
-"""The search for counterexamples: problems that satisfy a theorem's assumptions and exceed its bound.
+"""The search for counterexamples: problems that satisfy a theorem's assumptions and
+exceed its bound.
 
-:func:`falsify` searches families of problems whose constants are exact, first globally, then locally; the
-training core runs each hit again. :func:`replay` runs a saved counterexample. A search without a hit proves
-nothing; it reports how far it searched. :mod:`rational <dfltheory.counterexamples.rational>` checks a
-counterexample in exact fractions, without the training core.
+:func:`falsify` searches families of problems whose constants are exact, first globally,
+then locally; the training core runs each hit again. :func:`replay` runs a saved
+counterexample. A search without a hit proves nothing; it reports how far it searched.
+:mod:`rational <dfltheory.counterexamples.rational>` checks a counterexample in exact
+fractions, without the training core.
 """
 
 from __future__ import annotations

@@ -14,7 +14,13 @@ from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.reach import CONVEX, convex
 from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.measures import Gap
-from dfltheory.verdicts.run_values import PUSH_SUM, RecordedRun, Source, Values, run_values
+from dfltheory.verdicts.run_values import (
+    PUSH_SUM,
+    RecordedRun,
+    Source,
+    Values,
+    run_values,
+)
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -22,11 +28,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 SIMULATED = 4096
-"""Largest number of simulated rounds; later ones repeat the last of a stationary state."""
+"""Largest number of simulated rounds; later ones repeat the last of a stationary
+state.
+"""
 
 
 class CandidateRuns(Source):
-    """P candidates at once, each at the horizons (H,), as :func:`.core.run` measured them.
+    """P candidates at once, each at the horizons (H,), as :func:`.core.run` measured
+    them.
 
     Values are (P,) arrays, and (H, P) where they depend on the horizon.
     """
@@ -153,7 +162,9 @@ class CounterexampleRun(RecordedRun):
         gap = super().gap(theorem)
         if gap is None:
             return None
-        return Gap(max(float(np.mean(gap.value)), 0.0), float(_gap_error(self._batch)[0]))
+        return Gap(
+            max(float(np.mean(gap.value)), 0.0), float(_gap_error(self._batch)[0])
+        )
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
         return super().derived(theorem, {"rho": 0.0, **values})
@@ -164,18 +175,30 @@ class CounterexampleRun(RecordedRun):
             rounds = simulated_rounds(theorem, min(self._horizon, SIMULATED))
             path = simulate(self._batch, rounds)
             values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
-            self._candidate = {name: float(np.ravel(value)[0]) for name, value in values.items()}
+            self._candidate = {
+                name: float(np.ravel(value)[0]) for name, value in values.items()
+            }
         return self._candidate
 
-    def _convex_constants(self, theorem: Theorem, names: frozenset[str] | set[str]) -> Values:
+    def _convex_constants(
+        self, theorem: Theorem, names: frozenset[str] | set[str]
+    ) -> Values:
         path = simulate(self._batch, 1)
         values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
-        return {name: float(np.ravel(values[name])[0]) for name in names if name in values}
+        return {
+            name: float(np.ravel(values[name])[0]) for name in names if name in values
+        }
 
 
-def counterexample_values(run: History, theorem: Theorem, batch: Batch, horizon: int) -> Values:
-    """The values of a run of one candidate, with f0_gap at the upper end of its error."""
-    return dict(run_values(CounterexampleRun(run, batch, horizon), theorem).at_upper_gap)
+def counterexample_values(
+    run: History, theorem: Theorem, batch: Batch, horizon: int
+) -> Values:
+    """The values of a run of one candidate, with f0_gap at the upper end of its
+    error.
+    """
+    return dict(
+        run_values(CounterexampleRun(run, batch, horizon), theorem).at_upper_gap
+    )
 
 
 def mean_diversity(diversity: Array, horizon: int) -> Array:
@@ -187,8 +210,9 @@ def mean_diversity(diversity: Array, horizon: int) -> Array:
 
 
 def simulated_rounds(theorem: Theorem, rounds: int) -> int:
-    """Rounds to be run so that the measure is known before round ``rounds``: a measure of
-    two blocks depends on the next round."""
+    """Rounds to be run so that the measure is known before round ``rounds``: a measure
+    of two blocks depends on the next round.
+    """
     return rounds + theorem.scope.two_blocks
 
 

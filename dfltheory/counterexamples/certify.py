@@ -1,4 +1,6 @@
-"""Confirmation of a counterexample by the training core, at its horizon or a shorter one."""
+"""Confirmation of a counterexample by the training core, at its horizon or a shorter
+one.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,12 @@ from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import METRICS, measured, rounds_ahead
 from dfltheory.verdicts.rounding import bound_error, measure_error
-from dfltheory.verdicts.statistics import Interval, max_interval, mean_interval, min_interval
+from dfltheory.verdicts.statistics import (
+    Interval,
+    max_interval,
+    mean_interval,
+    min_interval,
+)
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -38,28 +45,34 @@ if TYPE_CHECKING:
 ROUNDS = (300, 3000, FULL)
 """Rounds of the core's runs, which are tried in turn until the bound is exceeded."""
 RUNS = ((4000, 40000), (20000, 80000))
-"""Largest number of independent runs of an instance with noise, and of their rounds in total. The second pair
-is used if the mean is above the bound and its confidence limit is not."""
+"""Largest number of independent runs of an instance with noise, and of their rounds in
+total. The second pair is used if the mean is above the bound and its confidence limit
+is not.
+"""
 COINS = 16
 """Number of runs that must be equal if noise has the same effect for every coin."""
 STILL = 200
-"""Number of last rounds that must repeat a few values bit for bit for a state to be stationary."""
+"""Number of last rounds that must repeat a few values bit for bit for a state to be
+stationary.
+"""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The two evaluations: the exact expectation in floating point, and the training core.
+    """The two evaluations: the exact expectation in floating point, and the training
+    core.
 
     Attributes
     ----------
     exact : dict
         ``ratio, measured, bound`` at the horizon ``T`` of the instance.
     core : dict
-        ``rounds`` that were run, the horizon ``T`` of the ratio, ``measured, bound, ratio`` (``low``: lower
-        confidence limit with noise), and ``still``: whether the state is stationary, so that its measure
-        holds for all later rounds.
+        ``rounds`` that were run, the horizon ``T`` of the ratio, ``measured, bound,
+        ratio`` (``low``: lower confidence limit with noise), and ``still``: whether the
+        state is stationary, so that its measure holds for all later rounds.
     core_at_horizon : float or None
-        The core's ratio at the horizon of the instance, if it ran so far or is stationary.
+        The core's ratio at the horizon of the instance, if it ran so far or is
+        stationary.
     conditions : list of dict
         Each condition with its slack.
     obstacles : list of str
@@ -80,13 +93,19 @@ class Certificate:
 
     @property
     def violated(self) -> bool:
-        """Whether both evaluations exceed the bound within the assumptions, confirmed at 50 digits."""
+        """Whether both evaluations exceed the bound within the assumptions, confirmed
+        at 50 digits.
+        """
         return self.suspected and not self.undecided
 
     @property
     def suspected(self) -> bool:
-        """Whether both evaluations exceed the bound in floating point within the assumptions."""
-        seen = max(self.core.get("low", self.core["ratio"]), self.core_at_horizon or 0.0)
+        """Whether both evaluations exceed the bound in floating point within the
+        assumptions.
+        """
+        seen = max(
+            self.core.get("low", self.core["ratio"]), self.core_at_horizon or 0.0
+        )
         return not self.obstacles and self.exact["ratio"] > 1 and seen > 1
 
 
@@ -102,10 +121,13 @@ def core_says(certificate: Mapping[str, Any]) -> str:
     T = int(certificate["exact"]["T"])
     if same is not None:
         still = f"its state stands still after {core['rounds']:.0f} rounds"
-        return f"{number(same)} at T = {T} ({'run in full' if core['rounds'] >= T else still})"
+        return (
+            f"{number(same)} at T = {T}"
+            f" ({'run in full' if core['rounds'] >= T else still})"
+        )
     row = (
-        f"{number(core['ratio'])} at T = {core['T']:.0f}, {number(core['measured'])} against the bound "
-        f"{number(core['bound'])}"
+        f"{number(core['ratio'])} at T = {core['T']:.0f}, {number(core['measured'])}"
+        f" against the bound {number(core['bound'])}"
     )
     if core.get("low") is None:
         return row
@@ -118,7 +140,9 @@ def number(value: Any) -> str:
 
 
 def certify(instance: Instance, theorem: Theorem) -> Certificate:
-    """Evaluate an instance exactly and by the training core, and check assumptions and conditions."""
+    """Evaluate an instance exactly and by the training core, and check assumptions and
+    conditions.
+    """
     batch, T = Batch.of(instance), instance.rounds
     noisy = batch.chance
     only = noisy or scheduled(theorem)  # the step sizes belong to this horizon
@@ -134,7 +158,9 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     asked = [METRICS[theorem.lhs.measure]] if theorem.lhs.measure in METRICS else []
     at_once = noisy or (only and T <= SIMULATED)
     for rounds, seeds in itertools.product((T,) if at_once else ROUNDS, several):
-        run = instance.run(rounds=rounds, seeds=seeds, evaluate_every=1, progress=False, metrics=asked)
+        run = instance.run(
+            rounds=rounds, seeds=seeds, evaluate_every=1, progress=False, metrics=asked
+        )
         if noisy or not values:
             values = counterexample_values(run, theorem, batch, T)
             exact, again = at_horizon(theorem, batch, values, T)
@@ -144,32 +170,46 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
         else:
             told, at_T = _sure(run, theorem, values, batch, T, only, again)
         seen = max(told.get("low", told["ratio"]), at_T or 0.0) > 1.0
-        seen &= noisy or at_T is not None or T > FULL  # and at its own horizon, where that can be run
-        if seen or exact["ratio"] <= 1.0 + off or (noisy and told["ratio"] <= 1.0):  # nothing is open
+        # and at its own horizon, where that can be run
+        seen &= noisy or at_T is not None or T > FULL
+        # nothing is open
+        if seen or exact["ratio"] <= 1.0 + off or (noisy and told["ratio"] <= 1.0):
             break
     obstacles, conditions = _inside(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
         obstacles.append(
-            f"it exceeds the bound by {exact['ratio'] - 1:.1g} of it, and rounding may by {off:.1g}"
+            f"it exceeds the bound by {exact['ratio'] - 1:.1g} of it, and rounding may"
+            f" by {off:.1g}"
         )
     if theorem.scope.samplewise and batch.led is not None:
-        obstacles.append("it assumes samples as smooth as the clients, and this noise depends on the state")
+        obstacles.append(
+            "it assumes samples as smooth as the clients, and this noise depends on the"
+            " state"
+        )
     data = _measured(run, theorem)
     if batch.led is not None and np.ptp(data, axis=0).max() > 1e-9 * data.max():
-        obstacles.append("its runs differ by chance, of which the exact expectation knows one")
+        obstacles.append(
+            "its runs differ by chance, of which the exact expectation knows one"
+        )
     certificate = Certificate(exact, told, at_T, conditions, obstacles)
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
 
 
-def _relative_error(theorem: Theorem, values: dict[str, Any], exact: dict[str, Any]) -> float:
+def _relative_error(
+    theorem: Theorem, values: dict[str, Any], exact: dict[str, Any]
+) -> float:
     """The relative rounding error of a bound that is exceeded; else 0."""
     if not (exact["ratio"] > 1 and exact["bound"]):
         return 0.0
     return float(bound_error(theorem, values)) / exact["bound"]
 
 
-def _doubts(theorem: Theorem, values: dict[str, Any], certificate: Certificate) -> list[str]:
-    """Why floating point cannot decide: abnormal numbers, or a refutation without confirmation."""
+def _doubts(
+    theorem: Theorem, values: dict[str, Any], certificate: Certificate
+) -> list[str]:
+    """Why floating point cannot decide: abnormal numbers, or a refutation without
+    confirmation.
+    """
     exact, core = certificate.exact, certificate.core
     at_horizon = values | {"T": exact["T"]}
     doubts = abnormal(theorem, at_horizon, exact)
@@ -181,29 +221,45 @@ def _doubts(theorem: Theorem, values: dict[str, Any], certificate: Certificate) 
         return doubts
     least = core.get("low", core["ratio"]) * core["bound"]
     at_core = values | {"T": core["T"]}
-    return doubts + unconfirmed(theorem, at_core, core["bound"], least, conditions=False)
+    return doubts + unconfirmed(
+        theorem, at_core, core["bound"], least, conditions=False
+    )
 
 
 def _measured(run: History, theorem: Theorem) -> Any:
-    """The theorem's measure in every round in which it is known, (S, R), at the lower end of its rounding
-    error."""
+    """The theorem's measure in every round in which it is known, (S, R), at the lower
+    end of its rounding error.
+    """
     name = theorem.lhs.measure
     data = measured(run, name)
     if data is None:
         raise InputError(f"the run does not measure {name}, which {theorem} is about")
-    return LeftHandSide(run, theorem).lowered(data[:, : run.rounds + 1 - rounds_ahead(name)])
+    return LeftHandSide(run, theorem).lowered(
+        data[:, : run.rounds + 1 - rounds_ahead(name)]
+    )
 
 
 def _sure(
-    run: History, theorem: Theorem, values: dict[str, Any], batch: Batch, T: int, only: bool, period: int
+    run: History,
+    theorem: Theorem,
+    values: dict[str, Any],
+    batch: Batch,
+    T: int,
+    only: bool,
+    period: int,
 ) -> tuple[dict[str, Any], float | None]:
     """The result of a run without randomness: at its worst horizon, and the ratio at T.
 
-    Rounds that were not run repeat the last ``period`` ones, if exact expectation and run are stationary;
-    else they count as 0. With ``only`` the horizon T alone is evaluated.
+    Rounds that were not run repeat the last ``period`` ones, if exact expectation and
+    run are stationary; else they count as 0. With ``only`` the horizon T alone is
+    evaluated.
     """
     data = _measured(run, theorem)[0]
-    floor = FLOOR * (values.get("B", 0.0) ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max())
+    floor = FLOOR * (
+        values.get("B", 0.0) ** 2
+        if theorem.lhs.measure in GRADIENT_MEASURES
+        else data.max()
+    )
     if batch.two:
         floor = 0.0
     still = bool(period) and len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
@@ -227,8 +283,19 @@ def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> dict[str, 
     T, span = run.rounds, theorem.lhs.rounds(run.rounds)
     left = _interval(theorem, _measured(run, theorem)[:, span.start : span.stop], 0.999)
     bound = ratio_at(theorem, np.zeros(1), values, T)["bound"]
-    ends = {"ratio": left.estimate / bound, "low": left.low / bound, "measured": left.estimate}
-    return {"rounds": T, "T": T, **ends, "bound": bound, "seeds": run.seeds, "still": False}
+    ends = {
+        "ratio": left.estimate / bound,
+        "low": left.low / bound,
+        "measured": left.estimate,
+    }
+    return {
+        "rounds": T,
+        "T": T,
+        **ends,
+        "bound": bound,
+        "seeds": run.seeds,
+        "still": False,
+    }
 
 
 def _interval(theorem: Theorem, samples: Any, confidence: float) -> Interval:
@@ -242,19 +309,29 @@ def _interval(theorem: Theorem, samples: Any, confidence: float) -> Interval:
             return mean_interval(samples, confidence)
         case "sum":
             return mean_interval(samples.sum(axis=1, keepdims=True), confidence)
-    raise InputError(f"{theorem}: the aggregate {theorem.lhs.aggregate!r} has no interval")
+    raise InputError(
+        f"{theorem}: the aggregate {theorem.lhs.aggregate!r} has no interval"
+    )
 
 
-def _inside(run: History, theorem: Theorem, values: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
+def _inside(
+    run: History, theorem: Theorem, values: dict[str, Any]
+) -> tuple[list[str], list[dict[str, Any]]]:
     """Why the theorem does not cover the run, and each condition with its slack."""
     outside = obstacle_of(run, theorem, values)
     if any(name not in values for name in theorem.needs):
         return [outside or "some quantity is not known"], []
     conditions = [
         {"condition": c.name, "slack": float(np.asarray(slack)), "holds": bool(ok)}
-        for c, slack, ok in theorem.check_conditions(**{name: values[name] for name in theorem.needs})
+        for c, slack, ok in theorem.check_conditions(
+            **{name: values[name] for name in theorem.needs}
+        )
     ]
-    broken = [f"condition {c['condition']} fails by {-c['slack']:.3g}" for c in conditions if not c["holds"]]
+    broken = [
+        f"condition {c['condition']} fails by {-c['slack']:.3g}"
+        for c in conditions
+        if not c["holds"]
+    ]
     return broken or ([] if outside is None else [outside]), conditions
 
 

@@ -1,12 +1,14 @@
 """Closed forms that refute a statement without a search, at any horizon.
 
-Each function here returns the largest measured / bound of one family of problems whose left-hand side is
-known exactly: beyond 1 the statement is false. All problems have L = 1 and satisfy every assumption of the
-statements; 0 means that a family does not apply. :func:`strongest` returns the best family.
+Each function here returns the largest measured / bound of one family of problems whose
+left-hand side is known exactly: beyond 1 the statement is false. All problems have L =
+1 and satisfy every assumption of the statements; 0 means that a family does not apply.
+:func:`strongest` returns the best family.
 
-*Far valley.* The clients of each family stay in a bounded range forever. Outside of it all clients may share
-one more valley, of any depth and with no steeper gradients, which no run visits. So f(x^0) - f* can be any
-number that is not below its value without the valley, and the left-hand side is the same.
+*Far valley.* The clients of each family stay in a bounded range forever. Outside of it
+all clients may share one more valley, of any depth and with no steeper gradients, which
+no run visits. So f(x^0) - f* can be any number that is not below its value without the
+valley, and the left-hand side is the same.
 """
 
 from __future__ import annotations
@@ -29,21 +31,29 @@ HORIZONS = 10.0 ** np.arange(2, 17)
 STEPS = 10.0 ** np.arange(-7, 0)
 """Step sizes that are tried where the statement has no schedule."""
 VALLEYS = (0.0, 1.0, 1e4, 1e8)
-"""Values of f(x^0) - f* that are tried; at least that of the problem without a valley."""
+"""Values of f(x^0) - f* that are tried; at least that of the problem without a
+valley.
+"""
 FAR_HORIZONS = 10.0 ** np.arange(2, 31)
 GAPS = (1.0, 0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-9, 1e-13)
 """Values of 1 - lam that are tried."""
 SMALLEST_GRADIENT = 1e-9
-"""Limits of gradients below this are not used: rounding contributes about 1e-15 to them."""
+"""Limits of gradients below this are not used: rounding contributes about 1e-15 to
+them.
+"""
 STEEPEST, SPREAD = 2.0, 1.0
-"""Largest gradient, and heterogeneity, of two parabolas around +-1 that are linear beyond distance 2."""
+"""Largest gradient, and heterogeneity, of two parabolas around +-1 that are linear
+beyond distance 2.
+"""
 
 
 def noise_for_ever(theorem: Theorem) -> float:
-    """The ratio of noise at rest (:mod:`.special`) in the shared model, or in the personal part.
+    """The ratio of noise at rest (:mod:`.special`) in the shared model, or in the
+    personal part.
 
-    Noise of two values +-sigma keeps x within max(s, sigma) =: B of the minimum. Neither SAM nor momentum;
-    lam = 0. The personal parts are not averaged, so that their noise does not depend on m.
+    Noise of two values +-sigma keeps x within max(s, sigma) =: B of the minimum.
+    Neither SAM nor momentum; lam = 0. The personal parts are not averaged, so that
+    their noise does not depend on m.
     """
     blocks = ("shared", "personal") if theorem.scope.two_blocks else ("shared",)
     return max(_noise(theorem, block) for block in blocks)
@@ -55,7 +65,9 @@ def _noise(theorem: Theorem, block: str) -> float:
         return 0.0
     sizes, counts = 10.0 ** np.arange(-4, 3), (1, 2, 16, 256, 4096)
     steps = np.ones(1) if scheduled(theorem) else STEPS
-    grid = np.meshgrid(sizes, sizes, counts, (1, 5, 50), HORIZONS, steps, VALLEYS, indexing="ij")
+    grid = np.meshgrid(
+        sizes, sizes, counts, (1, 5, 50), HORIZONS, steps, VALLEYS, indexing="ij"
+    )
     sigma, s0, m, K, T, eta, valley = (axis.ravel() for axis in grid)
     reach = np.maximum(s0, sigma)
     known = {
@@ -82,21 +94,33 @@ def _noise(theorem: Theorem, block: str) -> float:
 
 
 def two_parabolas(theorem: Theorem) -> float:
-    """The ratio of two clients f_1' = x - 1 and f_2' = k (x + 1) that start where their mean is stationary.
+    """The ratio of two clients f_1' = x - 1 and f_2' = k (x + 1) that start where their
+    mean is stationary.
 
-    See :func:`parabola_gradients` for the left-hand side. No noise and no SAM; a fixed W of two clients.
+    See :func:`parabola_gradients` for the left-hand side. No noise and no SAM; a fixed
+    W of two clients.
     """
     if not _plain_steps(theorem) or theorem.lhs.measure == "two_block_weighted":
         return 0.0
     steps = np.ones(1) if scheduled(theorem) else STEPS
     curvatures, local = (0.5, 0.1, 0.01), (1, 2, 16, 256, 10**4, 10**6, 10**8)
     gossips = (1, 100, 10**4) if "Q" in theorem.needs else (1,)
-    grid = np.meshgrid(curvatures, local, GAPS, FAR_HORIZONS, steps, VALLEYS, gossips, indexing="ij")
+    grid = np.meshgrid(
+        curvatures, local, GAPS, FAR_HORIZONS, steps, VALLEYS, gossips, indexing="ij"
+    )
     # 1 - lam of a gossip step has at least three digits in floating point
     exact = grid[2] / grid[-1] >= GAPS[-1]
     k, K, gap, T, eta, valley, Q = (axis[exact] for axis in grid)
     per_gossip_step = (1 - gap) ** (1 / Q)
-    known = {"m": 2, "K": K, "T": T, "eta": eta, "Q": Q, "q": 1 - gap, "lam": per_gossip_step}
+    known = {
+        "m": 2,
+        "K": K,
+        "T": T,
+        "eta": eta,
+        "Q": Q,
+        "q": 1 - gap,
+        "lam": per_gossip_step,
+    }
     known |= {"B": STEEPEST, "sigma_g": SPREAD, "delta_u": SPREAD}
     known = _complete(theorem, known)
     with np.errstate(all="ignore"):
@@ -106,15 +130,21 @@ def two_parabolas(theorem: Theorem) -> float:
     return _largest_ratio(theorem, left, known)
 
 
-def parabola_gradients(k: Array, K: Array, eta: Array, lam: Array, T: Array) -> tuple[Array, Array]:
-    """f'(xbar^0) and the mean of f'(xbar^t)^2 over t < T of two parabolas, with ``lam`` that of a round.
+def parabola_gradients(
+    k: Array, K: Array, eta: Array, lam: Array, T: Array
+) -> tuple[Array, Array]:
+    """f'(xbar^0) and the mean of f'(xbar^t)^2 over t < T of two parabolas, with ``lam``
+    that of a round.
 
-    K local steps map x_i to c_i + (1 - a_i)(x_i - c_i), a_i = 1 - (1 - eta k_i)^K. The round is stationary at
-    mean +- r with a_1 (x_1 - c_1) = -a_2 (x_2 - c_2) =: pull and r = -lam pull/(1 - lam). Both start at that
-    mean. The deviation of f'(xbar^t) from its limit is first (mu_1^t - mu_2^t)/(mu_1 - mu_2), with mu the
-    eigenvalues of the round.
+    K local steps map x_i to c_i + (1 - a_i)(x_i - c_i), a_i = 1 - (1 - eta k_i)^K. The
+    round is stationary at mean +- r with a_1 (x_1 - c_1) = -a_2 (x_2 - c_2) =: pull and
+    r = -lam pull/(1 - lam). Both start at that mean. The deviation of f'(xbar^t) from
+    its limit is first (mu_1^t - mu_2^t)/(mu_1 - mu_2), with mu the eigenvalues of the
+    round.
     """
-    shrink_1, shrink_2 = (-np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k))
+    shrink_1, shrink_2 = (
+        -np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k)
+    )
     pull = -2 / (1 / shrink_1 + 1 / shrink_2 + 2 * lam / (1 - lam))
     half = -lam * pull / (1 - lam)
     limit = (pull * (1 / shrink_1 - k / shrink_2) - half * (1 - k)) / 2
@@ -138,13 +168,24 @@ def parabola_gradients(k: Array, K: Array, eta: Array, lam: Array, T: Array) -> 
 
 
 def matrices_in_turn(theorem: Theorem) -> float:
-    """The ratio of the two parabolas where W = I and W = 11'/2 take turns: windows of 2 rounds have q = 0."""
+    """The ratio of the two parabolas where W = I and W = 11'/2 take turns: windows of 2
+    rounds have q = 0.
+    """
     if "windows" not in theorem.scope.sequence or not _plain_steps(theorem):
         return 0.0
     steps = np.ones(1) if scheduled(theorem) else STEPS
     grid = np.meshgrid((0.5, 0.1, 0.01), (1, 2, 16), HORIZONS, steps, indexing="ij")
     k, K, T, eta = (axis.ravel() for axis in grid)
-    known = {"m": 2, "K": K, "T": T, "eta": eta, "window": 2, "q": 0, "B": STEEPEST, "sigma_g": SPREAD}
+    known = {
+        "m": 2,
+        "K": K,
+        "T": T,
+        "eta": eta,
+        "window": 2,
+        "q": 0,
+        "B": STEEPEST,
+        "sigma_g": SPREAD,
+    }
     known = _complete(theorem, known)
     with np.errstate(all="ignore"):
         even, odd = gradients_in_turn(k, K, known["eta"])
@@ -154,12 +195,15 @@ def matrices_in_turn(theorem: Theorem) -> float:
 
 
 def gradients_in_turn(k: Array, K: Array, eta: Array) -> tuple[Array, Array]:
-    """f'(xbar^t) of two parabolas at even and at odd t, from the start to which two rounds return.
+    """f'(xbar^t) of two parabolas at even and at odd t, from the start to which two
+    rounds return.
 
-    Two rounds are 2 K local steps and one averaging. One round later the client i is at c_i + (1 - a_i)(x -
-    c_i), a_i = 1 - (1 - eta k_i)^K.
+    Two rounds are 2 K local steps and one averaging. One round later the client i is at
+    c_i + (1 - a_i)(x - c_i), a_i = 1 - (1 - eta k_i)^K.
     """
-    shrink_1, shrink_2 = (-np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k))
+    shrink_1, shrink_2 = (
+        -np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k)
+    )
     both_1, both_2 = shrink_1 * (2 - shrink_1), shrink_2 * (2 - shrink_2)
     even = (both_1 * k - both_2) / (both_1 + both_2)
     start = (both_1 - both_2) / (both_1 + both_2)
@@ -184,12 +228,19 @@ def strongest(theorem: Theorem) -> tuple[str, float]:
 
 
 def _plain_steps(theorem: Theorem) -> bool:
-    """Whether local steps are plain ones, unlike those of ADMM, and the left-hand side is a mean."""
-    return "lam_admm" not in {*theorem.needs, *theorem.schedule} and theorem.lhs.aggregate == "mean"
+    """Whether local steps are plain ones, unlike those of ADMM, and the left-hand side
+    is a mean.
+    """
+    return (
+        "lam_admm" not in {*theorem.needs, *theorem.schedule}
+        and theorem.lhs.aggregate == "mean"
+    )
 
 
 def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:
-    """All constants of a theorem: the given ones, the schedule's step size, 1 for L, and 0 for the others."""
+    """All constants of a theorem: the given ones, the schedule's step size, 1 for L,
+    and 0 for the others.
+    """
     size = np.zeros_like(known["T"])
     values: dict[str, Any] = dict.fromkeys(theorem.needs, size)
     values |= dict.fromkeys(("L", "L_u", "L_v", "delta", "Q", "window"), 1 + size)
@@ -197,15 +248,23 @@ def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:
     values |= {"K_u": values["K"], "K_v": values["K"]}
     if scheduled(theorem):
         rule = sp.sympify(
-            next(theorem.schedule[name] for name in ("eta", "eta_u") if name in theorem.schedule)
+            next(
+                theorem.schedule[name]
+                for name in ("eta", "eta_u")
+                if name in theorem.schedule
+            )
         )
         symbols = sorted(rule.free_symbols, key=str)
-        values["eta"] = sp.lambdify(symbols, rule, "numpy")(*(values[str(symbol)] for symbol in symbols))
+        values["eta"] = sp.lambdify(symbols, rule, "numpy")(
+            *(values[str(symbol)] for symbol in symbols)
+        )
     return values | {"eta_u": values["eta"], "eta_v": values["eta"]}
 
 
 def _largest_ratio(theorem: Theorem, left: Array, known: Mapping[str, Array]) -> float:
-    """The largest left / bound where the conditions hold and steps are shorter than 1/L."""
+    """The largest left / bound where the conditions hold and steps are shorter than
+    1/L.
+    """
     values = {name: known[name] for name in theorem.needs}
     conditions = [holds for _, _, holds in theorem.check_conditions(**values)]
     admissible = np.all([known["eta"] > 0, known["eta"] < 1, *conditions], axis=0)

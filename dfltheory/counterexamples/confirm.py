@@ -1,7 +1,7 @@
 """The second evaluation of a finding: bound and conditions at 50 digits.
 
-A bound or a side of a condition that overflows or underflows leaves the finding undecided, and so does every
-refutation that the evaluation at 50 digits does not share.
+A bound or a side of a condition that overflows or underflows leaves the finding
+undecided, and so does every refutation that the evaluation at 50 digits does not share.
 """
 
 from __future__ import annotations
@@ -21,19 +21,29 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 SMALLEST, LARGEST = 1e-290, 1e300
-"""Bounds and sides outside of this range may have lost digits to underflow, or been near to overflow."""
+"""Bounds and sides outside of this range may have lost digits to underflow, or been
+near to overflow.
+"""
 AGREEMENT = 1e-6
-"""By how much, relatively, a bound in floating point may deviate from the bound at 50 digits."""
+"""By how much, relatively, a bound in floating point may deviate from the bound at 50
+digits.
+"""
 
 
-def abnormal(theorem: Theorem, values: Mapping[str, Any], exact: Mapping[str, Any]) -> list[str]:
-    """Why floating point cannot evaluate the bound or a condition at ``values``; empty where it can.
+def abnormal(
+    theorem: Theorem, values: Mapping[str, Any], exact: Mapping[str, Any]
+) -> list[str]:
+    """Why floating point cannot evaluate the bound or a condition at ``values``; empty
+    where it can.
 
     ``exact``: measured and bound at the horizon of ``values``.
     """
     reasons = []
     if not _normal(exact["bound"]):
-        reasons.append(f"the bound is {exact['bound']:g} in floating point, which is no normal number")
+        reasons.append(
+            f"the bound is {exact['bound']:g} in floating point, which is no normal"
+            " number"
+        )
     if not math.isfinite(exact["measured"]):
         reasons.append(f"the measured value is {exact['measured']:g} in floating point")
     needed = {name: values[name] for name in theorem.needs if name in values}
@@ -43,18 +53,25 @@ def abnormal(theorem: Theorem, values: Mapping[str, Any], exact: Mapping[str, An
     for condition, *sides in theorem.condition_sides(**needed):
         formulas = (condition.left, condition.right)
         for formula, value in zip(formulas, map(float, sides), strict=True):
-            if not (_normal(value) or (value == 0 and _truly_zero(evaluation, formula))):
+            if not (
+                _normal(value) or (value == 0 and _truly_zero(evaluation, formula))
+            ):
                 reasons.append(
-                    f"a side of condition {condition.name} is {value:g} in floating point, which is no "
-                    "normal number"
+                    f"a side of condition {condition.name} is {value:g} in floating"
+                    " point, which is no normal number"
                 )
     return reasons
 
 
 def unconfirmed(
-    theorem: Theorem, values: Mapping[str, Any], bound: float, measured: float, conditions: bool = True
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    bound: float,
+    measured: float,
+    conditions: bool = True,
 ) -> list[str]:
-    """Why the evaluation at 50 digits does not confirm a refutation; empty where it does.
+    """Why the evaluation at 50 digits does not confirm a refutation; empty where it
+    does.
 
     Parameters
     ----------
@@ -71,7 +88,9 @@ def unconfirmed(
         reasons = _of_bound(evaluation.bound, bound, measured)
         for condition in theorem.conditions if conditions else ():
             if not _holds(evaluation, condition):
-                reasons.append(f"condition {condition.name} is not confirmed at {DIGITS} digits")
+                reasons.append(
+                    f"condition {condition.name} is not confirmed at {DIGITS} digits"
+                )
     except InputError as wrong:
         return [str(wrong)]
     return reasons
@@ -82,11 +101,13 @@ def _of_bound(enclosure: Enclosure, bound: float, measured: float) -> list[str]:
     deviation = max(abs(enclosure.low - bound), abs(enclosure.high - bound))
     if not deviation <= AGREEMENT * abs(enclosure.low):
         reasons.append(
-            f"the bound is {bound:.6g} in floating point and {mpmath.nstr(enclosure.high, 6)} at "
-            f"{DIGITS} digits"
+            f"the bound is {bound:.6g} in floating point and"
+            f" {mpmath.nstr(enclosure.high, 6)} at {DIGITS} digits"
         )
     if not measured > enclosure.high:
-        reasons.append(f"the measured value does not exceed the bound at {DIGITS} digits")
+        reasons.append(
+            f"the measured value does not exceed the bound at {DIGITS} digits"
+        )
     return reasons
 
 
@@ -104,7 +125,9 @@ def _normal(value: float) -> bool:
 
 
 def _truly_zero(evaluation: Evaluation, formula: Any) -> bool:
-    """May it be 0, rather than a number that underflows? A difference of larger numbers may be."""
+    """May it be 0, rather than a number that underflows? A difference of larger numbers
+    may be.
+    """
     try:
         enclosure = evaluation.enclosure(formula)
     except InputError:

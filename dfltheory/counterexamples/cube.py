@@ -13,15 +13,20 @@ LEAST = 1e-5
 
 
 class Reader:
-    """Takes columns of the unit cube one after the other, and turns them into numbers; counts where it has
-    none."""
+    """Takes columns of the unit cube one after the other, and turns them into numbers;
+    counts where it has none.
+    """
 
     def __init__(self, u: Array):
         self.u, self.at = u, 0
 
     def unit(self) -> Array:
         self.at += 1
-        return self.u[:, self.at - 1] if self.at <= self.u.shape[1] else np.full(len(self.u), 0.5)
+        return (
+            self.u[:, self.at - 1]
+            if self.at <= self.u.shape[1]
+            else np.full(len(self.u), 0.5)
+        )
 
     def log(self, low: float, high: float) -> Array:
         return low * (high / low) ** self.unit()
@@ -32,10 +37,14 @@ class Reader:
     def log_or_zero(self, low: float, high: float, zero: float = 0.25) -> Array:
         """Exactly 0 for a share ``zero`` of the interval, then logarithmic."""
         u = self.unit()
-        return np.where(u < zero, 0.0, low * (high / low) ** np.clip((u - zero) / (1 - zero), 0, 1))
+        return np.where(
+            u < zero, 0.0, low * (high / low) ** np.clip((u - zero) / (1 - zero), 0, 1)
+        )
 
     def share(self) -> Array:
-        """Of the largest step size: exactly 1 for a part of the interval, else logarithmic."""
+        """Of the largest step size: exactly 1 for a part of the interval, else
+        logarithmic.
+        """
         u = self.unit()
         return np.where(u > 0.85, 1.0, LEAST ** np.clip(1 - u / 0.85, 0, 1))
 

@@ -1,4 +1,6 @@
-"""A counterexample in at most five lines of text: functions, network and start, algorithm, outcome."""
+"""A counterexample in at most five lines of text: functions, network and start,
+algorithm, outcome.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 
 def counterexample_lines(finding: Finding) -> tuple[str, ...]:
-    """The counterexample of a finding; for a statement in O(.) the last member of its family of problems."""
+    """The counterexample of a finding; for a statement in O(.) the last member of its
+    family of problems.
+    """
     theorem, divergence = finding.theorem, finding.divergence
     if divergence is not None and theorem is not None:
         instance, _ = MEMBERS[divergence.member].make(theorem, _last_member(divergence))
@@ -31,7 +35,10 @@ def counterexample_lines(finding: Finding) -> tuple[str, ...]:
     if finding.instance is None or finding.certificate is None or theorem is None:
         return ()
     exact = finding.certificate.exact
-    sides = f"measured {_text(exact['measured'])}, bound {_text(exact['bound'])} ({_left_side(theorem)})"
+    sides = (
+        f"measured {_text(exact['measured'])}, bound {_text(exact['bound'])}"
+        f" ({_left_side(theorem)})"
+    )
     return (*_instance_lines(finding.instance), sides)
 
 
@@ -54,8 +61,15 @@ def _instance_lines(instance: Instance) -> list[str]:
     algorithm = instance.algorithm
     usual = {f.name: f.default for f in fields(Algorithm)}
     chosen = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
-    steps = [f"{n} = {_text(v)}" for n, v in chosen.items() if v is not None and v != usual.get(n)]
-    run = f"{type(algorithm).__name__} with {', '.join(steps)}; T = {instance.rounds} rounds"
+    steps = [
+        f"{n} = {_text(v)}"
+        for n, v in chosen.items()
+        if v is not None and v != usual.get(n)
+    ]
+    run = (
+        f"{type(algorithm).__name__} with {', '.join(steps)}; T = {instance.rounds}"
+        " rounds"
+    )
     return [_functions(instance.task), f"{_network(instance)}; {_start(instance)}", run]
 
 
@@ -64,25 +78,36 @@ def _functions(task: Any) -> str:
     if isinstance(task, Clipped):
         centers = ", ".join(_text(c) for c in np.ravel(task.c))
         return (
-            f"{task.m} clients on the line, f_i'(x) = {_text(task.h)} clip(x - c_i, -{_text(task.r)}, "
-            f"{_text(task.r)}), c = ({centers}); clip(x, a, b) = min(max(x, a), b)"
+            f"{task.m} clients on the line, f_i'(x) = {_text(task.h)} clip(x - c_i,"
+            f" -{_text(task.r)}, {_text(task.r)}), c = ({centers}); clip(x, a, b) ="
+            " min(max(x, a), b)"
         )
     if isinstance(task, SplitTask):
         problem = task.problem
         blocks = f"F_i(u, v) = r_i(u) + {_text(problem.h[0] / 2)} (v - b_i)^2"
         if problem.k.any():
-            blocks += f" + {_text(problem.k[0])} sin({_text(problem.p[0])} u) sin({_text(problem.q[0])} v)"
+            blocks += (
+                f" + {_text(problem.k[0])} sin({_text(problem.p[0])} u)"
+                f" sin({_text(problem.q[0])} v)"
+            )
         centers = ", ".join(_text(b) for b in problem.b[0])
         noise = "".join(
-            f"; Gaussian noise of standard deviation {_text(sigma)} in the gradient in {block}"
+            f"; Gaussian noise of standard deviation {_text(sigma)} in the gradient in"
+            f" {block}"
             for block, sigma in zip("uv", task.sigmas, strict=True)
             if sigma
         )
-        return f"{task.m} clients, {blocks}, b = ({centers}), {_ramps(task.body.problem, 'r', 'u')}{noise}"
+        return (
+            f"{task.m} clients, {blocks}, b = ({centers}),"
+            f" {_ramps(task.body.problem, 'r', 'u')}{noise}"
+        )
     if isinstance(task, RampTask):
         noise = ""
         if task.led is not None:
-            noise = f"; noise +-s(x) with probability 1/2 each, s(x) = {_gradient(task.led, 0, 'x')}"
+            noise = (
+                "; noise +-s(x) with probability 1/2 each, s(x) ="
+                f" {_gradient(task.led, 0, 'x')}"
+            )
         elif task.sigmas[0]:
             noise = f"; noise +-{_text(task.sigmas[0])} with probability 1/2 each"
         return f"{task.m} clients on the line, {_ramps(task.problem, 'f', 'x')}{noise}"
@@ -94,18 +119,28 @@ def _ramps(problem: Ramps, function: str, variable: str) -> str:
     if len(set(texts)) == 1:
         gradients = f"{function}_i'({variable}) = {texts[0]}"
     else:
-        named = (f"{function}_{i}'({variable}) = {text}" for i, text in enumerate(texts, start=1))
+        named = (
+            f"{function}_{i}'({variable}) = {text}"
+            for i, text in enumerate(texts, start=1)
+        )
         gradients = ", ".join(named)
     return f"{gradients}; clip(x, a, b) = min(max(x, a), b)"
 
 
 def _gradient(problem: Ramps, client: int, variable: str) -> str:
     parts = [_text(problem.left[0, client])] if problem.left[0, client] else []
-    ramps = zip(problem.knots[0, client], problem.widths[0, client], problem.slopes[0, client], strict=True)
+    ramps = zip(
+        problem.knots[0, client],
+        problem.widths[0, client],
+        problem.slopes[0, client],
+        strict=True,
+    )
     for knot, width, slope in ramps:
         if not (width and slope):
             continue
-        shifted = variable if not knot else f"{variable} - {_text(knot)}".replace("- -", "+ ")
+        shifted = (
+            variable if not knot else f"{variable} - {_text(knot)}".replace("- -", "+ ")
+        )
         parts.append(f"{_text(slope)} clip({shifted}, 0, {_text(width)})")
     curve = float(problem.curve[0])
     if curve:
@@ -147,8 +182,14 @@ def _point(row: Any) -> str:
 def _family_lines(divergence: Divergence) -> list[str]:
     ratios = ", ".join(f"{ratio:.4g}" for ratio in divergence.ratios)
     low, high = divergence.values[0], divergence.values[-1]
-    along = f"{leading(divergence.parameter)} = {low:.4g} .. {high:.4g}{pacing(divergence.parameter)}"
-    return [f"measured/claimed {ratios} along {along}; these are the numbers of the last member"]
+    along = (
+        f"{leading(divergence.parameter)} = {low:.4g} .."
+        f" {high:.4g}{pacing(divergence.parameter)}"
+    )
+    return [
+        f"measured/claimed {ratios} along {along}; these are the numbers of the last"
+        " member"
+    ]
 
 
 def _left_side(theorem: Theorem) -> str:

@@ -1,4 +1,6 @@
-"""Fractions as text, however long: ``str`` refuses whole numbers of more than 4,300 digits."""
+"""Fractions as text, however long: ``str`` refuses whole numbers of more than 4,300
+digits.
+"""
 
 from __future__ import annotations
 

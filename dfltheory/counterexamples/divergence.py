@@ -1,8 +1,9 @@
-"""Statements in O(.): families of problems with one parameter, along which measured / expression grows.
+"""Statements in O(.): families of problems with one parameter, along which measured /
+expression grows.
 
-An O(.) hides a constant, so that no single run contradicts it. Random bases are drawn of every kind of
-problem, each parameter in turn is multiplied by 1, 4, 16, ..., and the exponent of the ratio is fitted to the
-last points.
+An O(.) hides a constant, so that no single run contradicts it. Random bases are drawn
+of every kind of problem, each parameter in turn is multiplied by 1, 4, 16, ..., and the
+exponent of the ratio is fitted to the last points.
 """
 
 from __future__ import annotations
@@ -26,25 +27,33 @@ if TYPE_CHECKING:
 
 FACTORS = (1.0, 4.0, 16.0, 64.0)
 JOINTLY = (1.0, 2.0, 4.0, 8.0)
-"""Factors of two parameters that grow together: their product is the number of steps that must be run."""
+"""Factors of two parameters that grow together: their product is the number of steps
+that must be run.
+"""
 DIVERGES = 0.2
 """A ratio counts as growing when its last two local exponents exceed this."""
 LEVELS = 0.8
-"""A ratio whose local exponent falls faster than this from one factor to the next is levelling off."""
+"""A ratio whose local exponent falls faster than this from one factor to the next is
+levelling off.
+"""
 STRUCTURE = ("T", "K", "K_u", "K_v", "gap", "alpha")
-"""Parameters that no O(.) may hide; the others are constants of the problem, which authors may mean to."""
+"""Parameters that no O(.) may hide; the others are constants of the problem, which
+authors may mean to.
+"""
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """A one-parameter family: ``ratios`` = measured / expression at ``values`` of ``parameter``.
+    """A one-parameter family: ``ratios`` = measured / expression at ``values`` of
+    ``parameter``.
 
-    ``member``: which kind of problem (:mod:`.members`).  ``T*K``: both grow by the same factor, and of
-    ``K*T*T`` T by its square; ``values`` are those of the first one. ``gap`` and ``alpha`` stand for 1/(1 -
-    lam) and 1/(1 - alpha).
-    ``exponent`` [``low``, ``high``] of the ratio in the parameter.  ``structural``: is it one that no O(.)
-    may hide?  ``settled``: does it grow against each term alone?  ``base``: the first member.
-    ``core``: the ratio of the last member as the training core measures it (with its own noise).
+    ``member``: which kind of problem (:mod:`.members`).  ``T*K``: both grow by the same
+    factor, and of ``K*T*T`` T by its square; ``values`` are those of the first one.
+    ``gap`` and ``alpha`` stand for 1/(1 - lam) and 1/(1 - alpha). ``exponent``
+    [``low``, ``high``] of the ratio in the parameter.  ``structural``: is it one that
+    no O(.) may hide?  ``settled``: does it grow against each term alone?  ``base``: the
+    first member. ``core``: the ratio of the last member as the training core measures
+    it (with its own noise).
     """
 
     key: str
@@ -63,10 +72,16 @@ class Divergence:
 
     @property
     def diverges(self) -> bool:
-        """Does the ratio grow in a parameter that no O(.) may hide, and not only before the limit sets in?"""
+        """Does the ratio grow in a parameter that no O(.) may hide, and not only before
+        the limit sets in?
+        """
         slopes = _slopes(self.values, self.ratios)
         levels_off = slopes[-1] < LEVELS * slopes[-2]
-        grows = self.low > DIVERGES and not levels_off and self.ratios[-1] > 2 * self.ratios[0]
+        grows = (
+            self.low > DIVERGES
+            and not levels_off
+            and self.ratios[-1] > 2 * self.ratios[0]
+        )
         confirmed = self.core is None or self.core > 2 / 3 * self.ratios[-1]
         return grows and self.settled and self.structural and confirmed
 
@@ -77,19 +92,34 @@ class Divergence:
         fit = f"{first}^{self.exponent:.3g} [{self.low:.3g}, {self.high:.3g}]"
         fit += f", in step with {' and '.join(others)}" if others else ""
         if self.diverges:
-            told = {"parameter": self.parameter, "exponent": self.exponent, "values": self.values}
+            told = {
+                "parameter": self.parameter,
+                "exponent": self.exponent,
+                "values": self.values,
+            }
             ends = f"exponent in [{self.low:.3g}, {self.high:.3g}]"
-            return f"measured/expression grows {growth_words(told)}, {ends} ({self.member}): {ratios}"
-        why = "" if self.structural else ", a constant of the problem, which an O(.) may mean to hide"
+            return (
+                f"measured/expression grows {growth_words(told)}, {ends}"
+                f" ({self.member}): {ratios}"
+            )
+        why = (
+            ""
+            if self.structural
+            else ", a constant of the problem, which an O(.) may mean to hide"
+        )
         why += "" if self.settled else ", before the limit of the expression sets in"
-        return f"no diverging family found; the steepest grows like {fit}{why}: {ratios}"
+        return (
+            f"no diverging family found; the steepest grows like {fit}{why}: {ratios}"
+        )
 
 
 def steepest(
     theorem: Theorem, budget: float, seed: int, clock: Clock = wall
 ) -> tuple[Divergence | None, dict[str, dict[str, float]], int]:
-    """The steepest family found within the ``budget`` of the ``clock``, the first that diverges; each kind's
-    largest ratio and count of members; and how many members were measured in all. The kinds take turns."""
+    """The steepest family found within the ``budget`` of the ``clock``, the first that
+    diverges; each kind's largest ratio and count of members; and how many members were
+    measured in all. The kinds take turns.
+    """
     rng, end = np.random.default_rng(seed), clock(0) + budget
     best: Divergence | None = None
     turn = 0
@@ -108,7 +138,9 @@ def steepest(
         base = member.draw(rng)
         for parameter in member.varied:
             found = along(theorem, member, base, parameter, late)
-            row = told.setdefault(f"{member.name}, {parameter}", {"ratio": 0.0, "evaluations": 0})
+            row = told.setdefault(
+                f"{member.name}, {parameter}", {"ratio": 0.0, "evaluations": 0}
+            )
             row["evaluations"] += len(FACTORS)
             if found is not None:
                 row["ratio"] = max(row["ratio"], *found.ratios)
@@ -129,13 +161,17 @@ def along(
     parameter: str,
     late: Callable[[], bool] = lambda: False,
 ) -> Divergence | None:
-    """The family from ``base`` along one parameter; a ratio that grows is followed one factor further.
+    """The family from ``base`` along one parameter; a ratio that grows is followed one
+    factor further.
 
-    None outside of what an algorithm or a statement takes, where an evaluation at 50 digits does not confirm
-    the expression of a ratio that grows, and once it is ``late``.
+    None outside of what an algorithm or a statement takes, where an evaluation at 50
+    digits does not confirm the expression of a ratio that grows, and once it is
+    ``late``.
     """
     factors = JOINTLY if "*" in parameter else FACTORS
-    points = [_point(theorem, member, base, parameter, factor, late) for factor in factors]
+    points = [
+        _point(theorem, member, base, parameter, factor, late) for factor in factors
+    ]
     found = _fitted(theorem, member, base, parameter, points)
     if found is None or not found.diverges:
         return found
@@ -160,7 +196,12 @@ Point = tuple[float, float, float, Numbers]
 
 
 def _point(
-    theorem: Theorem, member: Member, base: Numbers, parameter: str, factor: float, late: Callable[[], bool]
+    theorem: Theorem,
+    member: Member,
+    base: Numbers,
+    parameter: str,
+    factor: float,
+    late: Callable[[], bool],
 ) -> Point | None:
     """Factor, measured, expression and glossary of one member, or None."""
     if late():
@@ -171,19 +212,27 @@ def _point(
         bound = expression(theorem, values)
     except DFLTheoryError:
         return None  # outside of the range of an algorithm, a task or the statement
-    if not (np.isfinite([measured, bound]).all() and bound > 0 and measured / bound > 1e-12):
+    if not (
+        np.isfinite([measured, bound]).all() and bound > 0 and measured / bound > 1e-12
+    ):
         return None
     return factor, measured, bound, values
 
 
 def grown(base: Numbers, parameter: str, factor: float) -> Numbers:
-    """The numbers of a member: each parameter times the factor, as often as it is named."""
+    """The numbers of a member: each parameter times the factor, as often as it is
+    named.
+    """
     names = parameter.split("*")
     return base | {name: base[name] * factor ** names.count(name) for name in names}
 
 
 def _fitted(
-    theorem: Theorem, member: Member, base: Numbers, parameter: str, points: list[Point | None]
+    theorem: Theorem,
+    member: Member,
+    base: Numbers,
+    parameter: str,
+    points: list[Point | None],
 ) -> Divergence | None:
     whole = [point for point in points if point is not None]
     if len(whole) < len(points):
@@ -210,21 +259,32 @@ def _fitted(
 
 
 def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> bool:
-    """Does the ratio grow against every term of the expression, those that do not lead yet included?
+    """Does the ratio grow against every term of the expression, those that do not lead
+    yet included?
 
-    Each term with its own exponent between the last two members; those that are 0 there count nothing.
+    Each term with its own exponent between the last two members; those that are 0 there
+    count nothing.
     """
-    before, after = (theorem.evaluate_terms(where="nan", **point[3]) for point in points[-2:])
+    before, after = (
+        theorem.evaluate_terms(where="nan", **point[3]) for point in points[-2:]
+    )
     step = np.log(values[-1] / values[-2])
     measured = np.log(points[-1][1] / points[-2][1]) / step
     pairs = [(float(before[name]), float(after[name])) for name in after]
-    return all(measured - np.log(new / old) / step > DIVERGES for old, new in pairs if old > 0 and new > 0)
+    return all(
+        measured - np.log(new / old) / step > DIVERGES
+        for old, new in pairs
+        if old > 0 and new > 0
+    )
 
 
 def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
-    """Does the evaluation at 50 digits see the same expressions, and the conditions satisfied?"""
+    """Does the evaluation at 50 digits see the same expressions, and the conditions
+    satisfied?
+    """
     return not any(
-        unconfirmed(theorem, values, bound, math.inf) for _, _, bound, values in filter(None, points)
+        unconfirmed(theorem, values, bound, math.inf)
+        for _, _, bound, values in filter(None, points)
     )
 
 
@@ -239,16 +299,27 @@ def _slopes(values: Sequence[float], ratios: Sequence[float]) -> Any:
 
 
 def again(told: Divergence, theorem: Theorem) -> Divergence:
-    """The family measured anew from its base; an error where it can no longer be measured."""
+    """The family measured anew from its base; an error where it can no longer be
+    measured.
+    """
     if not theorem.order or not replayed(theorem, MEMBERS[told.member]):
         raise DataError(f"{told.member} is no kind of problem that {theorem} is about")
     found = along(theorem, MEMBERS[told.member], told.base, told.parameter)
     if found is None:
         raise DataError(
-            f"the family of {theorem} from its base {told.base} cannot be measured, or an evaluation at 50 "
-            "digits does not confirm its expression"
+            f"the family of {theorem} from its base {told.base} cannot be measured, or"
+            " an evaluation at 50 digits does not confirm its expression"
         )
     return found
 
 
-__all__ = ["Divergence", "again", "along", "expression", "grown", "paces", "steepest", "structural"]
+__all__ = [
+    "Divergence",
+    "again",
+    "along",
+    "expression",
+    "grown",
+    "paces",
+    "steepest",
+    "structural",
+]

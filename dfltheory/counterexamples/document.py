@@ -1,8 +1,10 @@
-"""The one reader of files about counterexamples: instances, families, outcomes, and what ``--json`` printed.
+"""The one reader of files about counterexamples: instances, families, outcomes, and
+what ``--json`` printed.
 
-Such files are sent around, so nothing in them is trusted. Every field is read with its type: numbers are
-finite, in range and few enough that a replay ends; names are looked up in fixed lists; unknown fields are
-refused. Each refusal is one line that names file, field and value.
+Such files are sent around, so nothing in them is trusted. Every field is read with its
+type: numbers are finite, in range and few enough that a replay ends; names are looked
+up in fixed lists; unknown fields are refused. Each refusal is one line that names file,
+field and value.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ LARGE, SMALL = 1e9, 1e-12
 CLIENTS, PERIOD, LONGEST, STEPS = 16, 4, 64, 64
 HORIZON = 10**18
 WORK = 512
-"""Rounds times local steps at most of the first member of a family; the last one has 256 times as many."""
+"""Rounds times local steps at most of the first member of a family; the last one has
+256 times as many.
+"""
 
 
 def read_document(
@@ -55,25 +59,27 @@ def read_document(
     required: tuple[str, ...] = (),
     parse_float: Callable[[str], float] = float,
 ) -> dict[str, Any]:
-    """The file's content, every field read with its type; those not ``required`` may be absent.
+    """The file's content, every field read with its type; those not ``required`` may be
+    absent.
 
-    ``parse_float`` reads its decimal numbers (:class:`~dfltheory.documents.WrittenNumber` keeps the digits).
+    ``parse_float`` reads its decimal numbers
+    (:class:`~dfltheory.documents.WrittenNumber` keeps the digits).
 
     Raises
     ------
     InputError
         The file is missing, too large, or not a regular file.
     DataError
-        The file is no such document, is of an older format, or the first field that is not what it
-        must be.
+        The file is no such document, is of an older format, or the first field that is
+        not what it must be.
     """
     data = read_json(path, BYTES, parse_float)
     with reading(path, "a counterexample"):
         try:
             if isinstance(data, dict) and data.get("format") == 1:
                 raise InputError(
-                    f"it is of format 1, and this version reads format {FORMAT}: search again, or replay it "
-                    "with the version that wrote it"
+                    f"it is of format 1, and this version reads format {FORMAT}: search"
+                    " again, or replay it with the version that wrote it"
                 )
             return _document(data, required)
         except CodeNeededError as wrong:
@@ -83,8 +89,10 @@ def read_document(
 
 
 def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
-    """The instance of a document: a task of :mod:`.problems`, an algorithm that is the package's, or that has
-    been imported, or is one of the ``known`` classes, and few enough numbers that a replay ends."""
+    """The instance of a document: a task of :mod:`.problems`, an algorithm that is the
+    package's, or that has been imported, or is one of the ``known`` classes, and few
+    enough numbers that a replay ends.
+    """
     _small("instance", data)
     given = named("instance", data, ("task", "algorithm", "run"), ("topology",))
     task = named("instance.task", given["task"], ("name",), None)
@@ -94,27 +102,40 @@ def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
     if ":" in algorithm["name"]:  # its module may have been imported under another name
         given = given | {"algorithm": algorithm | {"name": reference_to(cls)}}
     point = rows(number(-LARGE, LARGE), 2, 1)
-    matrix, period = rows(rows(number(-1, 1), CLIENTS), CLIENTS), given.get("topology", {})
+    matrix, period = (
+        rows(rows(number(-1, 1), CLIENTS), CLIENTS),
+        given.get("topology", {}),
+    )
     law = {
         "matrices": rows(matrix, PERIOD, 1),
         "name": one_of("random_matching", "one_per_round"),
         "of": one_of("random_matching"),
     }
-    one = {name: read for name, read in law.items() if name in period} or {"matrix": matrix}
-    record(one if cls.needs_topology else {})("instance.topology", given.get("topology", {}))
-    run = record({"rounds": whole(1, HORIZON), "x0": rows(point, CLIENTS, 1)},
-                 {"seed": whole(0, 2**63), "seeds": whole(1, 1), "evaluate_every": whole(1, 1)})  # fmt: skip
+    one = {name: read for name, read in law.items() if name in period} or {
+        "matrix": matrix
+    }
+    record(one if cls.needs_topology else {})(
+        "instance.topology", given.get("topology", {})
+    )
+    run = record(
+        {"rounds": whole(1, HORIZON), "x0": rows(point, CLIENTS, 1)},
+        {"seed": whole(0, 2**63), "seeds": whole(1, 1), "evaluate_every": whole(1, 1)},
+    )
     run("instance.run", given["run"])
     instance = Instance.of(given, "instance", own=True)
     m, d = instance.task.m, instance.task.d
     x0 = given["run"]["x0"]
     must(
-        "instance.run.x0", x0, np.shape(instance.x0) == (m, d), f"{m} x {d} numbers, as the task has clients"
+        "instance.run.x0",
+        x0,
+        np.shape(instance.x0) == (m, d),
+        f"{m} x {d} numbers, as the task has clients",
     )
     batch = Batch.of(instance)  # which refuses noise that it cannot take the mean of
     if batch.chance and instance.rounds > min(NOISY, batch.longest):
         raise InputError(
-            f"rounds = {instance.rounds} are too many for such a problem with noise or a random network"
+            f"rounds = {instance.rounds} are too many for such a problem with noise or"
+            " a random network"
         )
     return instance
 
@@ -123,7 +144,9 @@ def _small(place: str, value: Any) -> None:
     """Refuse what is not plain, finite, short and in range."""
     match value:
         case dict():
-            for name, inner in mapping(anything, 40, line(40, r"\w+"))(place, value).items():
+            for name, inner in mapping(anything, 40, line(40, r"\w+"))(
+                place, value
+            ).items():
                 _small(f"{place}.{name}", inner)
         case list():
             for k, inner in enumerate(rows(anything, LONGEST, 1)(place, value)):
@@ -140,9 +163,13 @@ def _small(place: str, value: Any) -> None:
             number(-LARGE, LARGE)(place, value)
 
 
-# -- the other fields -----------------------------------------------------------------------------------
+# -- the other fields
+# -----------------------------------------------------------------------------------
 
-_name, _words = line(80, r"[\w.]+", "a name"), line(200, r"[\w .,:;=*+/()-]*", "plain words")
+_name, _words = (
+    line(80, r"[\w.]+", "a name"),
+    line(200, r"[\w .,:;=*+/()-]*", "plain words"),
+)
 _line, _count = line(2000, r"[^\x00-\x1f\x7f]*"), whole(0, 10**15)
 
 
@@ -167,7 +194,12 @@ def _family(place: str, value: Any) -> dict[str, Any]:
     one_of(*member.varied)(f"{place}.parameter", told["parameter"])
     counts = {name: base[name] for name in ("T", "K", "K_u", "K_v") if name in base}
     for name, count in counts.items():
-        must(f"{place}.base.{name}", count, count == round(count) >= 1, "a whole number >= 1")
+        must(
+            f"{place}.base.{name}",
+            count,
+            count == round(count) >= 1,
+            "a whole number >= 1",
+        )
     must(
         f"{place}.base",
         counts,
@@ -177,7 +209,10 @@ def _family(place: str, value: Any) -> dict[str, Any]:
     return told | {"values": tuple(told["values"]), "ratios": tuple(told["ratios"])}
 
 
-_run: dict[str, Read] = {**dict.fromkeys(("ratio", "measured", "bound"), any_number), "T": whole(1, HORIZON)}
+_run: dict[str, Read] = {
+    **dict.fromkeys(("ratio", "measured", "bound"), any_number),
+    "T": whole(1, HORIZON),
+}
 _condition = record({"condition": _line, "slack": any_number, "holds": truth})
 _FIELDS: dict[str, Read] = {
     "kind": one_of(*KINDS),
@@ -192,12 +227,16 @@ _FIELDS: dict[str, Read] = {
     "evaluations": _count,
     "seconds": any_number,
     "seed": whole(0, 2**63),
-    "families": mapping(record({"ratio": any_number, "evaluations": _count}), 1000, _words),
+    "families": mapping(
+        record({"ratio": any_number, "evaluations": _count}), 1000, _words
+    ),
     "first": any_number,
     "terms": mapping(record({"share": any_number, "without": any_number}), 20, _line),
     "readings": mapping(record({"ratio": any_number, "violated": truth}), 10, _words),
     "exact": record({**_run, "still": truth}),
-    "core": record({**_run, "rounds": _count, "still": truth}, {"low": any_number, "seeds": _count}),
+    "core": record(
+        {**_run, "rounds": _count, "still": truth}, {"low": any_number, "seeds": _count}
+    ),
     "core_at_horizon": maybe(any_number),
     "conditions": rows(_condition, 100),
     "obstacles": rows(_line, 100),
@@ -213,9 +252,17 @@ def _document(data: Any, required: tuple[str, ...]) -> dict[str, Any]:
     about = [name for name in ("instance", "divergence") if told.get(name) is not None]
     if told.get("instance") is not None:
         built(told["instance"])
-        named("the document", told, ("key", "variant", *(("exact", "core") if required else ())), None)
+        named(
+            "the document",
+            told,
+            ("key", "variant", *(("exact", "core") if required else ())),
+            None,
+        )
     if len(about) != 1 and (about or told.get("violated", True)):
-        raise InputError(f"it must have an instance or a divergence, and has {' and '.join(about) or 'none'}")
+        raise InputError(
+            "it must have an instance or a divergence, and has"
+            f" {' and '.join(about) or 'none'}"
+        )
     return told
 
 

@@ -1,4 +1,6 @@
-"""Mixing matrices for candidates: those of the package that keep the law of a theorem's scope."""
+"""Mixing matrices for candidates: those of the package that keep the law of a theorem's
+scope.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,10 @@ Drawn = tuple[Array, dict[str, Array], Any]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A kind of network of m clients: ``draw`` gives W (P, B, m, m), of which B take turns, its constants,
-    and which of them fit; ``drawn``: each gossip step draws one of them, or with ``one_per_round`` each
-    round, for all its gossip steps."""
+    """A kind of network of m clients: ``draw`` gives W (P, B, m, m), of which B take
+    turns, its constants, and which of them fit; ``drawn``: each gossip step draws one
+    of them, or with ``one_per_round`` each round, for all its gossip steps.
+    """
 
     name: str
     m: int
@@ -42,7 +45,9 @@ class Draw:
 
 
 def _pair(read: Any, copies: bool) -> Array:
-    """[[1 - w, w], [w, 1 - w]], its one weight free (1/2 for copies, where it does not matter)."""
+    """[[1 - w, w], [w, 1 - w]], its one weight free (1/2 for copies, where it does not
+    matter).
+    """
     w = read.log(1e-6, 0.97)
     w = np.full_like(w, 0.5) if copies else w
     return np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
@@ -54,7 +59,9 @@ def _alone(read: Any, copies: bool) -> Array:
 
 
 def _circle(read: Any, copies: bool) -> Array:
-    """Three clients, a I + b S + c S' with S the cyclic shift: doubly stochastic, symmetric where b = c."""
+    """Three clients, a I + b S + c S' with S the cyclic shift: doubly stochastic,
+    symmetric where b = c.
+    """
     share, side = read.log(1e-2, 0.98), read.unit()
     shift = np.roll(np.eye(3), 1, axis=0)
     b, c = share * side, share * (1 - side)
@@ -70,41 +77,56 @@ def _even(read: Any, copies: bool) -> Array:
 
 
 def _directed(read: Any, copies: bool) -> Array:
-    """Three clients on a directed ring with a chord, weights 1/out-degree: not doubly stochastic."""
+    """Three clients on a directed ring with a chord, weights 1/out-degree: not doubly
+    stochastic.
+    """
     P = np.array([[1 / 3, 0, 1 / 2], [1 / 3, 1 / 2, 0], [1 / 3, 1 / 2, 1 / 2]])
     return np.repeat(P[None], len(read.unit()), 0)
 
 
 def _level(read: Any) -> Array:
-    """One of few shares from 1e-3 to 0.97, so that the constants of few matrices are looked for."""
+    """One of few shares from 1e-3 to 0.97, so that the constants of few matrices are
+    looked for.
+    """
     return 1e-3 * 970 ** (np.round(12 * read.unit()) / 12)
 
 
 def _unbalanced(read: Any, copies: bool) -> Array:
-    """Two clients that give each other different shares: their push-sum weights are as b : a."""
+    """Two clients that give each other different shares: their push-sum weights are as
+    b : a.
+    """
     return _speaks(_level(read), 0) @ _speaks(_level(read), 1)
 
 
 def _in_turn(read: Any, copies: bool) -> Array:
-    """Silence in even rounds, so that windows of two rounds contract, and not each of them."""
+    """Silence in even rounds, so that windows of two rounds contract, and not each of
+    them.
+    """
     W = _unbalanced(read, copies)
     return np.stack([np.eye(2) + 0 * W, W], 1)
 
 
 def _matchings(read: Any, copies: bool) -> Array:
-    """Four clients in pairs, in odd rounds other pairs than in even ones: no single round connects them."""
+    """Four clients in pairs, in odd rounds other pairs than in even ones: no single
+    round connects them.
+    """
     w = _level(read)[:, None, None, None]
     return (1 - w) * np.eye(4) + w * np.eye(4)[[[1, 0, 3, 2], [3, 2, 1, 0]]]
 
 
 @lru_cache(maxsize=1)
 def digraphs() -> Array:
-    """Strongly connected digraphs of four clients, drawn once, (B, 4, 4): a ring, to which any other arc
-    comes with probability 1/2; each client gives away shares in random ratios, from even ones to 1 : 1e-3.
+    """Strongly connected digraphs of four clients, drawn once, (B, 4, 4): a ring, to
+    which any other arc comes with probability 1/2; each client gives away shares in
+    random ratios, from even ones to 1 : 1e-3.
 
     Few, so that the constants of each are computed once.
     """
-    rng, n, ring = np.random.default_rng(0), 64, np.roll(np.eye(4), 1, axis=0) + np.eye(4)
+    rng, n, ring = (
+        np.random.default_rng(0),
+        64,
+        np.roll(np.eye(4), 1, axis=0) + np.eye(4),
+    )
     arcs = np.maximum(ring, rng.random((n, 4, 4)) < 0.5)
     W = arcs * 10.0 ** (-3 * rng.random((n, 1, 1)) * rng.random((n, 4, 4)))
     return W / W.sum(1, keepdims=True)
@@ -117,7 +139,9 @@ def _random_digraph(read: Any, copies: bool) -> Array:
 
 
 def matchings(m: int) -> Array:
-    """All matrices of :class:`~dfltheory.graphs.RandomMatching`, each as likely as the others, (B, m, m)."""
+    """All matrices of :class:`~dfltheory.graphs.RandomMatching`, each as likely as the
+    others, (B, m, m).
+    """
     every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
     for W, order in zip(every, permutations(range(m)), strict=True):
         for pair in zip(order[: m - m % 2 : 2], order[1::2], strict=True):
@@ -133,7 +157,9 @@ def _speaks(share: Array, who: int) -> Array:
 
 
 def _complete(read: Any, copies: bool) -> Array:
-    """Sixteen clients, each with one weight for all others: 1 - lam of the mean; for copies lam = 0."""
+    """Sixteen clients, each with one weight for all others: 1 - lam of the mean; for
+    copies lam = 0.
+    """
     lam = read.between(0, 1 - copies)[:, None, None]
     return lam * np.eye(16) + (1 - lam) / 16
 
@@ -149,11 +175,17 @@ def _always(make: Callable[[Any, bool], Array]) -> Callable[[Any, bool], Array]:
 
 
 KINDS: dict[str, tuple[int, Callable[[Any, bool], Array]]] = {
-    "pair": (2, _always(_pair)), "circle": (3, _always(_circle)), "even circle": (4, _always(_even)),
-    "directed": (3, _always(_directed)), "unbalanced": (2, _always(_unbalanced)),
-    "random digraph": (4, _always(_random_digraph)), "in turn": (2, _in_turn), "matchings": (4, _matchings),
-    "complete": (16, _always(_complete)), "alone": (1, _always(_alone)),
-}  # fmt: skip
+    "pair": (2, _always(_pair)),
+    "circle": (3, _always(_circle)),
+    "even circle": (4, _always(_even)),
+    "directed": (3, _always(_directed)),
+    "unbalanced": (2, _always(_unbalanced)),
+    "random digraph": (4, _always(_random_digraph)),
+    "in turn": (2, _in_turn),
+    "matchings": (4, _matchings),
+    "complete": (16, _always(_complete)),
+    "alone": (1, _always(_alone)),
+}
 """Clients, and the matrices that take turns, (P, B, m, m)."""
 TURNS = ("in turn", "matchings")
 """For statements about windows of rounds alone."""
@@ -164,7 +196,8 @@ MATCHED = (3, 4)
 
 
 def networks(theorem: Theorem) -> list[Draw]:
-    """The kinds of networks that keep the scope's law and the algorithm's own, the simplest first.
+    """The kinds of networks that keep the scope's law and the algorithm's own, the
+    simplest first.
 
     Raises
     ------
@@ -173,13 +206,23 @@ def networks(theorem: Theorem) -> list[Draw]:
     """
     law = theorem.scope.network
     if isinstance(law, str) and law not in LAWS:
-        raise InputError(f"falsify cannot search {theorem}: it has no matrices of the law {law!r}")
+        raise InputError(
+            f"falsify cannot search {theorem}: it has no matrices of the law {law!r}"
+        )
     if law == "none":
-        return [Draw("server", 2, lambda read, copies: _known(_everybody(read, copies), None))]
+        return [
+            Draw(
+                "server", 2, lambda read, copies: _known(_everybody(read, copies), None)
+            )
+        ]
     kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"
     windowed = "windows" in theorem.scope.sequence and "window" in theorem.needs
     if not isinstance(law, str):
-        kinds = [name for name in KINDS if name not in TURNS and (pushes or name not in PUSHED)]
+        kinds = [
+            name
+            for name in KINDS
+            if name not in TURNS and (pushes or name not in PUSHED)
+        ]
     elif law == "doubly stochastic" and not theorem.scope.two_blocks:
         kinds.append("circle")
     elif law == "column-stochastic" and pushes:
@@ -189,11 +232,18 @@ def networks(theorem: Theorem) -> list[Draw]:
     own = None if isinstance(law, str) else law
     found = [_draw(name, own) for name in kinds if own is None or _fits(name, own)]
     for kind in _drawn_kinds(theorem):
-        allowed = [m for m in MATCHED if own is None or all(own(W) is None for W in matchings(m))]
+        allowed = [
+            m
+            for m in MATCHED
+            if own is None or all(own(W) is None for W in matchings(m))
+        ]
         found += [_matched(m, kind) for m in allowed]
     if not found:
         name = getattr(own, "__qualname__", "its own law")
-        raise InputError(f"falsify cannot search {theorem}: no matrix of the search obeys its law {name}")
+        raise InputError(
+            f"falsify cannot search {theorem}: no matrix of the search obeys its law"
+            f" {name}"
+        )
     return found
 
 
@@ -203,12 +253,17 @@ def _draw(name: str, law: Callable[[Any], str | None] | None) -> Draw:
 
 
 def _drawn_kinds(theorem: Theorem) -> list[str]:
-    """The kinds of draws to search: those that it covers, by their mean-square contraction alone.
+    """The kinds of draws to search: those that it covers, by their mean-square
+    contraction alone.
 
-    One draw for each round differs from one for each gossip step if a round may have several.
+    One draw for each round differs from one for each gossip step if a round may have
+    several.
     """
     scope, asked = theorem.scope, {*_NAMES, "lam_min"} & {*theorem.needs}
-    keeps = callable(scope.network) or scope.network in ("symmetric", "doubly stochastic")
+    keeps = callable(scope.network) or scope.network in (
+        "symmetric",
+        "doubly stochastic",
+    )
     if not keeps or scope.two_blocks or asked:
         return []
     free, _ = hyperparameters(theorem)
@@ -218,7 +273,9 @@ def _drawn_kinds(theorem: Theorem) -> list[str]:
 
 
 def _matched(m: int, kind: str) -> Draw:
-    """Matchings with lam^2 = ||E W'W - 11'/m||, drawn for each gossip step or for each round."""
+    """Matchings with lam^2 = ||E W'W - 11'/m||, drawn for each gossip step or for each
+    round.
+    """
     W = matchings(m)
     lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
 
@@ -249,7 +306,9 @@ def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
     lam = np.where(lam < 1e-15, 0.0, np.abs(1 - 2 * W[:, 0, 1]) if m == 2 else lam)
     values = {"lam": lam, "q": lam, "delta": ones, "C": ones, "window": ones}
     if (W.swapaxes(1, 2) == W).all():
-        values["lam_min"] = 1 - 2 * W[:, 0, 1] if m == 2 else np.linalg.eigvalsh(W)[:, 0]
+        values["lam_min"] = (
+            1 - 2 * W[:, 0, 1] if m == 2 else np.linalg.eigvalsh(W)[:, 0]
+        )
     if np.abs(W.sum(2) - 1).max() > 1e-12:
         values |= _push_sum(turns)
     fits: Any = ones > 0

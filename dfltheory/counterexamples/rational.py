@@ -1,9 +1,10 @@
-"""Verification of a counterexample in rational numbers, without torch and without the search.
+"""Verification of a counterexample in rational numbers, without torch and without the
+search.
 
-Each number is taken to six digits, so that a reader can check it by hand: two clients on the
-line with ramps, K steps (SAM, momentum, duals), Q gossip steps; and noise whose coins all
-lead to the same state. The measure stays the same once the state repeats, or gradients are
-constant for all that follows. Unknown rounds count as 0.
+Each number is taken to six digits, so that a reader can check it by hand: two clients
+on the line with ramps, K steps (SAM, momentum, duals), Q gossip steps; and noise whose
+coins all lead to the same state. The measure stays the same once the state repeats, or
+gradients are constant for all that follows. Unknown rounds count as 0.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.counterexamples.digits import about, short
-from dfltheory.counterexamples.rational_clients import ZERO, LocalWork, RationalClients, six_digits
+from dfltheory.counterexamples.rational_clients import (
+    ZERO,
+    LocalWork,
+    RationalClients,
+    six_digits,
+)
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.run_values import RunValues, Source, Values, run_values
@@ -55,7 +61,10 @@ class Exact(NamedTuple):
 
     def __str__(self) -> str:
         values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
-        sides = f"{short(self.left)} {'>' if self.left > self.right else '<='} {short(self.right)}"
+        sides = (
+            f"{short(self.left)} {'>' if self.left > self.right else '<='}"
+            f" {short(self.right)}"
+        )
         ratio = about(self.left / self.right, 6) if self.right else "inf"
         return f"in rational numbers {sides}, ratio {ratio}; {values}; {self.why}"
 
@@ -63,7 +72,8 @@ class Exact(NamedTuple):
 class FractionRun(Source):
     """Values in rational numbers, which have no rounding error.
 
-    Only what is known exactly is a value: nothing is derived, since roots are irrational.
+    Only what is known exactly is a value: nothing is derived, since roots are
+    irrational.
     """
 
     def __init__(self, constants: Values, start_value: Fraction, x0_sq: Fraction):
@@ -83,20 +93,35 @@ class FractionRun(Source):
 
 
 def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
-    """Refuse an algorithm, or a value of a hyperparameter, that the theorem does not cover."""
+    """Refuse an algorithm, or a value of a hyperparameter, that the theorem does not
+    cover.
+    """
     named = [
-        a if isinstance(a, str) else f"{a.__module__}:{a.__qualname__}" for a in theorem.scope.algorithms
+        a if isinstance(a, str) else f"{a.__module__}:{a.__qualname__}"
+        for a in theorem.scope.algorithms
     ]
-    of_package = [a.rpartition(":")[2].lower() for a in named if ":" not in a or a.startswith("dfltheory.")]
+    of_package = [
+        a.rpartition(":")[2].lower()
+        for a in named
+        if ":" not in a or a.startswith("dfltheory.")
+    ]
     if name not in of_package:
-        raise InputError(f"{theorem} covers {', '.join(theorem.scope.names)}, and this instance runs {name}")
+        raise InputError(
+            f"{theorem} covers {', '.join(theorem.scope.names)}, and this instance runs"
+            f" {name}"
+        )
     for field, value in theorem.scope.letters.items():
         if field in given and given[field] != value:
-            raise InputError(f"{theorem} covers {field} = {value!r}, and this instance has {given[field]!r}")
+            raise InputError(
+                f"{theorem} covers {field} = {value!r}, and this instance has"
+                f" {given[field]!r}"
+            )
 
 
 class _Instance(NamedTuple):
-    """The numbers of an instance: hyperparameters ``values``, start, mixing weight, horizon."""
+    """The numbers of an instance: hyperparameters ``values``, start, mixing weight,
+    horizon.
+    """
 
     clients: RationalClients
     values: dict[str, Any]
@@ -113,8 +138,9 @@ class _State(NamedTuple):
 
 
 class _Trajectory(NamedTuple):
-    """The measure in the computed rounds, the mean models, how many later rounds have the
-    last value of the measure, and why."""
+    """The measure in the computed rounds, the mean models, how many later rounds have
+    the last value of the measure, and why.
+    """
 
     data: list[Fraction]
     means: list[Fraction]
@@ -139,13 +165,18 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
     values = _values(numbers, path, theorem)
     missing = set(theorem.needs) - set(values)
     if missing:
-        raise InputError(f"no rational number is known for {', '.join(sorted(missing))}")
+        raise InputError(
+            f"no rational number is known for {', '.join(sorted(missing))}"
+        )
     known = {name: Fraction(values[name]) for name in theorem.needs}
     exact = RationalValues(theorem, known)
     for condition in theorem.conditions:
         slack = exact.slack(condition)
         if slack < 0 or (condition.strict and slack == 0):
-            raise InputError(f"in rational numbers condition {condition.name} fails by {about(-slack, 15)}")
+            raise InputError(
+                f"in rational numbers condition {condition.name} fails by"
+                f" {about(-slack, 15)}"
+            )
     return Exact(left, exact.bound(), known, why)
 
 
@@ -157,13 +188,24 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
     if ":" in name:
         known = ", ".join(sorted(ALGORITHMS))
         raise InputError(f"rational numbers are computed for {known}, not for {name}")
-    neutral = [field for field in NEUTRAL if hyperparameters.get(field, NEUTRAL[field]) == NEUTRAL[field]]
-    given = {field: value for field, value in hyperparameters.items() if field not in neutral}
+    neutral = [
+        field
+        for field in NEUTRAL
+        if hyperparameters.get(field, NEUTRAL[field]) == NEUTRAL[field]
+    ]
+    given = {
+        field: value for field, value in hyperparameters.items() if field not in neutral
+    }
     other_steps = name not in ALGORITHMS or set(given) - {"eta", "K", *OPTIONAL}
     added_noise = task.get("sigma") and not task.get("led")
-    other_problem = "b" in task or len(start) != 2 or theorem.lhs.measure not in GRADIENT_MEASURES
+    other_problem = (
+        "b" in task or len(start) != 2 or theorem.lhs.measure not in GRADIENT_MEASURES
+    )
     if other_steps or added_noise or other_problem:
-        raise InputError("rational numbers need two clients with ramps, no noise, gradient steps and gossip")
+        raise InputError(
+            "rational numbers need two clients with ramps, no noise, gradient steps and"
+            " gossip"
+        )
     _in_scope(theorem, name, given)
     values = {}
     for field, value in {**OPTIONAL, **given}.items():
@@ -172,14 +214,16 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
     different_starts = theorem.scope.common_start and start[0] != start[1]
     if weight is None or different_starts or 0 < values["lam"] < values["eta"]:
         raise InputError(
-            f"the weight {weight}, the start {start[0]}, {start[1]} or eta is outside the range of {theorem}"
+            f"the weight {weight}, the start {start[0]}, {start[1]} or eta is outside"
+            f" the range of {theorem}"
         )
     return _Instance(RationalClients(task), values, start, weight, int(run["rounds"]))
 
 
 def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
-    """The weight between the two clients; None if it is not the same in both directions and
-    in (0, 1)."""
+    """The weight between the two clients; None if it is not the same in both directions
+    and in (0, 1).
+    """
     law = theorem.scope.network
     if callable(law):
         broken = law(np.array(matrix, dtype=float))
@@ -209,12 +253,20 @@ def _trajectory(numbers: _Instance, theorem: Theorem) -> _Trajectory:
         why = _stationary(state, later, steps, mixing, values)
         if why:
             return _Trajectory(
-                data, means, numbers.horizon, f"from round {t} on the mean stands still, as {why}"
+                data,
+                means,
+                numbers.horizon,
+                f"from round {t} on the mean stands still, as {why}",
             )
         if t >= theorem.lhs.start:
             repeated = _rounds_with_equal_gradients(state, later, steps, numbers)
             if repeated:
-                return _Trajectory(data, means, repeated, f"from round {t} on gradients stay as they are")
+                return _Trajectory(
+                    data,
+                    means,
+                    repeated,
+                    f"from round {t} on gradients stay as they are",
+                )
         if x[0].denominator.bit_length() > BITS:
             break
         state = later
@@ -222,7 +274,9 @@ def _trajectory(numbers: _Instance, theorem: Theorem) -> _Trajectory:
 
 
 def _auxiliary_shift(values: Mapping[str, Any], theorem: Theorem) -> Fraction:
-    """The factor of the mean dual in DFedADMM's auxiliary point w^t; 0 for other measures."""
+    """The factor of the mean dual in DFedADMM's auxiliary point w^t; 0 for other
+    measures.
+    """
     lam = values["lam"]
     if theorem.lhs.measure != "grad_norm_sq_w" or not lam:
         return ZERO
@@ -275,7 +329,9 @@ def _left_hand_side(path: _Trajectory, theorem: Theorem, span: range) -> Fractio
         case "sum":
             return total
         case other:
-            raise InputError(f"{theorem}: the aggregate {other!r} is not checked in rational numbers")
+            raise InputError(
+                f"{theorem}: the aggregate {other!r} is not checked in rational numbers"
+            )
 
 
 def _values(numbers: _Instance, path: _Trajectory, theorem: Theorem) -> RunValues:

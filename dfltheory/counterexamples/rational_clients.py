@@ -39,10 +39,11 @@ class Ramp(NamedTuple):
 
 
 class LocalWork(NamedTuple):
-    """What one client sends after its local steps, and for how long gradients stay the same.
+    """What one client sends after its local steps, and for how long gradients stay the
+    same.
 
-    ``direction`` is the sign of its movement, and ``room`` how far it may move on in that
-    direction with the same gradients.
+    ``direction`` is the sign of its movement, and ``room`` how far it may move on in
+    that direction with the same gradients.
     """
 
     model: Fraction
@@ -52,7 +53,8 @@ class LocalWork(NamedTuple):
 
 
 class RationalClients:
-    """Two clients with f_i'(x) = left_i + a sum of ramps, and the noise as a third function.
+    """Two clients with f_i'(x) = left_i + a sum of ramps, and the noise as a third
+    function.
 
     With noise, one coin +1 or -1 multiplies it in all steps.
     """
@@ -62,7 +64,9 @@ class RationalClients:
         self.coins = (1, -1) if task.get("led") else (0,)
         self.left = [six_digits(value) for value in (*task["left"], *noise_left)]
         names = ("knots", "widths", "slopes")
-        columns = [[*task[name], row] for name, row in zip(names, noise_ramps, strict=True)]
+        columns = [
+            [*task[name], row] for name, row in zip(names, noise_ramps, strict=True)
+        ]
         self.ramps = [_ramps(*rows) for rows in zip(*columns, strict=True)]
         ends = set()
         for function in self.ramps:
@@ -89,7 +93,10 @@ class RationalClients:
 
         They are attained at knots, or where f' is 0.
         """
-        if self.mean_gradient(self.knots[0]) > 0 or self.mean_gradient(self.knots[-1]) < 0:
+        if (
+            self.mean_gradient(self.knots[0]) > 0
+            or self.mean_gradient(self.knots[-1]) < 0
+        ):
             raise InputError("f is unbounded below: there is no f*")
         L, minima = ZERO, list(self.knots)
         for a, b in pairwise(self.knots):
@@ -98,7 +105,9 @@ class RationalClients:
             at_a, at_b = self.mean_gradient(a), self.mean_gradient(b)
             if at_a * at_b < 0:
                 minima.append(a + (b - a) * at_a / (at_a - at_b))
-        deviations = [(self.gradient(0, p) - self.gradient(1, p)) ** 2 / 4 for p in self.knots]
+        deviations = [
+            (self.gradient(0, p) - self.gradient(1, p)) ** 2 / 4 for p in self.knots
+        ]
         return {
             "L": L,
             "B": max(abs(self.gradient(i, p)) for p in self.knots for i in (0, 1)),
@@ -107,7 +116,9 @@ class RationalClients:
             "f_star": min(self.value(p) for p in minima),
         }
 
-    def steps(self, i: int, x: Fraction, dual: Fraction, values: Mapping[str, Any]) -> LocalWork:
+    def steps(
+        self, i: int, x: Fraction, dual: Fraction, values: Mapping[str, Any]
+    ) -> LocalWork:
         """K local steps of client i from x.
 
         Raises
@@ -131,16 +142,25 @@ class RationalClients:
             ((y, velocity),) = ends
         direction = (y > x) - (y < x)
         room = self._room(points, direction)
-        return LocalWork(y - values["lam"] * dual, dual + pull * (x - y), direction, room)
+        return LocalWork(
+            y - values["lam"] * dual, dual + pull * (x - y), direction, room
+        )
 
     def _room(self, points: list[Fraction], direction: int) -> Any:
-        """How far all points may move in a direction with constant gradients; 0 if they are
-        not constant."""
-        distances = [(knot - point) * direction for knot in self.knots for point in points]
-        room: Any = min((distance for distance in distances if distance > 0), default=inf)
+        """How far all points may move in a direction with constant gradients; 0 if they
+        are not constant.
+        """
+        distances = [
+            (knot - point) * direction for knot in self.knots for point in points
+        ]
+        room: Any = min(
+            (distance for distance in distances if distance > 0), default=inf
+        )
         for point in points:
             later = point + direction * min(room, 1)
-            if any(self.gradient(j, point) != self.gradient(j, later) for j in range(3)):
+            if any(
+                self.gradient(j, point) != self.gradient(j, later) for j in range(3)
+            ):
                 return 0
         return room
 

@@ -1,8 +1,9 @@
 """What the search fixes and what it draws, by a theorem's scope alone.
 
-The rules are those of :mod:`dfltheory.verdicts.applicability`, so that the theorem covers every
-counterexample. A statement that the search cannot treat is rejected with an error message; it is never
-searched with another algorithm. Assumptions in words are not read.
+The rules are those of :mod:`dfltheory.verdicts.applicability`, so that the theorem
+covers every counterexample. A statement that the search cannot treat is rejected with
+an error message; it is never searched with another algorithm. Assumptions in words are
+not read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
-from dfltheory.verdicts.applicability import absent_values, quantities_of, unrestricted_steps
+from dfltheory.verdicts.applicability import (
+    absent_values,
+    quantities_of,
+    unrestricted_steps,
+)
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -38,7 +43,9 @@ NOT_COMPUTED = frozenset(("dist_now", "gap_now", "offset"))
 
 
 def convex(theorem: Theorem) -> bool:
-    """Whether the theorem contains a strong-convexity constant, so that only convex problems are drawn."""
+    """Whether the theorem contains a strong-convexity constant, so that only convex
+    problems are drawn.
+    """
     return bool({"mu", "mu_each"} & set(theorem.needs))
 
 
@@ -47,26 +54,31 @@ class CodeNeededError(InputError):
 
     def __init__(self, what: str):
         super().__init__(
-            f"{what} is third-party code, which the file does not contain: name the theorem's own file too, "
-            "as in `dfltheory falsify FILE.py:NAME --replay COUNTEREXAMPLE`"
+            f"{what} is third-party code, which the file does not contain: name the"
+            " theorem's own file too, as in `dfltheory falsify FILE.py:NAME --replay"
+            " COUNTEREXAMPLE`"
         )
 
 
 def algorithm_class(theorem: Theorem) -> type[Algorithm]:
-    """The most general algorithm of the scope: a class of the package by name, or a third-party class."""
+    """The most general algorithm of the scope: a class of the package by name, or a
+    third-party class.
+    """
     return class_of(theorem.scope.algorithms[0])
 
 
 def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algorithm]:
-    """The class that a scope names: itself, the package's by name, or an imported third-party class.
+    """The class that a scope names: itself, the package's by name, or an imported
+    third-party class.
 
     Parameters
     ----------
     named : str or type
-        ``MODULE:NAME`` for a third-party class. How its module was imported does not matter, see
-        :func:`~dfltheory.own.own_name`.
+        ``MODULE:NAME`` for a third-party class. How its module was imported does not
+        matter, see :func:`~dfltheory.own.own_name`.
     known : iterable of str or type
-        Classes that are preferred to others of the same own name: those of the scope of a given theorem.
+        Classes that are preferred to others of the same own name: those of the scope of
+        a given theorem.
 
     Raises
     ------
@@ -81,7 +93,9 @@ def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algori
         return named
     if ":" in named:
         classes = [kind for kind in known if isinstance(kind, type)]
-        given = [kind for kind in classes if own_name(reference_to(kind)) == own_name(named)]
+        given = [
+            kind for kind in classes if own_name(reference_to(kind)) == own_name(named)
+        ]
         found = given or _imported(*named.split(":", 1))
         if len(found) == 1:
             return found[0]  # type: ignore[return-value]
@@ -90,7 +104,8 @@ def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algori
         return algorithms.get(named)
     except UnknownNameError:
         raise InputError(
-            f"falsify cannot simulate {named}, which the package does not have: name its class in the scope"
+            f"falsify cannot simulate {named}, which the package does not have: name"
+            " its class in the scope"
         ) from None
 
 
@@ -100,35 +115,50 @@ def reference_to(kind: type) -> str:
 
 
 def _imported(module: str, name: str) -> list[type[Algorithm]]:
-    """The algorithm of that name in that module, or else those in modules of the same own name."""
+    """The algorithm of that name in that module, or else those in modules of the same
+    own name.
+    """
     exact = _attribute(module, name)
     if exact is not None:
         return [exact]
     wanted = own_name(f"{module}:{name}")
-    places = [place for place in [*sys.modules] if own_name(f"{place}:{name}") == wanted]
+    places = [
+        place for place in [*sys.modules] if own_name(f"{place}:{name}") == wanted
+    ]
     found = {_attribute(place, name) for place in places}
     return [kind for kind in found if kind is not None]
 
 
 def _attribute(module: str, name: str) -> type[Algorithm] | None:
     """The algorithm of that name in an imported module."""
-    found = reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules.get(module))
+    found = reduce(
+        lambda at, part: getattr(at, part, None),
+        name.split("."),
+        sys.modules.get(module),
+    )
     return found if isinstance(found, type) and issubclass(found, Algorithm) else None  # type: ignore
 
 
 def with_classes(theorem: Theorem) -> Theorem:
-    """The theorem of a file, with third-party classes in place of their names in its scope."""
-    named = tuple(class_of(a) if isinstance(a, str) and ":" in a else a for a in theorem.scope.algorithms)
+    """The theorem of a file, with third-party classes in place of their names in its
+    scope.
+    """
+    named = tuple(
+        class_of(a) if isinstance(a, str) and ":" in a else a
+        for a in theorem.scope.algorithms
+    )
     return replace(theorem, scope=replace(theorem.scope, algorithms=named))
 
 
 def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, Any]]:
-    """Fields of the algorithm that the search draws, with their glossary entries, and those that are fixed.
+    """Fields of the algorithm that the search draws, with their glossary entries, and
+    those that are fixed.
 
     Raises
     ------
     InputError
-        A field that neither the scope nor the bound contains, and that has no value at which it is absent.
+        A field that neither the scope nor the bound contains, and that has no value at
+        which it is absent.
     """
     cls, scope = algorithm_class(theorem), theorem.scope
     absent = absent_values(theorem)
@@ -157,14 +187,16 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
             fixed[f.name] = absent[name]
         else:
             raise InputError(
-                f"falsify cannot search {theorem}: it does not say at which {name} (see Scope.letters)"
+                f"falsify cannot search {theorem}: it does not say at which {name} (see"
+                " Scope.letters)"
             )
     return free, fixed
 
 
 def unknown(theorem: Theorem) -> list[str]:
-    """What the theorem needs that the search neither computes nor can draw as a hyperparameter: a step size,
-    a count, a share, or a radius."""
+    """What the theorem needs that the search neither computes nor can draw as a
+    hyperparameter: a step size, a count, a share, or a radius.
+    """
     cls = algorithm_class(theorem)
     own = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {*cls.summed_up}
     drawn = {n for n in own & set(theorem.needs) if _drawn(theorem.glossary[n])}
@@ -174,7 +206,12 @@ def unknown(theorem: Theorem) -> list[str]:
 
 def _drawn(quantity: Quantity) -> bool:
     """Whether the search can draw a hyperparameter."""
-    return quantity.step or quantity.integer or quantity.high == 1 or quantity.unit == LENGTH
+    return (
+        quantity.step
+        or quantity.integer
+        or quantity.high == 1
+        or quantity.unit == LENGTH
+    )
 
 
 def check(theorem: Theorem) -> None:
@@ -183,22 +220,44 @@ def check(theorem: Theorem) -> None:
     why = None
     measures = MEASURES[scope.two_blocks]
     if theorem.lhs.measure not in measures:
-        why = f"is about {theorem.lhs.measure}, and the search measures {', '.join(measures)}"
+        why = (
+            f"is about {theorem.lhs.measure}, and the search measures"
+            f" {', '.join(measures)}"
+        )
     elif (scope.network == "none") is cls.needs_topology:
-        why = f"is about {'no' if cls.needs_topology else 'a'} network, which {cls.__name__} does not fit"
+        why = (
+            f"is about {'no' if cls.needs_topology else 'a'} network, which"
+            f" {cls.__name__} does not fit"
+        )
     elif theorem.lhs.measure == "dist_sq" and not convex(theorem):
         why = "is about dist_sq, and does not say how convex f is"
     elif scope.bounded_gradients and scope.two_blocks:
-        why = "assumes bounded gradients, and the two-block problems of the search have none"
+        why = (
+            "assumes bounded gradients, and the two-block problems of the search have"
+            " none"
+        )
     if why is not None:
         raise InputError(f"falsify cannot search {theorem}: it {why}")
     free, fixed = hyperparameters(theorem)
     if names := unknown(theorem):
-        raise InputError(f"falsify cannot search {theorem}: it does not know {', '.join(names)}")
-    held = [name for name in fixed if name in theorem.glossary and theorem.glossary[name].step]
-    odd = [n for n, q in free.items() if q.step and q.unit not in (STEP, GLOSSARY["eta_v"].unit)]
+        raise InputError(
+            f"falsify cannot search {theorem}: it does not know {', '.join(names)}"
+        )
+    held = [
+        name
+        for name in fixed
+        if name in theorem.glossary and theorem.glossary[name].step
+    ]
+    odd = [
+        n
+        for n, q in free.items()
+        if q.step and q.unit not in (STEP, GLOSSARY["eta_v"].unit)
+    ]
     if held or odd:
-        raise InputError(f"falsify cannot search {theorem}: the step size {(held or odd)[0]} cannot be fixed")
+        raise InputError(
+            f"falsify cannot search {theorem}: the step size {(held or odd)[0]} cannot"
+            " be fixed"
+        )
 
 
 __all__ = [

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
-from dfltheory.counterexamples.candidate_values import SIMULATED, candidate_values, simulated_rounds
+from dfltheory.counterexamples.candidate_values import (
+    SIMULATED,
+    candidate_values,
+    simulated_rounds,
+)
 from dfltheory.counterexamples.core import FULL, Batch, Path, fixed_points, run
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Block, Sizes, memory_of
@@ -22,12 +26,18 @@ Array = NDArray[Any]
 LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
 """Horizons beyond the simulated rounds, for stationary candidates."""
 NOISY = 20000
-"""Longest horizon of a counterexample with noise, which the training core simulates in full."""
+"""Longest horizon of a counterexample with noise, which the training core simulates in
+full.
+"""
 INADMISSIBLE = -1e3
 FLOOR = 1e-9
-"""Squared gradients below this share of B^2 count as zero, since rounding is no violation."""
+"""Squared gradients below this share of B^2 count as zero, since rounding is no
+violation.
+"""
 ADDS_UP = ("f_gap", "dist_sq", "consensus")
-"""Measures whose rounding error grows with the horizon, as errors of the models add up."""
+"""Measures whose rounding error grows with the horizon, as errors of the models add
+up.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +55,8 @@ class Scores:
     x0 : (P, m, d) array
         The start.
     niches : (P, 2 n) array
-        For each of the n terms of the bound the largest ratio where the term is at least half of the bound,
-        then the largest measured / (bound without the term).
+        For each of the n terms of the bound the largest ratio where the term is at
+        least half of the bound, then the largest measured / (bound without the term).
     """
 
     ratio: Array
@@ -57,24 +67,29 @@ class Scores:
 
 
 def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
-    """Simulate candidates, extend stationary ones to long horizons, and compare with the bound.
+    """Simulate candidates, extend stationary ones to long horizons, and compare with
+    the bound.
 
     Parameters
     ----------
     T : int
-        The horizon if a schedule or enumerated noise fixes it; 0: the worst horizon is sought.
+        The horizon if a schedule or enumerated noise fixes it; 0: the worst horizon is
+        sought.
 
     Returns
     -------
     Scores
-        Where clients may start at different points, nearby fixed points of the rounds are tried as starts.
+        Where clients may start at different points, nearby fixed points of the rounds
+        are tried as starts.
     """
     rounds = int(min(rounds, batch.longest))
     if T:
         horizons = np.array([T])
     else:
         long = [far for far in LONG if far <= NOISY or not batch.chance]
-        horizons = np.array([*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long])
+        horizons = np.array(
+            [*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long]
+        )
     first = int(min(T, batch.longest)) if 0 < T <= SIMULATED else rounds
     path = run(batch, simulated_rounds(theorem, first), "S2" in theorem.needs)
     best = compared(theorem, batch, path, horizons)
@@ -101,7 +116,9 @@ def better(one: Scores, other: Scores) -> Scores:
     def fitter(first: Array, second: Array) -> Array:
         return np.where(wins.reshape(-1, *(1,) * (first.ndim - 1)), first, second)
 
-    return Scores(*(fitter(getattr(one, f.name), getattr(other, f.name)) for f in fields(Scores)))
+    return Scores(
+        *(fitter(getattr(one, f.name), getattr(other, f.name)) for f in fields(Scores))
+    )
 
 
 SHARED_GRADIENTS = {
@@ -112,12 +129,15 @@ SHARED_GRADIENTS = {
 """The gradient of the shared block in each two-block measure."""
 
 
-def left_side(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any]) -> Array:
-    """The theorem's measure in every round, (R, P), at the lower end of its rounding error; nan if the
-    algorithm does not have it.
+def left_side(
+    theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any]
+) -> Array:
+    """The theorem's measure in every round, (R, P), at the lower end of its rounding
+    error; nan if the algorithm does not have it.
 
-    For measures whose rounding errors add up, a last row holds the lower end at any later horizon: for a
-    stationary state, whose steps may be rounded away, and 0 for others, of which nothing is known.
+    For measures whose rounding errors add up, a last row holds the lower end at any
+    later horizon: for a stationary state, whose steps may be rounded away, and 0 for
+    others, of which nothing is known.
     """
     name = theorem.lhs.measure
     if name in SHARED_GRADIENTS:
@@ -139,7 +159,9 @@ def left_side(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any])
     return least
 
 
-def sizes_of(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], T: int = LONG[-1]) -> Sizes:
+def sizes_of(
+    theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], T: int = LONG[-1]
+) -> Sizes:
     """Magnitudes of candidates after ``T`` rounds, for their rounding errors."""
     reach = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
     size = np.maximum(path.size, reach)
@@ -148,7 +170,9 @@ def sizes_of(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], 
     unsure = batch.clients.unsure(batch.x0[..., 0])
     blocks = {}
     for b in "uv":
-        blocks[f"_{b}"] = Block(known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}"))
+        blocks[f"_{b}"] = Block(
+            known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}")
+        )
     return Sizes(
         eps=np.finfo(float).eps,
         tiny=np.finfo(float).tiny,
@@ -159,12 +183,15 @@ def sizes_of(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], 
         eta=eta,
         last_eta=eta,
         local_steps=known.get("K", 1),
-        gossip_steps=batch.algorithm.gossip_steps if batch.algorithm.needs_topology else 0,
+        gossip_steps=(
+            batch.algorithm.gossip_steps if batch.algorithm.needs_topology else 0
+        ),
         clients=batch.x0.shape[1],
         L=known.get("L"),
         mu=known.get("mu"),
         lam=None if lam is None or batch.drawn else 1 - (1 - lam) / batch.period,
-        memory=min(memory_of(batch.algorithm), len(path.value)),  # later rounds repeat the same state
+        # later rounds repeat the same state
+        memory=min(memory_of(batch.algorithm), len(path.value)),
         value_error=unsure["f_error"] if theorem.lhs.measure != "consensus" else 0.0,
         minimizer_error=unsure["x_error"],
         weights=_weights(theorem, known),
@@ -188,7 +215,9 @@ def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _weighted_blocks(theorem: Theorem, shared: Array, personal: Array, known: dict[str, Array]) -> Array:
+def _weighted_blocks(
+    theorem: Theorem, shared: Array, personal: Array, known: dict[str, Array]
+) -> Array:
     """A two-block measure from the squared gradients of both blocks."""
     match theorem.lhs.measure:
         case "two_block_weighted":
@@ -196,10 +225,14 @@ def _weighted_blocks(theorem: Theorem, shared: Array, personal: Array, known: di
             return (a * shared + b * personal) / 4
         case "two_block" | "two_block_next":
             return shared / known["L_u"] + personal / known["L_v"]
-    raise InputError(f"{theorem}: the measure {theorem.lhs.measure!r} is not one of two blocks")
+    raise InputError(
+        f"{theorem}: the measure {theorem.lhs.measure!r} is not one of two blocks"
+    )
 
 
-def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) -> Array:
+def floor(
+    theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]
+) -> Array:
     """The value below which a measure counts as zero, (P,); 0 with noise."""
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
     return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
@@ -210,9 +243,13 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
     known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
     still, until = path.still, np.inf
-    if theorem.lhs.measure in GRADIENT_MEASURES:  # which stays where gradients are constant
+    # which stays where gradients are constant
+    if theorem.lhs.measure in GRADIENT_MEASURES:
         glides = np.where((still == 0) & (data[-1] == data[-2]), path.glides, 0.0)
-        still, until = np.where(glides > 0, 1, still), np.where(still > 0, np.inf, glides)
+        still, until = (
+            np.where(glides > 0, 1, still),
+            np.where(still > 0, np.inf, glides),
+        )
     left = np.stack([at_T(theorem, data, int(T), still, until) for T in horizons])
     counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
     left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
@@ -220,13 +257,21 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
     return judged(theorem, left, grid, valid, batch.x0)
 
 
-def at_T(theorem: Theorem, data: Array, T: int, still: Array | int, until: Array | float = np.inf) -> Array:
-    """A lower bound of the left-hand side at horizon T, (P,), from ``data`` of the first rounds.
+def at_T(
+    theorem: Theorem,
+    data: Array,
+    T: int,
+    still: Array | int,
+    until: Array | float = np.inf,
+) -> Array:
+    """A lower bound of the left-hand side at horizon T, (P,), from ``data`` of the
+    first rounds.
 
     Parameters
     ----------
     still : int or (P,) array
-        The last so many rounds repeat; 0: later rounds are unknown, and the result is nan.
+        The last so many rounds repeat; 0: later rounds are unknown, and the result is
+        nan.
     until : float or (P,) array
         The round until which they repeat; later ones count as 0.
     """
@@ -236,17 +281,29 @@ def at_T(theorem: Theorem, data: Array, T: int, still: Array | int, until: Array
     if aggregate == "min":
         value = (have if len(have) else data[-max(1, int(still.max())) :]).min(0)
         value = np.where(span.stop > np.maximum(until, len(data)), 0.0, value)
-    elif aggregate == "max":  # after the data every round of the cycle may be the only one
+    # after the data every round of the cycle may be the only one
+    elif aggregate == "max":
         value = have.max(0) if len(have) else data[-max(1, int(still.max())) :].min(0)
-        value = value if len(have) else np.where(span.start >= np.maximum(until, len(data)), 0.0, value)
+        value = (
+            value
+            if len(have)
+            else np.where(span.start >= np.maximum(until, len(data)), 0.0, value)
+        )
     elif aggregate in ("mean", "sum", "last"):
-        total, more = have.sum(0), np.clip(until - max(span.start, len(data)), 0, len(span) - len(have))
+        total, more = (
+            have.sum(0),
+            np.clip(until - max(span.start, len(data)), 0, len(span) - len(have)),
+        )
         for cycle in np.unique(still[still > 0]):
             (whole, part), rows = np.divmod(more, int(cycle)), data[-int(cycle) :]
-            total = np.where(still == cycle, total + whole * rows.sum(0) + part * rows.min(0), total)
+            total = np.where(
+                still == cycle, total + whole * rows.sum(0) + part * rows.min(0), total
+            )
         value = total if aggregate == "sum" else total / len(span)
     else:
-        raise InputError(f"{theorem}: the aggregate {aggregate!r} is not evaluated by the search")
+        raise InputError(
+            f"{theorem}: the aggregate {aggregate!r} is not evaluated by the search"
+        )
     return value if span.stop <= len(data) else np.where(still > 0, value, np.nan)
 
 
@@ -255,12 +312,21 @@ def summands(theorem: Theorem, T: int) -> int:
     return len(theorem.lhs.rounds(T)) if theorem.lhs.aggregate == "sum" else 1
 
 
-def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array) -> Scores:
-    """Scores from left-hand sides and values (H, P); nan for candidates that are not ``valid``."""
+def judged(
+    theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array
+) -> Scores:
+    """Scores from left-hand sides and values (H, P); nan for candidates that are not
+    ``valid``.
+    """
     horizons = grid["T"]
     grid = {name: grid[name] for name in theorem.needs}
     evaluated = theorem.evaluate_terms(where="nan", **grid).values()
-    terms = np.stack([np.broadcast_to(np.asarray(term, dtype=float), left.shape) for term in evaluated])
+    terms = np.stack(
+        [
+            np.broadcast_to(np.asarray(term, dtype=float), left.shape)
+            for term in evaluated
+        ]
+    )
     bound = terms.sum(0)
     with np.errstate(all="ignore"):
         ratio = np.where(valid & (bound > LEAST), left / bound, np.nan)
@@ -272,15 +338,21 @@ def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, 
     at = np.where(known, ratio, -1.0).argmax(0)
     columns = np.arange(left.shape[1])
     ratio, admissible = ratio[at, columns], known.any(0)
-    fitness = np.where(admissible, np.log10(np.where(admissible, ratio, 1) + 1e-30), INADMISSIBLE)
+    fitness = np.where(
+        admissible, np.log10(np.where(admissible, ratio, 1) + 1e-30), INADMISSIBLE
+    )
     if not admissible.all():
         broken = violation(theorem, {k: v[0] for k, v in grid.items()})
         fitness = np.where(admissible, fitness, INADMISSIBLE - broken)
-    return Scores(np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0, niches)
+    return Scores(
+        np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0, niches
+    )
 
 
 def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
-    """The total violation of the conditions, for the search to minimize; 0 where they hold."""
+    """The total violation of the conditions, for the search to minimize; 0 where they
+    hold.
+    """
     total: Array = np.zeros(1)
     for _, slack, ok in theorem.check_conditions(**values):
         scale = np.abs(np.asarray(slack)) + 1
@@ -289,7 +361,12 @@ def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
 
 
 def ratio_at(
-    theorem: Theorem, data: Array, values: dict[str, Any], T: int, floor: float = 0.0, still: int = 1
+    theorem: Theorem,
+    data: Array,
+    values: dict[str, Any],
+    T: int,
+    floor: float = 0.0,
+    still: int = 1,
 ) -> dict[str, float]:
     """Measured value, bound and ratio of one candidate at horizon T.
 
@@ -309,7 +386,9 @@ def ratio_at(
 
 
 def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
-    """Simulate one candidate for T rounds, at most ``SIMULATED``, or ``FULL`` if it is not stationary."""
+    """Simulate one candidate for T rounds, at most ``SIMULATED``, or ``FULL`` if it is
+    not stationary.
+    """
     moments = "S2" in theorem.needs
     path = run(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
     if T > SIMULATED and not path.still[0]:
@@ -317,14 +396,17 @@ def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
     return path
 
 
-def at_horizon(theorem: Theorem, batch: Batch, values: dict[str, Any], T: int) -> tuple[dict[str, Any], int]:
+def at_horizon(
+    theorem: Theorem, batch: Batch, values: dict[str, Any], T: int
+) -> tuple[dict[str, Any], int]:
     """Measured value, bound and ratio of one candidate at one horizon.
 
     Returns
     -------
     dict
-        ``T, measured, bound, ratio, still``. Beyond the simulated rounds the last ones repeat, which is
-        exact; later rounds of a candidate that is not stationary count as 0.
+        ``T, measured, bound, ratio, still``. Beyond the simulated rounds the last ones
+        repeat, which is exact; later rounds of a candidate that is not stationary count
+        as 0.
     int
         How many of the last rounds repeat.
     """
@@ -333,7 +415,10 @@ def at_horizon(theorem: Theorem, batch: Batch, values: dict[str, Any], T: int) -
     data = left_side(theorem, batch, path, numbers)[:, 0]
     still = int(path.still[0])
     data = data if still else np.append(data, 0.0)
-    return ratio_at(theorem, data, values, T, -1.0, still or 1) | {"still": still > 0}, still
+    return (
+        ratio_at(theorem, data, values, T, -1.0, still or 1) | {"still": still > 0},
+        still,
+    )
 
 
 __all__ = [

@@ -1,4 +1,6 @@
-"""Global, then local: differential evolution over all families, then shrinking steps around the best."""
+"""Global, then local: differential evolution over all families, then shrinking steps
+around the best.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,11 @@ DRIFT = 0.2
 
 @dataclass(eq=False)
 class Arm:
-    """One family with its population in the unit cube, and the numbers that the whole population shares.
+    """One family with its population in the unit cube, and the numbers that the whole
+    population shares.
 
-    ``niches``: the best value of each of :class:`.score.Scores`'s, with its point and what it shares,
-    whatever became of the population since.
+    ``niches``: the best value of each of :class:`.score.Scores`'s, with its point and
+    what it shares, whatever became of the population since.
     """
 
     family: Family
@@ -42,7 +45,9 @@ class Arm:
     fitness: Array = field(init=False)
     ratio: Array = field(init=False)
     shared: dict[str, float] = field(init=False)
-    niches: dict[int, tuple[float, Array, dict[str, float]]] = field(default_factory=dict)
+    niches: dict[int, tuple[float, Array, dict[str, float]]] = field(
+        default_factory=dict
+    )
     evaluations: int = 0
 
     def __post_init__(self) -> None:
@@ -54,19 +59,27 @@ class Arm:
             self.shared = self.family.draw(self.rng)
             with np.errstate(all="ignore"):
                 batch = self.candidates(self.points)
-                if not self.shared or admissible(self.theorem, batch, self.family.horizon(self.shared)):
+                if not self.shared or admissible(
+                    self.theorem, batch, self.family.horizon(self.shared)
+                ):
                     break
         scores = self.evaluate(self.points)
         self.fitness, self.ratio = scores.fitness, scores.ratio
 
     def evaluate(self, points: Array, shared: dict[str, float] | None = None) -> Scores:
-        """The scores of points of the unit cube, at the arm's own shared numbers unless others are given."""
+        """The scores of points of the unit cube, at the arm's own shared numbers unless
+        others are given.
+        """
         self.evaluations += len(points)
         shared = self.shared if shared is None else shared
         with np.errstate(all="ignore"):
             batch = self.candidates(points, shared)
-            scores = score(self.theorem, batch, self.family.rounds, self.family.horizon(shared))
-        for k, values in enumerate(np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)):
+            scores = score(
+                self.theorem, batch, self.family.rounds, self.family.horizon(shared)
+            )
+        for k, values in enumerate(
+            np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)
+        ):
             top = int(values.argmax())
             if values[top] > self.niche(k):
                 self.niches[k] = float(values[top]), points[top], shared
@@ -76,16 +89,21 @@ class Arm:
         """The best value of one niche; 0 where there is none."""
         return self.niches[k][0] if k in self.niches else 0.0
 
-    def candidates(self, points: Array, shared: dict[str, float] | None = None) -> Batch:
+    def candidates(
+        self, points: Array, shared: dict[str, float] | None = None
+    ) -> Batch:
         """Problems, networks and starts of points of the unit cube."""
         return self.family.decode(points, self.shared if shared is None else shared)
 
     def drift(self, width: float) -> bool:
-        """Move what the population shares a little, and keep it where the best candidate gets better."""
+        """Move what the population shares a little, and keep it where the best
+        candidate gets better.
+        """
         if not self.shared:
             return False
         points = self.points
-        if self.rng.random() < width:  # far steps are a fresh population half of the time
+        # far steps are a fresh population half of the time
+        if self.rng.random() < width:
             shared, points = self.family.draw(self.rng), self.rng.random(points.shape)
         else:
             shared = varied(self.theorem, self.shared, width, self.rng)
@@ -119,7 +137,9 @@ class Arm:
         return int(np.argmax(self.fitness))
 
     def evolve(self) -> None:
-        """One generation of differential evolution, current-to-best/1/bin, kept in the cube by reflection."""
+        """One generation of differential evolution, current-to-best/1/bin, kept in the
+        cube by reflection.
+        """
         if self.shared and self.rng.random() < DRIFT:
             self.drift(0.5)
             return
@@ -137,7 +157,10 @@ class Arm:
         """Steps around the best point; was one better?"""
         if self.shared and self.rng.random() < DRIFT:
             return self.drift(width)
-        before, trial = self.fitness[self.best], self.around(self.points[self.best], width)
+        before, trial = (
+            self.fitness[self.best],
+            self.around(self.points[self.best], width),
+        )
         scores = self.evaluate(trial)
         top = int(np.argmax(scores.fitness))
         if scores.fitness[top] > before:
@@ -148,11 +171,16 @@ class Arm:
         return False
 
     def replace(self, trial: Array) -> None:
-        """Keep each trial that is at least as good as the point that it would replace."""
+        """Keep each trial that is at least as good as the point that it would
+        replace.
+        """
         scores = self.evaluate(trial)
         better = scores.fitness >= self.fitness
         self.points[better] = trial[better]
-        self.fitness[better], self.ratio[better] = scores.fitness[better], scores.ratio[better]
+        self.fitness[better], self.ratio[better] = (
+            scores.fitness[better],
+            scores.ratio[better],
+        )
 
 
 def _reflect(u: Array) -> Array:
@@ -161,7 +189,9 @@ def _reflect(u: Array) -> Array:
 
 
 Clock = Callable[[int], float]
-"""What a budget is spent by, a function of the candidates so far: seconds of a kind, or these themselves."""
+"""What a budget is spent by, a function of the candidates so far: seconds of a kind, or
+these themselves.
+"""
 
 
 def wall(candidates: int) -> float:
@@ -183,8 +213,9 @@ def search(
     tell: Callable[[float, int], None] | None = None,
     clock: Clock = wall,
 ) -> list[Arm]:
-    """Arms in the order of what they found, the best first; stops where the ``budget`` is spent by the
-    ``clock``, at a ratio ``enough``, or when it is interrupted (Ctrl-C) and has a candidate to show.
+    """Arms in the order of what they found, the best first; stops where the ``budget``
+    is spent by the ``clock``, at a ratio ``enough``, or when it is interrupted (Ctrl-C)
+    and has a candidate to show.
     """
     rng, living = np.random.default_rng(seed), list[Arm]()
     end = clock(0) + budget
@@ -217,9 +248,12 @@ def search(
                 widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
                 if now() > end:
                     break
-            if niches:  # one of them beside each round of the best: no term is forgotten
+            # one of them beside each round of the best: no term is forgotten
+            if niches:
                 niches.append(k := niches.pop(0))
-                widths[k] = _wider(widths.get(k, 0.3), _holder(living, k).climb(k, widths.get(k, 0.3)))
+                widths[k] = _wider(
+                    widths.get(k, 0.3), _holder(living, k).climb(k, widths.get(k, 0.3))
+                )
             told(living)
     except KeyboardInterrupt:
         if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in living):

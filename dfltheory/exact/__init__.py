@@ -1,15 +1,20 @@
-"""Exact expectations, without Monte Carlo, of any algorithm that is an affine recursion.
+"""Exact expectations, without Monte Carlo, of any algorithm that is an affine
+recursion.
 
-On quadratic clients with additive noise, an algorithm without SAM maps its state affinely from round to
-round; the map is found by running the algorithm itself, a user's own too, on unit vectors. The mean and the
-covariance of the state then follow two exact recursions, and with them E||grad f(xbar^t)||^2, E f(xbar^t) and
-the consensus error of every round, the stationary values, and the spectral radius that says whether there
-are any.
+On quadratic clients with additive noise, an algorithm without SAM maps its state
+affinely from round to round; the map is found by running the algorithm itself, a user's
+own too, on unit vectors. The mean and the covariance of the state then follow two exact
+recursions, and with them E||grad f(xbar^t)||^2, E f(xbar^t) and the consensus error of
+every round, the stationary values, and the spectral radius that says whether there are
+any.
 
-* :func:`exact_history` gives all rounds in the form that :func:`dfltheory.compare` reads;
+* :func:`exact_history` gives all rounds in the form that :func:`dfltheory.compare`
+  reads;
 * :func:`stationary` gives the limit in closed form;
-* :func:`average_over` gives the mean over rounds 0..T-1 at horizons of 10^9, by repeated squaring;
-* :class:`RandomMixing` is a random sequence W_t of finite support, for training as for expectations.
+* :func:`average_over` gives the mean over rounds 0..T-1 at horizons of 10^9, by
+  repeated squaring;
+* :class:`RandomMixing` is a random sequence W_t of finite support, for training as for
+  expectations.
 """
 
 from __future__ import annotations

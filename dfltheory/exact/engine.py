@@ -23,13 +23,17 @@ from dfltheory.exact.problem import Problem
 
 Array = NDArray[Any]
 _KEPT = 64
-"""Rounds that are kept for when they come again (a period of step sizes, for example)."""
+"""Rounds that are kept for when they come again (a period of step sizes, for
+example).
+"""
 _LOOKED_AT = (1, 2, 3, 7, 50, 1000, 10**6)
 """Rounds that must be as round 0 is before all are taken to be."""
 
 
 _ROUNDING = 4e-15
-"""Relative change that is nothing but rounding: push-sum weights over doubly stochastic matrices."""
+"""Relative change that is nothing but rounding: push-sum weights over doubly stochastic
+matrices.
+"""
 
 
 class MeetingError(Exception):
@@ -38,7 +42,9 @@ class MeetingError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Square:
-    """constant + ||G s + g||^2, with G (B, k, m, p) and g (B, k), as a function of a state s."""
+    """constant + ||G s + g||^2, with G (B, k, m, p) and g (B, k), as a function of a
+    state s.
+    """
 
     G: Array
     g: Array
@@ -52,21 +58,29 @@ class Square:
             return value
         G = self.G.reshape(*self.G.shape[:2], -1)
         n = G.shape[-1]
-        spread = float((G @ state.cov.reshape(-1, n, n) * G).sum())  # where G cancels, it does so twice
+        # where G cancels, it does so twice
+        spread = float((G @ state.cov.reshape(-1, n, n) * G).sum())
         return value + max(0.0, spread)
 
     def rounding(self, state: Moments) -> float:
-        """How far rounding of the covariance may put it off: where G cancels, far more than eps of itself."""
+        """How far rounding of the covariance may put it off: where G cancels, far more
+        than eps of itself.
+        """
         if state.cov is None:
             return 0.0
         G, n = self.G.reshape(*self.G.shape[:2], -1), state.mu[0].size
         deviations = np.sqrt(np.einsum("znn->zn", state.cov.reshape(-1, n, n)).clip(0))
-        return 8 * float(np.finfo(float).eps * (np.einsum("zkn,zn->zk", np.abs(G), deviations) ** 2).sum())
+        return 8 * float(
+            np.finfo(float).eps
+            * (np.einsum("zkn,zn->zk", np.abs(G), deviations) ** 2).sum()
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """grad_u F(ubar, V) = u s + v s + g, of which v alone asks for the heads V, and other measures."""
+    """grad_u F(ubar, V) = u s + v s + g, of which v alone asks for the heads V, and
+    other measures.
+    """
 
     u: Array
     v: Array
@@ -80,14 +94,24 @@ class Blocks:
         """The two-block measures at (ubar^t, V^t)."""
         body = Square(self.u + self.v, self.g)
         scaled = (self.L_u**0.5, self.L_v**0.5)
-        G = np.concatenate([part.G / root for part, root in zip((body, self.head), scaled)], 1)
-        g = np.concatenate([part.g / root for part, root in zip((body, self.head), scaled)], 1)
+        G = np.concatenate(
+            [part.G / root for part, root in zip((body, self.head), scaled)], 1
+        )
+        g = np.concatenate(
+            [part.g / root for part, root in zip((body, self.head), scaled)], 1
+        )
         both = Square(G, g)
-        return {"grad_u_sq": body, "grad_v_sq": self.head, "two_block": both, "two_block_value": self.value}
+        return {
+            "grad_u_sq": body,
+            "grad_v_sq": self.head,
+            "two_block": both,
+            "two_block_value": self.value,
+        }
 
     def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
         """The same with V^{t+1}, of the round ``step`` from ``state`` to ``after``."""
-        value = Square(self.v, self.g).expected(after)  # less the part of u, and what the two have together
+        # less the part of u, and what the two have together
+        value = Square(self.v, self.g).expected(after)
         at = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g
         own = np.einsum("zkmp,zmp->zk", self.u, state.mu)
         value += float((own**2 + 2 * own * at).sum())
@@ -98,7 +122,10 @@ class Blocks:
             rows = (2 * back.transpose(0, 3, 1, 2) + self.u).reshape(seen.shape)
             value += float((seen * rows).sum())
         head = self.head.expected(state)
-        return {"grad_u_sq_next": value, "two_block_next": value / self.L_u + head / self.L_v}
+        return {
+            "grad_u_sq_next": value,
+            "two_block_next": value / self.L_u + head / self.L_v,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,39 +150,66 @@ class Step:
 
 
 class Engine:
-    """One algorithm on one problem over one sequence of matrices, for ``rounds`` rounds from x^0 (m, d)."""
+    """One algorithm on one problem over one sequence of matrices, for ``rounds`` rounds
+    from x^0 (m, d).
+    """
 
     @unknown_methods_rejected()
     def __init__(
-        self, algorithm: Any, problem: Problem, sequence: Any, x0: Array, rounds: int, apart: bool = True
+        self,
+        algorithm: Any,
+        problem: Problem,
+        sequence: Any,
+        x0: Array,
+        rounds: int,
+        apart: bool = True,
     ):
-        self.algorithm, self.problem, self.sequence, self.rounds = algorithm, problem, sequence, rounds
+        self.algorithm, self.problem, self.sequence, self.rounds = (
+            algorithm,
+            problem,
+            sequence,
+            rounds,
+        )
         self.probe = Probe(algorithm, problem, rounds)
         self._rounds: dict[bytes, list[Stage]] = {}
         self._readings: tuple[bytes, Readings] | None = None
         self.template, self.layout, begun = self.probe.begin(x0, self._products)
-        c, two = problem.task.constants, algorithm.personal and problem.task.shared is not None
+        c, two = (
+            problem.task.constants,
+            algorithm.personal and problem.task.shared is not None,
+        )
         self.two_block = two and bool(c.L_u) and bool(c.L_v)
         self.apart = (
-            apart and not self.two_block and problem.decoupled and set(self.layout.widths) == {problem.d}
+            apart
+            and not self.two_block
+            and problem.decoupled
+            and set(self.layout.widths) == {problem.d}
         )
         self.basis = np.eye(problem.d) if problem.basis is None else problem.basis
         self.begun = start = self._coordinates(begun, self.layout.widths, [problem.d])
-        self.start = apply(Moments(np.zeros((*start.shift.shape[:2], start.map.shape[-1]))), start)
+        self.start = apply(
+            Moments(np.zeros((*start.shift.shape[:2], start.map.shape[-1]))), start
+        )
 
     def states(self) -> Iterator[tuple[Moments, Readings, Step | None]]:
-        """The state before rounds 0, 1, ... with its measures and the round that follows (None: no more)."""
+        """The state before rounds 0, 1, ... with its measures and the round that
+        follows (None: no more).
+        """
         state, template = self.start, self.template
         for t in range(self.rounds + 1):
             readings = self.readings(template)
-            step, template = self.step(template, t) if t < self.rounds else (None, template)
+            step, template = (
+                self.step(template, t) if t < self.rounds else (None, template)
+            )
             yield state, readings, step
             if step is not None:
                 state = one_round(state, step.stages, step.laws)
 
     @unknown_methods_rejected()
     def step(self, template: Any, t: int) -> tuple[Step, Any]:
-        """Round t from a state with these tensors that nothing moves, and that state after it."""
+        """Round t from a state with these tensors that nothing moves, and that state
+        after it.
+        """
         trial = self.probe.trial(template, self.layout, t, self._products)
         key = trial.fingerprint() + self._given(template)
         if key not in self._rounds:
@@ -173,27 +227,40 @@ class Engine:
                 self._rounds.pop(next(iter(self._rounds)))
             self._rounds[key] = stages
         if any(call.after for call in trial.calls) and not is_constant(self.sequence):
-            raise self.probe.refusal("it continues gossip steps over a network that is not constant")
+            raise self.probe.refusal(
+                "it continues gossip steps over a network that is not constant"
+            )
         stages = self._rounds[key]
         laws = [laws_of(self.sequence, t, s.times) for s in stages]
         if self.sequence.random and sum(1 for s in stages if s.mixed) > 1:
-            raise self.probe.refusal("it mixes twice by one random matrix, or by different numbers of them")
+            raise self.probe.refusal(
+                "it mixes twice by one random matrix, or by different numbers of them"
+            )
         after, widths = self._settled(template, trial.after), self.layout.widths
         if t + 1 == self.rounds and type(self.algorithm).finish is not Algorithm.finish:
-            last = self._coordinates(self.probe.finish(after, self.layout), widths, widths)
+            last = self._coordinates(
+                self.probe.finish(after, self.layout), widths, widths
+            )
             stages, laws = [*stages, Stage(last)], [*laws, []]
         return Step(stages, laws), after
 
     def readings(self, template: Any, consensus: bool = True) -> Readings:
-        """What is measured where these tensors are as they are; the consensus error has (m d)^2 numbers."""
+        """What is measured where these tensors are as they are; the consensus error has
+        (m d)^2 numbers.
+        """
         key = self._given(template)
         if self._readings is None or self._readings[0] != key:
-            self._readings = (key, self._measures(self.probe.readout(template, self.layout), consensus))
+            self._readings = (
+                key,
+                self._measures(self.probe.readout(template, self.layout), consensus),
+            )
         return self._readings[1]
 
     @cached_property
     def autonomous(self) -> bool:
-        """Is the round map (its law) the same in every round?  Held at round 0 against several others."""
+        """Is the round map (its law) the same in every round?  Held at round 0 against
+        several others.
+        """
         if not is_constant(self.sequence):
             return False
         prints, counts, template = set(), set(), self.template
@@ -201,10 +268,12 @@ class Engine:
             trial = self.probe.trial(template, self.layout, t, self._products)
             prints.add(trial.fingerprint())
             template = self._settled(template, trial.after)
-            counts.add(self._given(template))  # what counts rounds may act in one that is not looked at
+            # what counts rounds may act in one that is not looked at
+            counts.add(self._given(template))
         return len(prints) == len(counts) == 1
 
-    # -- coordinates ---------------------------------------------------------------------------------
+    # -- coordinates
+    # ---------------------------------------------------------------------------------
 
     def models(self, state: Moments, readings: Readings) -> Array:
         """The expected models (m, d)."""
@@ -212,16 +281,26 @@ class Engine:
         return y[:, :, 0].T @ self.basis.T if self.apart else y[0]
 
     def _coordinates(self, by: Affine, outs: list[int], ins: list[int]) -> Affine:
-        """A map in flat coordinates as one of B problems: (m, q, p) -> (B, m, q / B, p / B)."""
+        """A map in flat coordinates as one of B problems: (m, q, p) -> (B, m, q / B, p
+        / B).
+        """
         if not self.apart:
-            return Affine(by.map[None], by.shift[None], None if by.noise is None else by.noise[None])
+            return Affine(
+                by.map[None],
+                by.shift[None],
+                None if by.noise is None else by.noise[None],
+            )
         d, V = self.problem.d, self.basis
         if {*outs, *ins} - {d}:
             raise MeetingError
         m, q, p = by.map.shape[0], len(outs), len(ins)
         shift = np.einsum("mqa,ac->cmq", by.shift.reshape(m, q, d), V)
         map = self._apart(by.map.reshape(m, q, d, p, d), strict=True)
-        noise = None if by.noise is None else self._apart(by.noise.reshape(m, q, d, q, d), strict=False)
+        noise = (
+            None
+            if by.noise is None
+            else self._apart(by.noise.reshape(m, q, d, q, d), strict=False)
+        )
         return Affine(map, shift, noise)
 
     def _apart(self, by: Array, strict: bool) -> Array:
@@ -231,11 +310,14 @@ class Engine:
         own = np.einsum("mqcpc->cmqp", turned).copy()
         if strict:
             np.einsum("mqcpc->cmqp", turned)[...] = 0
-            if np.abs(turned).max(initial=0.0) > 1e-12 * self.problem.d * np.abs(own).max(initial=1.0):
+            if np.abs(turned).max(initial=0.0) > 1e-12 * self.problem.d * np.abs(
+                own
+            ).max(initial=1.0):
                 raise MeetingError
         return own
 
-    # -- measures ------------------------------------------------------------------------------------
+    # -- measures
+    # ----------------------------------------------------------------------------------
 
     def _measures(self, at: Readout, consensus: bool) -> Readings:
         m, d, H = self.problem.m, self.problem.d, self.problem.mean_hessian
@@ -245,7 +327,8 @@ class Engine:
         squares = {"grad_norm_sq": self._at(H, *at.mean)}
         mean = self._at(np.eye(d), *at.mean, around=np.zeros(d))
         if consensus:
-            rows = mean.G[:, None].repeat(m, 1)  # (B, m, b, m, p): client i's model less the mean model
+            # (B, m, b, m, p): client i's model less the mean model
+            rows = mean.G[:, None].repeat(m, 1)
             own = np.arange(m)
             rows[:, own, :, own] -= models.map.swapaxes(0, 1)
             apart = (mean.g[:, None] - models.shift).reshape(len(rows), -1)
@@ -259,52 +342,89 @@ class Engine:
         return Readings(squares | (two.squares() if two else {}), models, two)
 
     def _two_blocks(self, mean: Square, models: Affine) -> Blocks:
-        """What :class:`dfltheory.training.metrics.Recorder` measures for partial personalization."""
-        task, m, d, A = self.problem.task, self.problem.m, self.problem.d, self.problem.A
-        u, v = (np.isin(np.arange(d), np.arange(d)[index]) for index in blocks(task.shared, d))
+        """What :class:`dfltheory.training.metrics.Recorder` measures for partial
+        personalization.
+        """
+        task, m, d, A = (
+            self.problem.task,
+            self.problem.m,
+            self.problem.d,
+            self.problem.A,
+        )
+        u, v = (
+            np.isin(np.arange(d), np.arange(d)[index])
+            for index in blocks(task.shared, d)
+        )
         own, p = np.arange(m), models.map.shape[-1]
-        ubar, heads, every = np.zeros((3, m, d, m, p))  # the parts of (ubar, v_i), and (u_i, v_i)
+        # the parts of (ubar, v_i), and (u_i, v_i)
+        ubar, heads, every = np.zeros((3, m, d, m, p))
         every[own, :, own] = models.map[0]
         ubar[:, u], heads[:, v] = mean.G[0][u], every[:, v]
         at = np.where(u, mean.g[0], models.shift[0])  # (m, d): their offsets
-        of_u, of_v = (np.einsum("iab,ibjp->ajp", A[:, u], part)[None] / m for part in (ubar, heads))
+        of_u, of_v = (
+            np.einsum("iab,ibjp->ajp", A[:, u], part)[None] / m
+            for part in (ubar, heads)
+        )
         g = np.einsum("iab,ib->a", A[:, u], at) / m + self.problem.pull[:, u].mean(0)
-        slope = np.einsum("iab,ib->ia", A[:, v], models.shift[0]) + self.problem.pull[:, v]
+        slope = (
+            np.einsum("iab,ib->ia", A[:, v], models.shift[0]) + self.problem.pull[:, v]
+        )
         head = self._mean_square(np.einsum("iab,ibjp->iajp", A[:, v], every), slope)
         values, vectors = np.linalg.eigh(A)
         if values.min() < -1e-12 * values.max():
-            raise self.probe.refusal("of two blocks, the clients' objectives must be convex here")
+            raise self.probe.refusal(
+                "of two blocks, the clients' objectives must be convex here"
+            )
         root = np.sqrt(values.clip(0) / 2)[..., None] * vectors.swapaxes(-1, -2)
-        centre = -(np.linalg.pinv(A, hermitian=True) @ self.problem.pull[..., None])[..., 0]
+        centre = -(np.linalg.pinv(A, hermitian=True) @ self.problem.pull[..., None])[
+            ..., 0
+        ]
         least = float(task.loss(torch.from_numpy(centre).to(task.dtype)[None]).mean())
         value = self._mean_square(
-            np.einsum("iab,ibjp->iajp", root, ubar + heads), np.einsum("iab,ib->ia", root, at - centre), least
+            np.einsum("iab,ibjp->iajp", root, ubar + heads),
+            np.einsum("iab,ib->ia", root, at - centre),
+            least,
         )
-        return Blocks(of_u, of_v, g[None], head, value, task.constants.L_u, task.constants.L_v)
+        return Blocks(
+            of_u, of_v, g[None], head, value, task.constants.L_u, task.constants.L_v
+        )
 
     def _mean_square(self, G: Array, g: Array, constant: float = 0.0) -> Square:
         """constant + (1/m) sum_i ||G_i s + g_i||^2."""
         root = np.sqrt(len(G))
-        return Square(G.reshape(1, -1, *G.shape[2:]) / root, g.reshape(1, -1) / root, constant)
+        return Square(
+            G.reshape(1, -1, *G.shape[2:]) / root, g.reshape(1, -1) / root, constant
+        )
 
-    def _at(self, H: Array, J: Array, offset: Array, around: Array | None = None) -> Square:
+    def _at(
+        self, H: Array, J: Array, offset: Array, around: Array | None = None
+    ) -> Square:
         """||H (J s + offset - x*)||^2."""
         d = self.problem.d
         around = self.problem.x_star if around is None else around
         if not self.apart:
-            return Square(np.einsum("ij,jmp->imp", H, J)[None], (H @ (offset - around))[None])
+            return Square(
+                np.einsum("ij,jmp->imp", H, J)[None], (H @ (offset - around))[None]
+            )
         V, m = self.basis, self.problem.m
         weights = np.einsum("ac,ab,bc->c", V, H, V)
-        mine = self._apart(J.reshape(1, d, m, -1, d).transpose(2, 0, 1, 3, 4), strict=True)  # (d, m, 1, p)
+        # (d, m, 1, p)
+        mine = self._apart(
+            J.reshape(1, d, m, -1, d).transpose(2, 0, 1, 3, 4), strict=True
+        )
         G = mine.transpose(0, 2, 1, 3) * weights[:, None, None, None]
         return Square(G, ((offset - around) @ V * weights)[:, None])
 
-    # -- the network, and what nothing moves -----------------------------------------------------------
+    # -- the network, and what nothing moves
+    # -----------------------------------------------------------
 
     def _products(self, t: int, times: int) -> list[Array]:
         """All that ``times`` matrices of round t may be together."""
         if self.sequence.random:  # each alone is enough to see that it moves nothing
-            return [np.linalg.matrix_power(W, times) for _, W in law_of(self.sequence, t * times)]
+            return [
+                np.linalg.matrix_power(W, times)
+                for _, W in law_of(self.sequence, t * times)
+            ]
         laws = laws_of(self.sequence, t, times)
         whole = np.eye(self.sequence.m)
         for law in laws:
@@ -314,20 +434,29 @@ class Engine:
     def _given(self, template: Any) -> bytes:
         """The parts of a state that are not the recursion's own."""
         own = {*self.layout.shapes, "x", "z"}
-        values = [getattr(template, f.name) for f in fields(template) if f.name not in own]
+        values = [
+            getattr(template, f.name) for f in fields(template) if f.name not in own
+        ]
         return b"".join(
-            v[:1].numpy().tobytes() if isinstance(v, Tensor) and v.ndim >= 3 else repr(v).encode()
+            (
+                v[:1].numpy().tobytes()
+                if isinstance(v, Tensor) and v.ndim >= 3
+                else repr(v).encode()
+            )
             for v in values
         )
 
     def _settled(self, before: Any, after: Any) -> Any:
-        """The state after a round, in which what has changed by rounding alone has not changed."""
+        """The state after a round, in which what has changed by rounding alone has not
+        changed.
+        """
         kept = {}
         for name in {*clients_tensors(after)} - {*self.layout.shapes, "z"}:
             old, new = getattr(before, name), getattr(after, name)
             if old is None or not torch.equal(new[:1].expand_as(new), new):
                 raise self.probe.refusal(
-                    f"its {name} is not there before round 0, or moves later: make it in init"
+                    f"its {name} is not there before round 0, or moves later: make it"
+                    " in init"
                 )
             if torch.allclose(old[:1], new, rtol=_ROUNDING, atol=0.0):
                 kept[name] = old

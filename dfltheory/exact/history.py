@@ -1,4 +1,6 @@
-"""All rounds of an exact recursion in the form of a training run, for :func:`dfltheory.compare`."""
+"""All rounds of an exact recursion in the form of a training run, for
+:func:`dfltheory.compare`.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,18 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Form = Literal["auto", "dense", "low-rank"]
 _LARGE = 600
-"""Twice the numbers of all models beyond which ``auto`` takes the low-rank form where coordinates meet."""
+"""Twice the numbers of all models beyond which ``auto`` takes the low-rank form where
+coordinates meet.
+"""
 
 
 @dataclass(eq=False, repr=False)
 class ExactHistory(History):
-    """A :class:`~dfltheory.training.history.History` of expectations: one row, and nothing random in it.
+    """A :class:`~dfltheory.training.history.History` of expectations: one row, and
+    nothing random in it.
 
-    ``x`` holds the expected final models (1, m, d). ``chance`` is False: intervals have zero width.
+    ``x`` holds the expected final models (1, m, d). ``chance`` is False: intervals have
+    zero width.
     """
 
     chance: bool = False
@@ -45,21 +51,24 @@ def exact_history(
     *,
     form: Form = "auto",
 ) -> ExactHistory:
-    """E||grad f(xbar^t)||^2, E f(xbar^t) and E consensus error for t = 0..rounds, exactly.
+    """E||grad f(xbar^t)||^2, E f(xbar^t) and E consensus error for t = 0..rounds,
+    exactly.
 
     Parameters
     ----------
-    algorithm : any whose round is affine in its state, a user's own included: its own methods are probed
-    task : one of quadratic clients; its noise may have any law, only its covariance matters
-    topology : as for :func:`dfltheory.train`; a random sequence must tell its law (:class:`RandomMixing`)
-    x0 : start (d,) or (m, d), not random; ``None``: the task's common start
-    form : ``dense`` carries the covariance of the whole state (scalar problems where Hessians commute);
-        ``low-rank`` only what the mean model needs (no consensus error); ``auto`` chooses
+    algorithm : any whose round is affine in its state, a user's own included: its own
+    methods are probed task : one of quadratic clients; its noise may have any law, only
+    its covariance matters topology : as for :func:`dfltheory.train`; a random sequence
+    must tell its law (:class:`RandomMixing`) x0 : start (d,) or (m, d), not random;
+    ``None``: the task's common start form : ``dense`` carries the covariance of the
+    whole state (scalar problems where Hessians commute);
+        ``low-rank`` only what the mean model needs (no consensus error); ``auto``
+        chooses
 
     Raises
     ------
-    InputError where the recursion is not affine (SAM with rho > 0, masks, sampled clients, random sequences
-    of unknown law, other tasks).
+    InputError where the recursion is not affine (SAM with rho > 0, masks, sampled
+    clients, random sequences of unknown law, other tasks).
     """
     if form not in get_args(Form):
         raise UnknownNameError("form", form, set(get_args(Form)))
@@ -92,7 +101,13 @@ def exact_history(
 
 
 def _measured(
-    algorithm: Any, problem: Problem, sequence: Any, x0: Array, rounds: int, form: Form, apart: bool = True
+    algorithm: Any,
+    problem: Problem,
+    sequence: Any,
+    x0: Array,
+    rounds: int,
+    form: Form,
+    apart: bool = True,
 ) -> tuple[dict[str, Array], Array]:
     """Every measure of every round, and the last models (m, d)."""
     try:
@@ -104,8 +119,14 @@ def _measured(
         before, last = None, x0
         for state, readings, step in engine.states():
             measured = readings.expected(state)
-            measured["consensus_rounding"] = readings.squares["consensus"].rounding(state)
-            if before is not None and before[2] is not None and before[1].blocks is not None:
+            measured["consensus_rounding"] = readings.squares["consensus"].rounding(
+                state
+            )
+            if (
+                before is not None
+                and before[2] is not None
+                and before[1].blocks is not None
+            ):
                 measured |= before[1].blocks.following(before[0], before[2], state)
             for name, value in measured.items():
                 told.setdefault(name, []).append(value)
@@ -113,13 +134,15 @@ def _measured(
             last = engine.models(state, readings)
         arrays = {name: np.array(values) for name, values in told.items()}
         return {
-            n: np.pad(a, (0, rounds + 1 - len(a)), constant_values=np.nan) for n, a in arrays.items()
+            n: np.pad(a, (0, rounds + 1 - len(a)), constant_values=np.nan)
+            for n, a in arrays.items()
         }, last
     except MeetingError:
         return _measured(algorithm, problem, sequence, x0, rounds, form, apart=False)
 
 
-# -- the low-rank form: only d directions of the state matter for the mean model, whatever m is --------------
+# -- the low-rank form: only d directions of the state matter for the mean model,
+# whatever m is --------------
 
 
 def _fits(engine: Engine) -> bool:
@@ -131,17 +154,27 @@ def _fits(engine: Engine) -> bool:
 def _low_rank(engine: Engine) -> tuple[dict[str, Array], Array]:
     """Every measure of every round, ``consensus`` nan, and the last models (m, d).
 
-    With a constant round map s' = M s + k + noise of covariance C, and the mean model xbar = R s (d rows),
-    Cov xbar^t = sum_{k < t} (R M^k) C (R M^k)': d rows are carried backwards instead of a covariance of
-    (p m)^2 entries. The consensus error has full rank and is not told by this form.
+    With a constant round map s' = M s + k + noise of covariance C, and the mean model
+    xbar = R s (d rows), Cov xbar^t = sum_{k < t} (R M^k) C (R M^k)': d rows are carried
+    backwards instead of a covariance of (p m)^2 entries. The consensus error has full
+    rank and is not told by this form.
     """
     if not _fits(engine):
         raise InputError(
-            "the low-rank form needs one constant matrix and a constant step size: use form='dense'"
+            "the low-rank form needs one constant matrix and a constant step size: use"
+            " form='dense'"
         )
-    readings, (step, _) = engine.readings(engine.template, consensus=False), engine.step(engine.template, 0)
-    still = [Stage(stage.alone.still(), stage.mixed, stage.times) for stage in step.stages]
-    told = {name: _spreads(square, engine, step) for name, square in readings.squares.items()}
+    readings, (step, _) = (
+        engine.readings(engine.template, consensus=False),
+        engine.step(engine.template, 0),
+    )
+    still = [
+        Stage(stage.alone.still(), stage.mixed, stage.times) for stage in step.stages
+    ]
+    told = {
+        name: _spreads(square, engine, step)
+        for name, square in readings.squares.items()
+    }
     told["consensus"] = np.full(engine.rounds + 1, np.nan)
     state = Moments(engine.start.mu)
     for t in range(engine.rounds + 1):
@@ -154,12 +187,15 @@ def _low_rank(engine: Engine) -> tuple[dict[str, Array], Array]:
 
 def _spreads(square: Square, engine: Engine, step: Step) -> Array:
     """The trace of the covariance of G s after 0..rounds rounds."""
-    rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)  # (B, m, p, k)
+    # (B, m, p, k)
+    rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)
     entered = 0.0
     for t in range(engine.rounds + 1):
         flat, cov = rows.reshape(len(rows), -1, rows.shape[-1]), engine.start.cov
         at_start = (
-            0.0 if cov is None else (flat * (cov.reshape(len(flat), *2 * flat.shape[1:2]) @ flat)).sum()
+            0.0
+            if cov is None
+            else (flat * (cov.reshape(len(flat), *2 * flat.shape[1:2]) @ flat)).sum()
         )
         out[t] = entered + at_start
         rows, more = backward(rows, step.stages, step.laws)
@@ -173,14 +209,26 @@ def starting_models(task: Any, x0: Any) -> Array:
         import torch
 
         x0 = task.start(torch.Generator().manual_seed(0))
-    x = np.asarray(x0.double() if hasattr(x0, "double") else x0, dtype=float)  # numpy has no bfloat16
+    # numpy has no bfloat16
+    x = np.asarray(x0.double() if hasattr(x0, "double") else x0, dtype=float)
     if x.shape not in ((task.d,), (task.m, task.d)):
-        raise InputError(f"x0 has shape {x.shape}, not (d,) = ({task.d},) or (m, d) = ({task.m}, {task.d})")
+        raise InputError(
+            f"x0 has shape {x.shape}, not (d,) = ({task.d},) or (m, d) = ({task.m},"
+            f" {task.d})"
+        )
     if not np.isfinite(x).all():
         raise InputError("x0 has an entry that is not finite")
     return np.array(np.broadcast_to(x, (task.m, task.d)))
 
 
 def exactly(instance: Instance) -> ExactHistory:
-    """Return the exact expectations of an instance's rounds, as :func:`exact_history` does."""
-    return exact_history(instance.algorithm, instance.task, instance.network, instance.rounds, instance.x0)
+    """Return the exact expectations of an instance's rounds, as :func:`exact_history`
+    does.
+    """
+    return exact_history(
+        instance.algorithm,
+        instance.task,
+        instance.network,
+        instance.rounds,
+        instance.x0,
+    )

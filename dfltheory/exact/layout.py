@@ -46,13 +46,16 @@ class Layout:
         return torch.cat(parts, -1)
 
     def state(self, template: Any, vector: Tensor) -> Any:
-        """Return the template with these vectors; all else is repeated for their number S.
+        """Return the template with these vectors; all else is repeated for their number
+        S.
 
         If z is not part of the vector, it is x.
         """
         S = len(vector)
         new: dict[str, Tensor] = {}
-        for (name, shape), part in zip(self.shapes.items(), vector.split(self.widths, -1)):
+        for (name, shape), part in zip(
+            self.shapes.items(), vector.split(self.widths, -1)
+        ):
             new[name] = part.clone().unflatten(-1, shape)
         new.setdefault("z", new["x"])
         for name, value in tensors(template).items():
@@ -63,7 +66,11 @@ class Layout:
 
 def clients_tensors(state: Any) -> list[str]:
     """Return the names of the clients' own tensors (S, m, ...) that are not empty."""
-    return [name for name, value in tensors(state).items() if value.ndim >= 3 and value.numel()]
+    return [
+        name
+        for name, value in tensors(state).items()
+        if value.ndim >= 3 and value.numel()
+    ]
 
 
 __all__ = ["Layout", "clients_tensors"]

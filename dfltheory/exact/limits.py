@@ -1,9 +1,10 @@
 r"""Limits and long horizons in closed form.
 
-Where the round map has the same law in every round, the mean mu and the second moment S = E ss' of the
-state follow one affine map together. Its fixed point is the stationary law, and a sum over 10^9 rounds takes
-30 squarings. Sums that no round changes, whatever x^0 and chance are (of the corrections of gradient
-tracking, which is 0), take eigenvalues 1 of the map with them, and stay what they were.
+Where the round map has the same law in every round, the mean mu and the second moment S
+= E ss' of the state follow one affine map together. Its fixed point is the stationary
+law, and a sum over 10^9 rounds takes 30 squarings. Sums that no round changes, whatever
+x^0 and chance are (of the corrections of gradient tracking, which is 0), take
+eigenvalues 1 of the map with them, and stay what they were.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from dfltheory.exact.problem import problem_of
 
 Array = NDArray[Any]
 _MOMENTS = 50
-"""Entries of one problem's state up to which maps on second moments (their square) are written out."""
+"""Entries of one problem's state up to which maps on second moments (their square) are
+written out.
+"""
 
 
 _RESTS = 1e-11
@@ -37,10 +40,12 @@ _HORIZON = 10**9
 
 @dataclass(frozen=True, eq=False)
 class Stationary:
-    """The limit t -> infinity: measures, expected models (m, d), and how fast it is reached.
+    """The limit t -> infinity: measures, expected models (m, d), and how fast it is
+    reached.
 
-    ``radius`` spectral radius of the mean's round map; ``radius_square`` of the second moment's, which is
-    ``radius**2`` for one constant matrix and more for random ones.  Below 1 there is a limit.
+    ``radius`` spectral radius of the mean's round map; ``radius_square`` of the second
+    moment's, which is ``radius**2`` for one constant matrix and more for random ones.
+    Below 1 there is a limit.
     """
 
     measures: dict[str, float]
@@ -54,15 +59,17 @@ def stationary(algorithm: Any, task: Any, topology: Any = None) -> Stationary:
 
     Raises
     ------
-    InputError where the round map changes with time, or its spectral radius is not below 1.
+    InputError where the round map changes with time, or its spectral radius is not
+    below 1.
     """
     engine, parts = _engine(algorithm, task, topology, None)
     radius = max(part.radius for part in parts)
     square = max(part.radius_square for part in parts)
     if not max(radius, square) < 1 - 1e-12:
         raise InputError(
-            f"the spectral radius of the round map is {max(radius, square):.9g}, not below 1 beside sums that"
-            " stay whatever x^0 is: there is no stationary law (take a smaller eta, or a task with mu > 0)"
+            f"the spectral radius of the round map is {max(radius, square):.9g}, not"
+            " below 1 beside sums that stay whatever x^0 is: there is no stationary"
+            " law (take a smaller eta, or a task with mu > 0)"
         )
     return _measured(engine, [part.fixed_point() for part in parts], radius, square)
 
@@ -78,18 +85,27 @@ def average_over(
     if rounds < 1:
         raise InputError(f"rounds = {rounds!r} must be an integer >= 1")
     engine, parts = _engine(algorithm, task, topology, x0)
-    return _measured(engine, [part.average(int(rounds)) for part in parts], 0.0, 0.0).measures
+    return _measured(
+        engine, [part.average(int(rounds)) for part in parts], 0.0, 0.0
+    ).measures
 
 
 def _engine(
     algorithm: Any, task: Any, topology: Any, x0: Any, apart: bool = True
 ) -> tuple[Engine, list[_Part]]:
     sequence = sequence_for(algorithm, task.m, topology)
-    engine = Engine(algorithm, problem_of(task), sequence, starting_models(task, x0), _HORIZON, apart)
+    engine = Engine(
+        algorithm,
+        problem_of(task),
+        sequence,
+        starting_models(task, x0),
+        _HORIZON,
+        apart,
+    )
     if not engine.autonomous:
         raise InputError(
-            "limits need a round map whose law does not change: one matrix or RandomMixing, decay = 1, and "
-            "doubly stochastic matrices for push-sum"
+            "limits need a round map whose law does not change: one matrix or"
+            " RandomMixing, decay = 1, and doubly stochastic matrices for push-sum"
         )
     try:
         step, _ = engine.step(engine.template, 0)
@@ -98,17 +114,28 @@ def _engine(
     return engine, [_Part.of(engine, step, k) for k in range(len(engine.start.mu))]
 
 
-def _measured(engine: Engine, states: list[Moments], radius: float, square: float) -> Stationary:
+def _measured(
+    engine: Engine, states: list[Moments], radius: float, square: float
+) -> Stationary:
     mu = np.concatenate([s.mu for s in states])
-    covs = [np.zeros((*s.mu.shape, *s.mu.shape[1:])) if s.cov is None else s.cov for s in states]
-    state, readings = Moments(mu, np.concatenate(covs)), engine.readings(engine.template)
-    return Stationary(readings.expected(state), engine.models(state, readings), radius, square)
+    covs = [
+        np.zeros((*s.mu.shape, *s.mu.shape[1:])) if s.cov is None else s.cov
+        for s in states
+    ]
+    state, readings = (
+        Moments(mu, np.concatenate(covs)),
+        engine.readings(engine.template),
+    )
+    return Stationary(
+        readings.expected(state), engine.models(state, readings), radius, square
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One of the decoupled problems: s' = M s + k in the mean; ``start`` its state before round 0, which x^0
-    moves along ``begun`` (n, columns)."""
+    """One of the decoupled problems: s' = M s + k in the mean; ``start`` its state
+    before round 0, which x^0 moves along ``begun`` (n, columns).
+    """
 
     round: Callable[[Moments], Moments]
     random: bool
@@ -121,9 +148,18 @@ class _Part:
     def of(cls, engine: Engine, step: Step, index: int) -> _Part:
         one = slice(index, index + 1)
         stages = [Stage(s.alone.part(one), s.mixed, s.times) for s in step.stages]
-        start = Moments(engine.start.mu[one], None if engine.start.cov is None else engine.start.cov[one])
-        shape, quiet = start.mu.shape, [Stage(s.alone.still(), s.mixed, s.times) for s in stages]
-        linear = [Stage(Affine(s.alone.map, np.zeros_like(s.alone.shift)), s.mixed, s.times) for s in stages]
+        start = Moments(
+            engine.start.mu[one],
+            None if engine.start.cov is None else engine.start.cov[one],
+        )
+        shape, quiet = (
+            start.mu.shape,
+            [Stage(s.alone.still(), s.mixed, s.times) for s in stages],
+        )
+        linear = [
+            Stage(Affine(s.alone.map, np.zeros_like(s.alone.shift)), s.mixed, s.times)
+            for s in stages
+        ]
 
         def mean(stages: list[Stage], mu: Array) -> Array:
             return one_round(Moments(mu.reshape(shape)), stages, step.laws).mu.ravel()
@@ -162,10 +198,13 @@ class _Part:
 
     @cached_property
     def centre(self) -> Array:
-        """Where the mean rests, or nearly, (n,): second moments are taken around it, so that nothing large
-        cancels."""
+        """Where the mean rests, or nearly, (n,): second moments are taken around it, so
+        that nothing large cancels.
+        """
         rests = np.concatenate([np.eye(self.n) - self.M, self.kept])
-        return np.linalg.lstsq(rests, np.append(self.k, self.kept @ self.start.mu.ravel()), rcond=None)[0]
+        return np.linalg.lstsq(
+            rests, np.append(self.k, self.kept @ self.start.mu.ravel()), rcond=None
+        )[0]
 
     @cached_property
     def inner(self) -> Array:
@@ -185,43 +224,67 @@ class _Part:
         if not self.random:
             return self.radius**2
         r = self.free.shape[1]
-        return float(np.abs(np.linalg.eigvals(self._together()[1 + r :, 1 + r :])).max(initial=0.0))
+        return float(
+            np.abs(np.linalg.eigvals(self._together()[1 + r :, 1 + r :])).max(
+                initial=0.0
+            )
+        )
 
     def fixed_point(self) -> Moments:
-        """Stationary mean and covariance: a linear system, and a discrete Lyapunov equation."""
+        """Stationary mean and covariance: a linear system, and a discrete Lyapunov
+        equation.
+        """
         r = self.free.shape[1]
         if not self.random:
             entered = self.round(Moments(np.zeros(self.shape))).cov
             if entered is None:
                 return Moments(self.centre.reshape(self.shape))
             square = self.free.T @ entered.reshape(self.n, self.n) @ self.free
-            return self._around(np.zeros(r), solve_discrete_lyapunov(self.inner, square))
+            return self._around(
+                np.zeros(r), solve_discrete_lyapunov(self.inner, square)
+            )
         F = self._together()
         second = np.linalg.solve(np.eye(r**2) - F[1 + r :, 1 + r :], F[1 + r :, 0])
         return self._around(np.zeros(r), second.reshape(r, r))
 
     def average(self, rounds: int) -> Moments:
-        """Averages of mean and second moment over ``rounds`` rounds from the start, as moments."""
-        start = self.start if self.start.cov is not None else Moments(self.start.mu, self._four(0 * self.M))
+        """Averages of mean and second moment over ``rounds`` rounds from the start, as
+        moments.
+        """
+        start = (
+            self.start
+            if self.start.cov is not None
+            else Moments(self.start.mu, self._four(0 * self.M))
+        )
         at = np.concatenate([[1.0], self._seen(start)])
-        mean, r = _sum_of_powers(self._together(), at, rounds) / rounds, self.free.shape[1]
+        mean, r = (
+            _sum_of_powers(self._together(), at, rounds) / rounds,
+            self.free.shape[1],
+        )
         return self._around(mean[1 : 1 + r], mean[1 + r :].reshape(r, r))
 
     def _around(self, mu: Array, second: Array) -> Moments:
-        """The moments of a state whose mean and second moment around the centre are these, in ``free``."""
+        """The moments of a state whose mean and second moment around the centre are
+        these, in ``free``.
+        """
         spread = self.free @ (second - np.outer(mu, mu)) @ self.free.T
-        return Moments((self.centre + self.free @ mu).reshape(self.shape), self._four(spread))
+        return Moments(
+            (self.centre + self.free @ mu).reshape(self.shape), self._four(spread)
+        )
 
     def _together(self) -> Array:
-        """The linear map on (1, mu, S) of one round, by probing: exact, because the round is affine in them.
+        """The linear map on (1, mu, S) of one round, by probing: exact, because the
+        round is affine in them.
 
-        mu and S enter :func:`one_round` as mean mu and covariance S - mu mu' (positive or not).
+        mu and S enter :func:`one_round` as mean mu and covariance S - mu mu' (positive
+        or not).
         """
         n = self.free.shape[1]
         if n > _MOMENTS:
             raise InputError(
-                f"a state of {n} entries has {n * n} second moments, too many for closed forms here (at most "
-                f"{_MOMENTS}**2): use exact_history over many rounds"
+                f"a state of {n} entries has {n * n} second moments, too many for"
+                f" closed forms here (at most {_MOMENTS}**2): use exact_history over"
+                " many rounds"
             )
         size = 1 + n + n * n
         F = np.zeros((size, size))

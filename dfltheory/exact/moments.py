@@ -1,7 +1,9 @@
-"""Mean and covariance through affine maps of each client and through mixing matrices, exactly.
+"""Mean and covariance through affine maps of each client and through mixing matrices,
+exactly.
 
-A state has mean ``mu`` (B, m, p) and covariance ``cov`` (B, m, p, m, p), for B independent problems, m
-clients and p entries of each client: (B, p) = (d, blocks) where coordinates do not meet, else (1, all).
+A state has mean ``mu`` (B, m, p) and covariance ``cov`` (B, m, p, m, p), for B
+independent problems, m clients and p entries of each client: (B, p) = (d, blocks) where
+coordinates do not meet, else (1, all).
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean (B, m, p) and covariance (B, m, p, m, p) of a state; ``cov`` None: no chance so far."""
+    """Mean (B, m, p) and covariance (B, m, p, m, p) of a state; ``cov`` None: no chance
+    so far.
+    """
 
     mu: Array
     cov: Array | None = None
@@ -29,7 +33,8 @@ class Moments:
 class Affine:
     """Client i alone: s -> map_i s + shift_i + noise of covariance noise_i.
 
-    ``map`` (..., m, q, p), ``shift`` (..., m, q), ``noise`` (..., m, q, q), ``None`` where there is none.
+    ``map`` (..., m, q, p), ``shift`` (..., m, q), ``noise`` (..., m, q, q), ``None``
+    where there is none.
     """
 
     map: Array
@@ -38,14 +43,24 @@ class Affine:
 
     def after(self, first: Affine) -> Affine:
         """self(first(s)), both in one map."""
-        noise = None if first.noise is None else self.map @ first.noise @ self.map.swapaxes(-1, -2)
+        noise = (
+            None
+            if first.noise is None
+            else self.map @ first.noise @ self.map.swapaxes(-1, -2)
+        )
         if self.noise is not None:
             noise = self.noise if noise is None else noise + self.noise
-        return Affine(self.map @ first.map, _times(self.map, first.shift) + self.shift, noise)
+        return Affine(
+            self.map @ first.map, _times(self.map, first.shift) + self.shift, noise
+        )
 
     def part(self, which: slice) -> Affine:
         """Some of the B problems."""
-        return Affine(self.map[which], self.shift[which], None if self.noise is None else self.noise[which])
+        return Affine(
+            self.map[which],
+            self.shift[which],
+            None if self.noise is None else self.noise[which],
+        )
 
     def still(self) -> Affine:
         """The same without noise."""
@@ -54,7 +69,9 @@ class Affine:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What the clients do alone, and then the first ``mixed`` entries go ``times`` times through W."""
+    """What the clients do alone, and then the first ``mixed`` entries go ``times``
+    times through W.
+    """
 
     alone: Affine
     mixed: int = 0
@@ -80,7 +97,9 @@ def apply(state: Moments, by: Affine) -> Moments:
 
 
 def mix(sent: Moments, law: Law, mixed: int) -> Moments:
-    """E over the outcomes of W, by the law of total covariance: no difference of large numbers."""
+    """E over the outcomes of W, by the law of total covariance: no difference of large
+    numbers.
+    """
     means = [product(W, sent.mu, mixed) for _, W in law]
     mu = sum((p * mean for (p, _), mean in zip(law, means)), np.zeros_like(sent.mu))
     if sent.cov is None and len(law) == 1:
@@ -97,7 +116,9 @@ def mix(sent: Moments, law: Law, mixed: int) -> Moments:
 
 
 def product(W: Array, x: Array, mixed: int) -> Array:
-    """W along axis 1 (clients) of x (B, m, q, ...), for the first ``mixed`` of the q entries."""
+    """W along axis 1 (clients) of x (B, m, q, ...), for the first ``mixed`` of the q
+    entries.
+    """
     out = x.copy()
     part = np.ascontiguousarray(x[:, :, :mixed])
     out[:, :, :mixed] = (W @ part.reshape(*part.shape[:2], -1)).reshape(part.shape)
@@ -105,7 +126,9 @@ def product(W: Array, x: Array, mixed: int) -> Array:
 
 
 def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Moments:
-    """The state after one round; ``laws[k]`` are those of the matrices of stage k, in order."""
+    """The state after one round; ``laws[k]`` are those of the matrices of stage k, in
+    order.
+    """
     for stage, chain in zip(stages, laws):
         state = apply(state, stage.alone)
         for law in chain:
@@ -113,10 +136,14 @@ def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Mom
     return state
 
 
-def backward(rows: Array, stages: list[Stage], laws: list[list[Law]]) -> tuple[Array, float]:
-    """rows' s' as a function of the state before the round, in the mean; and the variance that entered.
+def backward(
+    rows: Array, stages: list[Stage], laws: list[list[Law]]
+) -> tuple[Array, float]:
+    """rows' s' as a function of the state before the round, in the mean; and the
+    variance that entered.
 
-    ``rows`` (B, m, p, k); the variance, summed over k, is that over one matrix, not a random one.
+    ``rows`` (B, m, p, k); the variance, summed over k, is that over one matrix, not a
+    random one.
     """
     entered = 0.0
     for stage, chain in zip(stages[::-1], laws[::-1]):

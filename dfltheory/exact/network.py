@@ -1,4 +1,6 @@
-"""Mixing matrices for expectations: one matrix a round, or a finite list of them with probabilities."""
+"""Mixing matrices for expectations: one matrix a round, or a finite list of them with
+probabilities.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,41 @@ Law = list[tuple[float, Array]]
 
 
 class RandomMixing:
-    """W_t drawn independently in every round: ``matrices[r]`` with probability ``probabilities[r]``.
+    """W_t drawn independently in every round: ``matrices[r]`` with probability
+    ``probabilities[r]``.
 
-    A sequence like any other for training; for expectations its law is known, so that they are exact.
+    A sequence like any other for training; for expectations its law is known, so that
+    they are exact.
     """
 
     random = True
     name = "random mixing"
     kind = FRESH_STEP
 
-    def __init__(self, matrices: Sequence[Any], probabilities: Sequence[float] | None = None):
+    def __init__(
+        self, matrices: Sequence[Any], probabilities: Sequence[float] | None = None
+    ):
         self.matrices = [dense(W) for W in matrices]
         if not self.matrices or len({W.shape for W in self.matrices}) != 1:
-            raise InputError("random mixing needs at least one matrix, all of one shape")
+            raise InputError(
+                "random mixing needs at least one matrix, all of one shape"
+            )
         n = len(self.matrices)
-        p = np.full(n, 1 / n) if probabilities is None else np.asarray(probabilities, dtype=float)
+        p = (
+            np.full(n, 1 / n)
+            if probabilities is None
+            else np.asarray(probabilities, dtype=float)
+        )
         if p.shape != (n,) or (p < 0).any() or abs(p.sum() - 1) > 1e-12:
-            raise InputError(f"give {n} probabilities >= 0 that sum to 1, not {p.tolist()}")
+            raise InputError(
+                f"give {n} probabilities >= 0 that sum to 1, not {p.tolist()}"
+            )
         self.probabilities = p
         self.m = self.matrices[0].shape[0]
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: Array | None = None) -> Array:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: Array | None = None
+    ) -> Array:
         """Draw the matrix of round ``t``; the draws are independent."""
         return self.matrices[int(rng.choice(len(self.matrices), p=self.probabilities))]
 
@@ -48,7 +64,9 @@ class RandomMixing:
 
     def law(self) -> Law:
         """Every outcome with its probability."""
-        return [(float(p), W) for p, W in zip(self.probabilities, self.matrices) if p > 0]
+        return [
+            (float(p), W) for p, W in zip(self.probabilities, self.matrices) if p > 0
+        ]
 
 
 def dense(W: Any) -> Array:
@@ -57,22 +75,31 @@ def dense(W: Any) -> Array:
 
 
 def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
-    """The topology as a sequence; servers (full participation) and ``Local`` bring their own."""
+    """The topology as a sequence; servers (full participation) and ``Local`` bring
+    their own.
+    """
     if not algorithm.needs_topology:  # a server, or nobody
         if getattr(algorithm, "participation", 1.0) < 1:
             raise InputError(
-                "sampled clients are not an affine recursion of finite law here: set participation = 1"
+                "sampled clients are not an affine recursion of finite law here: set"
+                " participation = 1"
             )
         return as_sequence(np.full((m, m), 1 / m))
     if topology is None:
-        raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
+        raise InputError(
+            f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a"
+            " sequence"
+        )
     sequence = as_sequence(topology)
     if sequence.m != m:
-        raise InputError(f"the topology has {sequence.m} clients, but the task has {m}: make them equal")
+        raise InputError(
+            f"the topology has {sequence.m} clients, but the task has {m}: make them"
+            " equal"
+        )
     if sequence.random and not hasattr(sequence, "law"):
         raise InputError(
-            "the distribution of this random sequence is not given, so its expectation is unknown: "
-            "give RandomMixing(matrices, probabilities)"
+            "the distribution of this random sequence is not given, so its expectation"
+            " is unknown: give RandomMixing(matrices, probabilities)"
         )
     return sequence
 
@@ -85,7 +112,9 @@ def law_of(sequence: Any, index: int) -> Law:
 
 
 def laws_of(sequence: Any, t: int, times: int) -> list[Law]:
-    """Return the independent factors of the product of ``times`` gossip steps of round t, in order."""
+    """Return the independent factors of the product of ``times`` gossip steps of round
+    t, in order.
+    """
     if not getattr(sequence, "one_per_round", False):
         return [law_of(sequence, t * times + q) for q in range(times)]
     if times == 0:

@@ -1,10 +1,13 @@
-"""The affine round of any algorithm, found by running the algorithm itself on unit vectors.
+"""The affine round of any algorithm, found by running the algorithm itself on unit
+vectors.
 
-The clients' part of a round (``local_update``) and what they compute from their neighbors' messages
-(``communicate`` between its calls of ``mix``) are clientwise. So the same unit vector goes to all clients at
-once, and the vectors lie on the seeds axis. The oracle gives A_i y + pull_i + xi_i with the noise xi that the
-probe chooses. Two random points then show whether the map is affine. Tensors of the state that neither the
-models nor the noise change (push-sum weights) keep their values: the round may depend on them in any way.
+The clients' part of a round (``local_update``) and what they compute from their
+neighbors' messages (``communicate`` between its calls of ``mix``) are clientwise. So
+the same unit vector goes to all clients at once, and the vectors lie on the seeds axis.
+The oracle gives A_i y + pull_i + xi_i with the noise xi that the probe chooses. Two
+random points then show whether the map is affine. Tensors of the state that neither the
+models nor the noise change (push-sum weights) keep their values: the round may depend
+on them in any way.
 """
 
 from __future__ import annotations
@@ -28,11 +31,15 @@ from dfltheory.exact.stages import ProbedRound, put_together
 
 Array = NDArray[Any]
 Outcomes = Callable[[int, int], list[Array]]
-"""(round, number of gossip steps) -> all products of matrices that these steps may be."""
+"""(round, number of gossip steps) -> all products of matrices that these steps may
+be.
+"""
 _BATCH = 10**7
 """Most numbers of one batch of probes."""
 _AFFINE = 1e-9
-"""Largest deviation of two random points from the probed map, relative to the sizes of its summands."""
+"""Largest deviation of two random points from the probed map, relative to the sizes of
+its summands.
+"""
 _SIZES = (1.0, 1e3)
 """The sizes of these points."""
 _SAME = 1e-12
@@ -48,7 +55,8 @@ class Readout:
     models : Affine
         The clients' models.
     mean, auxiliary : pair of arrays
-        The mean and the auxiliary point as (J, offset) with J (d, m, width); ``auxiliary`` may be None.
+        The mean and the auxiliary point as (J, offset) with J (d, m, width);
+        ``auxiliary`` may be None.
     """
 
     models: Affine
@@ -84,37 +92,54 @@ class Probe:
         """
         x = torch.from_numpy(x0)[None]
         if self.algorithm.sleeps:
-            raise self.refusal("some clients are inactive in some rounds, and here all clients participate")
+            raise self.refusal(
+                "some clients are inactive in some rounds, and here all clients"
+                " participate"
+            )
         state = self.algorithm.init(x, self._oracle(self.horizon))
         layout = self._moving_layout(state, outcomes)
         for name in layout.shapes:
             if not getattr(state, name).is_floating_point():
-                raise self.refusal(f"its {name} is not made of real numbers, and depends on the models")
+                raise self.refusal(
+                    f"its {name} is not made of real numbers, and depends on the models"
+                )
 
         def start(x: Tensor, oracle: Any) -> Tensor:
             return layout.vector(self.algorithm.init(x, oracle))
 
         whole = self.clientwise(start, self.problem.d, self.horizon, "init")
-        return state, layout, Affine(whole.map, layout.vector(state)[0].numpy(), whole.noise)
+        return (
+            state,
+            layout,
+            Affine(whole.map, layout.vector(state)[0].numpy(), whole.noise),
+        )
 
     def _moving_layout(self, state: Any, outcomes: Outcomes) -> Layout:
-        """Return the layout of the tensors that the models and the noise change, directly or indirectly."""
+        """Return the layout of the tensors that the models and the noise change,
+        directly or indirectly.
+        """
         names = [name for name in clients_tensors(state) if name != "z"]
         moving, fixed = {"x"}, set(names) - {"x"}
         while True:
             layout = Layout.of_state(state, [name for name in names if name in moving])
             after = self.trial(state, layout, 0, outcomes).after
-            newly_moving = {name for name in fixed if not _equal_at_both_points(getattr(after, name, None))}
+            newly_moving = {
+                name
+                for name in fixed
+                if not _equal_at_both_points(getattr(after, name, None))
+            }
             if not newly_moving:
                 return layout
             for name in newly_moving:
                 if getattr(state, name).shape[1] != self.problem.m:
                     raise self.refusal(
-                        f"its {name} is common to all clients, and changes: keep it for each of them"
+                        f"its {name} is common to all clients, and changes: keep it for"
+                        " each of them"
                     )
             moving, fixed = moving | newly_moving, fixed - newly_moving
 
-    # -- one round at two random points: what it looks like, and its fingerprint ---------------------
+    # -- one round at two random points: what it looks like, and its fingerprint
+    # ---------------------
 
     @torch.no_grad()
     def trial(self, state: Any, layout: Layout, t: int, outcomes: Outcomes) -> Trial:
@@ -131,39 +156,54 @@ class Probe:
                 calls.append(Call(z, times, after, product))
                 return product.to(z.dtype).clone()
             calls.append(Call(z.clone(), times, after, None))
-            return self._point(("mixed", len(calls)), int(z[0, 0].numel())).reshape(z.shape).clone()
+            return (
+                self._point(("mixed", len(calls)), int(z[0, 0].numel()))
+                .reshape(z.shape)
+                .clone()
+            )
 
         before = layout.state(state, self._point("state", layout.width))
         sent = self.algorithm.local_update(before, self._oracle(t, noise))
         after = self.algorithm.communicate(sent, ProbeMix(gossip))
         after = replace(after, z=after.x)
         if any(getattr(after, name, None) is None for name in layout.shapes):
-            raise self.refusal("its state has other tensors after a round than before: make them in init")
+            raise self.refusal(
+                "its state has other tensors after a round than before: make them in"
+                " init"
+            )
         if Layout.of_state(after, list(layout.shapes)).shapes != layout.shapes:
             raise self.refusal("its state has other shapes after a round than before")
         return Trial(sent, after, calls)
 
     def _only_product(self, z: Tensor, outcomes: list[Array]) -> Tensor:
-        """Return the product of z with the matrices of some gossip steps, if all outcomes agree."""
+        """Return the product of z with the matrices of some gossip steps, if all
+        outcomes agree.
+        """
         products = [torch.from_numpy(W) @ z.double() for W in outcomes]
         for other in products if z.numel() else ():
             if float((other - products[0]).abs().max()) > _SAME:
                 raise InputError(
-                    f"random matrices change what {self.name} divides by, so that its round is not affine:"
-                    " give matrices whose rows sum to 1 too"
+                    f"random matrices change what {self.name} divides by, so that its"
+                    " round is not affine: give matrices whose rows sum to 1 too"
                 )
         return products[0]
 
     def round(self, state: Any, layout: Layout, t: int, trial: Trial) -> ProbedRound:
         """Return round t as stages."""
         sent, calls = trial.sent, trial.calls
-        moving = [name for name in clients_tensors(sent) if not _equal_at_both_points(getattr(sent, name))]
+        moving = [
+            name
+            for name in clients_tensors(sent)
+            if not _equal_at_both_points(getattr(sent, name))
+        ]
         after_local = Layout.of_state(sent, moving)
         moving_calls = [call for call in calls if call.given is None]
         call_widths = [int(call.z[0, 0].numel()) for call in moving_calls]
 
         def local(s: Tensor, oracle: Any) -> Tensor:
-            return after_local.vector(self.algorithm.local_update(layout.state(state, s), oracle))
+            return after_local.vector(
+                self.algorithm.local_update(layout.state(state, s), oracle)
+            )
 
         def exchange(inputs: Tensor, oracle: Any) -> Tensor:
             known = inputs[..., : after_local.width]
@@ -174,16 +214,22 @@ class Probe:
             def gossip(z: Tensor, times: int, after: int) -> Tensor:
                 given = next(expected).given
                 if given is not None:
-                    return given[:1].expand(len(z), *given.shape[1:]).to(z.dtype).clone()
+                    return (
+                        given[:1].expand(len(z), *given.shape[1:]).to(z.dtype).clone()
+                    )
                 messages.append(z.flatten(2).clone())
                 return next(answers).reshape(z.shape).clone()
 
-            new = self.algorithm.communicate(after_local.state(sent, known), ProbeMix(gossip))
+            new = self.algorithm.communicate(
+                after_local.state(sent, known), ProbeMix(gossip)
+            )
             return torch.cat([*messages, layout.vector(new)], -1)
 
         return put_together(
             local=self.clientwise(local, layout.width, t, "local_update"),
-            communicate=self.clientwise(exchange, after_local.width + sum(call_widths), t, "communicate"),
+            communicate=self.clientwise(
+                exchange, after_local.width + sum(call_widths), t, "communicate"
+            ),
             state=layout.widths,
             after_local=after_local.widths,
             calls=call_widths,
@@ -219,10 +265,13 @@ class Probe:
             self._means(auxiliary, width, "auxiliary") if has_auxiliary else None,
         )
 
-    # -- affine maps from unit vectors -------------------------------------------------------------
+    # -- affine maps from unit vectors
+    # -------------------------------------------------------------
 
     @torch.no_grad()
-    def clientwise(self, f: Callable[[Tensor, Any], Tensor], width: int, t: int, part: str) -> Affine:
+    def clientwise(
+        self, f: Callable[[Tensor, Any], Tensor], width: int, t: int, part: str
+    ) -> Affine:
         """Return f as an affine map, with the noise of its draws.
 
         Parameters
@@ -238,15 +287,20 @@ class Probe:
         """
         m, d = self.problem.m, self.problem.d
         draws = self._number_of_draws(f, width, t)
-        # rows: with the constant part, without it, unit states, unit noise; then random points
+        # rows: with the constant part, without it, unit states, unit noise; then random
+        # points
         count = 2 + width + draws * d
         rng = np.random.default_rng(1)
         points = [
-            (size * rng.normal(size=(m, width)), size * rng.normal(size=(draws, m, d))) for size in _SIZES
+            (size * rng.normal(size=(m, width)), size * rng.normal(size=(draws, m, d)))
+            for size in _SIZES
         ]
 
         def values(rows: range) -> Array:
-            s, noise = np.zeros((len(rows), m, width)), np.zeros((draws, len(rows), m, d))
+            s, noise = (
+                np.zeros((len(rows), m, width)),
+                np.zeros((draws, len(rows), m, d)),
+            )
             offset = np.zeros((len(rows), 1, 1))
             for place, row in enumerate(rows):
                 if row >= count:
@@ -263,7 +317,9 @@ class Probe:
 
         size = max(1, _BATCH // (m * (width + draws * d)))
         starts = range(0, count + 2, size)
-        found = np.concatenate([values(range(a, min(a + size, count + 2))) for a in starts])
+        found = np.concatenate(
+            [values(range(a, min(a + size, count + 2))) for a in starts]
+        )
         constant = found[0]
         units = np.moveaxis(found[2:count] - found[1], 0, -1)  # (m, q, width + draws d)
         for at_point, (s, noise) in zip(found[count:], points):
@@ -277,7 +333,9 @@ class Probe:
             covariance += one @ self.problem.noise @ one.swapaxes(-1, -2)
         return Affine(units[..., :width], constant, covariance if draws else None)
 
-    def _number_of_draws(self, f: Callable[[Tensor, Any], Tensor], width: int, t: int) -> int:
+    def _number_of_draws(
+        self, f: Callable[[Tensor, Any], Tensor], width: int, t: int
+    ) -> int:
         """Return how many minibatches f draws."""
         m, d = self.problem.m, self.problem.d
 
@@ -288,7 +346,9 @@ class Probe:
         f(torch.zeros(1, m, width, dtype=torch.float64), oracle)
         return oracle.draws
 
-    def _means(self, f: Callable[[Tensor], Tensor], width: int, part: str) -> tuple[Array, Array]:
+    def _means(
+        self, f: Callable[[Tensor], Tensor], width: int, part: str
+    ) -> tuple[Array, Array]:
         """Return f (S, m, width) -> (S, d) as (J, offset), where J is (d, m, width)."""
         m = self.problem.m
         n = m * width
@@ -298,25 +358,37 @@ class Probe:
 
         offset = values(np.zeros((1, n)))[0]
         size = max(1, _BATCH // n)
-        units = [values(np.eye(min(size, n - a), n, a)) - offset for a in range(0, n, size)]
+        units = [
+            values(np.eye(min(size, n - a), n, a)) - offset for a in range(0, n, size)
+        ]
         J = np.concatenate(units).T
         rows = np.random.default_rng(2).normal(size=(2, n))
         for row, at_point in zip(rows, values(rows)):
             expected = J @ row + offset
-            self._check(at_point[None], expected[None], J[None], row[None], offset[None], part)
+            self._check(
+                at_point[None], expected[None], J[None], row[None], offset[None], part
+            )
         return J.reshape(-1, m, width), offset
 
     def _check(
-        self, found: Array, expected: Array, map: Array, inputs: Array, offset: Array, part: str
+        self,
+        found: Array,
+        expected: Array,
+        map: Array,
+        inputs: Array,
+        offset: Array,
+        part: str,
     ) -> None:
-        """Raise InputError if the values at a random point are not those of the affine map."""
+        """Raise InputError if the values at a random point are not those of the affine
+        map.
+        """
         summands = np.einsum("mqp,mp->mq", np.abs(map), np.abs(inputs)).max(initial=0.0)
         scale = max(summands + np.abs(offset).max(initial=0.0), 1e-300)
         deviation = np.abs(found - expected).max(initial=0.0)
         if not deviation <= _AFFINE * scale:
             raise self.refusal(
-                f"{part} at a random point deviates by {deviation / scale:.2g} (relative) from the affine"
-                " map of its unit vectors"
+                f"{part} at a random point deviates by {deviation / scale:.2g}"
+                " (relative) from the affine map of its unit vectors"
             )
 
     def refusal(self, reason: str) -> InputError:
@@ -337,7 +409,9 @@ class Probe:
     def _point(self, key: Any, width: int) -> Tensor:
         """Return two random points (2, m, width), the same for equal keys."""
         if key not in self._points or self._points[key].shape[-1] != width:
-            self._points[key] = torch.from_numpy(self._random.normal(size=(2, self.problem.m, width)))
+            self._points[key] = torch.from_numpy(
+                self._random.normal(size=(2, self.problem.m, width))
+            )
         return self._points[key]
 
 
@@ -363,7 +437,9 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One round at two random points: after local work, at its end, and its calls of ``mix``."""
+    """One round at two random points: after local work, at its end, and its calls of
+    ``mix``.
+    """
 
     sent: Any
     after: Any
@@ -371,7 +447,11 @@ class Trial:
 
     def fingerprint(self) -> bytes:
         """Return all its numbers: rounds with equal fingerprints are the same map."""
-        parts = [getattr(state, name) for state in (self.sent, self.after) for name in clients_tensors(state)]
+        parts = [
+            getattr(state, name)
+            for state in (self.sent, self.after)
+            for name in clients_tensors(state)
+        ]
         parts += [call.z for call in self.calls]
         numbers = b"".join(part.contiguous().numpy().tobytes() for part in parts)
         return numbers + repr([call.times for call in self.calls]).encode()

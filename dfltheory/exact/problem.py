@@ -1,4 +1,6 @@
-"""A quadratic task as the exact recursion sees it, and coordinates in which its Hessians are diagonal."""
+"""A quadratic task as the exact recursion sees it, and coordinates in which its
+Hessians are diagonal.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """grad F_i(x; xi) = A_i x + pull_i + xi_i;  f(x) = f_star + 1/2 (x - x_star)' mean_hessian (x - x_star).
+    """grad F_i(x; xi) = A_i x + pull_i + xi_i;  f(x) = f_star + 1/2 (x - x_star)'
+    mean_hessian (x - x_star).
 
-    ``A`` (m, d, d), ``pull`` (m, d), ``noise`` (m, d, d) the covariances of xi_i; ``mean_hessian`` (d, d),
-    ``x_star`` (d,); ``basis`` (d, d) the orthonormal eigenvectors of all A_i at once, ``None`` where they do
-    not commute.
+    ``A`` (m, d, d), ``pull`` (m, d), ``noise`` (m, d, d) the covariances of xi_i;
+    ``mean_hessian`` (d, d), ``x_star`` (d,); ``basis`` (d, d) the orthonormal
+    eigenvectors of all A_i at once, ``None`` where they do not commute.
     """
 
     task: Any
@@ -47,37 +50,48 @@ class Problem:
 
 
 _SCALES = (1e-3, 1e-1, 1.0, 1e1, 1e3, 1e6)
-"""Distances from 0 at which gradients are compared with the affine map: clipped ones differ far away."""
+"""Distances from 0 at which gradients are compared with the affine map: clipped ones
+differ far away.
+"""
 
 
 def problem_of(task: Any) -> Problem:
-    """The Problem of a task with quadratic clients and additive noise, found by asking it for gradients.
+    """The Problem of a task with quadratic clients and additive noise, found by asking
+    it for gradients.
 
     Raises
     ------
     InputError for a task without Hessians, or whose gradients are not affine in x.
     """
-    refusal = f"exact expectations are for quadratic tasks with additive noise, not for {task.name}"
+    refusal = (
+        "exact expectations are for quadratic tasks with additive noise, not for"
+        f" {task.name}"
+    )
     if not (hasattr(task, "hessian") and hasattr(task, "noise")):
         raise InputError(refusal)
     m, d = task.m, task.d
     zero = torch.zeros(1, m, d, dtype=task.dtype, device=task.device)
     A, pull = _numbers(task.hessian(zero))[0], _numbers(task.gradient(zero))[0]
-    largest = torch.finfo(task.dtype).max / (16 * d * max(np.abs(A).max(), np.abs(pull).max(), 1.0))
+    largest = torch.finfo(task.dtype).max / (
+        16 * d * max(np.abs(A).max(), np.abs(pull).max(), 1.0)
+    )
     within = [scale for scale in _SCALES if scale <= largest]
     directions = np.random.default_rng(0).normal(size=(2 * len(within), m, d))
     scales = np.repeat(within, 2)[:, None, None]
     at = torch.from_numpy(scales * directions).to(zero)
     expected = np.einsum("mij,smj->smi", A, _numbers(at)) + pull
     unit = 1e3 * d * torch.finfo(task.dtype).eps
-    tolerance = unit * np.maximum(np.abs(A).max() * np.maximum(scales, 1.0), np.abs(pull).max())
+    tolerance = unit * np.maximum(
+        np.abs(A).max() * np.maximum(scales, 1.0), np.abs(pull).max()
+    )
     affine = np.abs(_numbers(task.gradient(at)) - expected) <= tolerance
     if not affine.all() or getattr(task, "batch", None):
         raise InputError(refusal)
     mean = A.mean(0)
     known = getattr(task, "x_star", None)
     x_star = mean if known is None else _numbers(known)
-    if x_star.shape != (d,):  # none is told, or the clients' own optima: here all have one
+    # none is told, or the clients' own optima: here all have one
+    if x_star.shape != (d,):
         x_star = -np.linalg.lstsq(mean, pull.mean(0), rcond=None)[0]
     f_star = float(task.global_loss(torch.from_numpy(x_star).to(zero)[None])[0])
     noise = _numbers(task.noise.covariance(m, d))
@@ -89,12 +103,15 @@ def _numbers(x: torch.Tensor) -> Array:
 
 
 def common_basis(A: Array) -> Array | None:
-    """Orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once; None: they do not commute."""
+    """Orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once; None: they
+    do not commute.
+    """
     d = A.shape[-1]
     top, diagonal = max(np.abs(A).max(), 1e-300), A * np.eye(d)
     if np.array_equal(A, diagonal):
         return np.eye(d)
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(A))  # generic: keeps joint eigenspaces apart
+    # generic: keeps joint eigenspaces apart
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(A))
     vectors = np.linalg.eigh(np.einsum("m,mij->ij", weights, A))[1]
     rotated = vectors.T @ A @ vectors
     off = rotated - rotated * np.eye(d)

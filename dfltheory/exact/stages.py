@@ -1,4 +1,6 @@
-"""A probed round as stages: clientwise maps, each followed by an exchange with the neighbors."""
+"""A probed round as stages: clientwise maps, each followed by an exchange with the
+neighbors.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class ProbedRound:
-    """One round as clientwise maps and exchanges, each map in the flat coordinates of R^d.
+    """One round as clientwise maps and exchanges, each map in the flat coordinates of
+    R^d.
 
     Attributes
     ----------
@@ -33,16 +36,19 @@ class ProbedRound:
 
 @dataclass(eq=False)
 class Exchange:
-    """The map of ``communicate``, from what is known to what is sent and to the new state.
+    """The map of ``communicate``, from what is known to what is sent and to the new
+    state.
 
-    It maps (state after local work, answers of the calls of mix) to (what each call sends, the new state).
+    It maps (state after local work, answers of the calls of mix) to (what each call
+    sends, the new state).
 
     Attributes
     ----------
     whole : Affine
         The map, preceded by the identity: what is known is also given.
     known : list of arrays
-        Positions of the blocks that are known: of the state after local work, then of the answers.
+        Positions of the blocks that are known: of the state after local work, then of
+        the answers.
     sent : list of arrays
         Positions of what each call sends, among the outputs of ``whole``.
     new : array
@@ -55,7 +61,9 @@ class Exchange:
     new: Array
 
     @classmethod
-    def of_map(cls, communicate: Affine, after_local: list[int], calls: list[int]) -> Exchange:
+    def of_map(
+        cls, communicate: Affine, after_local: list[int], calls: list[int]
+    ) -> Exchange:
         """Make it from the map and the widths of its blocks."""
         m, outputs, inputs = communicate.map.shape
         identity = np.broadcast_to(np.eye(inputs), (m, inputs, inputs))
@@ -72,7 +80,9 @@ class Exchange:
         nothing = self.new[:0]
         rows = np.concatenate([*outputs, nothing])
         columns = np.concatenate([*(self.known[block] for block in blocks), nothing])
-        return Affine(self.whole.map[:, rows[:, None], columns], self.whole.shift[:, rows])
+        return Affine(
+            self.whole.map[:, rows[:, None], columns], self.whole.shift[:, rows]
+        )
 
     def depends(self, outputs: list[Array], block: int) -> bool:
         """Return whether these outputs depend on a known block."""
@@ -106,33 +116,49 @@ def put_together(
 ) -> ProbedRound:
     """Return local work and ``communicate`` as stages.
 
-    The calls of mix are put in the order in which they need each other; those that need no other one and
-    have the same number of gossip steps form one stage.
+    The calls of mix are put in the order in which they need each other; those that need
+    no other one and have the same number of gossip steps form one stage.
 
     Parameters
     ----------
     local : Affine
         From the state to the state after local work.
     communicate : Affine
-        From (state after local work, answers of the calls) to (what the calls send, new state).
+        From (state after local work, answers of the calls) to (what the calls send, new
+        state).
     state, after_local, calls : list of int
-        Widths of the blocks of the state, of the state after local work, and of what each call sends.
+        Widths of the blocks of the state, of the state after local work, and of what
+        each call sends.
     times : list of int
         Numbers of gossip steps of the calls.
     """
     exchange = Exchange.of_map(communicate, after_local, calls)
     n, count = len(after_local), len(calls)
     widths_of_blocks = [*after_local, *calls]
-    needs = [{j for j in range(count) if exchange.depends([exchange.sent[k]], n + j)} for k in range(count)]
+    needs = [
+        {j for j in range(count) if exchange.depends([exchange.sent[k]], n + j)}
+        for k in range(count)
+    ]
     builder = _Builder(exchange, local, list(range(n)))
     widths = []
     while len(builder.done) < count:
-        ready = [k for k in range(count) if k not in builder.done and needs[k] <= set(builder.done)]
+        ready = [
+            k
+            for k in range(count)
+            if k not in builder.done and needs[k] <= set(builder.done)
+        ]
         ready = [k for k in ready if times[k] == times[ready[0]]]
         builder.done += ready
         later = [exchange.sent[k] for k in range(count) if k not in builder.done]
-        kept = [block for block in builder.blocks if exchange.depends([exchange.new, *later], block)]
-        outputs = [*(exchange.sent[k] for k in ready), *(exchange.known[block] for block in kept)]
+        kept = [
+            block
+            for block in builder.blocks
+            if exchange.depends([exchange.new, *later], block)
+        ]
+        outputs = [
+            *(exchange.sent[k] for k in ready),
+            *(exchange.known[block] for block in kept),
+        ]
         mixed = sum(calls[k] for k in ready)
         builder.stages.append(Stage(builder.map_to(outputs), mixed, times[ready[0]]))
         builder.blocks, builder.pending = [*(n + k for k in ready), *kept], None

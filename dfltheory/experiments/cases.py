@@ -24,7 +24,9 @@ VARIANTS = ("printed", "appendix", "corrected")
 def statements(
     key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False
 ) -> tuple[Theorem, ...]:
-    """The statement ``key`` in these variants (None: all); of a theorem file, all its statements."""
+    """The statement ``key`` in these variants (None: all); of a theorem file, all its
+    statements.
+    """
     return load_all(key, variants, trust=trust)
 
 
@@ -41,7 +43,8 @@ class Case:
     row, column : str
         The panel of the figure.
     along : str
-        Name of a constant over which the case is a point, at the last horizon, in place of a panel.
+        Name of a constant over which the case is a point, at the last horizon, in place
+        of a panel.
     key : str or Theorem
         The statement; empty: none.
     variants : sequence of str, optional
@@ -69,7 +72,9 @@ class Case:
     method: Method = "student"
 
     def with_run(self, **changes: Any) -> Case:
-        """Return the case with other fields of its instance, such as ``rounds`` or ``seeds``."""
+        """Return the case with other fields of its instance, such as ``rounds`` or
+        ``seeds``.
+        """
         return replace(self, instance=replace(self.instance, **changes))
 
     @property
@@ -94,10 +99,16 @@ class Outcome:
 
 def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
     """Run a case, or take its finished ``run``, and compare it with its statements."""
-    options: dict[str, Any] = {"confidence": case.confidence, "method": case.method, **case.constants}
+    options: dict[str, Any] = {
+        "confidence": case.confidence,
+        "method": case.method,
+        **case.constants,
+    }
     run = case.instance.run(progress=progress) if run is None else run
     against = statements(case.key, case.variants) if case.key else ()
-    return Outcome(case, run, tuple(compare(run, theorem, **options) for theorem in against))
+    return Outcome(
+        case, run, tuple(compare(run, theorem, **options) for theorem in against)
+    )
 
 
 def case_of(
@@ -111,7 +122,8 @@ def case_of(
     algorithm: Any = None,
     **further: Any,
 ) -> Case:
-    """Return the case of the theorem's algorithm, at its schedule or largest admissible step, on a task.
+    """Return the case of the theorem's algorithm, at its schedule or largest admissible
+    step, on a task.
 
     Parameters
     ----------
@@ -122,22 +134,32 @@ def case_of(
     variants : sequence of str, optional
         Which variants of the statement (None: every one).
     step : str
-        As in :func:`dfltheory.verdicts.schedule.scheduled_algorithm`; the schedule is that of the first of
-        ``variants`` that has one.
+        As in :func:`dfltheory.verdicts.schedule.scheduled_algorithm`; the schedule is
+        that of the first of ``variants`` that has one.
     algorithm : object
         A name or class, or a finished algorithm, in place of the theorem's.
     further
-        Other fields of :class:`Case` (constants, group...) and of its instance (seeds, x0...), and
-        hyperparameters of the algorithm.
+        Other fields of :class:`Case` (constants, group...) and of its instance (seeds,
+        x0...), and hyperparameters of the algorithm.
     """
     of_case = {name: value for name, value in further.items() if name in _names(Case)}
-    of_run = {name: value for name, value in further.items() if name in _names(Instance)}
-    hyperparameters = {name: value for name, value in further.items() if name not in of_case | of_run}
+    of_run = {
+        name: value for name, value in further.items() if name in _names(Instance)
+    }
+    hyperparameters = {
+        name: value for name, value in further.items() if name not in of_case | of_run
+    }
     against = statements(key, variants)
     if algorithm is None or isinstance(algorithm, (str, type)):
         known = {**of_case.get("constants", {}), **hyperparameters}
         algorithm = scheduled_algorithm(
-            scheduling(against), task, rounds, network, step=step, algorithm=algorithm, **known
+            scheduling(against),
+            task,
+            rounds,
+            network,
+            step=step,
+            algorithm=algorithm,
+            **known,
         )
     place = {"group": f"{task.name}, {against[0].key}", "row": "", "column": ""}
     return Case(
@@ -153,21 +175,30 @@ def _names(kind: type[Case | Instance]) -> set[str]:
 
 
 def validate(
-    key: str | Theorem, task: Task, network: Any, rounds: int, *, progress: bool = False, **options: Any
+    key: str | Theorem,
+    task: Task,
+    network: Any,
+    rounds: int,
+    *,
+    progress: bool = False,
+    **options: Any,
 ) -> Outcome:
-    """Run the theorem's algorithm as its schedule (or ``step="largest"``) says, and compare the two.
+    """Run the theorem's algorithm as its schedule (or ``step="largest"``) says, and
+    compare the two.
 
-    ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step, constants, confidence, method,
-    and hyperparameters as K=5.
+    ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step,
+    constants, confidence, method, and hyperparameters as K=5.
 
-    >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5, seeds=16)       # doctest: +SKIP
-    >>> [str(verdict) for verdict in outcome.verdicts]                              # doctest: +SKIP
+    >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5)  # doctest: +SKIP
+    >>> [str(verdict) for verdict in outcome.verdicts]  # doctest: +SKIP
     """
     return perform(case_of(key, task, network, rounds, **options), progress)
 
 
 def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcome]:
-    """Every case in turn; ``progress`` shows on stderr which one runs and how long it may take."""
+    """Every case in turn; ``progress`` shows on stderr which one runs and how long it
+    may take.
+    """
     outcomes = []
     with counted(len(cases), progress) as report:
         for case in cases:
@@ -181,4 +212,7 @@ def installed_versions() -> dict[str, str]:
     """The versions of the packages that the figures depend on."""
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("dfltheory", "torch", "numpy", "scipy", "sympy")}
+    return {
+        name: version(name)
+        for name in ("dfltheory", "torch", "numpy", "scipy", "sympy")
+    }

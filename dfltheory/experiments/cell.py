@@ -1,4 +1,6 @@
-"""One cell of an experiment file: a checked document, its instance, and the statement to test it against."""
+"""One cell of an experiment file: a checked document, its instance, and the statement
+to test it against.
+"""
 
 from __future__ import annotations
 
@@ -58,13 +60,20 @@ class Cell:
 
     @property
     def references(self) -> dict[str, str]:
-        """The code that the cell names, MODULE:NAME or FILE.py:NAME, by dotted field."""
+        """The code that the cell names, MODULE:NAME or FILE.py:NAME, by dotted
+        field.
+        """
         return references(self.sections)
 
     @property
     def label(self) -> str:
         """The settings of the cell as text, or the title."""
-        return ", ".join(f"{name} = {short(value)}" for name, value in self.settings.items()) or self.title
+        return (
+            ", ".join(
+                f"{name} = {short(value)}" for name, value in self.settings.items()
+            )
+            or self.title
+        )
 
     @property
     def where(self) -> str:
@@ -73,9 +82,13 @@ class Cell:
 
     @property
     def theorems(self) -> list[Theorem]:
-        """The variants of the statement that the run is tested against; none without ``[theorem]``."""
+        """The variants of the statement that the run is tested against; none without
+        ``[theorem]``.
+        """
         theorem = self["theorem"]
-        return list(statements(theorem["key"], theorem.get("variants"))) if theorem else []
+        return (
+            list(statements(theorem["key"], theorem.get("variants"))) if theorem else []
+        )
 
     @cached_property
     def scheduled(self) -> set[str]:
@@ -83,17 +96,24 @@ class Cell:
         if not self["theorem"].get("schedule"):
             return set()
         kind = builder("algorithm", self["algorithm"]["name"])
-        return set(hyperparameter_fields(kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)))
+        return set(
+            hyperparameter_fields(
+                kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)
+            )
+        )
 
     def instance(self) -> Instance:
-        """Return task, algorithm and network as objects, with the step sizes of a schedule that is asked for.
+        """Return task, algorithm and network as objects, with the step sizes of a
+        schedule that is asked for.
 
         Raises
         ------
         InputError
             A part cannot be built, or the schedule lacks a constant.
         """
-        parts = {title: self.sections[title] for title in SECTIONS if title in self.sections}
+        parts = {
+            title: self.sections[title] for title in SECTIONS if title in self.sections
+        }
         given = parts["algorithm"]
         known = options_of("algorithm", given["name"])
         lacking = [name for name in sorted(self.scheduled) if name not in given]
@@ -104,7 +124,9 @@ class Cell:
             return self._on_schedule(instance, set(stand_in)) if stand_in else instance
 
     def _on_schedule(self, instance: Instance, lacking: set[str]) -> Instance:
-        """Return the instance with the scheduled values of the hyperparameters that the file lacks."""
+        """Return the instance with the scheduled values of the hyperparameters that the
+        file lacks.
+        """
         algorithm = instance.algorithm
         known = algorithm.theory_values()
         for name in lacking:
@@ -112,7 +134,9 @@ class Cell:
         known |= self["theorem"]["constants"]
         try:
             schedule = scheduling(self.theorems)
-            steps = step_sizes(schedule, instance.task, instance.rounds, known, instance.network)
+            steps = step_sizes(
+                schedule, instance.task, instance.rounds, known, instance.network
+            )
         except InputError as error:
             raise InputError(f"{error} under [theorem.constants]") from error
         values = hyperparameter_fields(type(algorithm), steps)
@@ -120,7 +144,9 @@ class Cell:
         return replace(instance, algorithm=replace(algorithm, **scheduled))
 
     def case(self, group: str = "", row: str = "", column: str = "") -> Case:
-        """Return the cell as a case of a study; without ``[theorem]`` it is tested against nothing."""
+        """Return the cell as a case of a study; without ``[theorem]`` it is tested
+        against nothing.
+        """
         theorem = self["theorem"]
         return Case(
             instance=self.instance(),
@@ -135,14 +161,21 @@ class Cell:
         )
 
     def document(self) -> dict[str, Any]:
-        """Return all that the numbers depend on, in JSON's types, with defaults: the hash is taken of it.
+        """Return all that the numbers depend on, in JSON's types, with defaults: the
+        hash is taken of it.
 
-        It is an experiment of its own, which needs no other file: a small matrix is copied from its file.
-        Code that it names is recorded by the digest of its source, and is rejected if it has changed.
+        It is an experiment of its own, which needs no other file: a small matrix is
+        copied from its file. Code that it names is recorded by the digest of its
+        source, and is rejected if it has changed.
         """
-        document = {title: self._recorded(title, table) for title, table in self.sections.items()}
+        document = {
+            title: self._recorded(title, table)
+            for title, table in self.sections.items()
+        }
         if "theorem" in document:
-            document["theorem"]["variants"] = [theorem.variant for theorem in self.theorems]
+            document["theorem"]["variants"] = [
+                theorem.variant for theorem in self.theorems
+            ]
         return plain(document)
 
     def _recorded(self, title: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,7 +185,10 @@ class Cell:
         if "name" not in table:
             return dict(table)
         name = table["name"]
-        defaults = {option: about.default for option, about in self._with_default(title, name).items()}
+        defaults = {
+            option: about.default
+            for option, about in self._with_default(title, name).items()
+        }
         recorded = {**defaults, **table, "name": standard_name(title, name)}
         recorded.pop("data_root", None)  # where the images lie is not what they are
         if ":" in name:
@@ -169,9 +205,11 @@ class Cell:
         }
 
     def _network_of_file(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recorded [topology] of a network in a file: its matrix, or the digest of a large one.
+        """Return the recorded [topology] of a network in a file: its matrix, or the
+        digest of a large one.
 
-        A file that holds no network is recorded by its digest: the run of the cell reports what is wrong.
+        A file that holds no network is recorded by its digest: the run of the cell
+        reports what is wrong.
         """
         digest = hashlib.sha256((self.folder / table["file"]).read_bytes()).hexdigest()
         by_digest = {**table, "file": digest}
@@ -182,21 +220,30 @@ class Cell:
         if network.m is None or network.m > RECORDED_CLIENTS:
             return by_digest
         matrix = network.W
-        return {"matrix": (matrix.toarray() if hasattr(matrix, "toarray") else matrix).tolist()}
+        return {
+            "matrix": (
+                (matrix.toarray() if hasattr(matrix, "toarray") else matrix).tolist()
+            )
+        }
 
 
 def check_code(document: dict[str, Any], where: str, force: bool) -> None:
-    """Compare recorded digests of code with the code itself, and take them out of the document.
+    """Compare recorded digests of code with the code itself, and take them out of the
+    document.
 
     Raises
     ------
     InputError
-        The code that ``SECTION.name`` names has another digest than ``SECTION.code``, and ``force`` is not
-        set.
+        The code that ``SECTION.name`` names has another digest than ``SECTION.code``,
+        and ``force`` is not set.
     """
     for section in ("task", "algorithm"):
         table = document.get(section)
-        if not (isinstance(table, dict) and "code" in table and ":" in str(table.get("name", ""))):
+        if not (
+            isinstance(table, dict)
+            and "code" in table
+            and ":" in str(table.get("name", ""))
+        ):
             continue
         if "code" in options_of(section, table["name"]):
             continue
@@ -204,10 +251,13 @@ def check_code(document: dict[str, Any], where: str, force: bool) -> None:
         digest = value_digest(builder(section, table["name"]))
         if recorded != digest and not force:
             raise InputError(
-                f"{where}: {section}.code = {quoted(recorded)}, but the source of {table['name']} has the "
-                f"digest {digest}: restore that source, or run the present one with force=True (--force)"
+                f"{where}: {section}.code = {quoted(recorded)}, but the source of"
+                f" {table['name']} has the digest {digest}: restore that source, or run"
+                " the present one with force=True (--force)"
             )
-        document[section] = {name: value for name, value in table.items() if name != "code"}
+        document[section] = {
+            name: value for name, value in table.items() if name != "code"
+        }
 
 
 __all__ = ["RECORDED_CLIENTS", "Cell", "check_code"]

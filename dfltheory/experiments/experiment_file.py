@@ -1,6 +1,8 @@
-"""Experiment files: one TOML or JSON format for ``dfltheory train``, ``validate`` and ``sweep``.
+"""Experiment files: one TOML or JSON format for ``dfltheory train``, ``validate`` and
+``sweep``.
 
-A file is one :class:`Experiment`: a cell, or the grid of cells of ``[sweep]``, each checked before any runs.
+A file is one :class:`Experiment`: a cell, or the grid of cells of ``[sweep]``, each
+checked before any runs.
 
 >>> experiment = load_experiment("experiment.toml")               # doctest: +SKIP
 >>> [cell.settings for cell in experiment.cells]                  # doctest: +SKIP
@@ -40,7 +42,9 @@ MAX_DEPTH = 24
 
 @dataclass(frozen=True)
 class Axis:
-    """One line of ``[sweep]``: fields that move together, and the values that they take in turn."""
+    """One line of ``[sweep]``: fields that move together, and the values that they take
+    in turn.
+    """
 
     fields: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
@@ -66,8 +70,8 @@ class Experiment:
         """
         if self.axes:
             raise InputError(
-                f"{self.source} has a [sweep] of {len(self.cells)} cells: run it with `dfltheory sweep`, or "
-                "take it out"
+                f"{self.source} has a [sweep] of {len(self.cells)} cells: run it with"
+                " `dfltheory sweep`, or take it out"
             )
         return self.cells[0]
 
@@ -76,7 +80,8 @@ class Experiment:
         return self.cell.instance()
 
     def cases(self) -> list[Case]:
-        """Return a case for each cell: columns along the first axis, rows along the others.
+        """Return a case for each cell: columns along the first axis, rows along the
+        others.
 
         Raises
         ------
@@ -88,11 +93,14 @@ class Experiment:
     def _case(self, cell: Cell) -> Case:
         if not cell["theorem"]:
             raise InputError(
-                f"{cell.where}: there is no [theorem] to check the run against: add one, with key = ..."
+                f"{cell.where}: there is no [theorem] to check the run against: add"
+                " one, with key = ..."
             )
         across = self.axes[0].fields if self.axes else ()
         column = ", ".join(short(cell.settings[name]) for name in across)
-        others = {name: value for name, value in cell.settings.items() if name not in across}
+        others = {
+            name: value for name, value in cell.settings.items() if name not in across
+        }
         row = ", ".join(f"{name} = {short(value)}" for name, value in others.items())
         return cell.case(self.title, row, column)
 
@@ -112,12 +120,14 @@ def load_experiment(
     path : str or Path
         A TOML file, or a JSON file by its suffix.
     changes : mapping
-        Values by dotted field that replace the file's, such as ``{"run.rounds": 10}``; code that they name
-        is the caller's, and is imported.
+        Values by dotted field that replace the file's, such as ``{"run.rounds": 10}``;
+        code that they name is the caller's, and is imported.
     trust : bool
-        May the file name code by MODULE:NAME or FILE.py:NAME? It is imported, and so it runs.
+        May the file name code by MODULE:NAME or FILE.py:NAME? It is imported, and so it
+        runs.
     imports : bool
-        With False no code is imported: cells that name some are listed, and not checked.
+        With False no code is imported: cells that name some are listed, and not
+        checked.
     force : bool
         Run code that differs from the recorded one (``task.code``, ``algorithm.code``).
 
@@ -127,11 +137,14 @@ def load_experiment(
         Every problem, as "file: place: reason", or the module that may not be imported.
     """
     document, folder = load_document(path), Path(path).parent
-    return read_experiment(document, str(path), folder, changes, trust=trust, imports=imports, force=force)
+    return read_experiment(
+        document, str(path), folder, changes, trust=trust, imports=imports, force=force
+    )
 
 
 def load_document(path: str | Path) -> dict[str, Any]:
-    """Return the sections of an experiment file, unchecked: TOML, or JSON by its suffix.
+    """Return the sections of an experiment file, unchecked: TOML, or JSON by its
+    suffix.
 
     Raises
     ------
@@ -139,21 +152,32 @@ def load_document(path: str | Path) -> dict[str, Any]:
         The file is missing, too large, too deep, or of another format.
     """
     file = Path(path)
-    kind, parse = ("JSON", json.loads) if file.suffix.lower() == ".json" else ("TOML", tomllib.loads)
+    kind, parse = (
+        ("JSON", json.loads)
+        if file.suffix.lower() == ".json"
+        else ("TOML", tomllib.loads)
+    )
     content = read_bytes(path, MAX_BYTES)
     try:
         document = parse(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid {kind}: {error}") from None
     if _depth(document) > MAX_DEPTH:
-        raise InputError(f"{path} is nested deeper than the {MAX_DEPTH} levels an experiment file may have")
+        raise InputError(
+            f"{path} is nested deeper than the {MAX_DEPTH} levels an experiment file"
+            " may have"
+        )
     if not isinstance(document, dict):
-        raise InputError(f"{path} is not an experiment file: its JSON must be an object of sections")
+        raise InputError(
+            f"{path} is not an experiment file: its JSON must be an object of sections"
+        )
     return document
 
 
 def _depth(document: Any) -> int:
-    """Return how deep tables and lists are nested; at most one more than ``MAX_DEPTH`` is counted."""
+    """Return how deep tables and lists are nested; at most one more than ``MAX_DEPTH``
+    is counted.
+    """
     level, depth = [document], 0
     while depth <= MAX_DEPTH:
         level = [inner for value in level for inner in _inner_values(value)]
@@ -179,9 +203,13 @@ def read_experiment(
     imports: bool = True,
     force: bool = False,
 ) -> Experiment:
-    """Return an experiment of a parsed document, as :func:`load_experiment` returns that of a file."""
+    """Return an experiment of a parsed document, as :func:`load_experiment` returns
+    that of a file.
+    """
     base = copy.deepcopy(dict(document))
-    typed = frozenset(value for value in (changes or {}).values() if isinstance(value, str))
+    typed = frozenset(
+        value for value in (changes or {}).values() if isinstance(value, str)
+    )
     allowed: Trust = trust or typed
     with located(source):
         read_model(Outline, base)
@@ -227,7 +255,10 @@ def _axes(table: Mapping[str, Any]) -> Iterator[Axis]:
 def _check_rows(place: str, rows: list[Any], width: int) -> None:
     for row in rows:
         if not isinstance(row, list) or len(row) != width:
-            raise InputError(f"{place}: moves {width} fields together, so {quoted(row)} must list as many")
+            raise InputError(
+                f"{place}: moves {width} fields together, so {quoted(row)} must list as"
+                " many"
+            )
     if len({repr(row) for row in rows}) < len(rows):
         raise InputError(f"{place}: lists a value twice")
 
@@ -239,7 +270,9 @@ def _moved_fields(name: str, values: list[Any]) -> set[str]:
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted names and their lists: quoted ("run.rounds") and bare (run.rounds) keys mean the same."""
+    """Yield dotted names and their lists: quoted ("run.rounds") and bare (run.rounds)
+    keys mean the same.
+    """
     for key, value in table.items():
         name = f"{above}.{key}" if above else key
         if isinstance(value, dict):
@@ -249,15 +282,20 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _set(document: dict[str, Any], name: str, value: Any) -> None:
-    """Put a value at a dotted field; a whole section takes a table, which is laid over what is there."""
+    """Put a value at a dotted field; a whole section takes a table, which is laid over
+    what is there.
+    """
     section, *path = name.split(".")
     if section not in FILE_SECTIONS:
-        raise UnknownNameError("section that can be swept or set", section, set(FILE_SECTIONS))
+        raise UnknownNameError(
+            "section that can be swept or set", section, set(FILE_SECTIONS)
+        )
     node = document.setdefault(section, {})
     if not path:
         if not isinstance(value, dict):
             raise InputError(
-                f"{name}: must be a table of fields, or name one ({name}.FIELD), not {quoted(value)}"
+                f"{name}: must be a table of fields, or name one ({name}.FIELD), not"
+                f" {quoted(value)}"
             )
         document[section] = {**node, **copy.deepcopy(value)}
         return
@@ -268,9 +306,12 @@ def _set(document: dict[str, Any], name: str, value: Any) -> None:
     node[path[-1]] = copy.deepcopy(value)
 
 
-def _checked_cell(base: Mapping[str, Any], cell: Cell, imports: bool, force: bool) -> Cell:
-    """Return the cell with its checked sections; with unchecked ones if it names code and nothing may be
-    imported."""
+def _checked_cell(
+    base: Mapping[str, Any], cell: Cell, imports: bool, force: bool
+) -> Cell:
+    """Return the cell with its checked sections; with unchecked ones if it names code
+    and nothing may be imported.
+    """
     document = copy.deepcopy(dict(base))
     for name, value in cell.settings.items():
         _set(document, name, value)
@@ -281,7 +322,9 @@ def _checked_cell(base: Mapping[str, Any], cell: Cell, imports: bool, force: boo
         if named and not imports:
             return replace(cell, sections=document)
         check_code(document, cell.where, force)
-        sections = checked(document, cell.folder, own=cell.trust, further={"theorem": TheoremSection})
+        sections = checked(
+            document, cell.folder, own=cell.trust, further={"theorem": TheoremSection}
+        )
         cell = replace(cell, sections=sections)
         if cell["theorem"]:
             _check_theorem(cell)
@@ -296,10 +339,13 @@ def _check_theorem(cell: Cell) -> None:
         variants = statements(theorem["key"], theorem.get("variants"))
     if theorem["schedule"] and not scheduling(variants).schedule:
         raise InputError(
-            f"theorem.schedule: {theorem['key']} has no schedule: give the step sizes under [algorithm]"
+            f"theorem.schedule: {theorem['key']} has no schedule: give the step sizes"
+            " under [algorithm]"
         )
     with located("theorem.method, run.seeds"):
-        checked_method(theorem["method"], len(seeds) if isinstance(seeds, list) else seeds)
+        checked_method(
+            theorem["method"], len(seeds) if isinstance(seeds, list) else seeds
+        )
 
 
 __all__ = ["Axis", "Experiment", "load_document", "load_experiment", "read_experiment"]

@@ -1,5 +1,6 @@
-"""A referee's page on one statement: verdict, findings, refutation, what holds instead, where the bound is
-nonvacuous."""
+"""A referee's page on one statement: verdict, findings, refutation, what holds instead,
+where the bound is nonvacuous.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +51,17 @@ def referee(
 
     Parameters
     ----------
-    command : named on the page as what makes it again
-    counterexample : a file that ``dfltheory falsify`` wrote; it is replayed, and the page shows it
-    say : called with what is being done
-    reference : ``FILE.py:NAME`` or ``MODULE:NAME`` by which the caller named a statement that is not
+    command : named on the page as what makes it again counterexample : a file that
+    ``dfltheory falsify`` wrote; it is replayed, and the page shows it say : called with
+    what is being done reference : ``FILE.py:NAME`` or ``MODULE:NAME`` by which the
+    caller named a statement that is not
         registered; the page's commands name it
 
     Raises
     ------
     InputError
-        The counterexample is about another statement, or its instance does not violate this one.
+        The counterexample is about another statement, or its instance does not violate
+        this one.
     """
     status = theorem.status
     if counterexample is not None:
@@ -71,10 +73,16 @@ def referee(
     instead = corrected_variant(theorem) if status.refuted or errors else None
     saved = counterexample
     say("drawing" if saved is None else f"running {saved.name}, drawing")
-    picture, caption = (None, "") if saved is None else _refutation(saved, theorem, instead)
+    picture, caption = (
+        (None, "") if saved is None else _refutation(saved, theorem, instead)
+    )
     phase, said = _phase(theorem)
     hashes = [("Code of dfltheory.bounds and dfltheory.checks", code_digest(*AUDITING))]
-    hashes += [(saved.name, sha256(saved.read_bytes()).hexdigest()[:16])] if saved is not None else []
+    hashes += (
+        [(saved.name, sha256(saved.read_bytes()).hexdigest()[:16])]
+        if saved is not None
+        else []
+    )
     return template("referee.html.j2").render(
         name=name_of(theorem),
         theorem=theorem,
@@ -89,7 +97,11 @@ def referee(
         instead=instead,
         certificate="" if instead is None else str(instead.status),
         status=status,
-        shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
+        shown=(
+            f"{_DRAW} {command} --counterexample FILE"
+            if status.refuted and saved is None
+            else ""
+        ),
         examined=html_text(examined(theorem, status, len(errors), reference)),
         instead_formula="" if instead is None else mathml(instead.latex(), "block"),
         phase=phase,
@@ -116,9 +128,15 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
     finding = replay(counterexample, None if registered else theorem)
     about = finding.theorem
     if about is None or statement_hash(about) != statement_hash(theorem):
-        raise InputError(f"{counterexample} is about {about}, which does not state what {theorem} does")
+        raise InputError(
+            f"{counterexample} is about {about}, which does not state what {theorem}"
+            " does"
+        )
     if not finding.violated:
-        raise InputError(f"{counterexample} does not violate {theorem}: its ratio is {finding.ratio:.6g}")
+        raise InputError(
+            f"{counterexample} does not violate {theorem}: its ratio is"
+            f" {finding.ratio:.6g}"
+        )
     return Status(
         kind="refuted",
         how=refuted_by(finding),
@@ -131,11 +149,13 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
 
 def _findings(theorem: Theorem) -> list[Finding]:
     """What the audit finds in a statement."""
-    with np.errstate(all="ignore"):  # the audit evaluates outside of the conditions as well
+    # the audit evaluates outside of the conditions as well
+    with np.errstate(all="ignore"):
         return audit(theorem)
 
 
-# -- pictures ------------------------------------------------------------------------------------------------
+# -- pictures
+# --------------------------------------------------------------------------------------
 
 
 def _svg(figure: Figure) -> Any:
@@ -154,42 +174,69 @@ def _axes(x: str, y: str) -> tuple[Figure, Any]:
 
     with look.style():
         figure = Figure(figsize=(look.TWO_COLUMNS, 3.5))
-        return figure, figure.add_subplot(xscale="log", yscale="log", xlabel=x, ylabel=y)
+        return figure, figure.add_subplot(
+            xscale="log", yscale="log", xlabel=x, ylabel=y
+        )
 
 
-def _refutation(file: Path, theorem: Theorem, instead: Theorem | None) -> tuple[Any, str]:
-    """The saved counterexample: what is measured above the printed bound and below the corrected one, at each
-    horizon; for O(.) the ratio along the family."""
+def _refutation(
+    file: Path, theorem: Theorem, instead: Theorem | None
+) -> tuple[Any, str]:
+    """The saved counterexample: what is measured above the printed bound and below the
+    corrected one, at each horizon; for O(.) the ratio along the family.
+    """
     document = read_document(file)
     if not document.get("violated"):
         return None, ""
     if theorem.order:
         family = document["divergence"]
-        figure, axes = _axes(family["parameter"], "measured / claimed, relative to the first")
+        figure, axes = _axes(
+            family["parameter"], "measured / claimed, relative to the first"
+        )
         ratios = np.asarray(family["ratios"], dtype=float)
         axes.plot(family["values"], ratios / ratios[0], **look.MEANINGS["printed"])
-        return _svg(figure), "A family of problems inside all assumptions: no constant covers it."
+        return (
+            _svg(figure),
+            "A family of problems inside all assumptions: no constant covers it.",
+        )
     horizons, lines = _along(file, theorem, instead)
     figure, axes = _axes("rounds $T$", "left-hand side and bounds")
     for name, values in lines.items():
         axes.plot(
-            horizons, values, label=name, markevery=10, **{"measured": look.MEASURED, **look.MEANINGS}[name]
+            horizons,
+            values,
+            label=name,
+            markevery=10,
+            **{"measured": look.MEASURED, **look.MEANINGS}[name],
         )
     axes.legend(frameon=False)
-    apart = "" if instead is None or instead.lhs.aggregate == theorem.lhs.aggregate else _APART
-    return _svg(figure), (
-        f"The saved instance at the horizons T: measured {document['ratio']:.3g} times the printed bound at "
-        f"T = {document['exact']['T']:.3g}; its exact constants in both bounds.{apart}"
+    apart = (
+        ""
+        if instead is None or instead.lhs.aggregate == theorem.lhs.aggregate
+        else _APART
+    )
+    return (
+        _svg(figure),
+        (
+            f"The saved instance at the horizons T: measured {document['ratio']:.3g}"
+            f" times the printed bound at T = {document['exact']['T']:.3g}; its exact"
+            f" constants in both bounds.{apart}"
+        ),
     )
 
 
-_APART = " The corrected bound is one of the mean over the rounds, which is no less than the least of them."
+_APART = (
+    " The corrected bound is one of the mean over the rounds, which is no less than the"
+    " least of them."
+)
 
 
 def _along(
     file: Path, theorem: Theorem, instead: Theorem | None
 ) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
-    """What a saved instance measures, and the bounds at its constants, at horizons up to its own."""
+    """What a saved instance measures, and the bounds at its constants, at horizons up
+    to its own.
+    """
     instance = built(instance_of(file)[0])
     batch, T = core.Batch.of(instance), instance.rounds
     run = instance.run(rounds=min(T + 2, 50), progress=False)
@@ -198,31 +245,51 @@ def _along(
     numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
     data = score.left_side(theorem, batch, path, numbers)
     horizons = np.unique(np.round(np.geomspace(2, max(T, 3), 60)))
-    measured = [float(score.at_T(theorem, data, int(h), path.still)[0]) for h in horizons]
+    measured = [
+        float(score.at_T(theorem, data, int(h), path.still)[0]) for h in horizons
+    ]
     lines = {"measured": np.array(measured)}
     for name, bound in (("printed", theorem), ("corrected", instead)):
         if (
             bound is not None
             and bound.lhs.measure == theorem.lhs.measure
             # what bounds a mean bounds the least
-            and (theorem.lhs.aggregate, bound.lhs.aggregate) in (("min", "mean"), (bound.lhs.aggregate,) * 2)
+            and (theorem.lhs.aggregate, bound.lhs.aggregate)
+            in (("min", "mean"), (bound.lhs.aggregate,) * 2)
             and set(bound.needs) <= {*values, "T"}
         ):
-            told = {n: np.full(len(horizons), float(np.max(values[n]))) for n in bound.needs if n != "T"}
-            lines[name] = np.broadcast_to(bound.evaluate(where="nan", **told, T=horizons), len(horizons))
+            told = {
+                n: np.full(len(horizons), float(np.max(values[n])))
+                for n in bound.needs
+                if n != "T"
+            }
+            lines[name] = np.broadcast_to(
+                bound.evaluate(where="nan", **told, T=horizons), len(horizons)
+            )
     return horizons, lines
 
 
 def _phase(theorem: Theorem) -> tuple[Any, str]:
-    """Over T and the spectral gap: speaks, vacuous, or no step size meets the conditions."""
-    gap, known = next((n for n in ("lam", "q") if n in theorem.needs), None), trivials(theorem)
+    """Over T and the spectral gap: speaks, vacuous, or no step size meets the
+    conditions.
+    """
+    gap, known = (
+        next((n for n in ("lam", "q") if n in theorem.needs), None),
+        trivials(theorem),
+    )
     many = len(theorem.step_names) > 2  # too many to look for the best of
     if not known or theorem.order or gap is None or many or "T" not in theorem.needs:
         return None, ""
     T, gaps = 10.0 ** np.linspace(0, 12, 49), 10.0 ** np.linspace(-4, 0, 33)
     over = {gap: np.repeat(1 - gaps, len(T)), "T": np.tile(np.round(T), len(gaps))}
-    usual = everyday((n for n in theorem.needs if n not in (*over, *theorem.step_names)), theorem.glossary)
-    bound, known_without = best_bounds(theorem, usual | over)[0], yardstick(theorem, usual | over)
+    usual = everyday(
+        (n for n in theorem.needs if n not in (*over, *theorem.step_names)),
+        theorem.glossary,
+    )
+    bound, known_without = (
+        best_bounds(theorem, usual | over)[0],
+        yardstick(theorem, usual | over),
+    )
     ratio = (bound / known_without).reshape(len(gaps), len(T))
     kinds = np.select([ratio < 1, np.isfinite(ratio)], [2, 1], 0)
     figure, axes = _axes("rounds $T$", rf"$1 - {theorem.glossary[gap].latex}$")
@@ -230,16 +297,26 @@ def _phase(theorem: Theorem) -> tuple[Any, str]:
 
     colors = ("#d9d9d9", "#f0c36d", "#63b88f")
     axes.pcolormesh(
-        T, gaps, kinds, cmap=ListedColormap(colors), vmin=0, vmax=2, shading="nearest", rasterized=True
+        T,
+        gaps,
+        kinds,
+        cmap=ListedColormap(colors),
+        vmin=0,
+        vmax=2,
+        shading="nearest",
+        rasterized=True,
     )
-    for color, label in zip(colors, ("not applicable", "vacuous", "speaks"), strict=True):
+    for color, label in zip(
+        colors, ("not applicable", "vacuous", "speaks"), strict=True
+    ):
         axes.plot([], [], "s", color=color, label=label)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     told = ", ".join(f"${theorem.glossary[n].latex} = {v:g}$" for n, v in usual.items())
     without = " or ".join(f"${expression_latex(limit, theorem)}$" for _, limit in known)
     return _svg(figure), html_text(
-        f"At {told}, with the best step sizes at each point. Vacuous: the bound says no more than {without}, "
-        "which is known without it; not applicable: no step size meets the conditions."
+        f"At {told}, with the best step sizes at each point. Vacuous: the bound says no"
+        f" more than {without}, which is known without it; not applicable: no step size"
+        " meets the conditions."
     )
 
 
@@ -253,7 +330,10 @@ def write(
 ) -> Path:
     """Write the page, whole or not at all."""
     if out.suffix != ".html":
-        raise InputError(f"{out} must end in .html: the page is HTML, from which a browser prints PDF")
+        raise InputError(
+            f"{out} must end in .html: the page is HTML, from which a browser"
+            " prints PDF"
+        )
     check_writable(out)
     write_text(out, referee(theorem, command, counterexample, say, reference))
     return out

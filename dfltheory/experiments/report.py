@@ -1,4 +1,6 @@
-"""A study saved as a folder: tables, figures, and one HTML page that loads no other file."""
+"""A study saved as a folder: tables, figures, and one HTML page that loads no other
+file.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # one mark for each kind, so that the page can be read in black and white
-MARKS = {"holds": "✓", "violated": "✗", "undecided": "?", "vacuous": "○", "not applicable": "–"}
+MARKS = {
+    "holds": "✓",
+    "violated": "✗",
+    "undecided": "?",
+    "vacuous": "○",
+    "not applicable": "–",
+}
 
 MEANINGS = {
-    "holds": "the whole confidence interval of the measured left-hand side is at or below the bound",
-    "violated": "the whole confidence interval is above the bound, and every condition is met",
+    "holds": (
+        "the whole confidence interval of the measured left-hand side is at or below"
+        " the bound"
+    ),
+    "violated": (
+        "the whole confidence interval is above the bound, and every condition is met"
+    ),
     "undecided": "the confidence interval straddles the bound",
     "vacuous": "not violated, but the bound exceeds what is known without the theorem",
-    "not applicable": "a condition or an assumption fails at these constants, so the theorem claims nothing",
+    "not applicable": (
+        "a condition or an assumption fails at these constants, so the theorem claims"
+        " nothing"
+    ),
 }
 
 
@@ -55,31 +71,44 @@ class Study:
     finding: str = ""
     """The main finding in one sentence: the page begins with it."""
     scorecard: Sequence[Any] = ()
-    """Rows of a table of statements, each with ``key``, ``title``, ``cells`` (side, column, cell) and
-    ``to_dict()``; a cell has ``marked``, ``tone``, ``detail`` and ``command``."""
+    """Rows of a table of statements, each with ``key``, ``title``, ``cells`` (side,
+    column, cell) and ``to_dict()``; a cell has ``marked``, ``tone``, ``detail`` and
+    ``command``.
+    """
     cover: tuple[Callable[[], Figure], str] | None = None
-    """A figure that shows the main finding, drawn on the page above all others, and its caption."""
+    """A figure that shows the main finding, drawn on the page above all others, and its
+    caption.
+    """
     claims: Sequence[Any] = ()
-    """Further claims that were checked, each with ``claim``, ``source``, ``check``, ``verdict``, ``said``,
-    ``ratio``, ``detail``, ``refuted`` and ``to_dict()``."""
+    """Further claims that were checked, each with ``claim``, ``source``, ``check``,
+    ``verdict``, ``said``, ``ratio``, ``detail``, ``refuted`` and ``to_dict()``.
+    """
 
     @property
     def verdicts(self) -> list[tuple[Case, Verdict]]:
-        return [(outcome.case, verdict) for outcome in self.outcomes for verdict in outcome.verdicts]
+        return [
+            (outcome.case, verdict)
+            for outcome in self.outcomes
+            for verdict in outcome.verdicts
+        ]
 
     def frame(self) -> pd.DataFrame:
         """All histories in one tidy table: a row for each case, seed and round."""
         import pandas as pd
 
         names = ("group", "column", "row")
-        parts = [o.run.to_frame().assign(**{n: getattr(o.case, n) for n in names}) for o in self.outcomes]
+        parts = [
+            o.run.to_frame().assign(**{n: getattr(o.case, n) for n in names})
+            for o in self.outcomes
+        ]
         return pd.concat(parts, ignore_index=True)
 
     def save(self, folder: str | Path) -> Path:
-        """Write config.json, verdicts.json, history.csv, what there is of scorecard.json, figures and
-        report.html; returns the last.
+        """Write config.json, verdicts.json, history.csv, what there is of
+        scorecard.json, figures and report.html; returns the last.
 
-        They are moved into the folder after the last one is complete (:func:`dfltheory.files.filling`).
+        They are moved into the folder after the last one is complete
+        (:func:`dfltheory.files.filling`).
         """
         with filling(folder) as new:
             self._write(new)
@@ -87,12 +116,19 @@ class Study:
 
     def _write(self, out: Path) -> None:
         write_json(out / "config.json", self.config())
-        documents = [{"case": case.label, "note": case.note} | v.to_dict() for case, v in self.verdicts]
+        documents = [
+            {"case": case.label, "note": case.note} | v.to_dict()
+            for case, v in self.verdicts
+        ]
         write_json(out / "verdicts.json", documents)
-        write_text(out / "verdicts.tex", latex_table(verdict for _, verdict in self.verdicts))
+        write_text(
+            out / "verdicts.tex", latex_table(verdict for _, verdict in self.verdicts)
+        )
         files = ["config.json", "verdicts.json", "verdicts.tex"]
         if self.scorecard:
-            write_json(out / "scorecard.json", [row.to_dict() for row in self.scorecard])
+            write_json(
+                out / "scorecard.json", [row.to_dict() for row in self.scorecard]
+            )
             files.append("scorecard.json")
         if self.claims:
             write_json(out / "claims.json", [claim.to_dict() for claim in self.claims])
@@ -103,17 +139,26 @@ class Study:
             files.append("history.csv")
         figures = self.draw(out)
         cover = None if self.cover is None else save(self.cover[0](), out, "cover")[2]
-        write_text(out / "report.html", render(self, figures, files=files, folder=out, cover=cover))
+        write_text(
+            out / "report.html",
+            render(self, figures, files=files, folder=out, cover=cover),
+        )
 
     def draw(self, folder: Path) -> dict[str, Path]:
-        """One figure for each group, as PNG, PDF and SVG; returns the SVG of each group."""
+        """One figure for each group, as PNG, PDF and SVG; returns the SVG of each
+        group.
+        """
         from dfltheory.plots.panels import along, panels
 
         groups: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
             groups.setdefault(outcome.case.group, []).append(outcome)
         return {
-            g: save((along if mine[0].case.along else panels)(mine), folder, figure_name(self.title, g))[2]
+            g: save(
+                (along if mine[0].case.along else panels)(mine),
+                folder,
+                figure_name(self.title, g),
+            )[2]
             for g, mine in groups.items()
         }
 
@@ -132,8 +177,14 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
     instance = case.instance
     return {
         "case": case.label,
-        "task": {"name": instance.task.name, "m": instance.task.m, "d": instance.task.d},
-        "algorithm": {"name": type(instance.algorithm).__name__} | asdict(instance.algorithm),
+        "task": {
+            "name": instance.task.name,
+            "m": instance.task.m,
+            "d": instance.task.d,
+        },
+        "algorithm": (
+            {"name": type(instance.algorithm).__name__} | asdict(instance.algorithm)
+        ),
         "rounds": instance.rounds,
         "seeds": len(run.x),
         "seed": instance.seed,
@@ -146,7 +197,9 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
 
 
 def figure_name(title: str, group: str) -> str:
-    """The file name of a study's figure: what it has of a-z and digits, and a mark of its own."""
+    """The file name of a study's figure: what it has of a-z and digits, and a mark of
+    its own.
+    """
     plain = re.sub("[^a-z0-9]+", "-", group.lower())[:80].strip("-") or "figure"
     mark = sha256(repr((title, group)).encode()).hexdigest()[:6]
     return f"{plain}-{mark}"
@@ -162,13 +215,15 @@ def render(
 ) -> str:
     """The page as text; figures are embedded, nothing is loaded from anywhere.
 
-    ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has none); ``more``:
-    further ones by their captions; ``files``: what lies beside the page in its ``folder``;
-    ``cover``: the drawn ``study.cover``.
+    ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has
+    none); ``more``: further ones by their captions; ``files``: what lies beside the
+    page in its ``folder``; ``cover``: the drawn ``study.cover``.
     """
     page = template("report.html.j2")
     groups = [_group(study, name, figure, folder) for name, figure in figures.items()]
-    known = {(v.key, v.variant): v.status.how for _, v in study.verdicts if v.status.refuted}
+    known = {
+        (v.key, v.variant): v.status.how for _, v in study.verdicts if v.status.refuted
+    }
     counts = Counter(v.kind for _, v in study.verdicts if not v.status.refuted)
     here = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
     further = [(caption, _embedded(figure)) for caption, figure in (more or {}).items()]
@@ -179,7 +234,9 @@ def render(
         cover=None if cover is None else _embedded(cover),
         counts=counts,
         here=here,
-        known=sorted((f"{key}, {variant}", how) for (key, variant), how in known.items()),
+        known=sorted(
+            (f"{key}, {variant}", how) for (key, variant), how in known.items()
+        ),
         contents=_contents(study, groups, bool(further)),
         verdict_text=verdict_text,
         marks=MARKS,
@@ -193,19 +250,25 @@ def template(name: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).with_name("templates"))
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
     environment.filters["number"] = number
     environment.globals["anchor"] = anchor
     return environment.get_template(name)
 
 
-def _contents(study: Study, groups: Sequence[Mapping[str, Any]], more: bool) -> list[tuple[str, str]]:
+def _contents(
+    study: Study, groups: Sequence[Mapping[str, Any]], more: bool
+) -> list[tuple[str, str]]:
     """(anchor, title) of each section that the page has."""
     sections = [("scorecard", "Scorecard")] if study.scorecard else []
     sections.append(("reading", "How to read this page"))
     sections += [(anchor(group["name"]), group["heading"]) for group in groups]
     sections += [("axes", "Along the axes")] if more else []
-    sections += [("claims", "What was claimed, and what came out")] if study.claims else []
+    sections += (
+        [("claims", "What was claimed, and what came out")] if study.claims else []
+    )
     sections += [("evidence", "Evidence of the scorecard")] if study.scorecard else []
     return [*sections, ("untested", "What was not tested"), ("data", "Data")]
 
@@ -217,26 +280,49 @@ def anchor(name: str) -> str:
 
 def _embedded(figure: Path) -> str:
     kind = {".svg": "svg+xml", ".png": "png"}[figure.suffix]
-    return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode("ascii")
+    return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode(
+        "ascii"
+    )
 
 
-def _group(study: Study, name: str, figure: Path | None, folder: Path) -> dict[str, Any]:
+def _group(
+    study: Study, name: str, figure: Path | None, folder: Path
+) -> dict[str, Any]:
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
-    drawn = {v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"}
-    bands = {word: [v.variant for v in members] for word, members in families(drawn.values()).items()}
-    made = [] if figure is None else [figure.with_suffix(s) for s in (".pdf", ".svg", ".png")]
+    drawn = {
+        v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"
+    }
+    bands = {
+        word: [v.variant for v in members]
+        for word, members in families(drawn.values()).items()
+    }
+    made = (
+        []
+        if figure is None
+        else [figure.with_suffix(s) for s in (".pdf", ".svg", ".png")]
+    )
     return {
         "name": name,
-        "heading": name if name == study.title else name[:1].upper() + name[1:],  # a title as it was given
+        # a title as it was given
+        "heading": name if name == study.title else name[:1].upper() + name[1:],
         "image": None if figure is None else _embedded(figure),
         "files": [Path(os.path.relpath(file, folder)).as_posix() for file in made],
-        "bands": [f"{word.capitalize()}: {', '.join(v)}." for word, v in bands.items() if len(v) > 1],
+        "bands": [
+            f"{word.capitalize()}: {', '.join(v)}."
+            for word, v in bands.items()
+            if len(v) > 1
+        ],
         "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
         "outcomes": outcomes,
         "along": outcomes[0].case.along,
         "constants": _constants(outcomes),
         "statements": _statements(outcomes),
-        "silent": _reasons((o.case, v) for o in outcomes for v in o.verdicts if v.kind == "not applicable"),
+        "silent": _reasons(
+            (o.case, v)
+            for o in outcomes
+            for v in o.verdicts
+            if v.kind == "not applicable"
+        ),
         "notes": list(dict.fromkeys(o.case.note for o in outcomes if o.case.note)),
     }
 
@@ -251,7 +337,9 @@ def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             "source": thm.source,
             "left": html_text(thm.lhs.words),
             "formula": mathml(thm.latex(), "block"),
-            "conditions": [(c.name, mathml(condition_latex(c, thm))) for c in thm.conditions],
+            "conditions": [
+                (c.name, mathml(condition_latex(c, thm))) for c in thm.conditions
+            ],
             "assumptions": [html_text(words) for words in thm.assumptions],
         }
         for thm in theorems.values()
@@ -259,7 +347,9 @@ def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
 
 
 def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
-    """Return name, value and standing of each constant; the value is a range if the problems differ."""
+    """Return name, value and standing of each constant; the value is a range if the
+    problems differ.
+    """
     known: dict[str, list[tuple[float, str]]] = {}
     for outcome in outcomes:
         constants = outcome.run.constants
@@ -267,7 +357,9 @@ def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
             known.setdefault(name, []).append((value, constants.standing_of(name)))
         gap = outcome.run.values().get("f0_gap")
         if gap is not None:
-            known.setdefault("f0_gap", []).append((gap, constants.standing_of("f_star")))
+            known.setdefault("f0_gap", []).append(
+                (gap, constants.standing_of("f_star"))
+            )
     rows = []
     for name, entries in known.items():
         ends = [number(value) for value, _ in (min(entries), max(entries))]
@@ -276,21 +368,32 @@ def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return the kind of a verdict; if the statement is refuted in general, with what refutes it."""
+    """Return the kind of a verdict; if the statement is refuted in general, with what
+    refutes it.
+    """
     if not verdict.status.refuted:
         return verdict.kind
     return f"{verdict.kind} here (refuted in general: {verdict.status.how})"
 
 
 def tables(study: Study) -> list[Any]:
-    """A table of verdicts for each group of cases and each theorem: a row for each run and variant."""
+    """A table of verdicts for each group of cases and each theorem: a row for each run
+    and variant.
+    """
     from rich.table import Table
     from rich.text import Text
 
-    colors = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "undecided": "yellow"}
+    colors = {
+        "holds": "green",
+        "violated": "bold red",
+        "vacuous": "yellow",
+        "undecided": "yellow",
+    }
     made = []
     for group, key in dict.fromkeys((o.case.group, o.case.key) for o in study.outcomes):
-        outcomes = [o for o in study.outcomes if (o.case.group, o.case.key) == (group, key)]
+        outcomes = [
+            o for o in study.outcomes if (o.case.group, o.case.key) == (group, key)
+        ]
         # Text, not str: a name from outside is no markup
         title = str(key) if group == study.title else f"{group}: {key}"
         table = Table(title=Text(title), title_justify="left", header_style="bold")
@@ -315,7 +418,9 @@ def tables(study: Study) -> list[Any]:
 
 
 def print_study(study: Study) -> None:
-    """The tables of verdicts on the terminal, then why some decide nothing, and what was not tested."""
+    """The tables of verdicts on the terminal, then why some decide nothing, and what
+    was not tested.
+    """
     from rich.console import Console
 
     # A pipe has no width of its own; 80 columns would fold every cell.
@@ -330,7 +435,10 @@ def print_study(study: Study) -> None:
     lines = _reasons((case, v) for case, v in study.verdicts if v.kind in open_kinds)
     rest = len(lines) - _MOST_REASONS
     if rest > 1:
-        lines = [*lines[:_MOST_REASONS], f"and {rest} more reasons: the report has them all"]
+        lines = [
+            *lines[:_MOST_REASONS],
+            f"and {rest} more reasons: the report has them all",
+        ]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
     console.print("not tested:")
@@ -339,7 +447,9 @@ def print_study(study: Study) -> None:
 
 
 def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
-    """Return a line for each variant, kind and reason, with the runs that it is given for."""
+    """Return a line for each variant, kind and reason, with the runs that it is given
+    for.
+    """
     places: dict[tuple[str, str], list[str]] = {}
     for case, verdict in verdicts:
         reason = f"{verdict.variant}, {verdict.kind}", verdict.reason
@@ -354,15 +464,24 @@ def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
 def latex_table(verdicts: Iterable[Verdict]) -> str:
     """Return verdicts as a ``tabular`` (booktabs).
 
-    Columns are statement, variant, status of the statement, kind of the verdict, measured value with its
-    interval, bound and ratio. Verdicts that are not applicable have no numbers.
+    Columns are statement, variant, status of the statement, kind of the verdict,
+    measured value with its interval, bound and ratio. Verdicts that are not applicable
+    have no numbers.
     """
     head = r"statement & variant & status & verdict & measured & bound & ratio \\"
     lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
     for v in verdicts:
         at = v.measured
-        numbers = f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]", tex(v.bound), tex(v.ratio)
-        shown = ("--",) * 3 if v.kind == "not applicable" else tuple(f"${n}$" for n in numbers)
+        numbers = (
+            f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]",
+            tex(v.bound),
+            tex(v.ratio),
+        )
+        shown = (
+            ("--",) * 3
+            if v.kind == "not applicable"
+            else tuple(f"${n}$" for n in numbers)
+        )
         cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *shown)
         lines.append(" & ".join(cell.replace("_", r"\_") for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

@@ -1,8 +1,9 @@
-"""Readers of results: verdicts from JSON, histories from safetensors, and the table of a sweep.
+"""Readers of results: verdicts from JSON, histories from safetensors, and the table of
+a sweep.
 
-A sweep's folder has ``sweep.json`` (the list of cells), ``cells/KEY.json`` and ``cells/KEY.safetensors``
-(record and history of each cell; KEY is the hash of its configuration) and ``results.csv`` (a row for each
-cell and variant).
+A sweep's folder has ``sweep.json`` (the list of cells), ``cells/KEY.json`` and
+``cells/KEY.safetensors`` (record and history of each cell; KEY is the hash of its
+configuration) and ``results.csv`` (a row for each cell and variant).
 
 >>> results = load_results("results/topologies")        # doctest: +SKIP
 >>> results.frame[["topology.name", "variant", "kind", "ratio"]]
@@ -61,7 +62,9 @@ _TABLE = mapping(any_number, 10**4, text)
 _COUNT = whole(0, LARGEST_WHOLE)
 _VERDICT: dict[str, Read] = {
     **dict.fromkeys(("kind", "key", "variant", "reason", "method"), text),
-    **dict.fromkeys(("bound", "ratio", "trivial", "confidence", "measured"), any_number),
+    **dict.fromkeys(
+        ("bound", "ratio", "trivial", "confidence", "measured"), any_number
+    ),
     **dict.fromkeys(("seeds", "rounds"), _COUNT),
     **dict.fromkeys(("conditions", "estimated"), tuple_of(text, 10**4)),
     **dict.fromkeys(("terms", "given", "slack", "at"), _TABLE),
@@ -111,10 +114,13 @@ _ABSENT: dict[str, Any] = {
 """Fields of verdicts that files of earlier versions lack."""
 
 
-# -- verdicts ----------------------------------------------------------------------------------------
+# -- verdicts
+# --------------------------------------------------------------------------------------
 
 
-def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -> Verdict:
+def verdict_from_dict(
+    document: Mapping[str, Any], run: History | None = None
+) -> Verdict:
     """Return the verdict that ``Verdict.to_dict`` wrote.
 
     Parameters
@@ -132,7 +138,10 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
     try:
         must("verdict", document, isinstance(document, Mapping), "a table of fields")
         given = named("verdict", _ABSENT | plain(document), _VERDICT, None)
-        values = {name: read(f"verdict.{name}", given[name]) for name, read in _VERDICT.items()}
+        values = {
+            name: read(f"verdict.{name}", given[name])
+            for name, read in _VERDICT.items()
+        }
         values["status"] = status_from_dict(values["status"])
     except (DFLTheoryError, RecursionError) as wrong:
         raise DataError(f"not a verdict: {wrong}") from wrong
@@ -144,7 +153,9 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
 
 
 def load_verdicts(path: str | Path) -> list[Verdict]:
-    """Return the verdicts of a ``verdicts.json``, as ``dfltheory validate --out`` writes it."""
+    """Return the verdicts of a ``verdicts.json``, as ``dfltheory validate --out``
+    writes it.
+    """
     document = read_json(path)
     if not isinstance(document, list):
         raise DataError(f"{path} does not hold a list of verdicts")
@@ -152,7 +163,8 @@ def load_verdicts(path: str | Path) -> list[Verdict]:
         return [verdict_from_dict(item) for item in document]
 
 
-# -- the results of a sweep --------------------------------------------------------------------------
+# -- the results of a sweep
+# --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -195,11 +207,17 @@ class CellResult:
     def error(self) -> str | None:
         """Type and message of the error that the cell ended with."""
         error = self.record.get("error")
-        return None if error is None else shown(f"{error.get('type')}: {error.get('message')}")
+        return (
+            None
+            if error is None
+            else shown(f"{error.get('type')}: {error.get('message')}")
+        )
 
     @cached_property
     def history(self) -> History:
-        """The run. Final models are empty (seeds, m, 0) unless ``run.keep_models`` was set."""
+        """The run. Final models are empty (seeds, m, 0) unless ``run.keep_models`` was
+        set.
+        """
         from dfltheory.training.history import History
 
         if self.status != "done":
@@ -211,7 +229,9 @@ class CellResult:
         """The verdict of each variant."""
         documents = self.record.get("verdicts", ())
         with reading(self.file, "the record of a cell"):
-            return tuple(verdict_from_dict(document, self.history) for document in documents)
+            return tuple(
+                verdict_from_dict(document, self.history) for document in documents
+            )
 
 
 @dataclass(frozen=True)
@@ -244,11 +264,17 @@ class Results:
         ]
 
     def runs(self, cells: Sequence[CellResult] | None = None) -> Labelled:
-        """Return the histories of finished cells by the settings that differ, for plots of several runs."""
+        """Return the histories of finished cells by the settings that differ, for plots
+        of several runs.
+        """
         if cells is None:
             cells = [cell for cell in self.cells if cell.status == "done"]
         names = cells[0].settings if cells else ()
-        varying = [name for name in names if len({repr(cell.settings[name]) for cell in cells}) > 1]
+        varying = [
+            name
+            for name in names
+            if len({repr(cell.settings[name]) for cell in cells}) > 1
+        ]
         histories = {}
         for cell in cells:
             label = ", ".join(short(cell.settings[name]) for name in varying)
@@ -268,7 +294,10 @@ def load_results(folder: str | Path) -> Results:
     """
     root = Path(folder)
     if not (root / MANIFEST).is_file():
-        raise InputError(f"{folder} has no {MANIFEST}: give a folder that `dfltheory sweep --out` wrote")
+        raise InputError(
+            f"{folder} has no {MANIFEST}: give a folder that `dfltheory sweep --out`"
+            " wrote"
+        )
     document = read_json(root / MANIFEST)
     with reading(root / MANIFEST, "the cells of a sweep"):
         manifest = named("sweep", document, ("title", "cells"), None)
@@ -292,7 +321,9 @@ def _listed_cell(root: Path) -> Read:
 
 
 def read_record(folder: Path, key: str) -> dict[str, Any] | None:
-    """Return the record of a finished cell; None if record or history are missing or damaged."""
+    """Return the record of a finished cell; None if record or history are missing or
+    damaged.
+    """
     path = folder / CELLS / f"{key}.json"
     try:
         record = named("record", read_json(path), (), None)
@@ -301,18 +332,23 @@ def read_record(folder: Path, key: str) -> dict[str, Any] | None:
                 read(f"record.{name}", record[name])
     except (FileNotFoundError, DFLTheoryError):
         return None
-    if record.get("status") == "done" and not path.with_suffix(".safetensors").is_file():
+    if (
+        record.get("status") == "done"
+        and not path.with_suffix(".safetensors").is_file()
+    ):
         return None
     return record
 
 
-# -- tidy tables -------------------------------------------------------------------------------------
+# -- tidy tables
+# -------------------------------------------------------------------------------------
 
 
 def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
     """Return a table with a row for each cell and variant.
 
-    Columns are the configuration by dotted field, then constants, last measurements and the verdict.
+    Columns are the configuration by dotted field, then constants, last measurements and
+    the verdict.
     """
     import pandas as pd
 
@@ -328,19 +364,41 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
     row: dict[str, Any] = {"hash": cell.key, "status": cell.status, "error": cell.error}
     row |= dict(_leaves(record.get("configuration", {})))
     row |= cell.settings if cell.status == "missing" else {}
-    for group in ("algorithm", "constant", "standing", "network", "final", "final_std", "version"):
-        row |= {f"{group}.{name}": _finite(value) for name, value in record.get(group, {}).items()}
+    for group in (
+        "algorithm",
+        "constant",
+        "standing",
+        "network",
+        "final",
+        "final_std",
+        "version",
+    ):
+        row |= {
+            f"{group}.{name}": _finite(value)
+            for name, value in record.get(group, {}).items()
+        }
     row |= {name: record.get(name) for name in ("diverged_at", "seconds")}
     if not record.get("verdicts"):
         yield row
     for verdict in record.get("verdicts", ()):
         columns = {name: verdict[name] for name in ("variant", "kind", "reason")}
-        columns |= {name: float(verdict[name]) for name in ("ratio", "bound", "measured", "trivial")}
+        columns |= {
+            name: float(verdict[name])
+            for name in ("ratio", "bound", "measured", "trivial")
+        }
         for name in ("ratio", "measured"):
-            columns[f"{name}_low"], columns[f"{name}_high"] = map(float, verdict[f"{name}_ci"])
+            columns[f"{name}_low"], columns[f"{name}_high"] = map(
+                float, verdict[f"{name}_ci"]
+            )
         columns["estimated"] = ", ".join(verdict["estimated"])
-        columns["theorem_status"] = status_from_dict(verdict.get("status", _ABSENT["status"])).kind
-        yield row | columns | {f"term.{name}": float(v) for name, v in verdict["terms"].items()}
+        columns["theorem_status"] = status_from_dict(
+            verdict.get("status", _ABSENT["status"])
+        ).kind
+        yield (
+            row
+            | columns
+            | {f"term.{name}": float(v) for name, v in verdict["terms"].items()}
+        )
 
 
 def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -353,7 +411,8 @@ def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def _finite(value: Any) -> Any:
-    """Return a number for the texts that JSON has for infinity and nan; other values as they are.
+    """Return a number for the texts that JSON has for infinity and nan; other values as
+    they are.
 
     Raises
     ------
@@ -366,7 +425,9 @@ def _finite(value: Any) -> Any:
 
 
 def _one_type(column: pd.Series) -> pd.Series:
-    """Return a column with values of one type, as Parquet needs it; numbers become text next to text."""
+    """Return a column with values of one type, as Parquet needs it; numbers become text
+    next to text.
+    """
     if column.dtype != object:
         return column
     present = column[column.notna()]

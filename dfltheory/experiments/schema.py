@@ -17,10 +17,15 @@ Variants = Annotated[list[str], Field(min_length=1)]
 
 
 class TheoremSection(Schema):
-    """The statement that the runs are tested against. Without this section none is tested."""
+    """The statement that the runs are tested against. Without this section none is
+    tested.
+    """
 
     key: Name = Field(
-        description="which statement, as `dfltheory bound` lists them, or FILE.py:NAME for one of your own"
+        description=(
+            "which statement, as `dfltheory bound` lists them, or FILE.py:NAME for one"
+            " of your own"
+        )
     )
     variants: Variants | None = Field(
         None, description="a list of printed, appendix, corrected...; without it all"
@@ -28,17 +33,24 @@ class TheoremSection(Schema):
     confidence: Share = Field(0.95, description="of the two-sided intervals")
     method: Method = Field(
         "student",
-        description="how the intervals are computed; bootstrap, from 8 seeds on, where a few seeds dominate "
-        "the mean",
+        description=(
+            "how the intervals are computed; bootstrap, from 8 seeds on, where a few"
+            " seeds dominate the mean"
+        ),
     )
     schedule: bool = Field(
         False,
-        description="take the hyperparameters that [algorithm] leaves out from the statement's own schedule",
+        description=(
+            "take the hyperparameters that [algorithm] leaves out from the statement's"
+            " own schedule"
+        ),
     )
     constants: dict[str, float] = Field(
         default={},
-        description="glossary names that complete or replace what the task knows, as "
-        "{ rho0 = 1.0, sigma_g = 0.3 }",
+        description=(
+            "glossary names that complete or replace what the task knows, as "
+            "{ rho0 = 1.0, sigma_g = 0.3 }"
+        ),
     )
 
 
@@ -51,31 +63,43 @@ def _file_model(sections: Mapping[str, Any]) -> type[Schema]:
     parts: dict[str, Any] = {
         "title": (
             str | None,
-            Field(None, description="what reports and tables call this file; without it the file's name"),
+            Field(
+                None,
+                description=(
+                    "what reports and tables call this file; without it the file's name"
+                ),
+            ),
         ),
         **{title: (kind, Field(None)) for title, kind in sections.items()},
         "sweep": (
             dict[str, Any],
             Field(
                 default={},
-                description="Lists of values over dotted fields; the cells are all combinations. A name with "
-                "commas moves fields together, and the name of a whole section takes tables, which are laid "
-                "over the section.",
+                description=(
+                    "Lists of values over dotted fields; the cells are all"
+                    " combinations. A name with commas moves fields together, and the"
+                    " name of a whole section takes tables, which are laid over the"
+                    " section."
+                ),
             ),
         ),
     }
-    return create_model("Experiment", __base__=Schema, __doc__="An experiment file.", **parts)
+    return create_model(
+        "Experiment", __base__=Schema, __doc__="An experiment file.", **parts
+    )
 
 
 Outline = _file_model(dict.fromkeys(FILE_SECTIONS, Any))
-"""A file before the values of [sweep] are put into its sections, which are checked afterwards."""
+"""A file before the values of [sweep] are put into its sections, which are checked
+afterwards.
+"""
 
 
 def experiment_schema() -> dict[str, Any]:
     """Return the JSON schema of experiment files.
 
-    Options are checked by the name of their section. No field is required, as [sweep] may supply each one,
-    and the options of code that a file names are free.
+    Options are checked by the name of their section. No field is required, as [sweep]
+    may supply each one, and the options of code that a file names are free.
     """
     kinds = {title: model | None for title, model in FILE_SECTIONS.items()}
     schema = _file_model(kinds).model_json_schema()
@@ -94,8 +118,12 @@ def _add_options(section: dict[str, Any], title: str) -> None:
     rules = []
     for name in names_of(title):
         properties = section_model(title, name).model_json_schema()["properties"]
-        options = {option: kind for option, kind in properties.items() if option not in own}
-        rules.append({"if": _with_name({"const": name}), "then": {"properties": options}})
+        options = {
+            option: kind for option, kind in properties.items() if option not in own
+        }
+        rules.append(
+            {"if": _with_name({"const": name}), "then": {"properties": options}}
+        )
     rules.append(
         {
             "if": _with_name({"enum": names_of(title)}),

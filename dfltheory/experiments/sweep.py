@@ -1,9 +1,10 @@
 """Sweeps: every cell of an experiment file's grid, on local processes or a cluster.
 
-Only the parent process writes. A finished cell is one record and one history, each written atomically, the
-record last; a cell without a record counts as not run. A sweep that is killed resumes where it was: finished
-cells are neither lost nor repeated. The result of a cell depends on its configuration alone, so that an
-interrupted sweep ends with the numbers of an uninterrupted one.
+Only the parent process writes. A finished cell is one record and one history, each
+written atomically, the record last; a cell without a record counts as not run. A sweep
+that is killed resumes where it was: finished cells are neither lost nor repeated. The
+result of a cell depends on its configuration alone, so that an interrupted sweep ends
+with the numbers of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from typing import Any
 from dfltheory.errors import InputError
 from dfltheory.experiments.cell import Cell
 from dfltheory.experiments.experiment_file import Experiment
-from dfltheory.experiments.results import CELLS, MANIFEST, Results, load_results, read_record, write_table
+from dfltheory.experiments.results import (
+    CELLS,
+    MANIFEST,
+    Results,
+    load_results,
+    read_record,
+    write_table,
+)
 from dfltheory.experiments.sweep_workers import Job, cell_results
 from dfltheory.files import filling, remove_halves, replacing, write_json
 from dfltheory.identity import value_digest
@@ -56,21 +64,25 @@ def sweep(
     retry_failed: bool = False,
     progress: bool = False,
 ) -> Sweep:
-    """Run the cells of an experiment that a folder does not contain yet, then write the tables there.
+    """Run the cells of an experiment that a folder does not contain yet, then write the
+    tables there.
 
-    A cell whose worker process dies is run once more, and is kept as failed if the worker dies again. Tables
-    and report of an earlier call stay until all cells have been run.
+    A cell whose worker process dies is run once more, and is kept as failed if the
+    worker dies again. Tables and report of an earlier call stay until all cells have
+    been run.
 
     Parameters
     ----------
     experiment : Experiment
         As :func:`dfltheory.experiments.experiment_file.load_experiment` returns it.
     out : path
-        Folder of the results (see :mod:`dfltheory.experiments.results`); created if missing.
+        Folder of the results (see :mod:`dfltheory.experiments.results`); created if
+        missing.
     jobs : int, optional
         Local processes, one thread each; None: one for each core.
     cluster : str, optional
-        Address of a dask scheduler, as in tcp://10.0.0.1:8786, in place of local processes.
+        Address of a dask scheduler, as in tcp://10.0.0.1:8786, in place of local
+        processes.
     retry_failed : bool
         Run failed cells again. Otherwise they are kept with their errors.
     progress : bool
@@ -79,9 +91,11 @@ def sweep(
     Raises
     ------
     InputError
-        jobs < 1, two cells of the same configuration, or another process is writing into ``out``.
+        jobs < 1, two cells of the same configuration, or another process is writing
+        into ``out``.
     ClusterError
-        No scheduler answers, it went away, or ``distributed`` is not installed. Finished cells are kept.
+        No scheduler answers, it went away, or ``distributed`` is not installed.
+        Finished cells are kept.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs} must be an integer >= 1")
@@ -95,7 +109,9 @@ def sweep(
         "cells": [{"key": key, "settings": dict(cell.settings)} for key, cell in work],
     }
     with filling(folder) as new:
-        unfinished = [folder / CELLS / f"*{suffix}" for suffix in (".json", ".safetensors")]
+        unfinished = [
+            folder / CELLS / f"*{suffix}" for suffix in (".json", ".safetensors")
+        ]
         remove_halves(folder / MANIFEST, *unfinished)
         write_json(folder / MANIFEST, manifest)  # cells can be read from now on
         waiting = [job for job in work if _is_waiting(folder, job[0], retry_failed)]
@@ -123,7 +139,9 @@ def _is_waiting(folder: Path, key: str, retry_failed: bool) -> bool:
 
 
 def _progress_text(settings: Mapping[str, Any], failures: int) -> str:
-    text = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in settings.items())
+    text = ", ".join(
+        f"{name.split('.')[-1]} {value}" for name, value in settings.items()
+    )
     return f"{text}  ({failures} failed)" if failures else text
 
 
@@ -134,13 +152,16 @@ def _keyed(experiment: Experiment) -> list[Job]:
         key = value_digest(cell.document())
         if key in work:
             raise InputError(
-                f"{experiment.source}: two cells are the same experiment: {work[key].label}, and {cell.label}"
+                f"{experiment.source}: two cells are the same experiment:"
+                f" {work[key].label}, and {cell.label}"
             )
         work[key] = cell
     return list(work.items())
 
 
-def _store(folder: Path, key: str, record: dict[str, Any], history: bytes | None) -> None:
+def _store(
+    folder: Path, key: str, record: dict[str, Any], history: bytes | None
+) -> None:
     """Write a cell: the history first, since a record marks its cell as complete."""
     path = folder / CELLS / key
     if history is not None:

@@ -42,9 +42,20 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
         The page.
     """
     done = [cell for cell in results.cells if cell.status == "done"]
-    failed = [f"{_settings(cell)}: {cell.error}" for cell in results.cells if cell.status == "failed"]
-    missing = [f"{_settings(cell)}: not finished" for cell in results.cells if cell.status == "missing"]
-    others = "Other horizons, problems and networks than those of the cells; the limits of the theorem."
+    failed = [
+        f"{_settings(cell)}: {cell.error}"
+        for cell in results.cells
+        if cell.status == "failed"
+    ]
+    missing = [
+        f"{_settings(cell)}: not finished"
+        for cell in results.cells
+        if cell.status == "missing"
+    ]
+    others = (
+        "Other horizons, problems and networks than those of the cells; the limits of"
+        " the theorem."
+    )
     study = Study(
         title=results.title,
         outcomes=[_outcome(cell, results.title, axes) for cell in done],
@@ -54,24 +65,35 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
     with filling(results.folder) as new:
         groups, more = _overview(study, results, done, new / FIGURES)
         more |= _over_axes(results, axes, new / FIGURES) if done else {}
-        page = render(study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE), folder=new)
+        page = render(
+            study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE), folder=new
+        )
         write_text(new / REPORT, page)
     return results.folder / REPORT
 
 
 def _settings(cell: CellResult) -> str:
-    return ", ".join(f"{name} = {short(value)}" for name, value in cell.settings.items()) or cell.key
+    return (
+        ", ".join(f"{name} = {short(value)}" for name, value in cell.settings.items())
+        or cell.key
+    )
 
 
 def _brief(name: str, value: Any) -> str:
-    """Return a setting as text that fits above a panel: names bare, numbers with their field."""
+    """Return a setting as text that fits above a panel: names bare, numbers with their
+    field.
+    """
     if isinstance(value, (str, dict)):
         return short(value)
     return f"{name.split('.')[-1]} = {short(value)}"
 
 
-def _outcome(cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]) -> Outcome:
-    """Return a cell as an outcome. The task is not built again, since pages and figures do not need it."""
+def _outcome(
+    cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]
+) -> Outcome:
+    """Return a cell as an outcome. The task is not built again, since pages and figures
+    do not need it.
+    """
     run, verdicts = cell.history, cell.verdicts
     instance = Instance(
         task=cast(Any, None),
@@ -85,7 +107,9 @@ def _outcome(cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]) ->
         Case(
             instance=instance,
             group=title,
-            row=", ".join(_brief(n, v) for n, v in cell.settings.items() if n not in across),
+            row=", ".join(
+                _brief(n, v) for n, v in cell.settings.items() if n not in across
+            ),
             column=", ".join(_brief(n, cell.settings[n]) for n in across),
             key=verdicts[0].key if verdicts else "",
             variants=tuple(v.variant for v in verdicts),
@@ -100,7 +124,8 @@ def _overview(
 ) -> tuple[dict[str, Path | None], dict[str, Path]]:
     """Return the figure of the runs, by group or by caption.
 
-    It has a panel for each cell if there are few enough, else the first runs in one panel for each measure.
+    It has a panel for each cell if there are few enough, else the first runs in one
+    panel for each measure.
     """
     from matplotlib.figure import Figure
 
@@ -109,25 +134,37 @@ def _overview(
     columns = {outcome.case.column for outcome in study.outcomes}
     rows = {outcome.case.row for outcome in study.outcomes}
     if study.verdicts and max(len(columns), len(rows)) <= _MOST_PANELS:
-        return {results.title: plots.save(plots.panels(study.outcomes), folder, "runs")[2]}, {}
+        return {
+            results.title: plots.save(plots.panels(study.outcomes), folder, "runs")[2]
+        }, {}
     figure = Figure(figsize=(10.2, 3.4), layout="constrained")
     shown = done[:_MOST_PANELS]
-    for ax, measure in zip(figure.subplots(1, 3), ("grad_norm_sq", "loss", "consensus")):
+    for ax, measure in zip(
+        figure.subplots(1, 3), ("grad_norm_sq", "loss", "consensus")
+    ):
         plots.comparison(results.runs(shown), measure, ax, legend=measure == "loss")
     which = "The runs"
     if len(shown) < len(done):
         which = f"The first {len(shown)} of {len(done)} runs"
     path = plots.save(figure, folder, "runs")[2]
-    return {results.title: None}, {f"{which}, with bands over their seeds; no bound is drawn.": path}
+    return {results.title: None}, {
+        f"{which}, with bands over their seeds; no bound is drawn.": path
+    }
 
 
-def _over_axes(results: Results, axes: tuple[tuple[str, ...], ...], folder: Path) -> dict[str, Path]:
-    """Return figures by caption: measured / bound over each axis, and the fitted rate along numeric ones."""
+def _over_axes(
+    results: Results, axes: tuple[tuple[str, ...], ...], folder: Path
+) -> dict[str, Path]:
+    """Return figures by caption: measured / bound over each axis, and the fitted rate
+    along numeric ones.
+    """
     from matplotlib.figure import Figure
 
     captions: dict[str, Path] = {}
     frame = results.frame
-    has_ratios = "ratio" in frame.columns and bool(np.isfinite(frame["ratio"].astype(float)).any())
+    has_ratios = "ratio" in frame.columns and bool(
+        np.isfinite(frame["ratio"].astype(float)).any()
+    )
     fields = [name for axis in axes for name in axis]
     for (field,) in (axis for axis in axes if len(axis) == 1):
         name = field.replace(".", "-")
@@ -136,7 +173,9 @@ def _over_axes(results: Results, axes: tuple[tuple[str, ...], ...], folder: Path
             curves, held = _curves(frame, field, fields)
             ax = plots.ratios(curves, field, figure.gca(), by="curve")
             _ticks_at(ax, frame[field])
-            captions[f"Measured / bound over {field}{held}."] = plots.save(figure, folder, f"ratio-{name}")[2]
+            captions[f"Measured / bound over {field}{held}."] = plots.save(
+                figure, folder, f"ratio-{name}"
+            )[2]
         points, held = rate_points(frame, field, fields)
         if points is not None:
             figure = Figure(figsize=(4.6, 3.2), layout="constrained")
@@ -145,11 +184,14 @@ def _over_axes(results: Results, axes: tuple[tuple[str, ...], ...], folder: Path
     return captions
 
 
-def _curves(frame: pd.DataFrame, field: str, swept: list[str]) -> tuple[pd.DataFrame, str]:
-    """Return the rows with a ratio and their column ``curve``, and the settings that are fixed.
+def _curves(
+    frame: pd.DataFrame, field: str, swept: list[str]
+) -> tuple[pd.DataFrame, str]:
+    """Return the rows with a ratio and their column ``curve``, and the settings that
+    are fixed.
 
-    A curve is a variant at one value of each other swept field. If there are too many curves, the other
-    fields are fixed at their first values.
+    A curve is a variant at one value of each other swept field. If there are too many
+    curves, the other fields are fixed at their first values.
     """
     judged = frame[np.isfinite(frame["ratio"].astype(float))]
     others = [name for name in swept if name != field and judged[name].nunique() > 1]
@@ -186,10 +228,14 @@ def _numeric(values: pd.Series) -> bool:
     return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
 
 
-def rate_points(frame: pd.DataFrame, field: str, swept: list[str]) -> tuple[pd.DataFrame | None, str]:
-    """Return x, measured and bound of one variant along a numeric field, and the settings that are fixed.
+def rate_points(
+    frame: pd.DataFrame, field: str, swept: list[str]
+) -> tuple[pd.DataFrame | None, str]:
+    """Return x, measured and bound of one variant along a numeric field, and the
+    settings that are fixed.
 
-    The other swept fields are fixed at their first values. None if there are fewer than 3 positive points.
+    The other swept fields are fixed at their first values. None if there are fewer than
+    3 positive points.
     """
     if not {"measured", "bound", "variant"} <= set(frame.columns):
         return None, ""
@@ -202,11 +248,15 @@ def rate_points(frame: pd.DataFrame, field: str, swept: list[str]) -> tuple[pd.D
             held.append(f"{other} = {short(first)}")
         rows = rows[rows[other] == first]
     for _, of_variant in rows.groupby("variant", sort=False):
-        table = of_variant[[field, "measured", "measured_low", "measured_high", "bound", "variant"]]
+        table = of_variant[
+            [field, "measured", "measured_low", "measured_high", "bound", "variant"]
+        ]
         if not _numeric(table[field]):
             return None, ""
         table = table.rename(columns={field: "x"})
-        positive = (table["x"] > 0) & np.isfinite(table["measured"]) & (table["measured"] > 0)
+        positive = (
+            (table["x"] > 0) & np.isfinite(table["measured"]) & (table["measured"] > 0)
+        )
         table = table[positive]
         if table["x"].nunique() >= 3:
             return table.sort_values("x"), _held_text(held)
@@ -216,8 +266,13 @@ def rate_points(frame: pd.DataFrame, field: str, swept: list[str]) -> tuple[pd.D
 def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
     """Draw the fitted rate and return its caption."""
     measured = points["measured"].to_numpy(float)
-    low, high = points["measured_low"].to_numpy(float), points["measured_high"].to_numpy(float)
-    fit = fit_points(field, list(points["x"]), list(measured), list(points["bound"].astype(float)))
+    low, high = (
+        points["measured_low"].to_numpy(float),
+        points["measured_high"].to_numpy(float),
+    )
+    fit = fit_points(
+        field, list(points["x"]), list(measured), list(points["bound"].astype(float))
+    )
     has_intervals = bool(np.isfinite(low).all() and np.isfinite(high).all())
     interval = (np.maximum(low, 1e-9 * measured), high) if has_intervals else None
     fit.plot(ax, interval=interval)
@@ -226,7 +281,10 @@ def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
     ax.set_ylim(bottom=float(np.min(lowest)) / 1.5)
     _ticks_at(ax, points["x"])
     fitted = fit.exponent
-    caption = f"Fitted exponent in {field}{held}: {fitted.estimate:.3f} [{fitted.low:.3f}, {fitted.high:.3f}]"
+    caption = (
+        f"Fitted exponent in {field}{held}: {fitted.estimate:.3f} [{fitted.low:.3f},"
+        f" {fitted.high:.3f}]"
+    )
     if fit.predicted is None:
         return f"{caption}."
     variant = points["variant"].iloc[0]

@@ -1,8 +1,9 @@
 """Workers of a sweep: this process, local processes (joblib's loky), or a dask cluster.
 
-Worker processes may die: a system short of memory kills them, a machine of a cluster goes away. A cell that
-kills its worker is kept as failed, with what is known of the death, and the other cells go on. If the sweep
-itself is killed, its local workers end too, since their results would not be stored.
+Worker processes may die: a system short of memory kills them, a machine of a cluster
+goes away. A cell that kills its worker is kept as failed, with what is known of the
+death, and the other cells go on. If the sweep itself is killed, its local workers end
+too, since their results would not be stored.
 """
 
 from __future__ import annotations
@@ -31,9 +32,16 @@ from dfltheory.training.history import History
 Job = tuple[str, Cell]
 """A cell with its key."""
 Finished = tuple[str, dict[str, Any], bytes | None]
-"""Key, record (JSON's types), and the history as a safetensors file (None if the cell failed)."""
+"""Key, record (JSON's types), and the history as a safetensors file (None if the cell
+failed).
+"""
 
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 _WATCH_SECONDS = 0.5
 """Interval at which a worker checks that its parent lives."""
 
@@ -68,13 +76,16 @@ def cell_results(
     return (run_cell(*job) for job in work)
 
 
-# -- one cell ----------------------------------------------------------------------------------------
+# -- one cell
+# --------------------------------------------------------------------------------------
 
 
 def run_cell(key: str, cell: Cell) -> Finished:
-    """Train and compare on one thread, so that the numbers do not depend on where the cell runs.
+    """Train and compare on one thread, so that the numbers do not depend on where the
+    cell runs.
 
-    Nothing is raised: an error becomes a record with ``status`` "failed", its type, message and traceback.
+    Nothing is raised: an error becomes a record with ``status`` "failed", its type,
+    message and traceback.
     """
     record = {**_identified(key, cell), "version": installed_versions()}
     history = None
@@ -89,14 +100,19 @@ def run_cell(key: str, cell: Cell) -> Finished:
             run = dataclasses.replace(run, x=run.x[..., :0])
         history = run.packed()  # in memory: a full disk is not a failure of the cell
         record |= {"status": "done", **summary, "verdicts": verdicts}
-    except Exception as error:  # of any kind: the record reports it and the other cells go on
+    # of any kind: the record reports it and the other cells go on
+    except Exception as error:
         record |= _failure(error, traceback.format_exc())
     record["seconds"] = time.perf_counter() - start
     return key, plain(record), history
 
 
 def _identified(key: str, cell: Cell) -> dict[str, Any]:
-    return {"key": key, "settings": dict(cell.settings), "configuration": cell.document()}
+    return {
+        "key": key,
+        "settings": dict(cell.settings),
+        "configuration": cell.document(),
+    }
 
 
 def _failure(error: BaseException, trace: str = "") -> dict[str, Any]:
@@ -112,28 +128,37 @@ def _lost(key: str, cell: Cell, error: BaseException) -> Finished:
 
 
 def _summary(run: History) -> dict[str, Any]:
-    """Return what the tidy table contains of a run: constants, network, the last measurements."""
+    """Return what the tidy table contains of a run: constants, network, the last
+    measurements.
+    """
     last = {name: array[:, -1] for name, array in run.measures().items()}
     several = {name: values for name, values in last.items() if len(values) > 1}
     return {
         "algorithm": dataclasses.asdict(run.algorithm),  # with the values of a schedule
         "constant": run.constants.known(),
-        "standing": {name: run.constants.standing_of(name) for name in run.constants.known()},
+        "standing": {
+            name: run.constants.standing_of(name) for name in run.constants.known()
+        },
         "network": run.network.known(),
         "final": {name: float(np.mean(values)) for name, values in last.items()},
-        "final_std": {name: float(np.std(values, ddof=1)) for name, values in several.items()},
+        "final_std": {
+            name: float(np.std(values, ddof=1)) for name, values in several.items()
+        },
         "diverged_at": run.diverged_at,
     }
 
 
-# -- local processes -------------------------------------------------------------------------------------
+# -- local processes
+# -------------------------------------------------------------------------------------
 
 
-def _on_processes(work: Sequence[Job], processes: int) -> Generator[Finished, None, None]:
+def _on_processes(
+    work: Sequence[Job], processes: int
+) -> Generator[Finished, None, None]:
     """Run every cell in one of ``processes`` workers, one thread each.
 
-    When a worker dies, each of the cells that were running may be the cause. They run again one by one, so
-    that each of them finishes or is seen to kill its worker.
+    When a worker dies, each of the cells that were running may be the cause. They run
+    again one by one, so that each of them finishes or is seen to kill its worker.
     """
     waiting = deque(work)
     while waiting:
@@ -141,14 +166,23 @@ def _on_processes(work: Sequence[Job], processes: int) -> Generator[Finished, No
         for job in suspects:
             guilty, how = yield from _until_a_death(deque([job]), 1)
             if guilty:
-                message = f"its worker process died twice, exit codes {how} (out of memory?)"
-                yield _lost(*job, WorkerDiedError(f"{message}: try --retry-failed with fewer --jobs"))
+                message = (
+                    f"its worker process died twice, exit codes {how} (out of memory?)"
+                )
+                yield _lost(
+                    *job,
+                    WorkerDiedError(f"{message}: try --retry-failed with fewer --jobs"),
+                )
 
 
-def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Finished, None, tuple[list[Job], str]]:
-    """Run the cells of ``waiting``, which is emptied, until all are done or a worker dies.
+def _until_a_death(
+    waiting: deque[Job], processes: int
+) -> Generator[Finished, None, tuple[list[Job], str]]:
+    """Run the cells of ``waiting``, which is emptied, until all are done or a worker
+    dies.
 
-    At most as many cells are handed out as there are workers, so that few are running at a death.
+    At most as many cells are handed out as there are workers, so that few are running
+    at a death.
 
     Returns
     -------
@@ -160,7 +194,8 @@ def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Finished, N
 
     from joblib.externals.loky import get_reusable_executor
 
-    # after a death the pool is a new one; idle workers stay for a while, since importing torch takes seconds
+    # after a death the pool is a new one; idle workers stay for a while, since
+    # importing torch takes seconds
     pool = get_reusable_executor(
         processes,
         timeout=60,
@@ -171,16 +206,20 @@ def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Finished, N
     running: dict[Any, Job] = {}
     try:
         while True:
-            with suppress(BrokenProcessPool):  # the futures of running cells report it; idle workers die too
+            # the futures of running cells report it; idle workers die too
+            with suppress(BrokenProcessPool):
                 while waiting and len(running) < processes:
                     running[pool.submit(run_cell, *waiting[0])] = waiting[0]
                     waiting.popleft()
             if not running:
                 return [], ""
             done, _ = wait(running, return_when=FIRST_COMPLETED)
-            broken = any(isinstance(future.exception(), BrokenProcessPool) for future in done)
+            broken = any(
+                isinstance(future.exception(), BrokenProcessPool) for future in done
+            )
             died, how = [], ""
-            for future in wait(running).done if broken else done:  # of a broken pool every future has ended
+            # of a broken pool every future has ended
+            for future in wait(running).done if broken else done:
                 job, error = running.pop(future), future.exception()
                 if isinstance(error, BrokenProcessPool):
                     died.append(job)
@@ -189,7 +228,8 @@ def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Finished, N
                     yield future.result() if error is None else _lost(*job, error)
             if broken:
                 return died, how
-    except BaseException:  # an interruption: do not wait for cells that will not be stored
+    # an interruption: do not wait for cells that will not be stored
+    except BaseException:
         pool.shutdown(kill_workers=True)
         raise
 
@@ -197,8 +237,9 @@ def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Finished, N
 def _end_with(parent: int) -> None:
     """In a worker: end it soon after its parent, which may be killed at any time.
 
-    A worker without its parent has another parent process. (Linux can send a signal, but at the end of the
-    thread that started the worker, which need not be the end of the process.)
+    A worker without its parent has another parent process. (Linux can send a signal,
+    but at the end of the thread that started the worker, which need not be the end of
+    the process.)
     """
 
     def watch() -> None:
@@ -209,24 +250,30 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, name="end with the sweep", daemon=True).start()
 
 
-# -- a cluster -------------------------------------------------------------------------------------------
+# -- a cluster
+# --------------------------------------------------------------------------------------
 
 
 def _on_cluster(work: Sequence[Job], address: str) -> Generator[Finished, None, None]:
-    """Run every cell on a worker of the cluster; dask runs it again, a few times, when the worker dies.
+    """Run every cell on a worker of the cluster; dask runs it again, a few times, when
+    the worker dies.
 
-    After that dask reports all cells that the worker had been given as failed. They run again one by one.
+    After that dask reports all cells that the worker had been given as failed. They run
+    again one by one.
     """
     try:
         from distributed import Client, KilledWorker
     except ImportError:
-        raise ClusterError("--cluster needs dask.distributed: pip install '.[cluster]'") from None
+        raise ClusterError(
+            "--cluster needs dask.distributed: pip install '.[cluster]'"
+        ) from None
     try:
         client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
-            f"no dask scheduler at {address} ({type(error).__name__}): start one with "
-            "`dask scheduler --host 127.0.0.1 --dashboard-address 127.0.0.1:0`, and workers likewise"
+            f"no dask scheduler at {address} ({type(error).__name__}): start one with"
+            " `dask scheduler --host 127.0.0.1 --dashboard-address 127.0.0.1:0`, and"
+            " workers likewise"
         ) from None
     with client:
         suspects: list[Job] = []
@@ -240,19 +287,23 @@ def _on_cluster(work: Sequence[Job], address: str) -> Generator[Finished, None, 
                     yield result
 
 
-def _gathered(client: Any, work: Sequence[Job]) -> Iterator[tuple[Job, Finished | Exception]]:
+def _gathered(
+    client: Any, work: Sequence[Job]
+) -> Iterator[tuple[Job, Finished | Exception]]:
     """Yield each cell with its result, or with the error that it ended with."""
     from distributed import as_completed
     from distributed.client import FutureCancelledError
 
-    # pure=False: a cell that is retried must not be answered from the scheduler's memory
+    # pure=False: a cell that is retried must not be answered from the scheduler's
+    # memory
     futures = {client.submit(run_cell, *job, pure=False): job for job in work}
     for future in as_completed(list(futures), loop=client.loop):
         try:
             result = future.result()
         except FutureCancelledError as error:  # not a failure of the cell
             raise ClusterError(
-                f"the dask scheduler went away ({error.reason}): finished cells are kept; run the same again"
+                f"the dask scheduler went away ({error.reason}): finished cells are"
+                " kept; run the same again"
             ) from None
         except Exception as error:
             result = error

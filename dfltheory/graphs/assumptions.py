@@ -19,7 +19,9 @@ DEFINITION_1 = {
     "row sums": "(iii) W 1 = 1",
     "column sums": "(iii) 1' W = 1'",
     "null space": "(iii) null(I - W) = span(1): connected",
-    "spectrum": ("(iv) I >= W > -I: no eigenvalue at -1 (not periodic) and none beyond 1"),
+    "spectrum": (
+        "(iv) I >= W > -I: no eigenvalue at -1 (not periodic) and none beyond 1"
+    ),
 }
 """The laws of Definition 1 (gossip matrix), by the names used in failures."""
 
@@ -32,7 +34,9 @@ PUSH_SUM = {
     "range": "0 <= p_ij <= 1",
     "column sums": "1' P = 1': each client divides what it sends",
     "self-weights": "p_ii > 0: each client keeps a part",
-    "connectivity": ("the union of the links over any B rounds in a row is strongly connected"),
+    "connectivity": (
+        "the union of the links over any B rounds in a row is strongly connected"
+    ),
 }
 """The laws that push-sum assumes of P^0, P^1, ..., by the names used in failures."""
 
@@ -162,6 +166,8 @@ def select(laws: Iterable[str] | str | None, known: dict[str, str]) -> tuple[str
     names = (laws,) if isinstance(laws, str) else tuple(laws)
     for name in names:
         if name not in known:
-            assumptions = {key for key, own in NETWORKS.items() if set(own) <= set(known)}
+            assumptions = {
+                key for key, own in NETWORKS.items() if set(own) <= set(known)
+            }
             raise UnknownNameError("law", name, {*known, *assumptions})
     return tuple(law for law in known if law in names)

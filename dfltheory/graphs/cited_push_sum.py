@@ -53,7 +53,9 @@ class CitedConstants:
         return 1.0 - self.one_minus_q
 
 
-def assran_constants(m: int, D: int, diameter: int, window: int = 1, dim: int = 1) -> CitedConstants:
+def assran_constants(
+    m: int, D: int, diameter: int, window: int = 1, dim: int = 1
+) -> CitedConstants:
     """Return the constants of Assran et al. (2019), Lemma 3.
 
     With e = (diameter + 1) * window: lambda = 1 - m D^-e, q = lambda^(1/(e+1)) and
@@ -79,7 +81,9 @@ def assran_constants(m: int, D: int, diameter: int, window: int = 1, dim: int = 
         The constants; C is infinite if it exceeds the range of floats.
     """
     if min(m, D, diameter + 1, window, dim) < 1:
-        raise InputError("m, D, window and dim must be at least 1, the diameter at least 0")
+        raise InputError(
+            "m, D, window and dim must be at least 1, the diameter at least 0"
+        )
     e = (diameter + 1) * window
     share = math.exp(math.log(m) - e * math.log(D))  # m D^-e
     if share >= 1:
@@ -92,7 +96,9 @@ def assran_constants(m: int, D: int, diameter: int, window: int = 1, dim: int = 
     return CitedConstants(D, diameter, window, 1 - share, one_minus_q, C)
 
 
-def cited_constants(network: Any, *, dim: int = 1, rounds: int = 100, seed: int = 0) -> CitedConstants:
+def cited_constants(
+    network: Any, *, dim: int = 1, rounds: int = 100, seed: int = 0
+) -> CitedConstants:
     """Return :func:`assran_constants` of a matrix or sequence.
 
     Parameters
@@ -120,7 +126,9 @@ def cited_constants(network: Any, *, dim: int = 1, rounds: int = 100, seed: int 
     drawn = rounds_of(sequence, rounds, seed)
     B, _ = smallest_window(drawn.matrices, periodic=drawn.exact)
     if B is None:
-        raise GraphError("the network is not strongly connected over any window of rounds")
+        raise GraphError(
+            "the network is not strongly connected over any window of rounds"
+        )
     links = [support(P) for P in drawn.matrices]
     T = len(links)
     D = max(int(np.diff(sp.csc_array(S).indptr).max()) + 1 for S in links)

@@ -67,7 +67,9 @@ class LaplacianSpectrum:
         return None
 
 
-def laplacian_spectrum(name: str, m: int, sides: tuple[int, int] | None = None) -> LaplacianSpectrum | None:
+def laplacian_spectrum(
+    name: str, m: int, sides: tuple[int, int] | None = None
+) -> LaplacianSpectrum | None:
     """Return the Laplacian spectrum of an undirected topology.
 
     Parameters

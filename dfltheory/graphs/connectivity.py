@@ -13,7 +13,9 @@ from dfltheory.errors import GraphError
 from dfltheory.graphs.matrices import Matrix, nodes_in_order, support
 
 
-def components(S: sp.csr_array, connection: Literal["weak", "strong"] = "weak") -> tuple[int, np.ndarray]:
+def components(
+    S: sp.csr_array, connection: Literal["weak", "strong"] = "weak"
+) -> tuple[int, np.ndarray]:
     """Return the number of components, and the component of each client.
 
     Parameters

@@ -14,7 +14,9 @@ from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.matrices import Matrix, adjacency, real, settle
 
 
-def fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = None) -> Matrix:
+def fastest_mixing(
+    graph: nx.Graph, least: float = 0.0, sparse: bool | None = None
+) -> Matrix:
     """Return the symmetric doubly stochastic W with the smallest lambda.
 
         minimize t   subject to   -t I <= W - 11'/m <= t I,   W = I - sum_e w_e L_e,
@@ -43,14 +45,18 @@ def fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = No
     Boyd, Diaconis and Xiao (2004).
     """
     if graph.is_directed():
-        raise GraphError("fastest_mixing needs an undirected graph: use graph.to_undirected()")
+        raise GraphError(
+            "fastest_mixing needs an undirected graph: use graph.to_undirected()"
+        )
     A = adjacency(graph)
     check_connected(A, graph)
     m = A.shape[0]
     largest = 1 / (1 + int(np.diff(A.indptr).max()))
     least = real("least", least)
     if not 0 <= least <= largest:
-        raise InputError(f"least = {least} must be in [0, {largest:.6g}] (1/(1 + largest degree))")
+        raise InputError(
+            f"least = {least} must be in [0, {largest:.6g}] (1/(1 + largest degree))"
+        )
     if m == 1:
         return settle(sp.csr_array(np.ones((1, 1))), sparse)
     i, j = sp.coo_array(sp.triu(A, 1)).coords
@@ -59,7 +65,9 @@ def fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = No
     return settle(W, sparse)
 
 
-def _solve_fastest_mixing(i: np.ndarray, j: np.ndarray, m: int, least: float) -> np.ndarray:
+def _solve_fastest_mixing(
+    i: np.ndarray, j: np.ndarray, m: int, least: float
+) -> np.ndarray:
     """Return the optimal weights of the links {i, j}."""
     cp = convex_solver("computing the fastest-mixing weights")
     count = len(i)
@@ -80,7 +88,9 @@ def _solve_fastest_mixing(i: np.ndarray, j: np.ndarray, m: int, least: float) ->
     problem = cp.Problem(cp.Minimize(t), constraints)
     problem.solve(solver=cp.CLARABEL)
     if w.value is None:
-        raise DFLTheoryError(f"the solver found no fastest-mixing weights: {problem.status}")
+        raise DFLTheoryError(
+            f"the solver found no fastest-mixing weights: {problem.status}"
+        )
     # The solver satisfies the constraints up to its tolerance only.
     optimum = np.maximum(np.asarray(w.value, dtype=float), least)
     largest_sum = float((degrees @ optimum).max())

@@ -70,7 +70,9 @@ def check_mixing_matrix(
         rounds = rounds_of(W, DRAWS)
 
         def failures_of_round(matrix: Matrix) -> tuple[Failure, ...]:
-            return _report(CheckedMatrix(matrix, tol, rounds.eps), graph, names).failures
+            return _report(
+                CheckedMatrix(matrix, tol, rounds.eps), graph, names
+            ).failures
 
         failures = _first_failures(rounds, failures_of_round)
         details = {
@@ -187,11 +189,15 @@ def check_rounds(rounds: Rounds, laws: Iterable[str] | None = None) -> list[Repo
     return [_report(matrix, None, names) for matrix in matrices]
 
 
-def _report(matrix: CheckedMatrix, graph: nx.Graph | None, names: tuple[str, ...]) -> Report:
+def _report(
+    matrix: CheckedMatrix, graph: nx.Graph | None, names: tuple[str, ...]
+) -> Report:
     if graph is not None:
         nodes = graph.number_of_nodes()
         if nodes != matrix.m:
-            raise GraphError(f"W is {matrix.m} x {matrix.m}, but the graph has {nodes} nodes")
+            raise GraphError(
+                f"W is {matrix.m} x {matrix.m}, but the graph has {nodes} nodes"
+            )
         matrix.allowed = adjacency(graph)
     failures = tuple(broken_laws(matrix, names, graph))
     return Report(f"mixing matrix (m = {matrix.m})", names, failures)

@@ -146,7 +146,9 @@ def require_doubly_stochastic(A: Matrix, eps: float) -> None:
         The message names the row or column.
     """
     if not np.isfinite(entries(A)).all():
-        raise GraphError("an entry of W is not finite: check_mixing_matrix names the place")
+        raise GraphError(
+            "an entry of W is not finite: check_mixing_matrix names the place"
+        )
     for axis, line in ((1, "row"), (0, "column")):
         worst = worst_sum(A, axis, eps)
         if worst is not None:
@@ -184,7 +186,9 @@ def symmetric_report(
     below_one = float(below_one)
     above_minus_one = float(above_minus_one)
     gap = min(below_one, above_minus_one)
-    return SpectralReport(m, 1.0 - gap, gap, method, error, 1.0 - below_one, above_minus_one - 1.0)
+    return SpectralReport(
+        m, 1.0 - gap, gap, method, error, 1.0 - below_one, above_minus_one - 1.0
+    )
 
 
 def _by_dense(A: Matrix, symmetric: bool) -> SpectralReport:
@@ -289,7 +293,10 @@ def _symmetric_by_lanczos(A: Matrix) -> SpectralReport:
         return A @ x - (1 - mean_of_others) * x.mean()
 
     values, vectors = arpack(deflate, m, 2, "BE", tol=1e-9, ncv=min(m, 40), maxiter=150)
-    residuals = [np.linalg.norm(deflate(vector) - value * vector) for value, vector in zip(values, vectors.T)]
+    residuals = [
+        np.linalg.norm(deflate(vector) - value * vector)
+        for value, vector in zip(values, vectors.T)
+    ]
     error = float(max(residuals)) + EPS
     return symmetric_report(m, 1.0 - values.max(), 1.0 + values.min(), "lanczos", error)
 
@@ -333,7 +340,9 @@ def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
 
     below_one = 1.0 / float(arpack(pseudo_inverse, m)[0][0])
     if 2 * A.diagonal().min() >= below_one:  # Gershgorin: 1 + lambda_m >= 2 min w_ii
-        return SpectralReport(m, 1.0 - below_one, below_one, "inverse", EPS, 1.0 - below_one)
+        return SpectralReport(
+            m, 1.0 - below_one, below_one, "inverse", EPS, 1.0 - below_one
+        )
     shifted = splu(sp.csc_array(identity + A))
     above_minus_one = 1.0 / float(arpack(shifted.solve, m)[0][0])
     return symmetric_report(m, below_one, above_minus_one, "inverse", EPS)

@@ -74,7 +74,9 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise InputError(f"{path}: unknown format {suffix or 'no suffix'!r}; known: {known}")
+        raise InputError(
+            f"{path}: unknown format {suffix or 'no suffix'!r}; known: {known}"
+        )
     if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would block
         raise InputError(f"{path}: not a regular file")
     raw = _load(path, suffix, directed)
@@ -107,7 +109,9 @@ def _load(path: Path, suffix: str, directed: bool) -> Any:
         raise
     except Exception as error:
         reason = _shorten(error)
-        raise InputError(f"{path}: not a readable {suffix[1:]} file: {reason}") from error
+        raise InputError(
+            f"{path}: not a readable {suffix[1:]} file: {reason}"
+        ) from error
 
 
 def _check_limit(path: Path, what: str, count: int, most: int) -> None:
@@ -155,7 +159,9 @@ def _load_npz(path: Path) -> Any:
         return _load_sparse(path)
     if len(names) != 1:
         listed = _shorten(", ".join(names))
-        raise InputError(f"{path}: contains {len(names)} arrays ({listed}): save one matrix")
+        raise InputError(
+            f"{path}: contains {len(names)} arrays ({listed}): save one matrix"
+        )
     with np.load(path, allow_pickle=False) as arrays:
         return arrays[names[0]]
 
@@ -189,15 +195,21 @@ def _table(path: Path, lines: Iterable[str], **options: Any) -> np.ndarray:
             raise
         except ValueError as error:
             reason = _shorten(str(error).partition("; use")[0])
-            raise InputError(f"{path}: {reason}: write rows of numbers, all of the same length") from error
+            raise InputError(
+                f"{path}: {reason}: write rows of numbers, all of the same length"
+            ) from error
     if not table.size:
-        raise InputError(f"{path}: contains no rows: write numbers, or links `u v` in an edge list")
+        raise InputError(
+            f"{path}: contains no rows: write numbers, or links `u v` in an edge list"
+        )
     return table
 
 
 def _load_text(path: Path) -> np.ndarray:
     with path.open(encoding="utf-8-sig") as lines:
-        table = _table(path, lines, delimiter="," if path.suffix.lower() == ".csv" else None)
+        table = _table(
+            path, lines, delimiter="," if path.suffix.lower() == ".csv" else None
+        )
     if _resembles_links(table):
         rows, columns = table.shape
         raise InputError(
@@ -248,7 +260,9 @@ def _read_links(path: Path) -> np.ndarray:
     with path.open(encoding="utf-8-sig") as lines:
         words = _table(path, _link_lines(path, lines), dtype=object)
     if words.shape[1] not in (2, 3):
-        raise InputError(f"{path}: {words.shape[1]} words in each line: write `u v` or `u v weight`")
+        raise InputError(
+            f"{path}: {words.shape[1]} words in each line: write `u v` or `u v weight`"
+        )
     for name in set(words[:, :2].ravel()):
         if len(name) > NAME or not name.isprintable():  # names appear on terminals
             raise InputError(
@@ -281,7 +295,9 @@ def _parse_weights(path: Path, words: np.ndarray) -> np.ndarray:
     try:
         return words.astype(float)
     except ValueError as error:
-        raise InputError(f"{path}: {_shorten(error)}: write the weight of each link as a number") from error
+        raise InputError(
+            f"{path}: {_shorten(error)}: write the weight of each link as a number"
+        ) from error
 
 
 def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
@@ -297,7 +313,9 @@ def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
     if not directed:
         links.sort(axis=1)
     weights = _parse_weights(path, words[:, 2])
-    unique, first, group = np.unique(links, axis=0, return_index=True, return_inverse=True)
+    unique, first, group = np.unique(
+        links, axis=0, return_index=True, return_inverse=True
+    )
     expected = weights[first][group.ravel()]  # that of the first line of each link
     conflicts = np.flatnonzero((weights != expected) & np.isfinite(weights))
     if len(conflicts):

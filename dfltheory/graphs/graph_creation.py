@@ -31,7 +31,9 @@ def refuse_many(name: str, m: int, links: float) -> None:
         If there are too many links.
     """
     if links > MOST_LINKS:
-        raise InputError(f"{name}(m = {m}) has {links:.3g} links, above {MOST_LINKS:.0e}")
+        raise InputError(
+            f"{name}(m = {m}) has {links:.3g} links, above {MOST_LINKS:.0e}"
+        )
 
 
 def make_graph(

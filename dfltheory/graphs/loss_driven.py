@@ -46,7 +46,9 @@ class LossDriven:
     def __post_init__(self) -> None:
         check_links(self.name, self.m, self.k)
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return a draw of P_t at the losses (m,) of the clients."""
         f = self._check_losses(losses)
         k = min(self.k, self.m - 1)
@@ -86,7 +88,9 @@ class LossDriven:
             raise InputError(f"losses have shape {f.shape}, not ({self.m},)")
         if not np.isfinite(f).all():
             i = int(np.argmin(np.isfinite(f)))
-            raise InputError(f"losses: that of client {i} is {f[i]}, but they must be finite")
+            raise InputError(
+                f"losses: that of client {i} is {f[i]}, but they must be finite"
+            )
         return f
 
     def _logits(self, f: np.ndarray, rows: slice) -> np.ndarray:

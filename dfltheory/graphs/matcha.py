@@ -71,8 +71,12 @@ class Matcha:
 
     def __post_init__(self) -> None:
         if not 0 < real("budget", self.budget) <= 1:
-            raise InputError(f"budget = {self.budget} must be a share of the matchings in (0, 1]")
-        is_undirected = isinstance(self.graph, nx.Graph) and not self.graph.is_directed()
+            raise InputError(
+                f"budget = {self.budget} must be a share of the matchings in (0, 1]"
+            )
+        is_undirected = (
+            isinstance(self.graph, nx.Graph) and not self.graph.is_directed()
+        )
         if not is_undirected or len(self.graph) < 2:
             raise GraphError("matcha needs an undirected graph of at least 2 clients")
         A = adjacency(self.graph)
@@ -88,7 +92,9 @@ class Matcha:
         """Number of clients."""
         return len(self.graph)
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return a draw of W_t."""
         is_active = rng.random(len(self.p)) < self.p
         L = sp.csr_array((self.m, self.m))
@@ -126,7 +132,9 @@ class Matcha:
             return float(np.linalg.eigvalsh(moment)[-1])
 
         bounds = (0, 2 / float(np.linalg.eigvalsh(mean)[-1]))
-        minimum = minimize_scalar(contraction, bounds=bounds, method="bounded", options={"xatol": 1e-12})
+        minimum = minimize_scalar(
+            contraction, bounds=bounds, method="bounded", options={"xatol": 1e-12}
+        )
         return float(minimum.x), float(minimum.fun)
 
     def _probabilities(self) -> np.ndarray:

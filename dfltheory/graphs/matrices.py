@@ -63,7 +63,9 @@ def adjacency(graph: nx.Graph) -> sp.csr_array:
     if m == 0:
         raise GraphError("the graph has 0 nodes: a network needs at least 1")
     unweighted: Any = None
-    links = nx.to_scipy_sparse_array(graph, nodelist=nodes_in_order(graph), weight=unweighted, dtype=float)
+    links = nx.to_scipy_sparse_array(
+        graph, nodelist=nodes_in_order(graph), weight=unweighted, dtype=float
+    )
     i, j = links.tocoo().coords
     is_link = i != j
     ones = np.ones(int(is_link.sum()))
@@ -113,7 +115,9 @@ def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]
     try:
         dense = np.asarray(W)
     except ValueError as error:
-        raise GraphError(f"{what} has rows of unequal length: it must be m x m") from error
+        raise GraphError(
+            f"{what} has rows of unequal length: it must be m x m"
+        ) from error
     _check_square(dense.shape, what)
     _check_real(dense.dtype, what)
     return dense.astype(float, copy=False), _eps(dense.dtype)
@@ -136,7 +140,9 @@ def support(W: Matrix) -> sp.csr_array:
     S = sp.coo_array(W)
     i, j = S.coords
     keep = (i != j) & (S.data != 0)
-    return sp.coo_array((np.ones(int(keep.sum())), (i[keep], j[keep])), shape=S.shape).tocsr()
+    return sp.coo_array(
+        (np.ones(int(keep.sum())), (i[keep], j[keep])), shape=S.shape
+    ).tocsr()
 
 
 def settle(W: sp.csr_array, sparse: bool | None) -> Matrix:
@@ -182,7 +188,9 @@ def to_dense(W: Matrix) -> np.ndarray:
     m = W.shape[0]
     if m > LARGEST_DENSE:
         size = 8e-9 * m**2
-        raise InputError(f"m = {m}: a dense W takes {size:.3g} GB: take m <= {LARGEST_DENSE}")
+        raise InputError(
+            f"m = {m}: a dense W takes {size:.3g} GB: take m <= {LARGEST_DENSE}"
+        )
     return W.toarray()
 
 
@@ -267,7 +275,9 @@ def check_clients(m: Any) -> int:
     return whole_number("m", m, at_least=1)
 
 
-def call(what: str, f: Callable[..., Any], subject: Any, options: Mapping[str, Any]) -> Any:
+def call(
+    what: str, f: Callable[..., Any], subject: Any, options: Mapping[str, Any]
+) -> Any:
     """Call a function with options by name.
 
     Parameters
@@ -290,7 +300,9 @@ def call(what: str, f: Callable[..., Any], subject: Any, options: Mapping[str, A
     unknown = [name for name in options if name not in known]
     if unknown:
         listed = ", ".join(known) or "no options"
-        raise InputError(f"{what} does not take {', '.join(unknown)}: it takes {listed}")
+        raise InputError(
+            f"{what} does not take {', '.join(unknown)}: it takes {listed}"
+        )
     return f(subject, **options)
 
 
@@ -323,7 +335,9 @@ def _from_networkx(graph: nx.Graph) -> sp.csr_array:
                 f"edge ({u}, {v}) has no weight: give every edge one, or use a weight"
                 " rule such as metropolis(graph)"
             )
-    A = nx.to_scipy_sparse_array(graph, nodelist=nodes_in_order(graph), weight="weight", dtype=float)
+    A = nx.to_scipy_sparse_array(
+        graph, nodelist=nodes_in_order(graph), weight="weight", dtype=float
+    )
     return sp.csr_array(A.T)
 
 

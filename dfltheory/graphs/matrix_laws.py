@@ -143,7 +143,9 @@ def _check_links(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | N
     return f"({a}, {b})", 0.0, 0.0, message
 
 
-def _check_self_weights(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_self_weights(
+    matrix: CheckedMatrix, graph: nx.Graph | None
+) -> Violation | None:
     diagonal = matrix.W.diagonal()
     bad = np.flatnonzero(~(diagonal > 0))
     if not len(bad):
@@ -168,7 +170,9 @@ def _check_row_sums(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation 
     return _check_sums(matrix, axis=1)
 
 
-def _check_column_sums(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_column_sums(
+    matrix: CheckedMatrix, graph: nx.Graph | None
+) -> Violation | None:
     return _check_sums(matrix, axis=0)
 
 
@@ -186,7 +190,9 @@ def _check_sums(matrix: CheckedMatrix, axis: int) -> Violation | None:
     return line, value, tol[k], message
 
 
-def _check_null_space(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_null_space(
+    matrix: CheckedMatrix, graph: nx.Graph | None
+) -> Violation | None:
     """Check that W is connected.
 
     For nonnegative weights the multiplicity of the eigenvalue 1 is the number of

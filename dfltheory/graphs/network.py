@@ -163,7 +163,9 @@ class MeanSquareContraction:
         return f"lambda = {self.lam:.6g} {how}"
 
 
-def mean_square_contraction(network: Any, *, draws: int = 400, seed: int = 0) -> MeanSquareContraction:
+def mean_square_contraction(
+    network: Any, *, draws: int = 400, seed: int = 0
+) -> MeanSquareContraction:
     """Return the mean-square contraction of doubly stochastic matrices.
 
     For a constant or periodic sequence, lambda is the largest ||W_t - P||. For a
@@ -237,7 +239,9 @@ def _draw(sequence: MixingSequence, t: int, rng: np.random.Generator) -> sp.csr_
     rounds = Rounds([W], False, rounding(sequence))
     (report,) = check_rounds(rounds, DOUBLY_STOCHASTIC)
     if not report.ok:
-        raise GraphError(f"round {t} is not doubly stochastic: {report.failures[0].message}")
+        raise GraphError(
+            f"round {t} is not doubly stochastic: {report.failures[0].message}"
+        )
     return sp.csr_array(W)
 
 

@@ -214,7 +214,9 @@ def _draw_complex_spectrum(values: np.ndarray, ax: Axes) -> Axes:
 
 
 def _draw_circles(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
-    ax.plot(x, y, ls="none", marker="o", ms=3.5, mfc="white", mec=INK, mew=0.9, zorder=2)
+    ax.plot(
+        x, y, ls="none", marker="o", ms=3.5, mfc="white", mec=INK, mew=0.9, zorder=2
+    )
 
 
 def _finish_spectrum(ax: Axes, lam: float, gap: float, name: str) -> Axes:
@@ -252,7 +254,11 @@ def positions(graph: nx.Graph) -> np.ndarray:
         left = _circle(half) - [1.6, 0]
         right = _circle(m - half) * [-1, 1] + [1.6, 0]
         places = np.vstack([left, right])
-    elif kind not in _ON_CIRCLE and 2 < m <= 150 and nx.is_connected(graph.to_undirected()):
+    elif (
+        kind not in _ON_CIRCLE
+        and 2 < m <= 150
+        and nx.is_connected(graph.to_undirected())
+    ):
         layout = nx.kamada_kawai_layout(graph.to_undirected())
         places = np.array([*layout.values()])
     else:

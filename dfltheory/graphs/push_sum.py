@@ -170,7 +170,9 @@ def push_sum_constants(
     low = min(w.min() for w in weights)
     high = max(w.max() for w in weights)
     examined = len(weights) - 1
-    return PushSumConstants(sequence.m, float(low), q, B, float(high), examined, drawn.exact)
+    return PushSumConstants(
+        sequence.m, float(low), q, B, float(high), examined, drawn.exact
+    )
 
 
 def _normalize_columns(P: Matrix) -> Matrix:
@@ -219,7 +221,9 @@ def sigma_2(P: Matrix, w: np.ndarray, w_next: np.ndarray) -> float:
     return min(math.sqrt(max(float(values[0]), 0.0)), 1.0)
 
 
-def require_column_stochastic(P: Matrix, what: str = "P", eps: float = ROUNDING) -> None:
+def require_column_stochastic(
+    P: Matrix, what: str = "P", eps: float = ROUNDING
+) -> None:
     """Raise an error unless P is nonnegative and its columns sum to 1.
 
     Parameters
@@ -240,7 +244,9 @@ def require_column_stochastic(P: Matrix, what: str = "P", eps: float = ROUNDING)
     if not np.isfinite(values).all():
         raise GraphError(f"{what} has an entry that is not finite")
     if (values < -tolerance(eps, 1)).any():
-        raise GraphError(f"{what} has a negative weight, {values.min():.6g}: weights lie in [0, 1]")
+        raise GraphError(
+            f"{what} has a negative weight, {values.min():.6g}: weights lie in [0, 1]"
+        )
     worst = worst_sum(P, 0, eps)
     if worst is not None:
         column, value = worst
@@ -297,7 +303,9 @@ def _contraction(drawn: Rounds, weights: list[np.ndarray], B: int) -> float:
         for k in range(last_round, last_round + B):
             weights.append(drawn.matrices[k % period] @ weights[-1])
     elif last_round < B:
-        raise InputError(f"window = {B} needs at least that many rounds, not {last_round}")
+        raise InputError(
+            f"window = {B} needs at least that many rounds, not {last_round}"
+        )
     products: dict[int, Matrix] = {}
     computed: dict[int, _Computed] = {}
     q = 0.0
@@ -315,7 +323,9 @@ def _contraction(drawn: Rounds, weights: list[np.ndarray], B: int) -> float:
     return q
 
 
-def _can_skip(earlier: _Computed, before: np.ndarray, after: np.ndarray, q: float) -> bool:
+def _can_skip(
+    earlier: _Computed, before: np.ndarray, after: np.ndarray, q: float
+) -> bool:
     """Return whether a window of the same phase cannot change the supremum q."""
     ratio = (before / earlier.before).max() * (earlier.after / after).max()
     stretch = math.sqrt(float(ratio))

@@ -38,11 +38,17 @@ def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> n
         If ``degree`` is out of range.
     """
     m = check_clients(m)
-    degree = min(4, m - 1) if degree is None else whole_number("degree", degree, at_least=0)
+    degree = (
+        min(4, m - 1) if degree is None else whole_number("degree", degree, at_least=0)
+    )
     if not 0 <= degree < m or (m * degree) % 2:
-        raise InputError(f"degree = {degree} must be below m = {m}, with m * degree even")
+        raise InputError(
+            f"degree = {degree} must be below m = {m}, with m * degree even"
+        )
     if m > 1 and (degree == 0 or (degree == 1 and m > 2)):
-        raise GraphError(f"degree = {degree} never connects {m} clients: take degree >= 2")
+        raise GraphError(
+            f"degree = {degree} never connects {m} clients: take degree >= 2"
+        )
     refuse_many("random_regular", m, m * degree / 2)
     rng = _generator(seed)
 
@@ -172,7 +178,9 @@ def _generator(seed: Any) -> np.random.Generator:
     return np.random.default_rng(whole_number("seed", seed, at_least=0))
 
 
-def _draw_until(draw: Callable[[], nx.Graph], is_connected: Callable[[Any], bool], name: str) -> Any:
+def _draw_until(
+    draw: Callable[[], nx.Graph], is_connected: Callable[[Any], bool], name: str
+) -> Any:
     """Return the first connected draw; raise GraphError if there is none."""
     for _ in range(ATTEMPTS):
         graph = draw()

@@ -59,7 +59,9 @@ class OnePerRound:
         kind = kind_of(self.of)
         return FRESH_ROUND if kind == FRESH_STEP else kind
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return W_t."""
         if losses is None:
             return self.of.matrix(t, rng)
@@ -68,7 +70,9 @@ class OnePerRound:
 
 def one_per_round(
     m: int,
-    of: Literal["random_matching", "random_neighbors", "client_sampling"] = "random_matching",
+    of: Literal[
+        "random_matching", "random_neighbors", "client_sampling"
+    ] = "random_matching",
     k: int | None = None,
 ) -> OnePerRound:
     """Return a random network with one draw for each round.

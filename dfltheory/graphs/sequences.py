@@ -37,7 +37,9 @@ class MixingSequence(Protocol):
         """Whether W_t is random."""
         ...
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return W_t (m, m), dense or CSR.
 
         Parameters
@@ -76,7 +78,9 @@ class Periodic:
             raise InputError("Ws is empty: a periodic sequence needs a matrix")
         sizes = {W.shape[0] for W in self.Ws}
         if len(sizes) > 1:
-            raise GraphError(f"the matrices of a sequence must have equal sizes, not {sorted(sizes)}")
+            raise GraphError(
+                f"the matrices of a sequence must have equal sizes, not {sorted(sizes)}"
+            )
 
     @property
     def m(self) -> int:
@@ -147,13 +151,17 @@ class UserSequence:
     eps: float = ROUNDING
     kind: str | None = None
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return W_t as a float64 matrix."""
         value = self.f(t, rng) if self.random else self.f(t)
         W = as_matrix(value, f"the matrix of round {t}")
         size = W.shape[0]
         if size != self.m:
-            raise GraphError(f"the matrix of round {t} is {size} x {size}, not {self.m} x {self.m}")
+            raise GraphError(
+                f"the matrix of round {t} is {size} x {size}, not {self.m} x {self.m}"
+            )
         return W
 
 
@@ -208,7 +216,9 @@ def rounding(sequence: MixingSequence) -> float:
 
 
 def period_of(sequence: Any) -> int | None:
-    """Return after how many rounds the matrices repeat; None if they do not, or if it is not known."""
+    """Return after how many rounds the matrices repeat; None if they do not, or if it
+    is not known.
+    """
     if sequence.random or getattr(sequence, "needs_losses", False):
         return None
     return getattr(sequence, "period", None)
@@ -234,9 +244,13 @@ def kind_of(sequence: Any) -> str:
         return "any"
     period = None if sequence.random else getattr(sequence, "period", None)
     if sequence.random and declared in ("fixed", "periodic"):
-        raise InputError(f"kind = {declared!r} contradicts random = True: random draws differ")
+        raise InputError(
+            f"kind = {declared!r} contradicts random = True: random draws differ"
+        )
     if declared == "fixed" and period != 1:
-        raise InputError("kind = 'fixed' needs one matrix: give the matrix itself as the network")
+        raise InputError(
+            "kind = 'fixed' needs one matrix: give the matrix itself as the network"
+        )
     if declared is not None:
         return declared
     if period is None:
@@ -278,7 +292,9 @@ def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
     if kind is not None:
         is_function = callable(topology) and not hasattr(topology, "shape")
         if not is_function or hasattr(topology, "matrix"):
-            raise InputError(f"kind = {kind!r} is for callables f(t) and f(t, rng) only")
+            raise InputError(
+                f"kind = {kind!r} is for callables f(t) and f(t, rng) only"
+            )
         declared = replace(_from_callable(topology), kind=kind)
         kind_of(declared)
         return declared
@@ -291,7 +307,9 @@ def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
     if callable(topology) and not hasattr(topology, "shape"):
         return _from_callable(topology)
     if isinstance(topology, str):
-        raise InputError(f"network = {topology!r} is a name: use graphs.topology({topology!r}, m)")
+        raise InputError(
+            f"network = {topology!r} is a name: use graphs.topology({topology!r}, m)"
+        )
     is_list = isinstance(topology, Sequence)
     if is_list and len(topology) and np.ndim(_first(topology)) == 2:
         return _from_list(topology)
@@ -314,7 +332,9 @@ def _first(items: Sequence[Any]) -> Any:
     """Return the first item as an array; raise InputError if it is a graph."""
     first = items[0]
     if isinstance(first, nx.Graph):
-        raise InputError("network is a list of graphs, not of matrices: apply a weight rule to each")
+        raise InputError(
+            "network is a list of graphs, not of matrices: apply a weight rule to each"
+        )
     return first if hasattr(first, "ndim") else np.asarray(first, dtype=object)
 
 
@@ -326,7 +346,9 @@ def _from_callable(f: Callable[..., Any]) -> UserSequence:
         if is_positional and p.default is p.empty:
             required += 1
     if required not in (1, 2):
-        raise InputError(f"network takes {required} arguments: write f(t), or f(t, rng) if random")
+        raise InputError(
+            f"network takes {required} arguments: write f(t), or f(t, rng) if random"
+        )
     random = required == 2
     first = f(0, np.random.default_rng(0)) if random else f(0)
     W, eps = read_matrix(first, "the matrix of round 0")

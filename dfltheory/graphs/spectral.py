@@ -85,22 +85,30 @@ def spectral_report(
             return report
         if method == "closed form":
             rule = weights or "default"
-            raise InputError(f"no closed form is known for {rule} weights on {W} with m = {m}")
+            raise InputError(
+                f"no closed form is known for {rule} weights on {W} with m = {m}"
+            )
     A, eps = read_network(W, m, weights, options)
     return report_of(A, eps, method)
 
 
-def spectral_gap(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> float:
+def spectral_gap(
+    W: Any, *, m: int | None = None, weights: str | None = None, **options: Any
+) -> float:
     """Return 1 - lambda; parameters as in :func:`spectral_report`."""
     return spectral_report(W, m=m, weights=weights, **options).gap
 
 
-def lam(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> float:
+def lam(
+    W: Any, *, m: int | None = None, weights: str | None = None, **options: Any
+) -> float:
     """Return lambda = ||W - 11'/m||; parameters as in :func:`spectral_report`."""
     return spectral_report(W, m=m, weights=weights, **options).lam
 
 
-def closed_form_report(name: str, m: int, rule: str | None, **options: Any) -> SpectralReport | None:
+def closed_form_report(
+    name: str, m: int, rule: str | None, **options: Any
+) -> SpectralReport | None:
     """Return the report of a topology from formulas.
 
     Parameters
@@ -144,7 +152,9 @@ def closed_form_report(name: str, m: int, rule: str | None, **options: Any) -> S
     return symmetric_report(m, low, 2.0 - high, "closed form", 4 * EPS)
 
 
-def eigenvalues(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> np.ndarray:
+def eigenvalues(
+    W: Any, *, m: int | None = None, weights: str | None = None, **options: Any
+) -> np.ndarray:
     """Return all eigenvalues of W; parameters as in :func:`spectral_report`.
 
     Returns
@@ -203,7 +213,9 @@ def phi(lam: Any, m: Any, Q: Any = 1) -> Any:
         raise InputError(f"Q = {Q} must be at least 1 gossip step")
     power = lam_values**Q_values
     with np.errstate(divide="ignore"):
-        first = (power + 1) / (1 - lam_values) ** 2 * m_values ** (-2.0 * (Q_values - 1))
+        first = (
+            (power + 1) / (1 - lam_values) ** 2 * m_values ** (-2.0 * (Q_values - 1))
+        )
         value = first + (power + 1) / (1 - power) ** 2
     return float(value) if value.ndim == 0 else value
 
@@ -270,7 +282,9 @@ def read_network(
             return default_weights(graph, True), EPS
         return weights(graph, rule, sparse=True), EPS
     if m is not None or rule is not None or options:
-        raise InputError("m, weights and options go with a topology's name, not with a matrix")
+        raise InputError(
+            "m, weights and options go with a topology's name, not with a matrix"
+        )
     if isinstance(W, nx.Graph) and not nx.is_weighted(W):
         return default_weights(W), EPS
     return read_matrix(W)

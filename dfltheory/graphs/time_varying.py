@@ -103,7 +103,9 @@ class RandomMatching:
             nodes = self.graph.number_of_nodes()
             raise InputError(f"the graph has {nodes} nodes, not m = {self.m}")
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return a draw of W_t."""
         i, j = self._draw_pairs(rng)
         return settle(averaging(self.m, np.stack([i, j], axis=1)), None)
@@ -165,7 +167,9 @@ class RandomNeighbors:
     def __post_init__(self) -> None:
         check_links(self.name, self.m, self.k)
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return a draw of W_t."""
         A = arcs_to(random_targets(self.m, self.k, rng))
         if self.directed:
@@ -203,7 +207,9 @@ class ClientSampling:
         if whole_number("k", self.k, at_least=1) > self.m:
             raise InputError(f"k = {self.k} must be between 1 and m = {self.m}")
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return a draw of W_t."""
         sample = rng.choice(self.m, size=self.k, replace=False)
         return settle(averaging(self.m, sample[None, :]), None)
@@ -268,7 +274,9 @@ class LinkFailures:
         """Number of clients."""
         return self.W.shape[0]
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return a draw of W_t."""
         if self.symmetric:
             links = sp.coo_array(sp.triu(self.W, 1))

@@ -91,7 +91,9 @@ def hypercube(m: int) -> nx.Graph:
     """
     m = check_clients(m)
     if m & (m - 1):
-        raise InputError(f"m = {m} is not a power of two: a hypercube has 1, 2, 4, 8, ... clients")
+        raise InputError(
+            f"m = {m} is not a power of two: a hypercube has 1, 2, 4, 8, ... clients"
+        )
     bits = m.bit_length() - 1
     links = ((i, i ^ (1 << k)) for i in range(m) for k in range(bits))
     return make_graph(m, links, "hypercube")
@@ -164,7 +166,9 @@ def two_cliques(m: int, bridges: int = 1) -> nx.Graph:
     half = m // 2
     bridges = whole_number("bridges", bridges, at_least=0)
     if m > 1 and not 1 <= bridges <= half:
-        raise InputError(f"bridges = {bridges} must be between 1 and {half}, the smaller clique")
+        raise InputError(
+            f"bridges = {bridges} must be between 1 and {half}, the smaller clique"
+        )
     refuse_many("two_cliques", m, m * m / 4)
     links = []
     for nodes in (range(half), range(half, m)):
@@ -200,12 +204,19 @@ TOPOLOGIES: dict[str, Callable[..., nx.Graph]] = {
 }
 """Static topologies by name."""
 
-OTHER_NAMES = {"full": "complete", "fully_connected": "complete", "mesh": "grid", "random": "erdos_renyi"}
+OTHER_NAMES = {
+    "full": "complete",
+    "fully_connected": "complete",
+    "mesh": "grid",
+    "random": "erdos_renyi",
+}
 """Names that are also in use, and the name of :data:`TOPOLOGIES` that each means."""
 
 
 def topology_key(name: str) -> str:
-    """Return the name of :data:`TOPOLOGIES` that a name means, and any other name with "_" for "-"."""
+    """Return the name of :data:`TOPOLOGIES` that a name means, and any other name with
+    "_" for "-".
+    """
     key = name.replace("-", "_")
     return OTHER_NAMES.get(key, key)
 

@@ -83,7 +83,9 @@ def max_degree(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
     return settle(laplacian_weights_of(A, 1 / (1 + np.diff(A.indptr).max())), sparse)
 
 
-def laplacian(graph: nx.Graph, alpha: float | None = None, sparse: bool | None = None) -> Matrix:
+def laplacian(
+    graph: nx.Graph, alpha: float | None = None, sparse: bool | None = None
+) -> Matrix:
     """Return I - alpha L, where L is the graph Laplacian.
 
     Parameters
@@ -158,7 +160,9 @@ def uniform(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
     return row_stochastic(graph, sparse=sparse)
 
 
-def row_stochastic(graph: nx.Graph, weight: str | None = None, sparse: bool | None = None) -> Matrix:
+def row_stochastic(
+    graph: nx.Graph, weight: str | None = None, sparse: bool | None = None
+) -> Matrix:
     """Return w_ij = a_ij / sum_l a_il over in-neighbors l and i itself.
 
     Parameters
@@ -180,7 +184,9 @@ def row_stochastic(graph: nx.Graph, weight: str | None = None, sparse: bool | No
     return settle(sp.csr_array(sp.diags_array(1 / line_sums(A, axis=1)) @ A), sparse)
 
 
-def column_stochastic(graph: nx.Graph, weight: str | None = None, sparse: bool | None = None) -> Matrix:
+def column_stochastic(
+    graph: nx.Graph, weight: str | None = None, sparse: bool | None = None
+) -> Matrix:
     """Return p_ij = a_ij / sum_l a_lj over out-neighbors l and j itself.
 
     Without ``weight`` these are DFedSGPSM's p_ij = 1 / |N_j^out|.
@@ -238,11 +244,15 @@ def _weighted_adjacency(graph: nx.Graph, weight: str | None, rule: str) -> sp.cs
     if weight is None:
         return sp.csr_array(A + sp.eye_array(m, format="csr"))
     nodes = nodes_in_order(graph)
-    by_sender = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=float)
+    by_sender = nx.to_scipy_sparse_array(
+        graph, nodelist=nodes, weight=weight, dtype=float
+    )
     B = sp.csr_array(by_sender.T)
     bad = ~(B.data > 0) | ~np.isfinite(B.data)
     if bad.any():
-        raise InputError(f"{rule}: {weight} = {B.data[bad][0]} of an edge must be finite and above 0")
+        raise InputError(
+            f"{rule}: {weight} = {B.data[bad][0]} of an edge must be finite and above 0"
+        )
     missing = np.where(B.diagonal() == 0, 1.0, 0.0)
     return sp.csr_array(B + sp.diags_array(missing))
 

@@ -48,7 +48,9 @@ def cifar_cnn(classes: int = 10, channels: int = 3, size: int = 32) -> nn.Sequen
     """
     side = ((size - 4) // 2 - 4) // 2
     if side < 1:
-        raise InputError(f"size = {size}: cifar_cnn needs images of at least 16 x 16 pixels")
+        raise InputError(
+            f"size = {size}: cifar_cnn needs images of at least 16 x 16 pixels"
+        )
     return nn.Sequential(
         OrderedDict(
             conv1=nn.Conv2d(channels, 64, 5),
@@ -67,7 +69,9 @@ def cifar_cnn(classes: int = 10, channels: int = 3, size: int = 32) -> nn.Sequen
     )
 
 
-def vgg11(classes: int = 10, channels: int = 3, size: int = 32, groups: int = 32) -> nn.Sequential:
+def vgg11(
+    classes: int = 10, channels: int = 3, size: int = 32, groups: int = 32
+) -> nn.Sequential:
     """Return VGG-11 for small images: eight convolutions and one linear head.
 
     Each convolution is followed by group norm. CIFAR-10 gives 9231114 parameters.
@@ -98,7 +102,10 @@ def vgg11(classes: int = 10, channels: int = 3, size: int = 32, groups: int = 32
     Simonyan & Zisserman (2014), configuration A; DFedSAM, appendix B.1.
     """
     if size < 32:
-        raise InputError(f"size = {size}: vgg11 halves images five times and needs at least 32 x 32 pixels")
+        raise InputError(
+            f"size = {size}: vgg11 halves images five times and needs at least 32 x 32"
+            " pixels"
+        )
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     width = channels
     index = 0

@@ -32,7 +32,9 @@ def softmax_regression(inputs: int = 784, classes: int = 10) -> nn.Sequential:
     return mlp(inputs, (), classes)
 
 
-def mlp(inputs: int = 784, hidden: Sequence[int] = (64,), classes: int = 10) -> nn.Sequential:
+def mlp(
+    inputs: int = 784, hidden: Sequence[int] = (64,), classes: int = 10
+) -> nn.Sequential:
     """Return a network with layers inputs - hidden[0] - ... - classes and ReLU.
 
     Parameters
@@ -57,7 +59,9 @@ def mlp(inputs: int = 784, hidden: Sequence[int] = (64,), classes: int = 10) -> 
     widths = [inputs, *hidden, classes]
     for width in widths:
         if not isinstance(width, int) or width < 1:
-            raise InputError(f"widths = {widths}: every layer width must be an integer >= 1")
+            raise InputError(
+                f"widths = {widths}: every layer width must be an integer >= 1"
+            )
     layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
     for index, (width, out) in enumerate(pairwise(widths[:-1]), start=1):
         layers[f"hidden{index}"] = nn.Linear(width, out)

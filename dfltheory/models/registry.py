@@ -68,5 +68,7 @@ def get(name: str, shape: Sequence[int] = (3, 32, 32), classes: int = 10) -> nn.
         return _DENSE[name](prod(shape), classes)
     one_of("model", name, names())
     if len(shape) != 3 or shape[1] != shape[2]:
-        raise InputError(f"shape = {tuple(shape)}: {name} takes square images (channels, side, side)")
+        raise InputError(
+            f"shape = {tuple(shape)}: {name} takes square images (channels, side, side)"
+        )
     return _CONVOLUTIONAL[name](classes, shape[0], shape[1])

@@ -24,7 +24,9 @@ VerdictLike = Any
 _T = GLOSSARY["T"].symbol
 
 
-def bound_over(verdict: VerdictLike, horizons: NDArray[Any], by_term: bool = False) -> Any:
+def bound_over(
+    verdict: VerdictLike, horizons: NDArray[Any], by_term: bool = False
+) -> Any:
     """Evaluate the bound of a verdict at several horizons of its run.
 
     Values are nan where the theorem makes no statement on this run: if it is not

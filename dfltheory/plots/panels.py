@@ -61,7 +61,9 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     handles: Handles = {}
     with look.style():
         figure = plt.figure(figsize=(width, sum(heights)), layout="constrained")
-        parts = figure.subfigures(len(heights), blocks_per_row, squeeze=False, height_ratios=heights)
+        parts = figure.subfigures(
+            len(heights), blocks_per_row, squeeze=False, height_ratios=heights
+        )
         for part, block, shape in zip(parts.flat, blocks, shapes):
             handles |= _draw_block(part, block, shape)
             part.axes[0].set_xlim(1, last_round)
@@ -101,7 +103,9 @@ def _blocks(outcomes: Sequence[Outcome]) -> list[Block]:
     return blocks
 
 
-def _block_heights(shapes: Sequence[tuple[int, int]], blocks_per_row: int) -> list[float]:
+def _block_heights(
+    shapes: Sequence[tuple[int, int]], blocks_per_row: int
+) -> list[float]:
     """Return the height in inches of each row of blocks."""
     heights = []
     for start in range(0, len(shapes), blocks_per_row):
@@ -162,7 +166,9 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
                 ax.set_ylabel(look.formula(theorem))
             varied = [outcome for outcome in outcomes if outcome.case.along == name]
             verdicts = [
-                verdict for verdict in _verdicts_on(sides[i], varied) if verdict.kind != "not applicable"
+                verdict
+                for verdict in _verdicts_on(sides[i], varied)
+                if verdict.kind != "not applicable"
             ]
             if verdicts:
                 _draw_points(ax, verdicts, name)
@@ -241,7 +247,10 @@ def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]
     columns = list(dict.fromkeys(outcome.case.column for outcome, _ in block))
     fits = shape == (len(rows), len(columns))
     if fits and len(block) == len(rows) * len(columns):
-        return [(rows.index(outcome.case.row), columns.index(outcome.case.column)) for outcome, _ in block]
+        return [
+            (rows.index(outcome.case.row), columns.index(outcome.case.column))
+            for outcome, _ in block
+        ]
     return [divmod(index, shape[1]) for index in range(len(block))]
 
 

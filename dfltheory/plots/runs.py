@@ -69,7 +69,9 @@ def bound_versus_empirical(
     matplotlib.axes.Axes
         The axes.
     """
-    verdicts = [compare(run, thm, confidence=confidence, **constants) for thm in theorems]
+    verdicts = [
+        compare(run, thm, confidence=confidence, **constants) for thm in theorems
+    ]
     return draw(verdicts, ax, legend=legend)
 
 
@@ -204,7 +206,9 @@ def tightness(
         for index, (thm, line_style) in enumerate(zip(theorems, looks())):
             verdict = compare(run, thm, confidence=confidence, **constants)
             if verdict.kind == "not applicable":
-                styled.plot([], [], label=f"{thm.variant}: not applicable", **line_style)
+                styled.plot(
+                    [], [], label=f"{thm.variant}: not applicable", **line_style
+                )
                 continue
             horizons, estimate, low, high = _measured_limits(run, thm, confidence)
             bound = bound_over(verdict, horizons)
@@ -262,7 +266,9 @@ def terms(
             values = curves[name]
             if name == "bound" or np.any(values > 0):
                 markers = _marker_positions(horizons, index)
-                styled.plot(horizons, values, label=name, markevery=markers, **line_style)
+                styled.plot(
+                    horizons, values, label=name, markevery=markers, **line_style
+                )
         if verdict.kind == "not applicable":
             styled.set_title(f"{theorem.variant}: not applicable", fontsize=7)
         styled.set(xscale="log", yscale="log")
@@ -307,7 +313,9 @@ def _measured_limits(
     return left.horizons, estimate, low, high
 
 
-def _fill_band(ax: Axes, x: NDArray[Any], low: Floats, high: Floats, color: str) -> None:
+def _fill_band(
+    ax: Axes, x: NDArray[Any], low: Floats, high: Floats, color: str
+) -> None:
     ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 
 

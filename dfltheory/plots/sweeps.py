@@ -83,7 +83,9 @@ def ratios(
                 places = [categories.index(value) + 0.12 * shift for value in rows[x]]
                 positions = np.array(places)
                 line_style["linestyle"] = "none"
-            lowest_of_group = _draw_ratios(styled, positions, rows, str(label), line_style)
+            lowest_of_group = _draw_ratios(
+                styled, positions, rows, str(label), line_style
+            )
             lowest = min(lowest, lowest_of_group)
         mark_violated_region(styled)
         styled.set(yscale="log", ylabel="measured / bound", xlabel=x)
@@ -91,7 +93,9 @@ def ratios(
         if is_numeric:
             styled.set_xscale("log")
         else:
-            styled.set_xticks(range(len(categories)), [str(value) for value in categories])
+            styled.set_xticks(
+                range(len(categories)), [str(value) for value in categories]
+            )
     return styled
 
 
@@ -168,7 +172,9 @@ def rate(
     x_values = np.asarray(x, dtype=float)
     y_values = np.asarray(y, dtype=float)
     if x_values.shape != y_values.shape or x_values.ndim != 1 or x_values.size < 2:
-        raise InputError(f"x and y have shapes {x_values.shape} and {y_values.shape}, not (n,)")
+        raise InputError(
+            f"x and y have shapes {x_values.shape} and {y_values.shape}, not (n,)"
+        )
     if not (np.all(x_values > 0) and np.all(y_values > 0)):
         raise InputError("x and y must be positive: the axes are logarithmic")
     with styled_axes(ax, legend) as styled:

@@ -43,13 +43,17 @@ def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray
     """
     if name not in theorem.needs:
         known = ", ".join(theorem.needs)
-        raise InputError(f"{theorem} does not depend on {name!r}; choose one of {known}")
+        raise InputError(
+            f"{theorem} does not depend on {name!r}; choose one of {known}"
+        )
     entry = theorem.glossary[name]
     if entry.high == 1:
         return np.linspace(0.01, 0.99, 200)
     center = float(values.get(name, 1000.0 if name == "T" else 1.0))
     if not (np.isfinite(center) and center > 0):
-        raise InputError(f"{name} = {center:g} must be positive and finite (center of the axis)")
+        raise InputError(
+            f"{name} = {center:g} must be positive and finite (center of the axis)"
+        )
     points = np.geomspace(center / 100, center * 100, 200)
     if entry.integer:
         return np.unique(np.maximum(np.round(points), entry.low))

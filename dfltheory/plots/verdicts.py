@@ -37,7 +37,9 @@ _MOST_NAMES = 3
 """Largest number of variants that a note names; if there are more, it counts them."""
 
 
-def draw(verdicts: Sequence[VerdictLike], ax: Axes | None = None, *, legend: bool = True) -> Axes:
+def draw(
+    verdicts: Sequence[VerdictLike], ax: Axes | None = None, *, legend: bool = True
+) -> Axes:
     """Draw verdicts on one run that bound the same left-hand side.
 
     The measured left-hand side, with its band, and the bounds are drawn over the
@@ -111,7 +113,9 @@ def _require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
     groups = by_left_side(verdicts)
     if len(groups) != 1:
         listed = "; ".join(", ".join(v.variant for v in group) for group in groups)
-        raise InputError(f"verdicts bound {len(groups)} left-hand sides, draw one only: {listed}")
+        raise InputError(
+            f"verdicts bound {len(groups)} left-hand sides, draw one only: {listed}"
+        )
 
 
 def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
@@ -131,12 +135,17 @@ def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
         ax.update_datalim([(1.0, value)], updatex=False)
 
 
-def _not_applicable_lines(verdicts: Sequence[VerdictLike], *, with_reasons: bool) -> list[str]:
+def _not_applicable_lines(
+    verdicts: Sequence[VerdictLike], *, with_reasons: bool
+) -> list[str]:
     """Return the wrapped lines of the note on verdicts that are not applicable."""
     excluded = [v for v in verdicts if v.kind == "not applicable"]
     width = 62 if with_reasons else 34
     if with_reasons:
-        notes = [f"{v.variant}{refuted_note(v)}, not applicable: {v.reason}" for v in excluded]
+        notes = [
+            f"{v.variant}{refuted_note(v)}, not applicable: {v.reason}"
+            for v in excluded
+        ]
     elif len(excluded) > _MOST_NAMES:
         notes = [f"not applicable: {len(excluded)} of {len(verdicts)} variants"]
     elif excluded:

@@ -1,8 +1,9 @@
 """One round of each algorithm that proofs are about, as vectors of the kernel.
 
-A proof is accepted for a theorem if its algorithm has the updates of the first class of the theorem's scope,
-the most general one. Names do not count, nor does how a script calls the sums of its weights. The tests
-compare these rounds with runs of the algorithms, in which every outcome of every sample is enumerated.
+A proof is accepted for a theorem if its algorithm has the updates of the first class of
+the theorem's scope, the most general one. Names do not count, nor does how a script
+calls the sums of its weights. The tests compare these rounds with runs of the
+algorithms, in which every outcome of every sample is enumerated.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ _PENALIZED = Lag(
     total=1 - _left**count,
     squares=_share * (1 - _left ** (2 * count)) / (2 - _share),
 )
-"""After n steps y <- y - eta (g - dual + (y - x)/lam_admm), gradients count by these weights."""
+"""After n steps y <- y - eta (g - dual + (y - x)/lam_admm), gradients count by these
+weights.
+"""
 _gamma = 1 - _left**s.K
 
 _once = (1 - s.alpha**count) / (1 - s.alpha)
@@ -53,7 +56,9 @@ _MOMENTUM = Lag(
     total=(count - s.alpha * _once) / (1 - s.alpha),
     squares=(count - 2 * s.alpha * _once + s.alpha**2 * _twice) / (1 - s.alpha) ** 2,
 )
-"""After n steps v <- alpha v + g, y <- y - eta v from v = 0, gradients count by these weights."""
+"""After n steps v <- alpha v + g, y <- y - eta v from v = 0, gradients count by these
+weights.
+"""
 
 
 def _gossip_sam() -> Algorithm:
@@ -116,7 +121,9 @@ LETTERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
         "DFedSMDC": {"alpha": 0.0, "fresh": True, "sam": "u"},
     }
 )
-"""The hyperparameters with which a class has these updates, as a theorem's scope states them."""
+"""The hyperparameters with which a class has these updates, as a theorem's scope states
+them.
+"""
 
 
 def same_round(one: Algorithm, other: Algorithm) -> bool:
@@ -124,7 +131,8 @@ def same_round(one: Algorithm, other: Algorithm) -> bool:
 
     Parameters
     ----------
-    one, other : compared in every update and in the point of the theorem's gradient; not by name, nor by the
+    one, other : compared in every update and in the point of the theorem's gradient;
+    not by name, nor by the
         symbols of their sums of weights.
     """
     pairs = [
@@ -136,7 +144,9 @@ def same_round(one: Algorithm, other: Algorithm) -> bool:
         (one.kept, other.kept),
     ]
     meanings = _meanings(v for pair in pairs for v in pair if v is not None)
-    return is_zero(one.gossips - other.gossips) and all(_same(u, v, meanings) for u, v in pairs)
+    return is_zero(one.gossips - other.gossips) and all(
+        _same(u, v, meanings) for u, v in pairs
+    )
 
 
 def _meanings(vectors: Iterable[Vec]) -> dict[sp.Symbol, Expr]:
@@ -153,7 +163,11 @@ def _same(u: Vec | None, v: Vec | None, meanings: Mapping[sp.Symbol, Expr]) -> b
         return u is v
     rest = list(v.terms)
     for atom, c in u.terms:
-        equal = [term for term in rest if _same_atom(atom, term[0]) and is_zero((c - term[1]).subs(meanings))]
+        equal = [
+            term
+            for term in rest
+            if _same_atom(atom, term[0]) and is_zero((c - term[1]).subs(meanings))
+        ]
         if len(equal) != 1:
             return False
         rest.remove(equal[0])
@@ -162,7 +176,13 @@ def _same(u: Vec | None, v: Vec | None, meanings: Mapping[sp.Symbol, Expr]) -> b
 
 def _same_atom(a: Atom, b: Atom) -> bool:
     """The same but for the names of a sum's totals."""
-    plain = (a.name, a.mean, a.point, a.pushed, a.block) == (b.name, b.mean, b.point, b.pushed, b.block)
+    plain = (a.name, a.mean, a.point, a.pushed, a.block) == (
+        b.name,
+        b.mean,
+        b.point,
+        b.pushed,
+        b.block,
+    )
     if not plain or not (isinstance(a.step, tuple) and isinstance(b.step, tuple)):
         return plain and a.step == b.step
     return a.step[1] == b.step[1] and is_zero(a.step[0].weight - b.step[0].weight)

@@ -1,7 +1,8 @@
-"""A proof script against a theorem: the last fact of the script is compared with the theorem's bound.
+"""A proof script against a theorem: the last fact of the script is compared with the
+theorem's bound.
 
-:func:`check` runs a script and compares. Its answer says from which assumptions of the theorem the bound
-follows, and which the proof does not use.
+:func:`check` runs a script and compares. Its answer says from which assumptions of the
+theorem the bound follows, and which the proof does not use.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ from dfltheory.proofs.script_region import ScriptRegion, glossary_of
 class Checked:
     """What the kernel says of a theorem, which is proved where ``missing`` is empty.
 
-    ``facts``: the last ones, one for each case; ``assumptions``: those of the theorem, in its words, that the
-    proof uses; ``unused``: the others;
-    ``idle``: the hypotheses that an assumption grants and the proof does not need.
+    ``facts``: the last ones, one for each case; ``assumptions``: those of the theorem,
+    in its words, that the proof uses; ``unused``: the others; ``idle``: the hypotheses
+    that an assumption grants and the proof does not need.
     """
 
     theorem: Theorem
@@ -83,7 +84,9 @@ Scripts = Mapping[str, Script | Corollary]
 """Scripts by what they claim (key:variant)."""
 
 
-def check(theorem: Theorem, script: Script | Corollary, others: Scripts = MappingProxyType({})) -> Checked:
+def check(
+    theorem: Theorem, script: Script | Corollary, others: Scripts = MappingProxyType({})
+) -> Checked:
     """Run a script and compare its last fact with a theorem.
 
     Parameters
@@ -97,7 +100,11 @@ def check(theorem: Theorem, script: Script | Corollary, others: Scripts = Mappin
     InputError
         The script of a corollary's parent is missing from ``others``.
     """
-    need(type(script) in (Script, Corollary), "a proof is a Script or a Corollary, not {}", type(script))
+    need(
+        type(script) in (Script, Corollary),
+        "a proof is a Script or a Corollary, not {}",
+        type(script),
+    )
     if isinstance(script, Corollary):
         return _corollary(theorem, script, others)
     _check_script(script)
@@ -108,7 +115,9 @@ def check(theorem: Theorem, script: Script | Corollary, others: Scripts = Mappin
         fact, lacks = _proof(stated, case)
         facts.append(fact)
         missing += lacks
-    lacks, used, idle = _assumptions(theorem, script, frozenset().union(*(f.uses for f in facts)))
+    lacks, used, idle = _assumptions(
+        theorem, script, frozenset().union(*(f.uses for f in facts))
+    )
     return _answer(theorem, tuple(facts), used, idle, [*lacks, *missing])
 
 
@@ -121,15 +130,28 @@ def _decidable(theorem: Theorem, script: Script) -> bool:
 
 
 def _check_script(script: Script) -> None:
-    """Raise RuleError unless a script has exact types and expressions that may enter a proof."""
+    """Raise RuleError unless a script has exact types and expressions that may enter a
+    proof.
+    """
     need(type(script) is Script, "a proof is a Script, not {}", type(script))
-    need(all(type(r) is Range for r in script.ranges), "the ranges of a script are of type Range")
-    need(all(type(w) is Lag for w in script.lags), "the sums of a script are of type Lag")
-    need(script.case is None or type(script.case) is Condition, "the case of a script is a Condition")
+    need(
+        all(type(r) is Range for r in script.ranges),
+        "the ranges of a script are of type Range",
+    )
+    need(
+        all(type(w) is Lag for w in script.lags), "the sums of a script are of type Lag"
+    )
+    need(
+        script.case is None or type(script.case) is Condition,
+        "the case of a script is a Condition",
+    )
     for r in script.ranges:
         for part in (r.symbol, r.means, r.low, *(() if r.high is None else (r.high,))):
             expression(part)
-        need(r.low.is_number and (r.high is None or r.high.is_number), "the ends of a range are numbers")
+        need(
+            r.low.is_number and (r.high is None or r.high.is_number),
+            "the ends of a range are numbers",
+        )
     for old, new in (*script.values.items(), *script.names.items()):
         need(type(old) is sp.Symbol, "{} is not a symbol", old)
         expression(new)
@@ -157,7 +179,9 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     spoken = (*stated.needs, *stated.scope.letters)
     absent = {GLOSSARY[n].symbol: int(x) for n, x in NEUTRAL.items() if n not in spoken}
     demands = [(d, d.expr.subs(absent)) for d in fact.demands]
-    missing += [f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)]
+    missing += [
+        f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)
+    ]
     derived = sp.Add(*fact.right.values()).subs(absent)
     if any(m.kind != "one" for m in fact.right):
         missing.append("the last fact's bound is not a constant")
@@ -167,16 +191,30 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
 
 
 def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
-    """Is the proof about the most general algorithm of the theorem's scope, by its updates?"""
+    """Is the proof about the most general algorithm of the theorem's scope, by its
+    updates?
+    """
     first = theorem.scope.algorithms[0]
     name = theorem.scope.names[0]
     package = f"{__name__.split('.')[0]}."
-    own = ":" not in first if isinstance(first, str) else first.__module__.startswith(package)
+    own = (
+        ":" not in first
+        if isinstance(first, str)
+        else first.__module__.startswith(package)
+    )
     if fact.of is None or not own or name not in ROUNDS:
-        return [f"the proof is about {fact.of and fact.of.name}, which is not in the theorem's scope"]
+        return [
+            f"the proof is about {fact.of and fact.of.name}, which is not in the"
+            " theorem's scope"
+        ]
     letters = theorem.scope.letters
-    if any(n not in letters or letters[n] != x for n, x in LETTERS.get(name, {}).items()):
-        return [f"the kernel knows {name} with other hyperparameters than those of the scope"]
+    if any(
+        n not in letters or letters[n] != x for n, x in LETTERS.get(name, {}).items()
+    ):
+        return [
+            f"the kernel knows {name} with other hyperparameters than those of the"
+            " scope"
+        ]
     if not same_round(fact.of, ROUNDS[name]):
         return [f"the proof is about another algorithm than {name}: an update differs"]
     return []
@@ -185,24 +223,43 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
 def _assumptions(
     theorem: Theorem, script: Script, uses: frozenset[Hypothesis]
 ) -> tuple[list[str], set[str], tuple[Hypothesis, ...]]:
-    """What is used and not granted by the theorem; the assumptions used; what is granted to spare."""
-    granted = {h: text for text in theorem.assumptions for h in script.grants.get(text, ())}
-    missing = [h for h in sorted(uses) if h not in granted or not h.scope(theorem.scope)]
+    """What is used and not granted by the theorem; the assumptions used; what is
+    granted to spare.
+    """
+    granted = {
+        h: text for text in theorem.assumptions for h in script.grants.get(text, ())
+    }
+    missing = [
+        h for h in sorted(uses) if h not in granted or not h.scope(theorem.scope)
+    ]
     used = {granted[h] for h in uses if h in granted}
     idle = tuple(h for h, text in granted.items() if h not in uses and text in used)
-    return [f"the proof uses what is not assumed: {h.says}" for h in missing], used, idle
+    return (
+        [f"the proof uses what is not assumed: {h.says}" for h in missing],
+        used,
+        idle,
+    )
 
 
 def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
-    """The sums whose symbols a proof uses are those of its script; each symbol has one meaning, and that of a
-    range is new to the proof."""
+    """The sums whose symbols a proof uses are those of its script; each symbol has one
+    meaning, and that of a range is new to the proof.
+    """
     missing = ["the proof has weights that its script does not name"] * bool(
         fact.lags - {PLAIN} - set(script.lags)
     )
-    pairs = {(str(symbol), closed) for weights in script.lags for symbol, closed in weights.meanings.items()}
+    pairs = {
+        (str(symbol), closed)
+        for weights in script.lags
+        for symbol, closed in weights.meanings.items()
+    }
     names = [name for name, _ in pairs]
     twice = {name for name in names if names.count(name) > 1 or name in theorem.symbols}
-    spoken = (*fact.left.values(), *fact.right.values(), *(d.expr for d in fact.demands))
+    spoken = (
+        *fact.left.values(),
+        *fact.right.values(),
+        *(d.expr for d in fact.demands),
+    )
     old = {str(x) for expr in spoken for x in expr.free_symbols} - set(names)
     ranged = [
         f"the range of {r.symbol} is not that of a new quantity"
@@ -222,19 +279,26 @@ def _answer(
     idle: tuple[Hypothesis, ...],
     missing: list[str],
 ) -> Checked:
-    said, unused = (tuple(t for t in theorem.assumptions if (t in used) is which) for which in (True, False))
+    said, unused = (
+        tuple(t for t in theorem.assumptions if (t in used) is which)
+        for which in (True, False)
+    )
     return Checked(theorem, facts, said, unused, idle, tuple(missing))
 
 
 def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
-    """The parent's bound and conditions, with the corollary's schedule substituted, against its own."""
+    """The parent's bound and conditions, with the corollary's schedule substituted,
+    against its own.
+    """
     if script.of not in others:
-        raise InputError(f"no script of {script.of} is given, from which {script.claim} shall follow")
+        raise InputError(
+            f"no script of {script.of} is given, from which {script.claim} shall follow"
+        )
     parent = checked(others[script.of], others)
     source, missing = parent.theorem, list(parent.missing)
-    if (source.lhs, source.scope) != (theorem.lhs, theorem.scope) or not set(source.assumptions) <= set(
-        theorem.assumptions
-    ):
+    if (source.lhs, source.scope) != (theorem.lhs, theorem.scope) or not set(
+        source.assumptions
+    ) <= set(theorem.assumptions):
         missing.append(f"{theorem} covers other runs than {source}")
     for_all_steps = source.kind == "theorem" and theorem.kind != "theorem"
     if not for_all_steps and source.schedule != theorem.schedule:
@@ -244,11 +308,18 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     return _answer(theorem, parent.facts, set(parent.assumptions), parent.idle, missing)
 
 
-def _not_implied(theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]) -> list[str]:
-    """What is not shown of: under the corollary's conditions its schedule is in the ranges of the step sizes
-    and meets the source's conditions, and then the source's bound is at most the corollary's."""
+def _not_implied(
+    theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
+) -> list[str]:
+    """What is not shown of: under the corollary's conditions its schedule is in the
+    ranges of the step sizes and meets the source's conditions, and then the source's
+    bound is at most the corollary's.
+    """
     region = Region(conditions_of(theorem), glossary=glossary_of(theorem))
-    values = {theorem.glossary[name].symbol: sp.sympify(value) for name, value in schedule.items()}
+    values = {
+        theorem.glossary[name].symbol: sp.sympify(value)
+        for name, value in schedule.items()
+    }
 
     def scheduled(expr: Expr) -> Expr:
         return source.expand(expr).subs(values, simultaneous=True)
@@ -281,14 +352,20 @@ def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
     above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)
     if math.isinf(quantity.high):
         return above
-    return above and region.holds(sp.Rational(quantity.high) - value, strict=quantity.open_high)
+    return above and region.holds(
+        sp.Rational(quantity.high) - value, strict=quantity.open_high
+    )
 
 
 _ANSWERS: dict[Script | Corollary, Checked] = {}
 
 
-def checked(script: Script | Corollary, others: Scripts = MappingProxyType({})) -> Checked:
-    """:func:`check` of a script against the registered statement that it claims; once for each script."""
+def checked(
+    script: Script | Corollary, others: Scripts = MappingProxyType({})
+) -> Checked:
+    """:func:`check` of a script against the registered statement that it claims; once
+    for each script.
+    """
     if script not in _ANSWERS:
         key, _, variant = script.claim.partition(":")
         _ANSWERS[script] = check(registry.get(key, variant), script, others)
@@ -296,9 +373,16 @@ def checked(script: Script | Corollary, others: Scripts = MappingProxyType({})) 
 
 
 def _left(theorem: Theorem, fact: Fact) -> Form:
-    """The moments that the theorem's left-hand side is, for the algorithm that the fact is about; or none."""
+    """The moments that the theorem's left-hand side is, for the algorithm that the fact
+    is about; or none.
+    """
     lhs, T, alg = theorem.lhs, GLOSSARY["T"].symbol, fact.of
-    if alg is None or (lhs.aggregate, lhs.first, lhs.last, lhs.start) != ("mean", 0, T - 1, 0):
+    if alg is None or (lhs.aggregate, lhs.first, lhs.last, lhs.start) != (
+        "mean",
+        0,
+        T - 1,
+        0,
+    ):
         return {}
     w = alg.mean_model
     if theorem.scope.two_blocks != (alg.kept is not None):
@@ -306,21 +390,34 @@ def _left(theorem: Theorem, fact: Fact) -> Form:
     if alg.kept is not None and w == X_U.mean() + X_V:
         later, shares = X_U.mean() + alg.kept, (1 / s.L_u, 1 / s.L_v)
         halved = (s.eta_u * s.K_u / 4, s.eta_v * s.K_v / 4)
-        measured = {"two_block": (w, shares), "two_block_next": (later, shares),
-                    "two_block_weighted": (later, halved)}  # fmt: skip
+        measured = {
+            "two_block": (w, shares),
+            "two_block_next": (later, shares),
+            "two_block_weighted": (later, halved),
+        }
         if lhs.measure not in measured:
             return {}
         at, (first, second) = measured[lhs.measure]
         pair = {sq(alg.full(at)): first, sq(alg.grad(X_U + X_V, "v")): second}
         return {m.at(rounds="mean"): c for m, c in pair.items()}
     measured = {"grad_norm_sq": (X.mean(), XBAR), "grad_norm_sq_w": (_auxiliary(fact),)}
-    return {sq(alg.full(w)).at(rounds="mean"): sp.S.One} if w in measured.get(lhs.measure, ()) else {}
+    return (
+        {sq(alg.full(w)).at(rounds="mean"): sp.S.One}
+        if w in measured.get(lhs.measure, ())
+        else {}
+    )
 
 
 def _auxiliary(fact: Fact) -> Vec:
-    """xbar - lam_admm ((1 - gamma)/gamma) mean dual, gamma = 1 - (1 - eta/lam_admm)^K the weights' sum."""
+    """xbar - lam_admm ((1 - gamma)/gamma) mean dual, gamma = 1 - (1 - eta/lam_admm)^K
+    the weights' sum.
+    """
     share = s.eta / s.lam_admm
     gamma = 1 - (1 - share) ** s.K
-    totals = [w.at for w in fact.lags if w.at is not None and is_zero(w.meanings[w.at] - gamma)]
+    totals = [
+        w.at
+        for w in fact.lags
+        if w.at is not None and is_zero(w.meanings[w.at] - gamma)
+    ]
     total = totals[0] if totals else gamma
     return X.mean() - DUAL.mean() * (s.lam_admm * (1 - total) / total)

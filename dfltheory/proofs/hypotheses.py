@@ -1,4 +1,6 @@
-"""What the rules of the kernel may assume; which of a theorem's own words grant it, a script says."""
+"""What the rules of the kernel may assume; which of a theorem's own words grant it, a
+script says.
+"""
 
 from __future__ import annotations
 
@@ -10,46 +12,71 @@ from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 
 @dataclass(frozen=True, order=True)
 class Hypothesis:
-    """``says`` it in words; ``scope``: the scope of a theorem that grants it must pass this."""
+    """``says`` it in words; ``scope``: the scope of a theorem that grants it must pass
+    this.
+    """
 
     name: str
     says: str
-    scope: Callable[..., bool] = field(default=lambda scope: True, compare=False, repr=False)
+    scope: Callable[..., bool] = field(
+        default=lambda scope: True, compare=False, repr=False
+    )
 
 
 _ROWS = ("definition 1", "symmetric", "doubly stochastic")
 _GOSSIP = {"fixed", "periodic", FRESH_STEP, FRESH_ROUND}
-"""The kinds of sequences of which one gossip step contracts by lam, the worst norm or that in mean square."""
+"""The kinds of sequences of which one gossip step contracts by lam, the worst norm or
+that in mean square.
+"""
 SMOOTH = Hypothesis("smooth", "every f_i is L-smooth")
 SAMPLE_SMOOTH = Hypothesis(
-    "sample smooth", "F_i(.; xi) is L-smooth for almost every xi; SAM steps by rho at most"
+    "sample smooth",
+    "F_i(.; xi) is L-smooth for almost every xi; SAM steps by rho at most",
 )
 UNBIASED = Hypothesis(
-    "unbiased", "E[grad F_i(y; xi) | past] = grad f_i(y): a fresh sample in every local step"
+    "unbiased",
+    "E[grad F_i(y; xi) | past] = grad f_i(y): a fresh sample in every local step",
 )
 VARIANCE = Hypothesis("variance", "E||grad F_i(y; xi) - grad f_i(y)||^2 <= sigma_l^2")
-INDEPENDENT = Hypothesis("independent", "given the past, the clients' samples of a step are independent")
-DIVERSITY = Hypothesis("diversity", "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2")
+INDEPENDENT = Hypothesis(
+    "independent", "given the past, the clients' samples of a step are independent"
+)
+DIVERSITY = Hypothesis(
+    "diversity", "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2"
+)
 BOUNDED = Hypothesis("bounded", "(1/m) sum_i E||grad f_i||^2 <= B^2 along the run")
 MOMENT = Hypothesis("moment", "(1/m) sum_i E||g_{i,k}||^2 <= S2 along the run")
 BELOW = Hypothesis("below", "f >= f*")
-KEPT = Hypothesis("mean kept", "the network keeps the mean: the columns of W sum to 1",
-                  lambda scope: scope.network in (*_ROWS, "column-stochastic"))  # fmt: skip
-CONTRACTS = Hypothesis(
-    "contraction", "W is doubly stochastic, not of the samples; lam: its norm off P",
-    lambda scope: scope.network in _ROWS and _GOSSIP.issuperset(scope.sequence),
-)  # fmt: skip
-FRESH = Hypothesis(
-    "fresh draws", "W is fixed or periodic, or drawn independently for each gossip step of a round",
-    lambda scope: FRESH_ROUND not in scope.sequence or scope.letters.get("Q") == 1,
-)  # fmt: skip
-WEIGHTS = Hypothesis("push-sum weights", "P is column-stochastic, w_i >= delta",
-                     lambda scope: scope.network == "column-stochastic")  # fmt: skip
-PUSHES = Hypothesis(
-    "push-sum", "one round contracts by q (w-norm)",
-    lambda scope: WEIGHTS.scope(scope) and "windows" not in scope.sequence,
-)  # fmt: skip
-WINDOWED = Hypothesis(
-    "push-sum windows", "any `window` rounds together contract by q (w-norm)", WEIGHTS.scope
+KEPT = Hypothesis(
+    "mean kept",
+    "the network keeps the mean: the columns of W sum to 1",
+    lambda scope: scope.network in (*_ROWS, "column-stochastic"),
 )
-COMMON = Hypothesis("common start", "all clients start at one model", lambda scope: scope.common_start)
+CONTRACTS = Hypothesis(
+    "contraction",
+    "W is doubly stochastic, not of the samples; lam: its norm off P",
+    lambda scope: scope.network in _ROWS and _GOSSIP.issuperset(scope.sequence),
+)
+FRESH = Hypothesis(
+    "fresh draws",
+    "W is fixed or periodic, or drawn independently for each gossip step of a round",
+    lambda scope: FRESH_ROUND not in scope.sequence or scope.letters.get("Q") == 1,
+)
+WEIGHTS = Hypothesis(
+    "push-sum weights",
+    "P is column-stochastic, w_i >= delta",
+    lambda scope: scope.network == "column-stochastic",
+)
+PUSHES = Hypothesis(
+    "push-sum",
+    "one round contracts by q (w-norm)",
+    lambda scope: WEIGHTS.scope(scope) and "windows" not in scope.sequence,
+)
+WINDOWED = Hypothesis(
+    "push-sum windows",
+    "any `window` rounds together contract by q (w-norm)",
+    WEIGHTS.scope,
+)
+COMMON = Hypothesis(
+    "common start", "all clients start at one model", lambda scope: scope.common_start
+)

@@ -16,8 +16,9 @@ from dfltheory.proofs.moments import Lag
 
 @dataclass(frozen=True)
 class Range:
-    """A quantity without unit, ``low <= means <= high``; no end: infinity. The ends follow from the form of
-    ``means`` or from one of the theorem's conditions."""
+    """A quantity without unit, ``low <= means <= high``; no end: infinity. The ends
+    follow from the form of ``means`` or from one of the theorem's conditions.
+    """
 
     symbol: sp.Symbol
     means: Expr
@@ -29,12 +30,14 @@ class Range:
 class Script:
     """A proof of ``claim`` (key:variant).
 
-    ``prove`` gives the last fact; ``grants``: which hypotheses each assumption of the theorem, in its words,
-    is; ``ranges`` and ``values``: the quantities in which the remaining algebra is done, and the glossary's
-    symbols in terms of them; ``lags``: the sums over steps that have symbols of their own; ``names``: the
-    theorem's abbreviations in terms of these; ``weights``: the groups of weights in Young's inequality that
-    ``prove`` takes by name and that may be chosen, each positive and of sum at most 1; ``case``: a condition
-    under which this is the proof, and ``otherwise`` the proof where it does not hold.
+    ``prove`` gives the last fact; ``grants``: which hypotheses each assumption of the
+    theorem, in its words, is; ``ranges`` and ``values``: the quantities in which the
+    remaining algebra is done, and the glossary's symbols in terms of them; ``lags``:
+    the sums over steps that have symbols of their own; ``names``: the theorem's
+    abbreviations in terms of these; ``weights``: the groups of weights in Young's
+    inequality that ``prove`` takes by name and that may be chosen, each positive and of
+    sum at most 1; ``case``: a condition under which this is the proof, and
+    ``otherwise`` the proof where it does not hold.
     """
 
     claim: str
@@ -49,18 +52,24 @@ class Script:
     otherwise: Script | None = None
 
     def cases(self, theorem: Theorem) -> list[tuple[Script, Theorem]]:
-        """The proofs, each with the theorem under the conditions of its case: one of two opposite ones."""
+        """The proofs, each with the theorem under the conditions of its case: one of
+        two opposite ones.
+        """
         if self.case is None or self.otherwise is None:
             return [(self, theorem)]
         opposite = Condition(f"not ({self.case.name})", self.case.right, self.case.left)
         both = ((self, self.case), (self.otherwise, opposite))
-        return [(one, replace(theorem, conditions=(*theorem.conditions, c))) for one, c in both]
+        return [
+            (one, replace(theorem, conditions=(*theorem.conditions, c)))
+            for one, c in both
+        ]
 
 
 @dataclass(frozen=True, eq=False)
 class Corollary:
-    """``claim`` follows from ``of`` (both key:variant): under the claim's schedule, or with larger
-    constants."""
+    """``claim`` follows from ``of`` (both key:variant): under the claim's schedule, or
+    with larger constants.
+    """
 
     claim: str
     of: str

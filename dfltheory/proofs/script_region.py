@@ -1,8 +1,10 @@
-"""The region of a theorem in the quantities of a proof script, and what the script declares about them.
+"""The region of a theorem in the quantities of a proof script, and what the script
+declares about them.
 
-A script names quantities without unit (``ranges``), the glossary's symbols in terms of them (``values``), and
-the symbols of its weighted sums (``lags``). Each declaration is proved before it is used; those that are not
-are listed in ``complaints``, and a proof with complaints proves nothing.
+A script names quantities without unit (``ranges``), the glossary's symbols in terms of
+them (``values``), and the symbols of its weighted sums (``lags``). Each declaration is
+proved before it is used; those that are not are listed in ``complaints``, and a proof
+with complaints proves nothing.
 """
 
 from __future__ import annotations
@@ -52,9 +54,12 @@ class ScriptRegion:
         self._values: dict[sp.Symbol, Expr] = {}
         self._totals: dict[sp.Symbol, Expr] = {}
         self._symbols: dict[Expr, sp.Symbol] = {}
-        self._pending = {r.symbol for r in script.ranges}  # nothing is known of these yet
+        # nothing is known of these yet
+        self._pending = {r.symbol for r in script.ranges}
         self._sum_formulas = {
-            symbol: form for weights in script.lags for symbol, form in weights.meanings.items()
+            symbol: form
+            for weights in script.lags
+            for symbol, form in weights.meanings.items()
         }
         self._check_definitions(theorem, script.names)
         self._slacks = [(self.expand(c.slack), c.strict) for c in theorem.conditions]
@@ -64,25 +69,35 @@ class ScriptRegion:
         for declared in script.ranges:
             self._check_range(declared, script)
         self.complaints += [
-            f"{old} = {new} may divide by 0" for old, new in self._values.items() if not self.is_real(new)
+            f"{old} = {new} may divide by 0"
+            for old, new in self._values.items()
+            if not self.is_real(new)
         ]
 
-    # -- questions -----------------------------------------------------------------------------------
+    # -- questions
+    # ----------------------------------------------------------------------------------
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Is ``expr >= 0`` (``> 0``) proved wherever the theorem's conditions hold?"""
         there = self.coordinates(expr)
         conditions = [
-            Condition("condition", sp.S.Zero, self._there(slack), sure) for slack, sure in self._slacks
+            Condition("condition", sp.S.Zero, self._there(slack), sure)
+            for slack, sure in self._slacks
         ]
         conditions += [
-            Condition("steps", low, _K) for low in (k + 1, lag) if low.free_symbols & there.free_symbols
+            Condition("steps", low, _K)
+            for low in (k + 1, lag)
+            if low.free_symbols & there.free_symbols
         ]
-        return Region(conditions, self.intervals, glossary=self.glossary).holds(there, strict)
+        return Region(conditions, self.intervals, glossary=self.glossary).holds(
+            there, strict
+        )
 
     def is_real(self, expr: Expr) -> bool:
         """Is it a real, finite number wherever the theorem's conditions hold?"""
-        return all(self.holds(sign, strict) for sign, strict in reality(expression(expr)))
+        return all(
+            self.holds(sign, strict) for sign, strict in reality(expression(expr))
+        )
 
     def expand(self, expr: Expr) -> Expr:
         """``expr`` without the theorem's abbreviations."""
@@ -93,61 +108,97 @@ class ScriptRegion:
         return self._there(self.expand(expr))
 
     def _there(self, expr: Expr) -> Expr:
-        known = {old: new for old, new in self._values.items() if not new.free_symbols & self._pending}
+        known = {
+            old: new
+            for old, new in self._values.items()
+            if not new.free_symbols & self._pending
+        }
         there = _merged(expr).xreplace(self._symbols).subs(known, simultaneous=True)
         return _merged(there).xreplace(self._totals)
 
-    # -- declarations --------------------------------------------------------------------------------
+    # -- declarations
+    # --------------------------------------------------------------------------------
 
-    def _check_definitions(self, theorem: Theorem, names: Mapping[sp.Symbol, Expr]) -> None:
-        """The theorem's abbreviations that are sums of the script stay as they are, and what the script says
-        of others must be what the theorem defines."""
+    def _check_definitions(
+        self, theorem: Theorem, names: Mapping[sp.Symbol, Expr]
+    ) -> None:
+        """The theorem's abbreviations that are sums of the script stay as they are, and
+        what the script says of others must be what the theorem defines.
+        """
         known = {symbol: symbol for symbol in self._sum_formulas} | dict(names)
         defined = {d.symbol for d in theorem.definitions}
         for symbol in known.keys() & defined:
             meaning = sp.sympify(known[symbol]).subs(list(self._sum_formulas.items()))
             if not is_zero(theorem.expand(symbol) - meaning):
                 self.complaints.append(f"{symbol} is not what the theorem defines")
-        self._given = {old: known.get(old, new) for old, new in theorem.expanded_definitions(known).items()}
+        self._given = {
+            old: known.get(old, new)
+            for old, new in theorem.expanded_definitions(known).items()
+        }
 
     def _check_values(self, script: Script) -> None:
-        """A glossary symbol in terms of the ranges must give itself again, where the conditions that are
-        equalities hold."""
+        """A glossary symbol in terms of the ranges must give itself again, where the
+        conditions that are equalities hold.
+        """
         meanings = {r.symbol: r.means for r in script.ranges}
         slacks = [slack for slack, _ in self._slacks]
         equations = [x for x in slacks if any(sp.expand(x + y) == 0 for y in slacks)]
         for old, new in script.values.items():
             back = _merged(new.subs(meanings))
             solutions = [sp.solve(equation, old) for equation in equations]
-            solved = any(len(found) == 1 and is_zero(back - found[0]) for found in solutions)
+            solved = any(
+                len(found) == 1 and is_zero(back - found[0]) for found in solutions
+            )
             if solved or is_zero(back - old):
                 self._values[old] = new
             else:
                 self.complaints.append(f"{old} = {new} is no identity")
 
     def _find_positive_totals(self, script: Script) -> None:
-        """The sum of K >= 1 weights is no less than the first of them, which is positive."""
+        """The sum of K >= 1 weights is no less than the first of them, which is
+        positive.
+        """
         for weights in script.lags:
             if weights.at is None or weights.at in self._totals:
                 continue
-            if self.holds(weights.weight.subs(lag, 1), strict=True) and self.holds(weights.weight):
+            if self.holds(weights.weight.subs(lag, 1), strict=True) and self.holds(
+                weights.weight
+            ):
                 self._totals[weights.at] = sp.Symbol(weights.at.name, positive=True)
 
     def _check_new_symbols(self, theorem: Theorem, script: Script) -> None:
-        """A range names a new quantity, or the positive total of a sum's weights, which is what it is."""
+        """A range names a new quantity, or the positive total of a sum's weights, which
+        is what it is.
+        """
         taken = {*self.glossary, *map(str, (k, lag, count))}
-        taken |= {str(d.symbol) for d in theorem.definitions} | {str(symbol) for symbol in self._sum_formulas}
-        totals = {str(w.at): self._sum_formulas[w.at] for w in script.lags if w.at is not None}
+        taken |= {str(d.symbol) for d in theorem.definitions} | {
+            str(symbol) for symbol in self._sum_formulas
+        }
+        totals = {
+            str(w.at): self._sum_formulas[w.at] for w in script.lags if w.at is not None
+        }
         names = [str(r.symbol) for r in script.ranges]
         own = {r.symbol for r in script.ranges}
         for name, declared in zip(names, script.ranges, strict=True):
             if name in totals:
-                known = name in self.glossary or not is_zero(declared.means - totals[name])
+                known = name in self.glossary or not is_zero(
+                    declared.means - totals[name]
+                )
             else:
                 known = name in taken
-            signed = declared.symbol in (sp.Symbol(name, nonnegative=True), sp.Symbol(name, positive=True))
-            if names.count(name) > 1 or known or not signed or own & declared.means.free_symbols:
-                self.complaints.append(f"the range of {name} is not that of a new quantity")
+            signed = declared.symbol in (
+                sp.Symbol(name, nonnegative=True),
+                sp.Symbol(name, positive=True),
+            )
+            if (
+                names.count(name) > 1
+                or known
+                or not signed
+                or own & declared.means.free_symbols
+            ):
+                self.complaints.append(
+                    f"the range of {name} is not that of a new quantity"
+                )
 
     def _check_range(self, declared: Range, script: Script) -> None:
         """Take a quantity into the coordinates if its range is proved."""
@@ -157,7 +208,9 @@ class ScriptRegion:
         self._pending -= {declared.symbol}
         self._symbols[declared.means] = declared.symbol
         high = None if declared.high is None else rational(declared.high)
-        self.intervals[declared.symbol] = Interval(high=high, open_low=bool(declared.symbol.is_positive))
+        self.intervals[declared.symbol] = Interval(
+            high=high, open_low=bool(declared.symbol.is_positive)
+        )
         self._find_positive_totals(script)
 
     def _follows(self, declared: Range) -> bool:
@@ -169,7 +222,9 @@ class ScriptRegion:
         if not at_least or declared.low != 0 or declared.high is None:
             return at_least and declared.low == 0
         forms = (means, means.subs(self._sum_formulas))
-        return bool(declared.high.is_Rational) and any(self.holds(declared.high - form) for form in forms)
+        return bool(declared.high.is_Rational) and any(
+            self.holds(declared.high - form) for form in forms
+        )
 
 
 def _merged(expr: Expr) -> Expr:

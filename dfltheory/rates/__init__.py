@@ -1,17 +1,24 @@
 r"""Do measured rates have the exponents that a theorem predicts?
 
-`rate_fit` measures a theorem's left-hand side over T, K, m, 1 - lam, rho or sigma under the theorem's
-schedule, fits the exponent with an interval, and compares it with the one that the theorem's rate predicts. A
-prediction is refuted only if the interval excludes it. For the number of clients it also measures the
-transient of the linear speed-up. `fit_exponent` fits a power law to any points.
+`rate_fit` measures a theorem's left-hand side over T, K, m, 1 - lam, rho or sigma under
+the theorem's schedule, fits the exponent with an interval, and compares it with the one
+that the theorem's rate predicts. A prediction is refuted only if the interval excludes
+it. For the number of clients it also measures the transient of the linear speed-up.
+`fit_exponent` fits a power law to any points.
 
->>> task = {"name": "quadratic", "m": 4, "d": 2, "zeta": 0.0, "distance": 0.0, "sigma": 1.0}
->>> algorithm = {"name": "dfedsam", "eta": 1e-5, "K": 2, "rho": 0.0}
->>> experiment = dfl.Instance.of({"task": task, "topology": {"name": "complete"},
-...     "algorithm": algorithm, "run": {"rounds": 10**9}})                         # doctest: +SKIP
+>>> task = {"name": "quadratic", "m": 4, "d": 2, "zeta": 0.0, "distance": 0.0}
+>>> experiment = dfl.Instance.of({
+...     "task": {**task, "sigma": 1.0},
+...     "topology": {"name": "complete"},
+...     "algorithm": {"name": "dfedsam", "eta": 1e-5, "K": 2, "rho": 0.0},
+...     "run": {"rounds": 10**9},
+... })  # doctest: +SKIP
 >>> key = "dfedsam.corollary_4_6"
->>> print(rate_fit(key, experiment, vary="T", over=[1e8, 1e9, 1e10], variant="corrected"))  # doctest: +SKIP
-exponent in T: -0.500 [-0.500, -0.500], predicted -0.500 (from sigma_l^2 / (K^(1/2) T^(1/2) m)): consistent
+>>> horizons = [1e8, 1e9, 1e10]
+>>> print(rate_fit(key, experiment, vary="T", over=horizons, variant="corrected"))
+... # doctest: +SKIP
+exponent in T: -0.500 [-0.500, -0.500], predicted -0.500
+(from sigma_l^2 / (K^(1/2) T^(1/2) m)): consistent
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A measured exponent against the predicted one: refuted only if its interval excludes the prediction."""
+"""A measured exponent against the predicted one: refuted only if its interval excludes
+the prediction.
+"""
 
 from __future__ import annotations
 
@@ -49,14 +51,16 @@ class RateFit:
     vary : str
         Glossary name, or "1 - lam".
     x, measured, bound : tuple of float
-        Values of the quantity; the measured left-hand side; the bound (nan where a constant is unknown).
+        Values of the quantity; the measured left-hand side; the bound (nan where a
+        constant is unknown).
     exponent : Exponent
         Estimate with a confidence interval [low, high].
     predicted : float or None
         Exponent of the theorem's rate; None if it predicts none.
     verdict : {"consistent", "refuted", "undecided"}
-        ``refuted`` if the left-hand side falls more slowly (grows faster) towards the quantity's limit than
-        predicted and the interval excludes the prediction. A faster decay is consistent with an upper bound.
+        ``refuted`` if the left-hand side falls more slowly (grows faster) towards the
+        quantity's limit than predicted and the interval excludes the prediction. A
+        faster decay is consistent with an upper bound.
     reason : str
         Why the verdict is undecided.
     terms : tuple of str
@@ -78,7 +82,10 @@ class RateFit:
 
     def __str__(self) -> str:
         fit = self.exponent
-        text = f"exponent in {self.vary}: {fit.estimate:.3f} [{fit.low:.3f}, {fit.high:.3f}]"
+        text = (
+            f"exponent in {self.vary}: {fit.estimate:.3f} [{fit.low:.3f},"
+            f" {fit.high:.3f}]"
+        )
         if self.predicted is not None:
             text += f", predicted {self.predicted:.3f}"
         if self.terms:
@@ -95,7 +102,9 @@ class RateFit:
         interval: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
         legend: bool = True,
     ) -> Axes:
-        """Draw the points (``interval``: lower and upper limits), the fit and the predicted slope."""
+        """Draw the points (``interval``: lower and upper limits), the fit and the
+        predicted slope.
+        """
         from dfltheory.plots.sweeps import rate
 
         if self.vary == GAP:
@@ -129,24 +138,28 @@ def rate_fit(
     predicted: float | None = None,
     confidence: float = 0.95,
 ) -> RateFit:
-    """Fit the exponent of a theorem's left-hand side in one quantity, under the theorem's schedule.
+    """Fit the exponent of a theorem's left-hand side in one quantity, under the
+    theorem's schedule.
 
     Parameters
     ----------
     theorem, variant : Theorem or str
         As in `compare`.
     experiment : Instance, experiment file that was read, or function
-        An experiment is run at each value with the step sizes of the schedule (`with_value` says how each
-        quantity is set); its exact expectations are used where they can be computed. A function of the value
-        returns a History, or an Instance with its own step sizes.
+        An experiment is run at each value with the step sizes of the schedule
+        (`with_value` says how each quantity is set); its exact expectations are used
+        where they can be computed. A function of the value returns a History, or an
+        Instance with its own step sizes.
     vary : str
-        Glossary name: T, K, m, "1 - lam", rho, rho0, sigma_l, sigma_g... With ``predicted``, any quantity.
+        Glossary name: T, K, m, "1 - lam", rho, rho0, sigma_l, sigma_g... With
+        ``predicted``, any quantity.
     over : sequence of float
         At least 3 values, positive.
     predicted : float, optional
         Exponent to compare with, in place of that of the theorem's rate.
     confidence : float
-        Level of the interval, which comes from independent seeds where the runs are random.
+        Level of the interval, which comes from independent seeds where the runs are
+        random.
 
     Returns
     -------
@@ -157,7 +170,8 @@ def rate_fit(
     UnknownNameError
         If no rate predicts an exponent in ``vary``.
     InputError
-        If the runs do not follow the theorem's schedule, or the points make no power law.
+        If the runs do not follow the theorem's schedule, or the points make no power
+        law.
     """
     thm = load(theorem, variant)
     if predicted is None:
@@ -200,8 +214,8 @@ def fit_points(
 ) -> RateFit:
     """Fit points that were measured elsewhere, as in a sweep.
 
-    Without a prediction or a reason why there is none, the exponent is compared with that of the bound at
-    these points.
+    Without a prediction or a reason why there is none, the exponent is compared with
+    that of the bound at these points.
 
     Parameters
     ----------
@@ -210,7 +224,9 @@ def fit_points(
     deviations : (seeds, n) array_like, optional
         As in `fit_exponent`.
     """
-    exponent = fit_exponent(x, measured, confidence, deviations=deviations, limit=_LIMITS.get(vary))
+    exponent = fit_exponent(
+        x, measured, confidence, deviations=deviations, limit=_LIMITS.get(vary)
+    )
     slack, terms = 0.0, ()
     if prediction is not None:
         predicted, slack, terms = (
@@ -249,8 +265,8 @@ def _run_at(experiment: Any, theorem: Theorem, vary: str, value: float) -> Run:
         run: Any = experiment(value)
         return run
     raise InputError(
-        f"experiment is a {type(experiment).__name__}: give an Instance, or a function of {vary} that "
-        "returns a History or an Instance"
+        f"experiment is a {type(experiment).__name__}: give an Instance, or a function"
+        f" of {vary} that returns a History or an Instance"
     )
 
 
@@ -274,7 +290,10 @@ def _prediction(
     for name in sorted(prediction.quantities):
         if _differ([point.get(name, math.nan) for point in values]):
             return None, f"{name} of the runs changes with {vary}"
-    seen = [_value_of(vary, point) / value for point, value in zip(values, over, strict=True)]
+    seen = [
+        _value_of(vary, point) / value
+        for point, value in zip(values, over, strict=True)
+    ]
     if _differ(seen):
         return None, f"{vary} of the runs is not what it was set to"
     return prediction, ""
@@ -294,13 +313,18 @@ def _differ(numbers: Sequence[float]) -> bool:
     return max(numbers) - min(numbers) > _SAME * max(map(abs, numbers))
 
 
-def _refuse_other_schedules(theorem: Theorem, vary: str, values: Sequence[Mapping[str, float]]) -> None:
-    """Raise InputError if the runs do not follow the theorem's schedule, up to a constant factor."""
+def _refuse_other_schedules(
+    theorem: Theorem, vary: str, values: Sequence[Mapping[str, float]]
+) -> None:
+    """Raise InputError if the runs do not follow the theorem's schedule, up to a
+    constant factor.
+    """
     factors = [step_factors(theorem, point) for point in values]
     for name in set(factors[0]) - symbols_of(vary):
         seen = [point[name] for point in factors if name in point]
         if _differ(seen):
             raise InputError(
-                f"{name} of the runs is not the schedule of {theorem} times one factor: the factors run from "
-                f"{min(seen):.6g} to {max(seen):.6g}. Follow the schedule, or give predicted=..."
+                f"{name} of the runs is not the schedule of {theorem} times one factor:"
+                f" the factors run from {min(seen):.6g} to {max(seen):.6g}. Follow the"
+                " schedule, or give predicted=..."
             )

@@ -19,9 +19,13 @@ from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import RunValues, run_values
 
 _CLOSED_FORM_ROUNDS = 200
-"""Horizon beyond which a mean over rounds is computed in closed form, where there is one."""
+"""Horizon beyond which a mean over rounds is computed in closed form, where there is
+one.
+"""
 _CLOSED_FORM_CLIENTS = 16
-"""Largest number of clients for a closed form, which needs the map of all second moments."""
+"""Largest number of clients for a closed form, which needs the map of all second
+moments.
+"""
 _MOST_ROUNDS = 10**5
 """Largest horizon that is simulated round by round."""
 
@@ -45,15 +49,17 @@ class Measured:
 
 
 def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
-    """Return what a run, or an experiment that is run here, measures of a theorem's left-hand side.
+    """Return what a run, or an experiment that is run here, measures of a theorem's
+    left-hand side.
 
-    An experiment gives its exact expectations where they can be computed, else it is run with its seeds.
+    An experiment gives its exact expectations where they can be computed, else it is
+    run with its seeds.
 
     Raises
     ------
     InputError
-        If the run diverged or measured no round of the left-hand side, or if an experiment is too long to be
-        simulated.
+        If the run diverged or measured no round of the left-hand side, or if an
+        experiment is too long to be simulated.
     """
     if isinstance(run, Measured):
         return run
@@ -65,7 +71,8 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     if theorem.lhs.aggregate == "sum" and left.unmeasured:
         raise InputError(f"{theorem}: {left.unmeasured}")
     means = left.columns.mean(axis=0)
-    # for a minimum (maximum) over rounds, the seeds deviate at the round of the least (largest) mean
+    # for a minimum (maximum) over rounds, the seeds deviate at the round of the least
+    # (largest) mean
     per_seed = left.columns[:, means.argmax() if left.is_maximum else means.argmin()]
     estimate = float(per_seed.mean())
     if not np.isfinite(estimate):
@@ -77,40 +84,57 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
 
 
 def together(points: Sequence[Measured]) -> NDArray[Any] | None:
-    """Return the deviations of all points, (seeds, points); None if nothing is random at any point."""
+    """Return the deviations of all points, (seeds, points); None if nothing is random
+    at any point.
+    """
     known = {len(p.deviations) for p in points if p.deviations is not None}
     if not known:
         return None
     if len(known) > 1:
-        raise InputError(f"all points need the same number of seeds, not {sorted(known)}")
+        raise InputError(
+            f"all points need the same number of seeds, not {sorted(known)}"
+        )
     zero = np.zeros(known.pop())
-    return np.stack([zero if p.deviations is None else p.deviations for p in points], axis=1)
+    return np.stack(
+        [zero if p.deviations is None else p.deviations for p in points], axis=1
+    )
 
 
 def known_values(experiment: Instance, theorem: Theorem) -> dict[str, float]:
-    """Return the values of an experiment by glossary name, from its first two rounds."""
+    """Return the values of an experiment by glossary name, from its first two
+    rounds.
+    """
     run = _expectation(replace(experiment, rounds=2))
     run.rounds = experiment.rounds
     return _means(run_values(run, theorem))
 
 
 def mean_in_closed_form(experiment: Instance, theorem: Theorem) -> float | None:
-    """Return a left-hand side that is a mean or a sum over the rounds 0..T-1, at any horizon T.
+    """Return a left-hand side that is a mean or a sum over the rounds 0..T-1, at any
+    horizon T.
 
     Returns
     -------
     float or None
-        None for other left-hand sides and for experiments without a closed form: SAM, other tasks than
-        quadratics, changing networks, more than 16 clients.
+        None for other left-hand sides and for experiments without a closed form: SAM,
+        other tasks than quadratics, changing networks, more than 16 clients.
     """
     lhs = theorem.lhs
     over_all_rounds = lhs.aggregate in ("mean", "sum") and lhs.rounds(2) == range(2)
-    if not over_all_rounds or experiment.task.m > _CLOSED_FORM_CLIENTS or _has_ascent_step(experiment):
+    if (
+        not over_all_rounds
+        or experiment.task.m > _CLOSED_FORM_CLIENTS
+        or _has_ascent_step(experiment)
+    ):
         return None
     try:
         with np.errstate(all="ignore"):  # where the experiment diverges
             means = average_over(
-                experiment.algorithm, experiment.task, experiment.network, experiment.rounds, experiment.x0
+                experiment.algorithm,
+                experiment.task,
+                experiment.network,
+                experiment.rounds,
+                experiment.x0,
             )
     except InputError:  # not an affine recursion, or too large
         return None
@@ -127,15 +151,17 @@ def _measure_experiment(experiment: Instance, theorem: Theorem) -> Measured:
             return Measured(estimate, None, known_values(experiment, theorem))
     if experiment.rounds > _MOST_ROUNDS:
         raise InputError(
-            f"T = {experiment.rounds} rounds are too many to simulate: take T <= {_MOST_ROUNDS} (longer "
-            "horizons need means or sums over all rounds, without SAM, of at most "
-            f"{_CLOSED_FORM_CLIENTS} quadratic clients)"
+            f"T = {experiment.rounds} rounds are too many to simulate: take T <="
+            f" {_MOST_ROUNDS} (longer horizons need means or sums over all rounds,"
+            f" without SAM, of at most {_CLOSED_FORM_CLIENTS} quadratic clients)"
         )
     return measure(_expectation(experiment), theorem)
 
 
 def _expectation(experiment: Instance) -> History:
-    """Return the exact expectations of an experiment where they can be computed, else its sampled runs."""
+    """Return the exact expectations of an experiment where they can be computed, else
+    its sampled runs.
+    """
     if _has_ascent_step(experiment):
         return experiment.run(progress=False)
     try:
@@ -145,7 +171,9 @@ def _expectation(experiment: Instance) -> History:
 
 
 def _has_ascent_step(experiment: Instance) -> bool:
-    """Return whether the algorithm uses SAM, whose round is not affine however small rho is."""
+    """Return whether the algorithm uses SAM, whose round is not affine however small
+    rho is.
+    """
     return experiment.algorithm.theory_values().get("rho", 0.0) > 0
 
 

@@ -3,9 +3,10 @@
 Three things make an exponent uncertain, and the interval covers each of them:
 
 * randomness: Student's t, from the scatter about the line or from independent seeds;
-* curvature: a curve that is no power law has no single exponent, so the interval contains the local slopes;
-* extrapolation: slopes that still change do not settle a claim about a limit, so the interval contains the
-  slope that they tend to.
+* curvature: a curve that is no power law has no single exponent, so the interval
+  contains the local slopes;
+* extrapolation: slopes that still change do not settle a claim about a limit, so the
+  interval contains the slope that they tend to.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Exponent:
     intercept : float
         log(y) of the line at x = 1.
     bends : bool
-        Whether the points deviate from a line by more than randomness explains. The interval then contains
-        the local slopes.
+        Whether the points deviate from a line by more than randomness explains. The
+        interval then contains the local slopes.
     """
 
     estimate: float
@@ -75,11 +76,12 @@ def fit_exponent(
     bend : bool
         Whether curvature widens the interval.
     deviations : (seeds, n) array_like, optional
-        Relative deviation of each seed from y. The interval is then Student's over the seeds, which may be
-        correlated between points. Without it, the interval is Student's from the scatter about the line.
+        Relative deviation of each seed from y. The interval is then Student's over the
+        seeds, which may be correlated between points. Without it, the interval is
+        Student's from the scatter about the line.
     limit : {"up", "down"}, optional
-        End of the axis that the claim is about. Slopes that still change there widen the interval up to the
-        slope that they tend to (`limiting_slope`).
+        End of the axis that the claim is about. Slopes that still change there widen
+        the interval up to the slope that they tend to (`limiting_slope`).
 
     Returns
     -------
@@ -92,7 +94,9 @@ def fit_exponent(
     """
     log_x, log_y = _logarithms(x, y)
     if len(log_x) < 3:
-        raise InputError(f"an exponent with an interval needs at least 3 points, not {len(log_x)}")
+        raise InputError(
+            f"an exponent with an interval needs at least 3 points, not {len(log_x)}"
+        )
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1")
     if not np.ptp(log_x) > 0:
@@ -104,7 +108,10 @@ def fit_exponent(
     residual = log_y - intercept - slope * log_x
     samples = None if deviations is None else np.asarray(deviations, dtype=float)
     if samples is not None and (len(samples) < 2 or samples.shape[1:] != log_x.shape):
-        raise InputError(f"deviations of shape {samples.shape} must be (seeds >= 2, {len(log_x)} points)")
+        raise InputError(
+            f"deviations of shape {samples.shape} must be (seeds >= 2, {len(log_x)}"
+            " points)"
+        )
     if samples is None:
         freedom = len(log_x) - 2
         error = np.sqrt(residual @ residual / freedom * (weights @ weights))
@@ -118,10 +125,15 @@ def fit_exponent(
     if bends:
         covered += _possible_slopes(log_x, log_y, limit)
     elif limit is not None and samples is not None and len(log_x) >= 6:
-        # noise may hide curvature: the half of the points next to the limit gets its own interval
+        # noise may hide curvature: the half of the points next to the limit gets its
+        # own interval
         order = np.argsort(log_x if limit == "down" else -log_x)[: len(log_x) // 2]
         near = fit_exponent(
-            np.exp(log_x[order]), np.exp(log_y[order]), confidence, False, deviations=samples[:, order]
+            np.exp(log_x[order]),
+            np.exp(log_y[order]),
+            confidence,
+            False,
+            deviations=samples[:, order],
         )
         covered += [near.low, near.high]
     return Exponent(slope, min(covered), max(covered), intercept, bends)
@@ -144,9 +156,10 @@ def _possible_slopes(log_x: Array, log_y: Array, limit: Limit | None) -> list[fl
 def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
     """Return the exponent that the local slopes tend to at one end.
 
-    The last two changes of the slope are continued as a geometric series. Changes that do not shrink lead to
-    an infinite exponent; slopes that oscillate stay where they are. With 3 points there is a single change,
-    and the ratio of the series is taken as 1/2.
+    The last two changes of the slope are continued as a geometric series. Changes that
+    do not shrink lead to an infinite exponent; slopes that oscillate stay where they
+    are. With 3 points there is a single change, and the ratio of the series is taken as
+    1/2.
 
     Parameters
     ----------
@@ -159,7 +172,9 @@ def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
     if limit == "down":
         slopes = slopes[::-1]
     if len(slopes) < 2:
-        raise InputError(f"slopes that change need at least 3 different x, not {len(slopes) + 1}")
+        raise InputError(
+            f"slopes that change need at least 3 different x, not {len(slopes) + 1}"
+        )
     last = slopes[-1] - slopes[-2]
     if abs(last) < _ROUNDING:
         return float(slopes[-1])
@@ -179,8 +194,12 @@ def _local_slopes(log_x: Array, log_y: Array) -> Array:
     return np.diff(log_y[order])[steps > 0] / steps[steps > 0]
 
 
-def _bends_beyond_randomness(residual: Array, samples: Array, level: float = 0.05) -> bool:
-    """Reject a straight line by an F test with the variance of each point's mean over seeds."""
+def _bends_beyond_randomness(
+    residual: Array, samples: Array, level: float = 0.05
+) -> bool:
+    """Reject a straight line by an F test with the variance of each point's mean over
+    seeds.
+    """
     seeds, points = samples.shape
     variance = samples.var(axis=0, ddof=1) / seeds
     if not (variance > 0).all():
@@ -193,7 +212,8 @@ def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     at, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if at.ndim != 1 or at.shape != values.shape:
         raise InputError(
-            f"x and y must be two lists of equal length, not of shapes {at.shape} and {values.shape}"
+            f"x and y must be two lists of equal length, not of shapes {at.shape} and"
+            f" {values.shape}"
         )
     numbers = np.concatenate([at, values])
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):

@@ -1,9 +1,10 @@
 """Exponents that a theorem predicts, derived from its bound under its schedule.
 
-Under its schedule a bound is a sum of monomials c T^a K^b (1 - lam)^d ... (`Theorem.rate`). Any of the terms
-may be attained. The bound therefore promises the worst exponent among the terms that matter at the given
-constants: the largest for a quantity that grows (T, K, m, rho, sigma), the smallest for one that tends to
-zero (1 - lam). Constants that vanish, as sigma_l = 0, remove their terms and isolate a regime.
+Under its schedule a bound is a sum of monomials c T^a K^b (1 - lam)^d ...
+(`Theorem.rate`). Any of the terms may be attained. The bound therefore promises the
+worst exponent among the terms that matter at the given constants: the largest for a
+quantity that grows (T, K, m, rho, sigma), the smallest for one that tends to zero (1 -
+lam). Constants that vanish, as sigma_l = 0, remove their terms and isolate a regime.
 """
 
 from __future__ import annotations
@@ -26,13 +27,28 @@ from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.rates.power_laws import Exponent
 
 GAP = "1 - lam"
-QUANTITIES = ("T", "K", "m", GAP, "rho", "rho0", "sigma_l", "sigma_g", "sigma_u", "sigma_v")
-"""Quantities in which a rate predicts an exponent; rho is rho0 where the schedule is rho = rho0/sqrt(T)."""
+QUANTITIES = (
+    "T",
+    "K",
+    "m",
+    GAP,
+    "rho",
+    "rho0",
+    "sigma_l",
+    "sigma_g",
+    "sigma_u",
+    "sigma_v",
+)
+"""Quantities in which a rate predicts an exponent; rho is rho0 where the schedule is
+rho = rho0/sqrt(T).
+"""
 
 _ROUNDING = 1e-9
 """The share of a bound below which a term is the rounding error of a zero."""
 _EXPONENT_ROUNDING = 1e-6
-"""Rounding error of an exponent that was fitted to exact expectations, at horizons of 10^13 too."""
+"""Rounding error of an exponent that was fitted to exact expectations, at horizons of
+10^13 too.
+"""
 _NEGLIGIBLE = 0.01
 """The share of a bound below which a term predicts nothing."""
 _FASTEST = 50
@@ -53,7 +69,8 @@ class Prediction:
     terms : tuple of str
         Monomials of the bound with this exponent.
     slack : float
-        How far neglected terms can change the exponent of the bound itself at the points.
+        How far neglected terms can change the exponent of the bound itself at the
+        points.
     quantities : frozenset of str
         Glossary names that the rate contains at these points.
     """
@@ -80,7 +97,9 @@ class Transience:
     growth: float
 
 
-def predict(theorem: Theorem, vary: str, points: Sequence[Mapping[str, float]]) -> Prediction:
+def predict(
+    theorem: Theorem, vary: str, points: Sequence[Mapping[str, float]]
+) -> Prediction:
     """Return the exponent that a theorem's rate promises in one quantity.
 
     Parameters
@@ -90,9 +109,10 @@ def predict(theorem: Theorem, vary: str, points: Sequence[Mapping[str, float]]) 
     vary : str
         One of `QUANTITIES`.
     points : sequence of mappings
-        Values by glossary name, one mapping for each point. Terms with a missing or infinite value are never
-        neglected; others are if they make less than 1 % of the rate at every point. For ``T`` only terms that
-        are zero are neglected, since the claim is about T to infinity.
+        Values by glossary name, one mapping for each point. Terms with a missing or
+        infinite value are never neglected; others are if they make less than 1 % of the
+        rate at every point. For ``T`` only terms that are zero are neglected, since the
+        claim is about T to infinity.
 
     Returns
     -------
@@ -105,18 +125,28 @@ def predict(theorem: Theorem, vary: str, points: Sequence[Mapping[str, float]]) 
     """
     check_quantity(vary)
     rows = rate_of(theorem)
-    sizes = np.array([[size(theorem, row, values) for row in rows] for values in points])
+    sizes = np.array(
+        [[size(theorem, row, values) for row in rows] for values in points]
+    )
     known = np.where(np.isfinite(sizes), sizes, 0.0)
     total = known.sum(axis=1, keepdims=True)
-    shares = np.divide(known, total, out=np.zeros_like(known), where=total > 0).max(axis=0)
-    matters = ~np.isfinite(sizes).all(axis=0) | (shares > (_ROUNDING if vary == "T" else _NEGLIGIBLE))
+    shares = np.divide(known, total, out=np.zeros_like(known), where=total > 0).max(
+        axis=0
+    )
+    matters = ~np.isfinite(sizes).all(axis=0) | (
+        shares > (_ROUNDING if vary == "T" else _NEGLIGIBLE)
+    )
     orders = [order(theorem, row, vary) for row in rows]
     kept = [exponent for exponent, used in zip(orders, matters, strict=True) if used]
     if not kept:
-        raise InputError(f"the rate of {theorem} is zero at these constants: it predicts nothing")
+        raise InputError(
+            f"the rate of {theorem} is zero at these constants: it predicts nothing"
+        )
     worst = min(kept) if vary == GAP else max(kept)
     if not isinstance(worst, Fraction):
-        raise InputError(f"{theorem} falls faster than any power of {vary} at these constants")
+        raise InputError(
+            f"{theorem} falls faster than any power of {vary} at these constants"
+        )
     terms: list[str] = []
     names: set[str] = set()
     slack = 0.0
@@ -138,13 +168,19 @@ def check_quantity(vary: str) -> None:
 
 
 def has_logarithm(theorem: Theorem, vary: str) -> bool:
-    """Return whether the bound under its schedule contains a logarithm of the quantity."""
+    """Return whether the bound under its schedule contains a logarithm of the
+    quantity.
+    """
     bound = scheduled(theorem, theorem.expand(sp.Add(*theorem.parts.values())))
     names = symbols_of(vary)
-    return any(names & {s.name for s in log.free_symbols} for log in bound.atoms(sp.log))
+    return any(
+        names & {s.name for s in log.free_symbols} for log in bound.atoms(sp.log)
+    )
 
 
-def judge(exponent: Exponent, predicted: float | None, vary: str = "T", slack: float = 0.0) -> Verdict:
+def judge(
+    exponent: Exponent, predicted: float | None, vary: str = "T", slack: float = 0.0
+) -> Verdict:
     """Return the verdict on a predicted upper bound.
 
     Parameters
@@ -170,18 +206,21 @@ def judge(exponent: Exponent, predicted: float | None, vary: str = "T", slack: f
     return "consistent" if math.isfinite(low) and math.isfinite(high) else "undecided"
 
 
-def predicted_transient(theorem: Theorem, values: Mapping[str, float]) -> Transience | None:
+def predicted_transient(
+    theorem: Theorem, values: Mapping[str, float]
+) -> Transience | None:
     """Return what a theorem's rate promises about its linear speed-up.
 
-    From the transient time on, the slowest term in T is the largest. Where c T^-a meets c' T^-b with b > a,
-    T = (c'/c)^(1/(b - a)). Of several terms, the one that meets the slowest term last counts; of several
-    with unknown constants, the one that promises least.
+    From the transient time on, the slowest term in T is the largest. Where c T^-a meets
+    c' T^-b with b > a, T = (c'/c)^(1/(b - a)). Of several terms, the one that meets the
+    slowest term last counts; of several with unknown constants, the one that promises
+    least.
 
     Returns
     -------
     Transience or None
-        None if the slowest term does not fall as 1/m or has unknown constants, or if no term falls faster in
-        T.
+        None if the slowest term does not fall as 1/m or has unknown constants, or if no
+        term falls faster in T.
     """
     sizes = {row: size(theorem, row, values) for row in rate_of(theorem)}
     orders = {row: order(theorem, row, "T") for row, term in sizes.items() if term > 0}
@@ -189,7 +228,11 @@ def predicted_transient(theorem: Theorem, values: Mapping[str, float]) -> Transi
     leading = [row for row in orders if orders[row] == slowest]
     faster = [row for row in orders if orders[row] < slowest]
     lead = max((sizes[row] for row in leading), default=math.inf)
-    if not faster or math.isinf(lead) or any(order(theorem, row, "m") != -1 for row in leading):
+    if (
+        not faster
+        or math.isinf(lead)
+        or any(order(theorem, row, "m") != -1 for row in leading)
+    ):
         return None
     times, growth = {}, {}
     for row in faster:
@@ -197,18 +240,23 @@ def predicted_transient(theorem: Theorem, values: Mapping[str, float]) -> Transi
         times[row] = (sizes[row] / lead) ** power
         growth[row] = power * float(order(theorem, row, "m") + 1)
     latest = max(times.values())
-    return Transience(float(slowest), max(growth[row] for row in faster if times[row] == latest))
+    return Transience(
+        float(slowest), max(growth[row] for row in faster if times[row] == latest)
+    )
 
 
-# -- one monomial ------------------------------------------------------------------------------------------
+# -- one monomial
+# --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)
 def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
-    """Return the exponent of a monomial in a quantity, other quantities at typical values.
+    """Return the exponent of a monomial in a quantity, other quantities at typical
+    values.
 
-    Factors may be functions of the quantity, as 1 - lam^Q of 1 - lam: the exponent is d log / d log in the
-    quantity's limit. It is -inf for what falls faster than any power, as (1 - 1/sqrt(K))^K.
+    Factors may be functions of the quantity, as 1 - lam^Q of 1 - lam: the exponent is d
+    log / d log in the quantity's limit. It is -inf for what falls faster than any
+    power, as (1 - 1/sqrt(K))^K.
     """
     names = symbols_of(vary)
     expression, _, symbols = _compiled(theorem, row)
@@ -230,12 +278,17 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
         return -math.inf
     exact = Fraction(slope).limit_denominator(12)
     if abs(float(exact) - slope) > 1e-3:
-        raise InputError(f"{row} of {theorem} is not a power of {vary}: its local exponent is {slope:.4g}")
+        raise InputError(
+            f"{row} of {theorem} is not a power of {vary}: its local exponent is"
+            f" {slope:.4g}"
+        )
     return exact
 
 
 def size(theorem: Theorem, row: Monomial, values: Mapping[str, float]) -> float:
-    """Return the value of a monomial; inf if it divides by zero or contains an unknown quantity."""
+    """Return the value of a monomial; inf if it divides by zero or contains an unknown
+    quantity.
+    """
     _, function, names = _compiled(theorem, row)
     numbers = [np.float64(values.get(name, math.nan)) for name in names]
     with np.errstate(all="ignore"):
@@ -260,11 +313,17 @@ def symbols_of(vary: str) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _compiled(theorem: Theorem, row: Monomial) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return the monomial in glossary symbols under the schedule, as a function, and its names."""
+    """Return the monomial in glossary symbols under the schedule, as a function, and
+    its names.
+    """
     own = {d.symbol.name: d.symbol for d in theorem.definitions}
     product = row.coefficient
     for atom, exponent in row.exponents:
         product = product * from_text(atom, own) ** sp.Rational(exponent)
     expression = scheduled(theorem, theorem.expand(product))
     symbols = sorted(expression.free_symbols, key=str)
-    return expression, sp.lambdify(symbols, expression, modules="numpy"), tuple(map(str, symbols))
+    return (
+        expression,
+        sp.lambdify(symbols, expression, modules="numpy"),
+        tuple(map(str, symbols)),
+    )

@@ -1,4 +1,6 @@
-"""From when on are m clients m times better than one? The transient time of the linear speed-up."""
+"""From when on are m clients m times better than one? The transient time of the linear
+speed-up.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from dfltheory.training.instance import Instance
 FAR = 10**13
 """Horizon at which the left-hand side follows its slowest term alone."""
 _SETTLED = 0.01
-"""Error of the local exponent in T up to which the left-hand side follows its slowest term."""
+"""Error of the local exponent in T up to which the left-hand side follows its slowest
+term.
+"""
 _PRECISION = 1.01
 """Ratio to which a transient time is located."""
 
@@ -28,8 +32,9 @@ class Transient:
     Attributes
     ----------
     m, rounds : tuple
-        Number of clients; horizon T from which on the term that falls as 1/m makes half of the left-hand
-        side, so that m clients are at least m/2 times better than one alone.
+        Number of clients; horizon T from which on the term that falls as 1/m makes half
+        of the left-hand side, so that m clients are at least m/2 times better than one
+        alone.
     exponent : Exponent
         Fitted exponent of the horizon in m.
     predicted : float
@@ -48,7 +53,10 @@ class Transient:
         fit = self.exponent
         interval = f"{fit.estimate:.3f} [{fit.low:.3f}, {fit.high:.3f}]"
         predicted = f"predicted {self.predicted:.3f}: {self.verdict}"
-        return f"exponent in m of the transient of the linear speed-up: {interval}, {predicted}"
+        return (
+            f"exponent in m of the transient of the linear speed-up: {interval},"
+            f" {predicted}"
+        )
 
 
 def measure_transient(
@@ -59,8 +67,8 @@ def measure_transient(
     Returns
     -------
     Transient or None
-        None if the theorem promises no linear speed-up, or if an experiment has no closed form at long
-        horizons.
+        None if the theorem promises no linear speed-up, or if an experiment has no
+        closed form at long horizons.
     """
     if len(experiments) < 3 or not theorem.schedule:
         return None
@@ -80,16 +88,17 @@ def measure_transient(
 
 
 def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
-    """Return the horizon T from which on the slowest term makes half of the left-hand side.
+    """Return the horizon T from which on the slowest term makes half of the left-hand
+    side.
 
-    It is the last crossing, searched from `FAR` downwards: at short horizons the models have neither moved
-    nor drifted apart.
+    It is the last crossing, searched from `FAR` downwards: at short horizons the models
+    have neither moved nor drifted apart.
 
     Returns
     -------
     int or None
-        None if no linear speed-up is predicted, if there is no closed form, or if the left-hand side at
-        `FAR` does not yet follow its slowest term.
+        None if no linear speed-up is predicted, if there is no closed form, or if the
+        left-hand side at `FAR` does not yet follow its slowest term.
     """
     prediction = predicted_transient(theorem, known_values(experiment, theorem))
     if prediction is None:
@@ -97,7 +106,9 @@ def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
     decay = prediction.decay
 
     def left_hand_side(rounds: int) -> float:
-        value = mean_in_closed_form(with_value(experiment, theorem, "T", rounds), theorem)
+        value = mean_in_closed_form(
+            with_value(experiment, theorem, "T", rounds), theorem
+        )
         return math.nan if value is None else value
 
     far = left_hand_side(FAR)

@@ -1,4 +1,6 @@
-"""One experiment at several values of one quantity, with the step sizes of a theorem's schedule."""
+"""One experiment at several values of one quantity, with the step sizes of a theorem's
+schedule.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,33 @@ from dfltheory.training.instance import Instance, make_network, make_task
 from dfltheory.training.options import options_of
 from dfltheory.verdicts.schedule import hyperparameter_fields
 
-TASK_OPTIONS = {"m": "m", "sigma_l": "sigma", "sigma_g": "zeta", "sigma_u": "sigma_u", "sigma_v": "sigma_v"}
+TASK_OPTIONS = {
+    "m": "m",
+    "sigma_l": "sigma",
+    "sigma_g": "zeta",
+    "sigma_u": "sigma_u",
+    "sigma_v": "sigma_v",
+}
 """Glossary name -> the option of a named task that sets it."""
 _ROUNDING = 1e-12
 """Spectral gaps that differ by less are equal."""
 
 
-def with_value(experiment: Instance, theorem: Theorem, vary: str, value: float) -> Instance:
-    """Return the experiment with another value of one quantity, on the theorem's schedule.
+def with_value(
+    experiment: Instance, theorem: Theorem, vary: str, value: float
+) -> Instance:
+    """Return the experiment with another value of one quantity, on the theorem's
+    schedule.
 
-    Step sizes that the schedule fixes are the scheduled ones at the new value, times the factor that the
-    experiment itself has; a constant factor changes no exponent. Everything else stays as it is:
+    Step sizes that the schedule fixes are the scheduled ones at the new value, times
+    the factor that the experiment itself has; a constant factor changes no exponent.
+    Everything else stays as it is:
 
     * T: the number of rounds;
     * 1 - lam: the network is averaged with complete mixing 11'/m, or with the identity;
-    * m, sigma_l, sigma_g: the task is built again, which must be named by a document. A network of m clients
-      is built by name and gets the gap of the experiment, since an exponent in m is one at fixed lam;
+    * m, sigma_l, sigma_g: the task is built again, which must be named by a document. A
+      network of m clients is built by name and gets the gap of the experiment, since an
+      exponent in m is one at fixed lam;
     * K, Q, rho, alpha...: a hyperparameter of the algorithm.
 
     Raises
@@ -53,13 +66,18 @@ def with_value(experiment: Instance, theorem: Theorem, vary: str, value: float) 
     if vary in factors:
         return changed  # the schedule is what is varied
     scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
-    steps = {name: factors[name] * step for name, step in scheduled.items() if name in factors}
+    steps = {
+        name: factors[name] * step
+        for name, step in scheduled.items()
+        if name in factors
+    }
     own = hyperparameter_fields(type(changed.algorithm), steps)
     return replace(changed, algorithm=replace(changed.algorithm, **own))
 
 
 def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, float]:
-    """Return each scheduled hyperparameter of a run as a multiple of its scheduled value.
+    """Return each scheduled hyperparameter of a run as a multiple of its scheduled
+    value.
 
     Parameters
     ----------
@@ -72,14 +90,20 @@ def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, flo
     for name, scheduled in theorem.step_sizes(**known).items():
         if name not in known:
             continue
-        factors[name] = known[name] / scheduled if scheduled else float(known[name] == scheduled)
+        factors[name] = (
+            known[name] / scheduled if scheduled else float(known[name] == scheduled)
+        )
     return factors
 
 
 def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
-    """Return the experiment with another value of one quantity, step sizes unchanged."""
+    """Return the experiment with another value of one quantity, step sizes
+    unchanged.
+    """
     algorithm = experiment.algorithm
-    hyperparameters = {algorithm.glossary.get(f.name, f.name): f.name for f in fields(algorithm)}
+    hyperparameters = {
+        algorithm.glossary.get(f.name, f.name): f.name for f in fields(algorithm)
+    }
     if vary == "T":
         return replace(experiment, rounds=int(value))
     if vary == GAP:
@@ -87,49 +111,67 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
     if vary == "rho0":
         return experiment
     if vary in hyperparameters:
-        return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: value}))
+        return replace(
+            experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: value})
+        )
     return _with_task_option(experiment, vary, value)
 
 
 def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance:
-    """Return the experiment with a named task that is built with another value of one option."""
+    """Return the experiment with a named task that is built with another value of one
+    option.
+    """
     task, document = experiment.sources.get("task", (None, {}))
     option = TASK_OPTIONS.get(vary)
-    if task is not experiment.task or option not in options_of("task", document["name"]):
+    if task is not experiment.task or option not in options_of(
+        "task", document["name"]
+    ):
         raise InputError(
-            f"{vary} of this experiment cannot be set: its task {experiment.task.name} has no option for it, "
-            f"or was made in Python. Give a function of {vary} that returns an experiment or a History"
+            f"{vary} of this experiment cannot be set: its task {experiment.task.name}"
+            f" has no option for it, or was made in Python. Give a function of {vary}"
+            " that returns an experiment or a History"
         )
     number = int(value) if vary == "m" else float(value)
     document = {**document, option: number}
     task = make_task(document, None)
-    changed = replace(experiment, task=task, sources={**experiment.sources, "task": (task, document)})
-    return changed if vary != "m" or experiment.network is None else _with_network(experiment, changed)
+    changed = replace(
+        experiment, task=task, sources={**experiment.sources, "task": (task, document)}
+    )
+    return (
+        changed
+        if vary != "m" or experiment.network is None
+        else _with_network(experiment, changed)
+    )
 
 
 def _with_network(experiment: Instance, changed: Instance) -> Instance:
-    """Return ``changed`` with the experiment's network for as many clients, at the experiment's gap."""
+    """Return ``changed`` with the experiment's network for as many clients, at the
+    experiment's gap.
+    """
     network, document = experiment.sources.get("topology", (None, {}))
     if network is not experiment.network or "name" not in document:
         raise InputError(
-            "the network of this experiment has a fixed number of clients: name it in a document, or give a "
-            "function of m that returns an experiment or a History"
+            "the network of this experiment has a fixed number of clients: name it in a"
+            " document, or give a function of m that returns an experiment or a History"
         )
     gap = 1 - graphs.network_constants(experiment.network).known()["lam"]
     network = make_network(document, changed.task.m, None)
-    return replace(changed, network=with_gap(network, gap) if changed.task.m > 1 else network)
+    return replace(
+        changed, network=with_gap(network, gap) if changed.task.m > 1 else network
+    )
 
 
 def with_gap(network: Any, gap: float) -> NDArray[np.float64]:
-    """Return the mixing matrix of a network, changed so that its spectral gap 1 - lam is ``gap``.
+    """Return the mixing matrix of a network, changed so that its spectral gap 1 - lam
+    is ``gap``.
 
     Parameters
     ----------
     network : graph, matrix or sequence
         One symmetric matrix W in all rounds.
     gap : float
-        In (0, 1]. A larger gap than that of W averages W with 11'/m, a smaller one averages it with the
-        identity. Both keep the eigenvectors.
+        In (0, 1]. A larger gap than that of W averages W with 11'/m, a smaller one
+        averages it with the identity. Both keep the eigenvectors.
 
     Returns
     -------
@@ -140,11 +182,16 @@ def with_gap(network: Any, gap: float) -> NDArray[np.float64]:
         raise InputError(f"1 - lam = {gap} must lie in (0, 1]")
     sequence = graphs.as_sequence(network)
     if not isinstance(sequence, graphs.Constant):
-        raise InputError("1 - lam can be set for one mixing matrix in all rounds: give a function of it")
+        raise InputError(
+            "1 - lam can be set for one mixing matrix in all rounds: give a function"
+            " of it"
+        )
     W = np.asarray(to_dense(sequence.W), dtype=float)
     m = len(W)
     if m < 2 or not np.allclose(W, W.T, atol=1e-12):
-        raise InputError("1 - lam can be set for a symmetric matrix of at least 2 clients")
+        raise InputError(
+            "1 - lam can be set for a symmetric matrix of at least 2 clients"
+        )
     mean = np.full((m, m), 1 / m)
     eigenvalues = np.linalg.eigvalsh(W - mean)
     lam = float(np.abs(eigenvalues).max())

@@ -1,12 +1,14 @@
-"""Gradients of N copies of one network, each on its own minibatch: three ways, one interface.
+"""Gradients of N copies of one network, each on its own minibatch: three ways, one
+interface.
 
-A strategy is given stacked parameters x (N, d), inputs X (N, B, ...) and targets y (N, B, ...), and returns
-the gradients (N, d) of the mean loss over each copy's B examples. All ways give the same numbers up to
-rounding; they differ in speed:
+A strategy is given stacked parameters x (N, d), inputs X (N, B, ...) and targets y (N,
+B, ...), and returns the gradients (N, d) of the mean loss over each copy's B examples.
+All ways give the same numbers up to rounding; they differ in speed:
 
 ``batched``  linear layers with ReLU, tanh or sigmoid, as batched products
 ``loop``     one copy after the other: convolutions on a CPU, and anything else
-``vmap``     torch.func.vmap over the copies, in chunks: networks on a GPU, small unusual networks on a CPU
+``vmap``     torch.func.vmap over the copies, in chunks: networks on a GPU, small
+             unusual networks on a CPU
 """
 
 from __future__ import annotations
@@ -29,24 +31,37 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def mean_squared(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Mean over all entries of (output - target)^2; a single output column is compared as a vector."""
-    return functional.mse_loss(outputs.squeeze(-1) if outputs.ndim == targets.ndim + 1 else outputs, targets)
+    """Mean over all entries of (output - target)^2; a single output column is compared
+    as a vector.
+    """
+    return functional.mse_loss(
+        outputs.squeeze(-1) if outputs.ndim == targets.ndim + 1 else outputs, targets
+    )
 
 
-LOSSES: dict[str, Loss] = {"cross_entropy": functional.cross_entropy, "mse": mean_squared}
+LOSSES: dict[str, Loss] = {
+    "cross_entropy": functional.cross_entropy,
+    "mse": mean_squared,
+}
 
 
 class Strategy(abc.ABC):
-    """One way to evaluate N copies; ``offset`` (N, 1, C) is added to the outputs (balanced softmax)."""
+    """One way to evaluate N copies; ``offset`` (N, 1, C) is added to the outputs
+    (balanced softmax).
+    """
 
     name: str
 
-    def __init__(self, module: nn.Module, loss: Loss, layout: Layout, channels_last: bool = False):
+    def __init__(
+        self, module: nn.Module, loss: Loss, layout: Layout, channels_last: bool = False
+    ):
         self.module, self.criterion, self.layout = copy.deepcopy(module), loss, layout
         self._channels_last = channels_last
 
     @abc.abstractmethod
-    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+    def gradient(
+        self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
+    ) -> Tensor:
         """Gradients (N, d) of each copy's mean loss."""
 
     @abc.abstractmethod
@@ -60,38 +75,53 @@ class Strategy(abc.ABC):
 
     def _call(self, parameters: Sequence[Tensor], X: Tensor) -> Tensor:
         """The network of one copy."""
-        return torch.func.functional_call(self.module, dict(zip(self.layout.names, parameters)), (X,))
+        return torch.func.functional_call(
+            self.module, dict(zip(self.layout.names, parameters)), (X,)
+        )
 
 
 class Loop(Strategy):
     """One copy after the other; nothing is copied into the module.
 
-    With ``channels_last`` images are handed to the module with their channels last in memory, which on a CPU
-    makes layers like max pooling up to ten times faster, and changes no number but by rounding.
+    With ``channels_last`` images are handed to the module with their channels last in
+    memory, which on a CPU makes layers like max pooling up to ten times faster, and
+    changes no number but by rounding.
     """
 
     name = "loop"
 
-    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+    def gradient(
+        self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
+    ) -> Tensor:
         return self.loss_and_gradient(x, X, y, offset)[1]
 
     def loss_and_gradient(
-        self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None, dropped: Tensor | None = None
+        self,
+        x: Tensor,
+        X: Tensor,
+        y: Tensor,
+        offset: Tensor | None = None,
+        dropped: Tensor | None = None,
     ) -> tuple[list[Tensor], Tensor]:
         """Each copy's mean loss, and the gradients (N, d), from one pass.
 
-        ``dropped`` (N,): the seeds by which the copies drop units; without them nothing is dropped.
+        ``dropped`` (N,): the seeds by which the copies drop units; without them nothing
+        is dropped.
         """
         losses, g = [], torch.empty_like(x)
         with contextlib.ExitStack() as after, torch.enable_grad():
             if dropped is not None:
                 after.callback(self.module.eval)  # also after an interrupt
-                after.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+                after.enter_context(
+                    torch.random.fork_rng([x.device] if x.is_cuda else [])
+                )
                 self.module.train()
             for n, own in enumerate(x):
                 if dropped is not None:
                     torch.manual_seed(int(dropped[n]))
-                parameters = [part.detach().requires_grad_() for part in self.layout.views(own)]
+                parameters = [
+                    part.detach().requires_grad_() for part in self.layout.views(own)
+                ]
                 out = self._call(parameters, self._laid_out(X[n]))
                 loss = self.criterion(out if offset is None else out + offset[n], y[n])
                 parts = torch.autograd.grad(loss, parameters, materialize_grads=True)
@@ -101,27 +131,39 @@ class Loop(Strategy):
 
     @torch.no_grad()
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
-        each = (self._call(self.layout.views(own), self._laid_out(inputs)) for own, inputs in zip(x, X))
+        each = (
+            self._call(self.layout.views(own), self._laid_out(inputs))
+            for own, inputs in zip(x, X)
+        )
         return torch.stack(list(each))
 
     def _laid_out(self, X: Tensor) -> Tensor:
-        """One copy's inputs, images (B, C, H, W) as a copy that lies in memory as (B, H, W, C) if asked for.
+        """One copy's inputs, images (B, C, H, W) as a copy that lies in memory as (B,
+        H, W, C) if asked for.
 
-        ``contiguous(memory_format=torch.channels_last)`` would leave images of one channel as they are.
+        ``contiguous(memory_format=torch.channels_last)`` would leave images of one
+        channel as they are.
         """
         if not self._channels_last or X.ndim != 4:
             return X
-        return X.movedim(1, -1).clone(memory_format=torch.contiguous_format).movedim(-1, 1)
+        return (
+            X.movedim(1, -1).clone(memory_format=torch.contiguous_format).movedim(-1, 1)
+        )
 
 
 def layout_does_not_matter(module: nn.Module) -> bool:
-    """Convolutions among torch's own layers in a row: does the module do the same with any memory layout?
+    """Convolutions among torch's own layers in a row: does the module do the same with
+    any memory layout?
 
-    A forward of one's own may not (``x.view`` refuses some layouts, ``x.as_strided`` takes one number for
-    another), and grouped convolutions take longer with channels last.
+    A forward of one's own may not (``x.view`` refuses some layouts, ``x.as_strided``
+    takes one number for another), and grouped convolutions take longer with channels
+    last.
     """
     parts = [part for part in module.modules() if type(part) is not nn.Sequential]
-    own = any(not type(part).__module__.startswith("torch.nn.") or list(part.children()) for part in parts)
+    own = any(
+        not type(part).__module__.startswith("torch.nn.") or list(part.children())
+        for part in parts
+    )
     layers = [part for part in parts if isinstance(part, nn.Conv2d)]
     return bool(layers) and not own and all(layer.groups == 1 for layer in layers)
 
@@ -131,13 +173,19 @@ class Vmap(Strategy):
 
     name, chunk = "vmap", 32
 
-    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
-        def loss(parameters: tuple[Tensor, ...], X: Tensor, y: Tensor, shift: Tensor | None) -> Tensor:
+    def gradient(
+        self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
+    ) -> Tensor:
+        def loss(
+            parameters: tuple[Tensor, ...], X: Tensor, y: Tensor, shift: Tensor | None
+        ) -> Tensor:
             out = self._call(parameters, X)
             return self.criterion(out if shift is None else out + shift, y)
 
         axes = (0, 0, 0, None if offset is None else 0)
-        slope: Any = torch.func.vmap(torch.func.grad(loss), in_dims=axes, chunk_size=self.chunk)
+        slope: Any = torch.func.vmap(
+            torch.func.grad(loss), in_dims=axes, chunk_size=self.chunk
+        )
         parts = slope(tuple(self.layout.views(x)), X, y, offset)
         return torch.cat([part.flatten(1) for part in parts], dim=1)
 
@@ -152,24 +200,33 @@ class Batched(Strategy):
 
     name = "batched"
 
-    def __init__(self, module: nn.Module, loss: Loss, layout: Layout, channels_last: bool = False):
+    def __init__(
+        self, module: nn.Module, loss: Loss, layout: Layout, channels_last: bool = False
+    ):
         super().__init__(module, loss, layout)
         layers = dense_layers(module)
         if layers is None or loss not in LOSSES.values():
             raise InputError(
-                "the batched strategy knows linear layers with ReLU, tanh or sigmoid between them"
+                "the batched strategy knows linear layers with ReLU, tanh or sigmoid"
+                " between them"
             )
         self._layers = layers
 
     @torch.enable_grad()
-    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+    def gradient(
+        self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
+    ) -> Tensor:
         inputs, values, out = self._forward(x, X)
         out = out if offset is None else out + offset
-        total = len(x) * self.criterion(out.flatten(0, 1), y.flatten(0, 1))  # of means over as many each
-        g = torch.empty_like(x)  # into which the products are written, without another copy
+        # of means over as many each
+        total = len(x) * self.criterion(out.flatten(0, 1), y.flatten(0, 1))
+        # into which the products are written, without another copy
+        g = torch.empty_like(x)
         own = dict(zip(self.layout.names, self.layout.views(g)))
         slopes = torch.autograd.grad(total, values)
-        for (weight, bias, _), h, delta in zip(self._layers, inputs, slopes, strict=True):
+        for (weight, bias, _), h, delta in zip(
+            self._layers, inputs, slopes, strict=True
+        ):
             torch.bmm(delta.mT, h, out=own[weight])
             if bias is not None:
                 torch.sum(delta, dim=1, out=own[bias])
@@ -179,13 +236,21 @@ class Batched(Strategy):
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
         return self._forward(x, X)[2].detach()
 
-    def _forward(self, x: Tensor, X: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """What each linear layer takes and gives (N, B, width), and what comes out at the end."""
+    def _forward(
+        self, x: Tensor, X: Tensor
+    ) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        """What each linear layer takes and gives (N, B, width), and what comes out at
+        the end.
+        """
         own, h = dict(zip(self.layout.names, self.layout.views(x))), X.flatten(2)
         inputs, values = [], []
         for weight, bias, activation in self._layers:
             W = own[weight].mT
-            a = torch.bmm(h, W) if bias is None else torch.baddbmm(own[bias].unsqueeze(1), h, W)
+            a = (
+                torch.bmm(h, W)
+                if bias is None
+                else torch.baddbmm(own[bias].unsqueeze(1), h, W)
+            )
             inputs.append(h.detach())
             values.append(a.requires_grad_())
             h = a if activation is None else _ACTIVATIONS[activation](a)
@@ -195,11 +260,16 @@ class Batched(Strategy):
 _ACTIVATIONS = {nn.ReLU: torch.relu, nn.Tanh: torch.tanh, nn.Sigmoid: torch.sigmoid}
 
 
-def dense_layers(module: nn.Module) -> list[tuple[str, str | None, type[nn.Module] | None]] | None:
-    """(weight, bias, activation) of each layer, if the module is a stack of linear layers; else None."""
+def dense_layers(
+    module: nn.Module,
+) -> list[tuple[str, str | None, type[nn.Module] | None]] | None:
+    """(weight, bias, activation) of each layer, if the module is a stack of linear
+    layers; else None.
+    """
     if type(module) not in (nn.Linear, nn.Sequential):
         return None
-    parts = module._modules if type(module) is nn.Sequential else {"": module}  # of named_children: one twice
+    # of named_children: one twice
+    parts = module._modules if type(module) is nn.Sequential else {"": module}
     layers: list[tuple[str, str | None, type[nn.Module] | None]] = []
     for name, part in parts.items():
         if type(part) is nn.Linear:
@@ -208,15 +278,24 @@ def dense_layers(module: nn.Module) -> list[tuple[str, str | None, type[nn.Modul
             layers.append((weight, None if part.bias is None else bias, None))
         elif type(part) in _ACTIVATIONS and layers and layers[-1][2] is None:
             layers[-1] = (*layers[-1][:2], type(part))
-        elif not (isinstance(part, nn.Flatten) and not layers and (part.start_dim, part.end_dim) == (1, -1)):
+        elif not (
+            isinstance(part, nn.Flatten)
+            and not layers
+            and (part.start_dim, part.end_dim) == (1, -1)
+        ):
             return None
-    own = {name for name, _ in module.named_parameters()} | {None}  # neither tied to another's nor computed
+    # neither tied to another's nor computed
+    own = {name for name, _ in module.named_parameters()} | {None}
     plain = all(weight in own and bias in own for weight, bias, _ in layers)
     return layers if layers and layers[-1][2] is None and plain else None
 
 
-def choose(name: str, made_of: tuple[nn.Module, Loss, Layout], device: torch.device, last: bool) -> Strategy:
-    """The strategy of that name, or the one that measures fastest for this kind of module and device."""
+def choose(
+    name: str, made_of: tuple[nn.Module, Loss, Layout], device: torch.device, last: bool
+) -> Strategy:
+    """The strategy of that name, or the one that measures fastest for this kind of
+    module and device.
+    """
     known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Loop, Vmap)}
     if name == "auto":
         dense = dense_layers(made_of[0]) is not None and made_of[1] in LOSSES.values()

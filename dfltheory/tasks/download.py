@@ -1,4 +1,6 @@
-"""Fetching the official files: checked, and moved into place only when they are whole."""
+"""Fetching the official files: checked, and moved into place only when they are
+whole.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,16 @@ def fetch(
 ) -> Path:
     """Download what is missing or wrong of an image set and return its folder.
 
-    Every file (or the archive) is downloaded below the data root into a temporary folder, compared with
-    its official MD5, and moved into place; an interrupted or corrupted download leaves nothing behind and
-    is tried again, ``tries`` times in all. Files that are right already are left alone.
+    Every file (or the archive) is downloaded below the data root into a temporary
+    folder, compared with its official MD5, and moved into place; an interrupted or
+    corrupted download leaves nothing behind and is tried again, ``tries`` times in all.
+    Files that are right already are left alone.
     """
-    entry = SETS[one_of("image set with files", name, SETS)] if isinstance(name, str) else name
+    entry = (
+        SETS[one_of("image set with files", name, SETS)]
+        if isinstance(name, str)
+        else name
+    )
     base = data_root(root)
     folder = base / entry.folder
     wrong = [state for state in verify(entry, root) if state.state != "ok"]
@@ -57,23 +64,33 @@ def fetch(
             else:
                 folder.mkdir(parents=True, exist_ok=True)
                 for file in (state.path.name for state in wrong):
-                    os.replace(whole(entry.urls[file], entry.files[file]), folder / file)
+                    os.replace(
+                        whole(entry.urls[file], entry.files[file]), folder / file
+                    )
     except OSError as error:
-        raise DataError(f"cannot write below the data root {base}: {error.strerror or error}") from error
+        raise DataError(
+            f"cannot write below the data root {base}: {error.strerror or error}"
+        ) from error
     return folder
 
 
 def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> None:
-    """Unpack an archive, look at every file, and only then let its folder take the place of the old one."""
+    """Unpack an archive, look at every file, and only then let its folder take the
+    place of the old one.
+    """
     unpacked = temporary / "unpacked"
     try:
         # of a zip file no links are made, and no names with .. are taken
-        shutil.unpack_archive(packed, unpacked, filter=None if packed.suffix == ".zip" else "data")
+        shutil.unpack_archive(
+            packed, unpacked, filter=None if packed.suffix == ".zip" else "data"
+        )
     except (shutil.ReadError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
         raise DataError(f"{packed.name} cannot be unpacked: {error}") from error
     if not (unpacked / entry.folder).is_dir():
         raise DataError(f"{packed.name} does not contain the folder {entry.folder}")
-    bad = next((state for state in verify(entry, unpacked) if state.state != "ok"), None)
+    bad = next(
+        (state for state in verify(entry, unpacked) if state.state != "ok"), None
+    )
     if bad is not None:
         detail = bad.detail.replace(f"{unpacked}{os.sep}", "")
         raise DataError(f"{entry.name}: the archive is the official one, but {detail}")
@@ -84,7 +101,9 @@ def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> 
     os.replace(unpacked / entry.folder, target)
 
 
-def _download(address: str, md5: str, temporary: Path, progress: bool, tries: int) -> Path:
+def _download(
+    address: str, md5: str, temporary: Path, progress: bool, tries: int
+) -> Path:
     """The file at an address, in the temporary folder, once its MD5 is right."""
     import logging
 
@@ -99,19 +118,32 @@ def _download(address: str, md5: str, temporary: Path, progress: bool, tries: in
     pooch.get_logger().setLevel(logging.ERROR)
     name = address.rsplit("/", 1)[-1]
     store = pooch.create(
-        temporary, "", registry={name: f"md5:{md5}"}, urls={name: address}, retry_if_failed=tries - 1
+        temporary,
+        "",
+        registry={name: f"md5:{md5}"},
+        urls={name: address},
+        retry_if_failed=tries - 1,
     )
     with Progress(console=Console(stderr=True)) if progress else nullcontext() as bars:
         drawn: Any = _Bar(bars, name) if bars else False
-        downloader: Any = pooch.HTTPDownloader(progressbar=drawn, chunk_size=1 << 16, timeout=60)
+        downloader: Any = pooch.HTTPDownloader(
+            progressbar=drawn, chunk_size=1 << 16, timeout=60
+        )
         try:
             return Path(store.fetch(name, downloader=downloader))
         except requests.RequestException as error:
-            why = str(error) if isinstance(error, requests.HTTPError) else type(error).__name__
-            raise DataError(f"{address} cannot be fetched ({why}, {tries} tries)") from error
+            why = (
+                str(error)
+                if isinstance(error, requests.HTTPError)
+                else type(error).__name__
+            )
+            raise DataError(
+                f"{address} cannot be fetched ({why}, {tries} tries)"
+            ) from error
         except ValueError as error:  # pooch's word for a checksum that does not agree
             raise DataError(
-                f"{address} does not have the official MD5 {md5} ({tries} tries): damaged or changed"
+                f"{address} does not have the official MD5 {md5} ({tries} tries):"
+                " damaged or changed"
             ) from error
 
 

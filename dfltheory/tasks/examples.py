@@ -1,4 +1,6 @@
-"""The clients' examples, checked and laid in one row of tensors; and which of them a minibatch takes."""
+"""The clients' examples, checked and laid in one row of tensors; and which of them a
+minibatch takes.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,17 @@ Examples = tuple[Any, Any]
 """(inputs (n, ...), targets (n, ...)): tensors or numpy arrays."""
 
 Row = tuple[Tensor, Tensor, Tensor, Tensor]
-"""All inputs, all targets, the clients' sizes (m,), and where each client begins (m,)."""
+"""All inputs, all targets, the clients' sizes (m,), and where each client begins
+(m,).
+"""
 
 
-def in_a_row(clients: Sequence[Examples], what: str, dtype: torch.dtype, device: torch.device) -> Row:
-    """All examples, those of floating-point type in ``dtype``; ``what`` names a client in messages."""
+def in_a_row(
+    clients: Sequence[Examples], what: str, dtype: torch.dtype, device: torch.device
+) -> Row:
+    """All examples, those of floating-point type in ``dtype``; ``what`` names a client
+    in messages.
+    """
     if not len(clients):
         raise InputError("a task needs at least one client")
     columns: tuple[list[Tensor], list[Tensor]] = [], []
@@ -27,31 +35,47 @@ def in_a_row(clients: Sequence[Examples], what: str, dtype: torch.dtype, device:
         pair = _pair(f"{what} {i}", client)
         n, targets = map(len, pair)
         if n == 0 or n != targets:
-            raise InputError(f"{what} {i} has {n} inputs and {targets} targets: give as many, at least 1")
+            raise InputError(
+                f"{what} {i} has {n} inputs and {targets} targets: give as many, at"
+                " least 1"
+            )
         for kind, values, column in zip(("inputs", "targets"), pair, columns):
-            if column and (first := tuple(column[0].shape[1:])) != (shape := tuple(values.shape[1:])):
+            if column and (first := tuple(column[0].shape[1:])) != (
+                shape := tuple(values.shape[1:])
+            ):
                 raise InputError(
-                    f"{what} {i} has {kind} of shape {shape}, but the first has {first}: give all the same"
+                    f"{what} {i} has {kind} of shape {shape}, but the first has"
+                    f" {first}: give all the same"
                 )
             if (at := first_not_finite(values)) is not None:
                 raise InputError(
-                    f"{what} {i}: example {at} has {kind} that are not finite: leave it out, or fill it in"
+                    f"{what} {i}: example {at} has {kind} that are not finite: leave it"
+                    " out, or fill it in"
                 )
             whole = values if kind == "inputs" else values.long()
             column.append(values.to(dtype) if values.is_floating_point() else whole)
     sizes = torch.tensor([len(X) for X in columns[0]])
-    X, y, sizes, offsets = (*map(torch.cat, columns), sizes, torch.cumsum(sizes, 0) - sizes)
+    X, y, sizes, offsets = (
+        *map(torch.cat, columns),
+        sizes,
+        torch.cumsum(sizes, 0) - sizes,
+    )
     return X.to(device), y.to(device), sizes.to(device), offsets.to(device)
 
 
-def tests_in_a_row(test: Any, m: int, dtype: torch.dtype, device: torch.device) -> Row | None:
+def tests_in_a_row(
+    test: Any, m: int, dtype: torch.dtype, device: torch.device
+) -> Row | None:
     """One common test set (X, y), or one for each of m clients."""
     if test is None:
         return None
     if isinstance(test, tuple) and len(test) == 2 and not isinstance(test[0], tuple):
         return in_a_row([test], "the test set", dtype, device)
     if len(test) != m:
-        raise InputError(f"{len(test)} test sets for {m} clients: give one for each, or one pair for all")
+        raise InputError(
+            f"{len(test)} test sets for {m} clients: give one for each, or one pair"
+            " for all"
+        )
     return in_a_row(test, "test set", dtype, device)
 
 
@@ -62,30 +86,41 @@ def _pair(whose: str, given: Any) -> tuple[Tensor, Tensor]:
             raise ValueError("a single number")
     except (TypeError, ValueError, RuntimeError) as error:
         why = " ".join(str(error).split())[:100]
-        raise InputError(f"{whose} is not a pair (X, y) of tensors or arrays: {why}") from error
+        raise InputError(
+            f"{whose} is not a pair (X, y) of tensors or arrays: {why}"
+        ) from error
     return X, y
 
 
 def first_not_finite(values: Tensor) -> int | None:
-    """The first example with a value that is not finite; a finite sum has none, and is the quicker look."""
+    """The first example with a value that is not finite; a finite sum has none, and is
+    the quicker look.
+    """
     if not values.is_floating_point() or bool(values.sum().isfinite()):
         return None
     finite = values.reshape(len(values), -1).isfinite().all(-1)
     return None if bool(finite.all()) else int((~finite).nonzero()[0])
 
 
-# -- which of them a minibatch takes --------------------------------------------------------------------
+# -- which of them a minibatch takes
+# --------------------------------------------------------------------
 
 
 def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Tensor:
     """Positions (S, m, batch), uniform on 0..n_i - 1 with replacement; sizes (m,)."""
-    return (uniform(generators, (len(sizes), batch), sizes.double()) * sizes.unsqueeze(-1)).long()
+    return (
+        uniform(generators, (len(sizes), batch), sizes.double()) * sizes.unsqueeze(-1)
+    ).long()
 
 
 class Epochs:
-    """Every client walks through its own reshuffled data; a batch may end one pass and begin the next."""
+    """Every client walks through its own reshuffled data; a batch may end one pass and
+    begin the next.
+    """
 
-    def __init__(self, sizes: Tensor, batch: int, generators: Sequence[torch.Generator]):
+    def __init__(
+        self, sizes: Tensor, batch: int, generators: Sequence[torch.Generator]
+    ):
         self._sizes, self._batch, self._generators = sizes, batch, generators
         self._passes: list[Tensor] = []
         self._taken = 0
@@ -105,4 +140,8 @@ class Epochs:
     def _shuffled(self) -> Tensor:
         n = self._sizes.double()
         absent = torch.arange(int(n.max()), device=n.device) >= n.unsqueeze(-1)
-        return uniform(self._generators, absent.shape, n).masked_fill(absent, 2.0).argsort(-1)
+        return (
+            uniform(self._generators, absent.shape, n)
+            .masked_fill(absent, 2.0)
+            .argsort(-1)
+        )

@@ -27,7 +27,9 @@ _MODEL = {
     "cifar100": "resnet18",
     "tiny_imagenet": "resnet18",
 }
-"""The papers' network, which a task uses by default; for other data sets ``softmax``."""
+"""The papers' network, which a task uses by default; for other data sets
+``softmax``.
+"""
 
 _LARGE = 10**8
 """Training pixels above which images stay bytes until a minibatch needs them."""
@@ -56,25 +58,32 @@ def image_task(
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
 ) -> Supervised:
-    """An image set divided over m clients, with a network and the cross-entropy, as a task.
+    """An image set divided over m clients, with a network and the cross-entropy, as a
+    task.
 
     Parameters
     ----------
-    name : of an image set (see :data:`dfltheory.tasks.images.NAMES`), or one that is loaded already
-    m, partition, alpha, classes_per_client : how it is divided, see :func:`.partition.split`
-    model : a name of :func:`dfltheory.models.names`, any module, or None for the papers' choice
-    batch : examples a minibatch; None: all of a client's examples
-    seed : of the division, of the network's initial parameters, and of ``examples``
-    data_root : folder of the official files; else $DFLTHEORY_DATA_ROOT, else the platform's cache
-    test : accuracy on ``all`` of the test set, or on each client's ``own`` part, which follows its labels
-    examples, test_examples : take only so many (a random choice), for quick experiments
-    personal, weight_decay, sampling, weights, start, strategy, dtype, device : see :class:`Supervised`
+    name : of an image set (see :data:`dfltheory.tasks.images.NAMES`), or one that is
+    loaded already m, partition, alpha, classes_per_client : how it is divided, see
+    :func:`.partition.split` model : a name of :func:`dfltheory.models.names`, any
+    module, or None for the papers' choice batch : examples a minibatch; None: all of a
+    client's examples seed : of the division, of the network's initial parameters, and
+    of ``examples`` data_root : folder of the official files; else $DFLTHEORY_DATA_ROOT,
+    else the platform's cache test : accuracy on ``all`` of the test set, or on each
+    client's ``own`` part, which follows its labels examples, test_examples : take only
+    so many (a random choice), for quick experiments personal, weight_decay, sampling,
+    weights, start, strategy, dtype, device : see :class:`Supervised`
 
     Notes
     -----
     The pixels are normalized by the training set's mean and deviation of every channel.
     """
-    images = _some(load(name, data_root) if isinstance(name, str) else name, examples, test_examples, seed)
+    images = _some(
+        load(name, data_root) if isinstance(name, str) else name,
+        examples,
+        test_examples,
+        seed,
+    )
     division = {"alpha": alpha, "classes_per_client": classes_per_client, "seed": seed}
     parts = split(images.train_y, m, partition, **division, test_labels=images.test_y)
     as_bytes = images.train_x.nbytes > _LARGE
@@ -101,23 +110,29 @@ def image_task(
 
 
 def digits(
-    m: int = 10, model: str | nn.Module | None = None, partition: Kind = "iid", **options: Any
+    m: int = 10,
+    model: str | nn.Module | None = None,
+    partition: Kind = "iid",
+    **options: Any,
 ) -> Supervised:
     """The bundled handwritten digits (real; no download) over m clients.
 
-    1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (default), ``mlp``, or any
-    module; ``partition`` and other options as :func:`image_task` has them. Constants that are not proved are
-    estimated (and marked so) along a short gradient descent when they are first asked for.
+    1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (default),
+    ``mlp``, or any module; ``partition`` and other options as :func:`image_task` has
+    them. Constants that are not proved are estimated (and marked so) along a short
+    gradient descent when they are first asked for.
     """
     return image_task("digits", m, model, partition, **options)
 
 
 def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
-    """The same task, whose *measured* f and grad f are means over a random part of every client's examples.
+    """The same task, whose *measured* f and grad f are means over a random part of
+    every client's examples.
 
-    Each client gives the same share, at least one example, about ``examples`` in all; the choice is fixed by
-    ``seed``. Training and accuracy are as before. The name says what was done, wherever it is shown: what is
-    measured is then an estimate of f, and no verdict on f itself.
+    Each client gives the same share, at least one example, about ``examples`` in all;
+    the choice is fixed by ``seed``. Training and accuracy are as before. The name says
+    what was done, wherever it is shown: what is measured is then an estimate of f, and
+    no verdict on f itself.
 
     Raises InputError unless examples >= 1.
     """
@@ -128,8 +143,13 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
     generator = torch.Generator().manual_seed(seed)
     sizes, offsets = task.sizes.tolist(), task.offsets.tolist()
     counts = [max(1, n * examples // total) for n in sizes]
-    chosen = [torch.randperm(n, generator=generator)[:k] for n, k in zip(sizes, counts, strict=True)]
-    places = torch.cat([a + own for a, own in zip(offsets, chosen, strict=True)]).to(task.X.device)
+    chosen = [
+        torch.randperm(n, generator=generator)[:k]
+        for n, k in zip(sizes, counts, strict=True)
+    ]
+    places = torch.cat([a + own for a, own in zip(offsets, chosen, strict=True)]).to(
+        task.X.device
+    )
     part, whole = copy.copy(task), copy.copy(task)
     part.X, part.y = task.X[places], task.y[places]
     part.sizes = torch.tensor(counts, device=task.sizes.device)
@@ -143,21 +163,34 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
 def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.Module:
     if isinstance(model, nn.Module):
         return model
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+    # the caller's random numbers stay as they are
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return models.get(model or _MODEL.get(images.name, "softmax"), images.shape, images.classes)
+        return models.get(
+            model or _MODEL.get(images.name, "softmax"), images.shape, images.classes
+        )
 
 
-def _some(images: ImageSet, examples: int | None, test_examples: int | None, seed: int) -> ImageSet:
+def _some(
+    images: ImageSet, examples: int | None, test_examples: int | None, seed: int
+) -> ImageSet:
     """A random choice of so many examples, where that is asked for."""
     rng = np.random.default_rng([whole_number("seed", seed, at_least=0), 1])
-    for what, count, part in (("examples", examples, "train"), ("test_examples", test_examples, "test")):
+    for what, count, part in (
+        ("examples", examples, "train"),
+        ("test_examples", test_examples, "test"),
+    ):
         if count is None:
             continue
         columns = {name: getattr(images, name) for name in (f"{part}_x", f"{part}_y")}
         n = len(columns[f"{part}_y"])
         if not 1 <= count <= n:
-            raise InputError(f"{what} = {count} must lie between 1 and the {n} that {images.name} has")
+            raise InputError(
+                f"{what} = {count} must lie between 1 and the {n} that"
+                f" {images.name} has"
+            )
         keep = np.sort(rng.choice(n, count, replace=False))
-        images = replace(images, **{name: values[keep] for name, values in columns.items()})
+        images = replace(
+            images, **{name: values[keep] for name, values in columns.items()}
+        )
     return images

@@ -1,4 +1,6 @@
-"""The official files of the image sets: where they lie, their checksums, and whether they are all right."""
+"""The official files of the image sets: where they lie, their checksums, and whether
+they are all right.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ ENVIRONMENT = "DFLTHEORY_DATA_ROOT"
 class FileSet:
     """One image set as its authors publish it.
 
-    ``folder`` below the data root (the ecosystem's names); ``files`` their MD5; ``urls`` one address for
-    each file, or ``archive`` (address, MD5) of one archive that unpacks into ``folder``.
+    ``folder`` below the data root (the ecosystem's names); ``files`` their MD5;
+    ``urls`` one address for each file, or ``archive`` (address, MD5) of one archive
+    that unpacks into ``folder``.
     """
 
     name: str
@@ -30,12 +33,20 @@ class FileSet:
 
 
 _TORONTO = "https://www.cs.toronto.edu/~kriz/"
-_IDX = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz",
-        "t10k-labels-idx1-ubyte.gz")  # fmt: skip
+_IDX = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
 
 
-def _idx_set(name: str, folder: str, address: str, md5: tuple[str, str, str, str]) -> FileSet:
-    return FileSet(name, folder, dict(zip(_IDX, md5, strict=True)), {f: address + f for f in _IDX})
+def _idx_set(
+    name: str, folder: str, address: str, md5: tuple[str, str, str, str]
+) -> FileSet:
+    return FileSet(
+        name, folder, dict(zip(_IDX, md5, strict=True)), {f: address + f for f in _IDX}
+    )
 
 
 _SETS = (
@@ -43,15 +54,23 @@ _SETS = (
         "mnist",
         "MNIST/raw",
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
-        ("f68b3c2dcbeaaa9fbdd348bbdeb94873", "d53e105ee54ea40749a09fcbcd1e9432",
-         "9fb629c4189551a2d022fa330f9573f3", "ec29112dd5afa0611ce80d1b7f02629c"),
+        (
+            "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+            "d53e105ee54ea40749a09fcbcd1e9432",
+            "9fb629c4189551a2d022fa330f9573f3",
+            "ec29112dd5afa0611ce80d1b7f02629c",
+        ),
     ),
     _idx_set(
         "fashion_mnist",
         "FashionMNIST/raw",
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-        ("8d4fb7e6c68d591d4c3dfef9ec88bf0d", "25c81989df183df01b3e8a0aad5dffbe",
-         "bef4ecab320f06d8554ea6380940ec79", "bb300cfdad3c16e7a12a480ee83cd310"),
+        (
+            "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+            "25c81989df183df01b3e8a0aad5dffbe",
+            "bef4ecab320f06d8554ea6380940ec79",
+            "bb300cfdad3c16e7a12a480ee83cd310",
+        ),
     ),
     FileSet(
         "cifar10",
@@ -65,7 +84,10 @@ _SETS = (
             "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
             "test_batch": "40351d587109b95175f43aff81a1287e",
         },
-        archive=(_TORONTO + "cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a"),
+        archive=(
+            _TORONTO + "cifar-10-python.tar.gz",
+            "c58f30108f718f92721af3b95e74349a",
+        ),
     ),
     FileSet(
         "cifar100",
@@ -75,27 +97,36 @@ _SETS = (
             "train": "16019d7e3df5f24257cddd939b257f8d",
             "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
         },
-        archive=(_TORONTO + "cifar-100-python.tar.gz", "eb9058c3a382ffc7106e4002c42a8d85"),
+        archive=(
+            _TORONTO + "cifar-100-python.tar.gz",
+            "eb9058c3a382ffc7106e4002c42a8d85",
+        ),
     ),
-    # 120000 JPEG files without checksums of their own: the archive's is official, and the reader counts them
+    # 120000 JPEG files without checksums of their own: the archive's is official, and
+    # the reader counts them
     FileSet(
         "tiny_imagenet",
         "tiny-imagenet-200",
         {},
-        archive=("http://cs231n.stanford.edu/tiny-imagenet-200.zip", "90528d7ca1a48142e341f4ef8d21d0de"),
+        archive=(
+            "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+            "90528d7ca1a48142e341f4ef8d21d0de",
+        ),
     ),
-)  # fmt: skip
+)
 SETS: dict[str, FileSet] = {s.name: s for s in _SETS}
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of the data files.
 
-    It is the first of these that is set: ``root``, $DFLTHEORY_DATA_ROOT, $XDG_CACHE_HOME/dfltheory,
-    ~/.cache/dfltheory.
+    It is the first of these that is set: ``root``, $DFLTHEORY_DATA_ROOT,
+    $XDG_CACHE_HOME/dfltheory, ~/.cache/dfltheory.
     """
     caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    path = Path(root or os.environ.get(ENVIRONMENT) or caches / "dfltheory").expanduser()
+    path = Path(
+        root or os.environ.get(ENVIRONMENT) or caches / "dfltheory"
+    ).expanduser()
     if path.exists() and not path.is_dir():
         raise DataError(f"the data root {path} is a file: give a folder")
     return path
@@ -110,9 +141,17 @@ class FileState:
     detail: str = ""
 
 
-def verify(name: str | FileSet, root: str | os.PathLike[str] | None = None) -> list[FileState]:
-    """Every file of a set with its state; for Tiny-ImageNet, the folder's count of images."""
-    entry = SETS[one_of("image set with files", name, SETS)] if isinstance(name, str) else name
+def verify(
+    name: str | FileSet, root: str | os.PathLike[str] | None = None
+) -> list[FileState]:
+    """Every file of a set with its state; for Tiny-ImageNet, the folder's count of
+    images.
+    """
+    entry = (
+        SETS[one_of("image set with files", name, SETS)]
+        if isinstance(name, str)
+        else name
+    )
     top = data_root(root)
     base = top / entry.folder
     if not entry.files:
@@ -120,8 +159,14 @@ def verify(name: str | FileSet, root: str | os.PathLike[str] | None = None) -> l
             refuse_links_out(top, [base / "wnids.txt"])
             tiny_imagenet_index(base)
         except DataError as wrong:
-            return [FileState(base, "wrong" if base.exists() else "missing", str(wrong))]
-        return [FileState(base, "ok", "100000 training and 10000 validation images are there")]
+            return [
+                FileState(base, "wrong" if base.exists() else "missing", str(wrong))
+            ]
+        return [
+            FileState(
+                base, "ok", "100000 training and 10000 validation images are there"
+            )
+        ]
     return [_state(top, base / file, md5) for file, md5 in entry.files.items()]
 
 
@@ -141,10 +186,17 @@ def _state(root: Path, path: Path, md5: str) -> FileState:
 
 
 def require(name: str, root: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of a set whose files are all right, or a DataError that names the first that is not."""
+    """The folder of a set whose files are all right, or a DataError that names the
+    first that is not.
+    """
     for state in verify(name, root):
         if state.state != "ok":
-            hint = f", or point --data-root or ${ENVIRONMENT} at a folder that has {SETS[name].folder}"
+            hint = (
+                f", or point --data-root or ${ENVIRONMENT} at a folder that has"
+                f" {SETS[name].folder}"
+            )
             hint = hint if state.state == "missing" else ""
-            raise DataError(f"{name}: {state.detail}; run `dfltheory data fetch {name}`{hint}")
+            raise DataError(
+                f"{name}: {state.detail}; run `dfltheory data fetch {name}`{hint}"
+            )
     return data_root(root) / SETS[name].folder

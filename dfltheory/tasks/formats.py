@@ -1,4 +1,6 @@
-"""Readers of the official file formats: nothing in a file is run, and no size is believed unchecked."""
+"""Readers of the official file formats: nothing in a file is run, and no size is
+believed unchecked.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ LARGEST = 2**29
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """The file's bytes, unpacked if it is gzipped; what goes wrong while they are read, as one line."""
+    """The file's bytes, unpacked if it is gzipped; what goes wrong while they are read,
+    as one line.
+    """
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for
             raise DataError(f"{path} cannot be read: it is not a regular file")
@@ -39,13 +43,17 @@ def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
             with gzip.open(plain) if packed else plain as stream:
                 yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{path} cannot be decompressed ({error}): it is truncated or damaged") from error
+        raise DataError(
+            f"{path} cannot be decompressed ({error}): it is truncated or damaged"
+        ) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
-    """``count`` bytes, or as many as there are; memory is taken for those that are there."""
+    """``count`` bytes, or as many as there are; memory is taken for those that are
+    there.
+    """
     parts = []
     while count > 0 and (part := stream.read(min(count, 2**20))):
         parts.append(part)
@@ -55,39 +63,57 @@ def _at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
 
 def _refuse_large(path: Path, what: str, size: int) -> None:
     if size > LARGEST:
-        raise DataError(f"{path} {what} {size:.3g} bytes: no official file has more than {LARGEST}")
+        raise DataError(
+            f"{path} {what} {size:.3g} bytes: no official file has more than {LARGEST}"
+        )
 
 
-# -- idx (MNIST and its relatives) ------------------------------------------------------------------
+# -- idx (MNIST and its relatives)
+# ------------------------------------------------------------------
 
 
 def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """An idx file of unsigned bytes, gzipped or not.
 
-    Bytes 0-1 are zero, byte 2 is the element type (8: unsigned byte), byte 3 the number of dimensions;
-    then each dimension as a big-endian 32-bit number, then the elements in C order.
+    Bytes 0-1 are zero, byte 2 is the element type (8: unsigned byte), byte 3 the number
+    of dimensions; then each dimension as a big-endian 32-bit number, then the elements
+    in C order.
     """
     path = Path(path)
     with _opened(path) as stream:
         start = stream.read(4)
         if len(start) < 4 or start[:2] != b"\0\0" or not 1 <= start[3] <= 4:
             raise DataError(
-                f"{path} is not an idx file of 1 to 4 dimensions: it starts with {start.hex(' ')}"
+                f"{path} is not an idx file of 1 to 4 dimensions: it starts with"
+                f" {start.hex(' ')}"
             )
         if start[2] != 8:
-            raise DataError(f"{path} holds elements of idx type {start[2]}: only unsigned bytes (8) are read")
-        shape = struct.unpack(f">{start[3]}I", stream.read(4 * start[3]).ljust(4 * start[3], b"\0"))
+            raise DataError(
+                f"{path} holds elements of idx type {start[2]}: only unsigned bytes (8)"
+                " are read"
+            )
+        shape = struct.unpack(
+            f">{start[3]}I", stream.read(4 * start[3]).ljust(4 * start[3], b"\0")
+        )
         size = math.prod(shape)
         _refuse_large(path, "announces", size)
         raw = _at_most(stream, size + 1)  # all of them, and whether there are more
     if len(raw) != size or not size:
-        declared, found = " x ".join(map(str, shape)), "more" if len(raw) > size else len(raw)
-        raise DataError(f"{path} announces {declared} bytes and holds {found}: it is truncated or damaged")
+        declared, found = (
+            " x ".join(map(str, shape)),
+            "more" if len(raw) > size else len(raw),
+        )
+        raise DataError(
+            f"{path} announces {declared} bytes and holds {found}: it is truncated or"
+            " damaged"
+        )
     return np.frombuffer(raw, np.uint8).reshape(shape)
 
 
 def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
-    """Training and test images (n, 1, 28, 28) with labels, of MNIST or Fashion-MNIST."""
+    """Training and test images (n, 1, 28, 28) with labels, of MNIST or
+    Fashion-MNIST.
+    """
     arrays: list[Any] = []
     for part in ("train", "t10k"):
         pixels = read_idx(folder / f"{part}-images-idx3-ubyte.gz")
@@ -97,7 +123,8 @@ def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
     return train_x, train_y, test_x, test_y
 
 
-# -- the CIFAR batches --------------------------------------------------------------------------------
+# -- the CIFAR batches
+# --------------------------------------------------------------------------------
 
 _MOST_OPCODES = 500_000
 """The official files have up to about half as many."""
@@ -107,7 +134,9 @@ _OPCODE = re.compile(
     "|SETITEMS?|GLOBAL|REDUCE|BUILD)"
 )
 _GLOBAL = re.compile("numpy[.]_?core[.]multiarray _reconstruct|numpy (dtype|ndarray)")
-_KEY = re.compile(b"data|filenames|batch_label|num_[a-z_]+|(fine_|coarse_)?label(s|_names)")
+_KEY = re.compile(
+    b"data|filenames|batch_label|num_[a-z_]+|(fine_|coarse_)?label(s|_names)"
+)
 
 
 @functools.cache  # asked at each of many thousand opcodes
@@ -119,8 +148,8 @@ def _kind(opcode: str) -> str | None:
 def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
     """The numbers, truths and bytes behind each key of a CIFAR pickle, in their order.
 
-    A pickle is a program. This one is not run but listed: nothing is imported, called or built, and what the
-    official files do not consist of is refused.
+    A pickle is a program. This one is not run but listed: nothing is imported, called
+    or built, and what the official files do not consist of is refused.
     """
     path = Path(path)
     with _opened(path) as stream:
@@ -136,7 +165,11 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
             if kind == "number":
                 constants.append(opcode.name == "NEWTRUE" if value is None else value)
             elif kind == "text":
-                text = value.encode("latin-1", "replace") if isinstance(value, str) else value
+                text = (
+                    value.encode("latin-1", "replace")
+                    if isinstance(value, str)
+                    else value
+                )
                 if _KEY.fullmatch(text):
                     constants = found[text] = []
                 else:
@@ -149,27 +182,45 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
                 why = why or f"it has more than {_MOST_OPCODES} opcodes"
                 break
     except (ValueError, struct.error) as error:
-        raise DataError(f"{path} is a damaged pickle ({type(error).__name__})") from error
+        raise DataError(
+            f"{path} is a damaged pickle ({type(error).__name__})"
+        ) from error
     if why:
-        raise DataError(f"{path} is refused: {why}, and only bytes and plain containers are read")
+        raise DataError(
+            f"{path} is refused: {why}, and only bytes and plain containers are read"
+        )
     return found
 
 
-def read_cifar_batch(path: str | os.PathLike[str], classes: int) -> tuple[Pixels, Labels]:
-    """One CIFAR batch: pixels (n, 3, 32, 32) and labels (n,) (the fine ones of CIFAR-100)."""
+def read_cifar_batch(
+    path: str | os.PathLike[str], classes: int
+) -> tuple[Pixels, Labels]:
+    """One CIFAR batch: pixels (n, 3, 32, 32) and labels (n,) (the fine ones of
+    CIFAR-100).
+    """
     content, key = read_constants(path), b"labels" if classes == 10 else b"fine_labels"
     if not {b"data", key} <= set(content):
         raise DataError(
-            f"{path} is not a CIFAR-{classes} batch: it has no entries 'data' and '{key.decode()}'"
+            f"{path} is not a CIFAR-{classes} batch: it has no entries 'data' and"
+            f" '{key.decode()}'"
         )
     labels = content[key]
-    match content[b"data"]:  # an array: ..., its type, ..., whether it lies by columns, its bytes
-        case [*header, bool(by_columns), bytes(raw)] if b"u1" in header and raw and len(raw) % 3072 == 0:
-            data = np.frombuffer(raw, np.uint8).reshape((-1, 3072), order="F" if by_columns else "C")
+    # an array: ..., its type, ..., whether it lies by columns, its bytes
+    match content[b"data"]:
+        case [*header, bool(by_columns), bytes(raw)] if (
+            b"u1" in header and raw and len(raw) % 3072 == 0
+        ):
+            data = np.frombuffer(raw, np.uint8).reshape(
+                (-1, 3072), order="F" if by_columns else "C"
+            )
         case _:
-            raise DataError(f"{path}: 'data' is not an array of unsigned bytes of shape (n, 3072)")
+            raise DataError(
+                f"{path}: 'data' is not an array of unsigned bytes of shape (n, 3072)"
+            )
     if not all(type(y) is int and 0 <= y < classes for y in labels):
-        raise DataError(f"{path}: '{key.decode()}' is not a list of labels 0..{classes - 1}")
+        raise DataError(
+            f"{path}: '{key.decode()}' is not a list of labels 0..{classes - 1}"
+        )
     if len(labels) != len(data):
         raise DataError(f"{path} has {len(data)} images and {len(labels)} labels")
     return data.reshape(-1, 3, 32, 32), np.array(labels, dtype=np.int64)
@@ -177,14 +228,20 @@ def read_cifar_batch(path: str | os.PathLike[str], classes: int) -> tuple[Pixels
 
 def read_cifar_names(path: str | os.PathLike[str], classes: int) -> tuple[str, ...]:
     """The names of the labels."""
-    names = read_constants(path).get(b"label_names" if classes == 10 else b"fine_label_names", [])
+    names = read_constants(path).get(
+        b"label_names" if classes == 10 else b"fine_label_names", []
+    )
     if len(names) != classes or not all(isinstance(n, bytes) for n in names):
         raise DataError(f"{path} does not hold {classes} label names")
     return tuple(n.decode("ascii", "replace") for n in names)
 
 
-def read_cifar(folder: Path, classes: int) -> tuple[tuple[Pixels, Labels, Pixels, Labels], tuple[str, ...]]:
-    """Training and test images (n, 3, 32, 32) with labels, of CIFAR-10 or CIFAR-100; the names of labels."""
+def read_cifar(
+    folder: Path, classes: int
+) -> tuple[tuple[Pixels, Labels, Pixels, Labels], tuple[str, ...]]:
+    """Training and test images (n, 3, 32, 32) with labels, of CIFAR-10 or CIFAR-100;
+    the names of labels.
+    """
     if classes == 10:
         names = [f"data_batch_{k}" for k in range(1, 6)]
         test_name, meta = "test_batch", "batches.meta"
@@ -197,7 +254,8 @@ def read_cifar(folder: Path, classes: int) -> tuple[tuple[Pixels, Labels, Pixels
     return (train_x, train_y, test_x, test_y), read_cifar_names(folder / meta, classes)
 
 
-# -- Tiny-ImageNet ------------------------------------------------------------------------------------
+# -- Tiny-ImageNet
+# ------------------------------------------------------------------------------------
 
 _LARGEST_TEXT = 10**7
 
@@ -207,12 +265,17 @@ Index = tuple[list[str], list[tuple[Path, int]], list[tuple[Path, int]]]
 def tiny_imagenet_index(
     folder: Path, classes: int = 200, per_class: int = 500, held_out: int = 10_000
 ) -> Index:
-    """(class ids, training files with labels, validation files with labels), all of them counted.
+    """(class ids, training files with labels, validation files with labels), all of
+    them counted.
 
-    Names that lead out of their folder, and links that lead out of ``folder``, are refused.
+    Names that lead out of their folder, and links that lead out of ``folder``, are
+    refused.
     """
     listed, annotations = folder / "wnids.txt", folder / "val" / "val_annotations.txt"
-    ids, rows = sorted(_lines(listed)), [line.split("\t") for line in _lines(annotations) if line.strip()]
+    ids, rows = (
+        sorted(_lines(listed)),
+        [line.split("\t") for line in _lines(annotations) if line.strip()],
+    )
     if len(ids) != classes:
         raise DataError(f"{listed} lists {len(ids)} classes, not {classes}")
     _refuse_paths(listed, ids)
@@ -221,9 +284,13 @@ def tiny_imagenet_index(
     for wnid in ids:
         images = sorted((folder / "train" / wnid / "images").glob("*.JPEG"))
         if len(images) != per_class:
-            raise DataError(f"{folder / 'train' / wnid} has {len(images)} images, not {per_class}")
+            raise DataError(
+                f"{folder / 'train' / wnid} has {len(images)} images, not {per_class}"
+            )
         train += [(image, number[wnid]) for image in images]
-    if len(rows) != held_out or any(len(row) < 2 or row[1] not in number for row in rows):
+    if len(rows) != held_out or any(
+        len(row) < 2 or row[1] not in number for row in rows
+    ):
         raise DataError(f"{annotations} does not label {held_out} images")
     _refuse_paths(annotations, [row[0] for row in rows])
     held = [(folder / "val" / "images" / row[0], number[row[1]]) for row in rows]
@@ -238,22 +305,31 @@ def _lines(path: Path) -> list[str]:
     with _opened(path) as stream:
         raw = _at_most(stream, _LARGEST_TEXT + 1)
     if len(raw) > _LARGEST_TEXT:
-        raise DataError(f"{path} has more than {_LARGEST_TEXT} bytes: it is no list of names")
+        raise DataError(
+            f"{path} has more than {_LARGEST_TEXT} bytes: it is no list of names"
+        )
     return raw.decode("utf-8", "replace").splitlines()
 
 
 def _refuse_paths(path: Path, names: list[str]) -> None:
     for name in names:
         if name in ("", ".", "..") or any(c in name for c in "/\\\0*?["):
-            raise DataError(f"{path} names {name[:60]!r}, which is no plain name of a file")
+            raise DataError(
+                f"{path} names {name[:60]!r}, which is no plain name of a file"
+            )
 
 
 def refuse_links_out(root: Path, paths: Sequence[Path]) -> None:
     """Refuse the first of these paths below a folder that leads out of it by a link."""
     inside = root.resolve()
-    for path in [*dict.fromkeys(path.parent for path in paths), *(p for p in paths if p.is_symlink())]:
+    for path in [
+        *dict.fromkeys(path.parent for path in paths),
+        *(p for p in paths if p.is_symlink()),
+    ]:
         if not path.resolve().is_relative_to(inside):
-            raise DataError(f"{path} is a link that leaves {root}: put what it points to there")
+            raise DataError(
+                f"{path} is a link that leaves {root}: put what it points to there"
+            )
 
 
 def read_jpegs(files: list[tuple[Path, int]], side: int = 64) -> tuple[Pixels, Labels]:
@@ -267,12 +343,20 @@ def read_jpegs(files: list[tuple[Path, int]], side: int = 64) -> tuple[Pixels, L
     def decode(k: int) -> None:
         path = files[k][0]
         try:
-            with Image.open(path, formats=["JPEG"]) as image:  # its size is known before it is decoded
+            # its size is known before it is decoded
+            with Image.open(path, formats=["JPEG"]) as image:
                 width, height = image.size
                 if (width, height) != (side, side):
-                    raise DataError(f"{path} has {width} x {height} pixels, not {side} x {side}")
+                    raise DataError(
+                        f"{path} has {width} x {height} pixels, not {side} x {side}"
+                    )
                 pixels[k] = np.asarray(image.convert("RGB")).transpose(2, 0, 1)
-        except (OSError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        except (
+            OSError,
+            SyntaxError,
+            Image.DecompressionBombError,
+            Image.DecompressionBombWarning,
+        ) as error:
             raise DataError(f"{path} is not a readable JPEG image: {error}") from error
 
     with ThreadPoolExecutor() as pool:

@@ -21,7 +21,8 @@ NAMES = ("digits", *files.SETS)
 
 @dataclass(frozen=True, eq=False)
 class ImageSet:
-    """Images as bytes (n, channels, height, width) with labels 0..classes-1, divided into train and test.
+    """Images as bytes (n, channels, height, width) with labels 0..classes-1, divided
+    into train and test.
 
     ``white`` is the value of the brightest pixel (255; 16 for the digits).
     """
@@ -45,15 +46,24 @@ class ImageSet:
 
     @cached_property
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of every channel of the training pixels on the scale 0..1."""
+        """Mean and standard deviation of every channel of the training pixels on the
+        scale 0..1.
+        """
         values, channels = np.arange(256) / self.white, np.moveaxis(self.train_x, 1, 0)
-        shares = [np.bincount(channel.ravel(), minlength=256) / channel.size for channel in channels]
+        shares = [
+            np.bincount(channel.ravel(), minlength=256) / channel.size
+            for channel in channels
+        ]
         means = [share @ values for share in shares]
-        squares = [share @ (values - mean) ** 2 for share, mean in zip(shares, means, strict=True)]
+        squares = [
+            share @ (values - mean) ** 2
+            for share, mean in zip(shares, means, strict=True)
+        ]
         return np.array(means), np.sqrt(squares)
 
     def normalized(self, pixels: NDArray[np.uint8]) -> Tensor:
-        """The papers' preprocessing: every channel less its training mean, over its standard deviation.
+        """The papers' preprocessing: every channel less its training mean, over its
+        standard deviation.
 
         float32 of the same shape.
         """
@@ -65,7 +75,9 @@ class Normalize:
 
     def __init__(self, images: ImageSet):
         mean, deviation = images.moments
-        self.scale = torch.tensor(1 / (images.white * deviation), dtype=torch.float32)[:, None, None]
+        self.scale = torch.tensor(1 / (images.white * deviation), dtype=torch.float32)[
+            :, None, None
+        ]
         self.shift = torch.tensor(mean / deviation, dtype=torch.float32)[:, None, None]
 
     def __call__(self, pixels: Tensor) -> Tensor:
@@ -74,9 +86,11 @@ class Normalize:
 
 
 def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
-    """The image set of that name, from files below the data root whose checksums are right.
+    """The image set of that name, from files below the data root whose checksums are
+    right.
 
-    Raises UnknownNameError, or DataError where a file is missing, truncated or not the official one.
+    Raises UnknownNameError, or DataError where a file is missing, truncated or not the
+    official one.
     """
     if name == "digits":
         return _digits()
@@ -94,8 +108,9 @@ def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
 def _digits() -> ImageSet:
     """1797 images of 8 x 8 pixels; the test set is every fifth image of each digit.
 
-    They are the test part of Alpaydin and Kaynak, Optical Recognition of Handwritten Digits (1998), UCI
-    Machine Learning Repository, https://doi.org/10.24432/C50P49, CC BY 4.0.
+    They are the test part of Alpaydin and Kaynak, Optical Recognition of Handwritten
+    Digits (1998), UCI Machine Learning Repository, https://doi.org/10.24432/C50P49, CC
+    BY 4.0.
     """
     with np.load(Path(__file__).with_name("digits.npz"), allow_pickle=False) as arrays:
         pixels = arrays["pixels"][:, None]
@@ -103,15 +118,36 @@ def _digits() -> ImageSet:
     test = np.zeros(len(y), bool)
     for k in range(10):
         test[np.flatnonzero(y == k)[4::5]] = True
-    return ImageSet("digits", pixels[~test], y[~test], pixels[test], y[test], tuple("0123456789"), white=16)
+    return ImageSet(
+        "digits",
+        pixels[~test],
+        y[~test],
+        pixels[test],
+        y[test],
+        tuple("0123456789"),
+        white=16,
+    )
 
 
 _FASHION = (
-    "T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"
-)  # fmt: skip
+    "T-shirt/top",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+)
 
 
 def _tiny_imagenet(name: str, folder: Path) -> ImageSet:
-    """The labelled validation images serve as the test set, as usual: the official test labels are secret."""
+    """The labelled validation images serve as the test set, as usual: the official test
+    labels are secret.
+    """
     ids, train, held = formats.tiny_imagenet_index(folder)
-    return ImageSet(name, *formats.read_jpegs(train), *formats.read_jpegs(held), labels=tuple(ids))
+    return ImageSet(
+        name, *formats.read_jpegs(train), *formats.read_jpegs(held), labels=tuple(ids)
+    )

@@ -1,4 +1,6 @@
-"""A torch module as one vector of parameters: where each lies, which are shared, what cannot be one."""
+"""A torch module as one vector of parameters: where each lies, which are shared, what
+cannot be one.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from dfltheory.errors import InputError
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each parameter of a module lies in the flat vector of length d, in named_parameters' order."""
+    """Where each parameter of a module lies in the flat vector of length d, in
+    named_parameters' order.
+    """
 
     names: tuple[str, ...]
     shapes: tuple[torch.Size, ...]
@@ -32,11 +36,16 @@ class Layout:
         if ends[-1] == 0:
             raise InputError("a module without parameters has nothing to train")
         slices = tuple(slice(a, b) for a, b in pairwise(ends))
-        return cls(tuple(parts), tuple(p.shape for p in parts.values()), slices, ends[-1])
+        return cls(
+            tuple(parts), tuple(p.shape for p in parts.values()), slices, ends[-1]
+        )
 
     def views(self, x: Tensor) -> list[Tensor]:
         """The parameters of flat (..., d) as views (..., *shape)."""
-        return [x[..., s].view(*x.shape[:-1], *shape) for s, shape in zip(self.slices, self.shapes)]
+        return [
+            x[..., s].view(*x.shape[:-1], *shape)
+            for s, shape in zip(self.slices, self.shapes)
+        ]
 
     def flat(self, module: nn.Module) -> Tensor:
         """The module's parameters as one vector (d,), a copy."""
@@ -49,29 +58,38 @@ def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
     Their forward pass changes state, or parameters are whole numbers or frozen.
     """
     if not isinstance(module, nn.Module):
-        raise InputError(f"module is {module!r}: give a torch.nn.Module, as torch.nn.Linear(784, 10)")
+        raise InputError(
+            f"module is {module!r}: give a torch.nn.Module, as torch.nn.Linear(784, 10)"
+        )
     if dtype is not None and not dtype.is_floating_point:
-        raise InputError(f"dtype = {dtype} must be a floating-point type, as torch.float32")
+        raise InputError(
+            f"dtype = {dtype} must be a floating-point type, as torch.float32"
+        )
     for name, p in module.named_parameters():
         if not p.is_floating_point():
-            raise InputError(f"parameter {name} is {p.dtype}: gradients need floating-point parameters")
+            raise InputError(
+                f"parameter {name} is {p.dtype}: gradients need floating-point"
+                " parameters"
+            )
         if not p.requires_grad:
             raise InputError(
-                f"parameter {name} is frozen (requires_grad = False), but all parameters are trained here:"
-                " unfreeze it, or make it a buffer"
+                f"parameter {name} is frozen (requires_grad = False), but all"
+                " parameters are trained here: unfreeze it, or make it a buffer"
             )
     for name, part in module.named_modules():
         if isinstance(part, nn.modules.batchnorm._BatchNorm):
             raise InputError(
-                f"{name or 'the module'} is batch norm, in which examples change each other's loss and whose"
-                f" statistics gossip does not mix: use torch.nn.GroupNorm(groups, {part.num_features})"
+                f"{name or 'the module'} is batch norm, in which examples change each"
+                " other's loss and whose statistics gossip does not mix: use"
+                f" torch.nn.GroupNorm(groups, {part.num_features})"
             )
 
 
 def has_dropout(module: nn.Module, one: Tensor) -> bool:
     """Does it draw random numbers while it is trained?  ``one``: an input (1, ...).
 
-    Refused: that it draws them where f is measured, and that with dropout its buffers change.
+    Refused: that it draws them where f is measured, and that with dropout its buffers
+    change.
     """
     drawn, one, trial = [], one.cpu(), copy.deepcopy(module).cpu()
     for training in (False, True):
@@ -81,29 +99,38 @@ def has_dropout(module: nn.Module, one: Tensor) -> bool:
         drawn.append(seen.drawn)
     if drawn[0]:
         raise InputError(
-            "the module draws random numbers in eval mode too, where f and its gradient are measured: let it"
-            " draw while it is trained only, as functional.dropout(x, p, training=self.training) does"
+            "the module draws random numbers in eval mode too, where f and its gradient"
+            " are measured: let it draw while it is trained only, as"
+            " functional.dropout(x, p, training=self.training) does"
         )
     if drawn[1]:
         for (name, now), then in zip(trial.named_buffers(), module.buffers()):
             if not torch.equal(now, then.cpu()):
                 raise InputError(
-                    f"buffer {name} changes while the module is trained, and gossip does not mix it: that"
-                    " goes without dropout only, where the module stays in eval mode"
+                    f"buffer {name} changes while the module is trained, and gossip"
+                    " does not mix it: that goes without dropout only, where the"
+                    " module stays in eval mode"
                 )
     return drawn[1]
 
 
 class _Chance(TorchDispatchMode):
-    """Sees whether an operation of this thread draws random numbers; what other threads draw is not seen."""
+    """Sees whether an operation of this thread draws random numbers; what other threads
+    draw is not seen.
+    """
 
     drawn = False
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         before, given = torch.get_rng_state(), kwargs or {}
         out = func(*args, **given)
-        if torch.Tag.nondeterministic_seeded in func.tags:  # some of these draw only with certain arguments
-            own = any(isinstance(value, torch.Generator) for value in (*args, *given.values()))
+        # some of these draw only with certain arguments
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            own = any(
+                isinstance(value, torch.Generator) for value in (*args, *given.values())
+            )
             self.drawn |= own or not torch.equal(before, torch.get_rng_state())
         return out
 
@@ -115,26 +142,37 @@ def refuse_mismatch(
     classes: bool,
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Refuse data that the module cannot take: ``one`` prepared input (1, ...), all targets, as classes.
+    """Refuse data that the module cannot take: ``one`` prepared input (1, ...), all
+    targets, as classes.
 
-    A given ``loss`` is tried too; broadcasting of targets to outputs counts as a mismatch.
-    Returns the outputs.
+    A given ``loss`` is tried too; broadcasting of targets to outputs counts as a
+    mismatch. Returns the outputs.
     """
     description = f"inputs of shape {tuple(one.shape[1:])}"
     if not one.is_floating_point():
-        description += f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that does)"
+        description += (
+            f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that"
+            " does)"
+        )
     out = _or_refused(f"the module cannot take {description}", lambda: module(one))
     if not isinstance(out, Tensor):
         raise InputError(
-            f"the module returns a {type(out).__name__}, not one tensor: wrap it so that it does"
+            f"the module returns a {type(out).__name__}, not one tensor: wrap it so"
+            " that it does"
         )
     if classes and y.ndim == 1 and out.ndim == 2:
         unknown = torch.nonzero((y < 0) | (y >= out.shape[1]))[:, 0].tolist()
         for k in unknown[:1]:
-            raise InputError(f"example {k} has the label {y[k]}: the module knows 0 to {out.shape[1] - 1}")
+            raise InputError(
+                f"example {k} has the label {y[k]}: the module knows 0 to"
+                f" {out.shape[1] - 1}"
+            )
     if loss is not None:
         gives, wanted = tuple(out.shape[1:]), tuple(y.shape[1:])
-        description = f"the loss cannot hold outputs of shape {gives} against targets of shape {wanted}"
+        description = (
+            f"the loss cannot hold outputs of shape {gives} against targets of shape"
+            f" {wanted}"
+        )
         _or_refused(description, lambda: loss(out, y[:1]))
     return out
 

@@ -1,7 +1,9 @@
-"""Additive gradient noise with an exactly known second moment: F_i(x; xi) = f_i(x) + <xi, x>.
+"""Additive gradient noise with an exactly known second moment: F_i(x; xi) = f_i(x) +
+<xi, x>.
 
-With such noise every F_i(.; xi) is as smooth as f_i (SAM's sample-wise assumption holds with the same L),
-E grad F_i(x; xi) = grad f_i(x), and E||grad F_i(x; xi) - grad f_i(x)||^2 = E||xi||^2 at every x.
+With such noise every F_i(.; xi) is as smooth as f_i (SAM's sample-wise assumption holds
+with the same L), E grad F_i(x; xi) = grad f_i(x), and E||grad F_i(x; xi) - grad
+f_i(x)||^2 = E||xi||^2 at every x.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from dfltheory.errors import InputError
 
 
 class Noise(abc.ABC):
-    """The law of xi_i in R^d, independent over clients, steps and seeds, with mean zero."""
+    """The law of xi_i in R^d, independent over clients, steps and seeds, with mean
+    zero.
+    """
 
     sigma: float
     """sigma_l = max_i (E||xi_i||^2)^(1/2), exactly."""
@@ -26,8 +30,12 @@ class Noise(abc.ABC):
         """E xi_i xi_i' for every client, (m, d, d) float64."""
 
     @abc.abstractmethod
-    def sample(self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor) -> Tensor | None:
-        """xi (S, m, d), one seed per generator, of the dtype and device of ``like``; None when xi = 0."""
+    def sample(
+        self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
+    ) -> Tensor | None:
+        """xi (S, m, d), one seed per generator, of the dtype and device of ``like``;
+        None when xi = 0.
+        """
 
     @abc.abstractmethod
     def check(self, m: int, d: int) -> None:
@@ -47,21 +55,31 @@ class Gaussian(Noise):
             self.sigmas = torch.empty(0)
         good = (self.sigmas >= 0) & self.sigmas.isfinite()
         if self.sigmas.ndim > 1 or not len(good.reshape(-1)) or not bool(good.all()):
-            raise InputError(f"noise sigma = {sigma} must be a number >= 0, or one such number per client")
+            raise InputError(
+                f"noise sigma = {sigma} must be a number >= 0, or one such number per"
+                " client"
+            )
         self.sigma = float(self.sigmas.max())
 
     def scale(self, d: int, like: Tensor) -> Tensor:
-        """Standard deviations of the entries, in a shape that stretches to (m, d), typed as ``like``."""
+        """Standard deviations of the entries, in a shape that stretches to (m, d),
+        typed as ``like``.
+        """
         return (self.sigmas.to(like) / d**0.5).unsqueeze(-1)
 
     def check(self, m: int, d: int) -> None:
         if self.sigmas.ndim == 1 and len(self.sigmas) != m:
-            raise InputError(f"noise has {len(self.sigmas)} sigmas for {m} clients: give one number or {m}")
+            raise InputError(
+                f"noise has {len(self.sigmas)} sigmas for {m} clients: give one number"
+                f" or {m}"
+            )
 
     def covariance(self, m: int, d: int) -> Tensor:
         return torch.diag_embed((self.scale(d, self.sigmas) ** 2).expand(m, d))
 
-    def sample(self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor) -> Tensor | None:
+    def sample(
+        self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
+    ) -> Tensor | None:
         if self.sigma == 0:
             return None
         xi = like.new_empty(len(generators), m, d)
@@ -71,48 +89,76 @@ class Gaussian(Noise):
 
 
 class FiniteSupport(Noise):
-    """xi_i uniform over n given shifts, as a minibatch is one of finitely many; every expectation is a sum.
+    """xi_i uniform over n given shifts, as a minibatch is one of finitely many; every
+    expectation is a sum.
 
-    ``shifts``: (n, d) equal for all clients, or (m, n, d); each client's shifts must sum to zero.
+    ``shifts``: (n, d) equal for all clients, or (m, n, d); each client's shifts must
+    sum to zero.
     """
 
     def __init__(self, shifts: Tensor | Sequence):
         self.shifts = torch.as_tensor(shifts, dtype=torch.float64)
-        if self.shifts.ndim not in (2, 3) or not self.shifts.numel() or not self.shifts.isfinite().all():
-            raise InputError("noise shifts must be finite and of shape (n, d) or (m, n, d)")
-        bias, size = (float(t.norm(dim=-1).max()) for t in (self.shifts.mean(-2), self.shifts))
+        if (
+            self.shifts.ndim not in (2, 3)
+            or not self.shifts.numel()
+            or not self.shifts.isfinite().all()
+        ):
+            raise InputError(
+                "noise shifts must be finite and of shape (n, d) or (m, n, d)"
+            )
+        bias, size = (
+            float(t.norm(dim=-1).max()) for t in (self.shifts.mean(-2), self.shifts)
+        )
         if bias > 1e-12 * size:
-            raise InputError(f"noise shifts average to norm {bias:.3g}, not 0: subtract each client's mean")
+            raise InputError(
+                f"noise shifts average to norm {bias:.3g}, not 0: subtract each"
+                " client's mean"
+            )
         self.sigma = float(self.shifts.square().sum(-1).mean(-1).max().sqrt())
 
     @classmethod
     def signs(cls, sigma: float, direction: Tensor | Sequence[float]) -> FiniteSupport:
-        """xi = +sigma or -sigma along a direction, with probability 1/2 each: E||xi||^2 = sigma^2."""
+        """xi = +sigma or -sigma along a direction, with probability 1/2 each: E||xi||^2
+        = sigma^2.
+        """
         v = torch.as_tensor(direction, dtype=torch.float64)
         norm = float(v.norm())
         if v.ndim != 1 or not norm > 0:
-            raise InputError("the direction of a two-point noise must be a vector that is not zero")
+            raise InputError(
+                "the direction of a two-point noise must be a vector that is not zero"
+            )
         v = sigma / norm * v
         return cls(torch.stack([v, -v]))
 
     def check(self, m: int, d: int) -> None:
-        if self.shifts.shape[-1] != d or (self.shifts.ndim == 3 and len(self.shifts) != m):
+        if self.shifts.shape[-1] != d or (
+            self.shifts.ndim == 3 and len(self.shifts) != m
+        ):
             raise InputError(
-                f"noise shifts of shape {tuple(self.shifts.shape)} do not fit m = {m} clients in R^{d}: "
-                f"give (n, {d}) or ({m}, n, {d})"
+                f"noise shifts of shape {tuple(self.shifts.shape)} do not fit m = {m}"
+                f" clients in R^{d}: give (n, {d}) or ({m}, n, {d})"
             )
 
     def covariance(self, m: int, d: int) -> Tensor:
         n = self.shifts.shape[-2]
         return (self.shifts.mT @ self.shifts / n).expand(m, d, d)
 
-    def sample(self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor) -> Tensor | None:
+    def sample(
+        self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
+    ) -> Tensor | None:
         shifts = self.shifts.to(like).expand(m, -1, -1)
         n = shifts.shape[1]
-        pick = torch.stack([torch.randint(n, (m,), generator=g, device=like.device) for g in generators])
+        pick = torch.stack(
+            [
+                torch.randint(n, (m,), generator=g, device=like.device)
+                for g in generators
+            ]
+        )
         return shifts[torch.arange(m, device=like.device), pick]
 
 
 def as_noise(noise: Noise | float | Sequence[float] | Tensor) -> Noise:
-    """A number (or one per client) is Gaussian noise of that root mean square; a Noise is itself."""
+    """A number (or one per client) is Gaussian noise of that root mean square; a Noise
+    is itself.
+    """
     return noise if isinstance(noise, Noise) else Gaussian(noise)

@@ -1,4 +1,6 @@
-"""A table of one's own in a file, with a network of one's own, as a task: what a command line can name."""
+"""A table of one's own in a file, with a network of one's own, as a task: what a
+command line can name.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,19 @@ def npz(
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
 ) -> Supervised:
-    """The examples in a file of numpy's ``savez``, over clients; constants are estimated when asked for.
+    """The examples in a file of numpy's ``savez``, over clients; constants are
+    estimated when asked for.
 
     Parameters
     ----------
-    data : a file with ``X`` (n, ...) and ``y`` (n,), divided over m clients by its labels, or, with
-        ``client`` (n,), the numbers 0..m-1 of who holds what; or with ``X_0``, ``y_0``, ``X_1``, ... of each
-        client. ``X_test`` and ``y_test`` are the common test set
-    model : MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` that is made without arguments (or of a
-        function that makes one; its code runs), a name of :func:`dfltheory.models.names`, or a module
+    data : a file with ``X`` (n, ...) and ``y`` (n,), divided over m clients by its
+    labels, or, with
+        ``client`` (n,), the numbers 0..m-1 of who holds what; or with ``X_0``, ``y_0``,
+        ``X_1``, ... of each client. ``X_test`` and ``y_test`` are the common test set
+    model : MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` that is made without
+    arguments (or of a
+        function that makes one; its code runs), a name of
+        :func:`dfltheory.models.names`, or a module
     m : clients; None: those of the file, 10 where it leaves them open
     partition, alpha, classes_per_client : of the division, see :func:`.partition.split`
     batch, weight_decay, sampling, weights, dtype, device : see :class:`Supervised`
@@ -52,8 +58,8 @@ def npz(
     Raises
     ------
     InputError
-        The file is no such archive, or holds Python objects, which are never loaded; what is given of the
-        clients contradicts it; the reference leads to no network.
+        The file is no such archive, or holds Python objects, which are never loaded;
+        what is given of the clients contradicts it; the reference leads to no network.
     """
     arrays = _arrays(data := Path(data))
     test = tuple(arrays.pop(name) for name in ("X_test", "y_test") if name in arrays)
@@ -63,8 +69,18 @@ def npz(
     divided = isinstance(clients, list)
     if divided and m not in (None, len(clients)):
         raise InputError(f"m = {m}, but {data} has {len(clients)} clients: leave m out")
-    options = {"partition": partition, "alpha": alpha, "classes_per_client": classes_per_client, "seed": seed}
-    options |= {"batch": batch, "weight_decay": weight_decay, "sampling": sampling, "weights": weights}
+    options = {
+        "partition": partition,
+        "alpha": alpha,
+        "classes_per_client": classes_per_client,
+        "seed": seed,
+    }
+    options |= {
+        "batch": batch,
+        "weight_decay": weight_decay,
+        "sampling": sampling,
+        "weights": weights,
+    }
     return supervised_from(
         clients,
         _network(model, clients if divided else [clients], seed),
@@ -88,48 +104,74 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     except InputError:
         raise
     except Exception as error:  # whatever zipfile and numpy raise
-        raise InputError(f"{path}: not a readable npz archive ({error}): save it by numpy.savez") from error
+        raise InputError(
+            f"{path}: not a readable npz archive ({error}): save it by numpy.savez"
+        ) from error
 
 
 def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Any:
     """One pair (X, y), or one for each client."""
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf" or array.ndim == 0:
-            raise InputError(f"{data}: {name} must be an array of numbers, not {array.dtype} {array.shape}")
+            raise InputError(
+                f"{data}: {name} must be an array of numbers, not {array.dtype}"
+                f" {array.shape}"
+            )
     client, count = arrays.pop("client", None), len(arrays) // 2
-    if arrays and client is None and set(arrays) == {f"{part}_{i}" for i in range(count) for part in "Xy"}:
+    if (
+        arrays
+        and client is None
+        and set(arrays) == {f"{part}_{i}" for i in range(count) for part in "Xy"}
+    ):
         return [(arrays[f"X_{i}"], arrays[f"y_{i}"]) for i in range(count)]
     if set(arrays) != {"X", "y"}:
         names = ", ".join(sorted(arrays)[:8]) or "nothing"
-        raise InputError(f"{data} holds {names}: give X and y, with or without client, or X_0, y_0, X_1, ...")
+        raise InputError(
+            f"{data} holds {names}: give X and y, with or without client, or X_0, y_0,"
+            " X_1, ..."
+        )
     X, y = arrays["X"], arrays["y"]
     if len(X) != len(y):
-        raise InputError(f"{data}: X has {len(X)} examples and y {len(y)}: give as many")
+        raise InputError(
+            f"{data}: X has {len(X)} examples and y {len(y)}: give as many"
+        )
     if client is None:
         return X, y
     if client.shape != (len(X),) or client.dtype.kind not in "iu":
-        raise InputError(f"{data}: client must hold one whole number for each of the {len(X)} examples")
+        raise InputError(
+            f"{data}: client must hold one whole number for each of the {len(X)}"
+            " examples"
+        )
     if set(client.tolist()) != {*range(m := 1 + int(client.max(initial=-1)))}:
-        raise InputError(f"{data}: clients are numbered 0, 1, ... and each holds an example, not so here")
+        raise InputError(
+            f"{data}: clients are numbered 0, 1, ... and each holds an example, not so"
+            " here"
+        )
     return [(X[client == i], y[client == i]) for i in range(m)]
 
 
 def _network(model: str | nn.Module, clients: list[Any], seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+    # the caller's random numbers stay as they are
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if isinstance(model, str) and ":" not in model:
             if any(y.dtype.kind not in "iu" or y.ndim != 1 for _, y in clients):
                 raise InputError(
-                    f"{model} takes labels 0, 1, ...: give y as whole numbers, or a model's class"
+                    f"{model} takes labels 0, 1, ...: give y as whole numbers, or a"
+                    " model's class"
                 )
             classes = 1 + max(int(y.max(initial=0)) for _, y in clients)
             return models.get(model, clients[0][0].shape[1:], classes)
         made = own(model) if isinstance(model, str) else model
         try:
-            made = made() if callable(made) and not isinstance(made, nn.Module) else made
+            made = (
+                made() if callable(made) and not isinstance(made, nn.Module) else made
+            )
         except Exception as wrong:  # whatever a user's own code raises
             reason = " ".join(f"{type(wrong).__name__}: {wrong}".split())
-            raise InputError(f"model = {model} is not made without arguments: {reason}") from wrong
+            raise InputError(
+                f"model = {model} is not made without arguments: {reason}"
+            ) from wrong
     if not isinstance(made, nn.Module):
         raise InputError(f"model = {model} neither is nor makes a torch.nn.Module")
     return made

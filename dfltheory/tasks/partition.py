@@ -1,7 +1,9 @@
-"""Dividing labelled examples over clients: IID, by Dirichlet label ratios, or few classes each.
+"""Dividing labelled examples over clients: IID, by Dirichlet label ratios, or few
+classes each.
 
-Every kind is seeded, ends after a bounded number of tries, gives each example to at most one client, and
-divides a test set so that each client's test labels follow its own training labels.
+Every kind is seeded, ends after a bounded number of tries, gives each example to at
+most one client, and divides a test set so that each client's test labels follow its own
+training labels.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ Indices = NDArray[np.int64]
 class Partition:
     """Who holds which examples.
 
-    ``train``, ``test`` : for each client the sorted indices of its examples; ``counts``, ``test_counts``
-    (m, classes) : how many of each label; ``kind`` : how it was drawn.
+    ``train``, ``test`` : for each client the sorted indices of its examples;
+    ``counts``, ``test_counts`` (m, classes) : how many of each label; ``kind`` : how it
+    was drawn.
     """
 
     kind: Kind
@@ -37,9 +40,11 @@ class Partition:
         return len(self.train)
 
     def statistics(self) -> dict[str, float]:
-        """Sizes, labels per client, and how far the clients' label distributions are from the whole one.
+        """Sizes, labels per client, and how far the clients' label distributions are
+        from the whole one.
 
-        ``label_distance`` is the mean over clients of the total variation distance, 0 (all identical) to 1.
+        ``label_distance`` is the mean over clients of the total variation distance, 0
+        (all identical) to 1.
         """
         sizes = self.counts.sum(1)
         ratios = self.counts / sizes[:, None]
@@ -67,34 +72,45 @@ def split(
     """Divide examples with these labels over m clients.
 
     kind
-        ``iid``: a random division into equal parts. ``dirichlet``: each client draws its label ratios from
-        Dir(alpha) and then an equal number of examples (the papers' way; Hsu et al. 2019); where a label
-        runs out, the client goes on with those that are left. ``dirichlet_by_image``: the same ratios, but
-        all clients are served image by image, in random turns, so that labels run out for all at once: the
-        partition of the papers' code, milder at the same alpha (label distance 0.47 on average, against
-        0.58 of ``dirichlet``, for 10 balanced labels, m = 10, alpha = 0.3). ``shards``: each client holds
-        exactly ``classes_per_client`` labels (pathological partition; McMahan et al. 2017).
+        ``iid``: a random division into equal parts. ``dirichlet``: each client draws
+        its label ratios from Dir(alpha) and then an equal number of examples (the
+        papers' way; Hsu et al. 2019); where a label runs out, the client goes on with
+        those that are left. ``dirichlet_by_image``: the same ratios, but all clients
+        are served image by image, in random turns, so that labels run out for all at
+        once: the partition of the papers' code, milder at the same alpha (label
+        distance 0.47 on average, against 0.58 of ``dirichlet``, for 10 balanced labels,
+        m = 10, alpha = 0.3). ``shards``: each client holds exactly
+        ``classes_per_client`` labels (pathological partition; McMahan et al. 2017).
     test_labels
-        The test set's; its examples of a label are divided in the proportions in which the training
-        examples of that label were. A client for which nothing remains gets one test example of its most
-        frequent label, which it then shares with another client.
+        The test set's; its examples of a label are divided in the proportions in which
+        the training examples of that label were. A client for which nothing remains
+        gets one test example of its most frequent label, which it then shares with
+        another client.
 
     Raises InputError where the division is impossible.
     """
     y = _labels(labels, "labels")
-    t = _labels(test_labels, "test labels") if test_labels is not None else np.zeros(0, np.int64)
+    t = (
+        _labels(test_labels, "test labels")
+        if test_labels is not None
+        else np.zeros(0, np.int64)
+    )
     one_of("partition", kind, get_args(Kind))
     whole_number("a partition's seed", seed, at_least=0)
     for name, value in (("m", m), ("classes_per_client", classes_per_client)):
         whole_number(f"a partition's {name}", value, at_least=1)
     if m > len(y):
-        raise InputError(f"{len(y)} examples cannot give {m} clients one each: take fewer clients")
+        raise InputError(
+            f"{len(y)} examples cannot give {m} clients one each: take fewer clients"
+        )
     if not 0 < alpha < np.inf:
         raise InputError(f"alpha = {alpha} of the Dirichlet distribution must be > 0")
     C = 1 + max(int(y.max()), int(t.max()) if len(t) else 0)
     rng = np.random.default_rng(np.random.SeedSequence([seed, m]))
     if kind == "iid":
-        train = tuple(np.sort(part) for part in np.array_split(rng.permutation(len(y)), m))
+        train = tuple(
+            np.sort(part) for part in np.array_split(rng.permutation(len(y)), m)
+        )
     elif kind in ("dirichlet", "dirichlet_by_image"):
         train = _by_ratios(y, m, C, alpha, rng, kind == "dirichlet_by_image")
     else:
@@ -102,7 +118,8 @@ def split(
     counts = _count(y, train, C)
     if not (sizes := counts.sum(1)).min():
         raise InputError(
-            f"client {sizes.argmin()} gets no example: take fewer clients or more classes per client"
+            f"client {sizes.argmin()} gets no example: take fewer clients or more"
+            " classes per client"
         )
     test = _follow(t, counts, rng) if len(t) else (t,) * m
     return Partition(kind, train, test, counts, _count(t, test, C))
@@ -110,8 +127,15 @@ def split(
 
 def _labels(labels: ArrayLike, name: str) -> Indices:
     y = np.asarray(labels)
-    if y.ndim != 1 or len(y) == 0 or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
-        raise InputError(f"{name} must be a list of whole numbers >= 0, one for each example")
+    if (
+        y.ndim != 1
+        or len(y) == 0
+        or not np.issubdtype(y.dtype, np.integer)
+        or y.min() < 0
+    ):
+        raise InputError(
+            f"{name} must be a list of whole numbers >= 0, one for each example"
+        )
     return y.astype(np.int64)
 
 
@@ -119,10 +143,15 @@ def _count(y: Indices, parts: tuple[Indices, ...], C: int) -> NDArray[np.int64]:
     return np.stack([np.bincount(y[part], minlength=C) for part in parts])
 
 
-def _deal(y: Indices, counts: NDArray[np.int64], rng: np.random.Generator) -> tuple[Indices, ...]:
+def _deal(
+    y: Indices, counts: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[Indices, ...]:
     """counts[i, c] random examples of label c to client i, none to two clients."""
     pools = [rng.permutation(np.flatnonzero(y == c)) for c in range(counts.shape[1])]
-    shares = [np.split(pool, ends)[:-1] for pool, ends in zip(pools, counts.cumsum(0).T, strict=True)]
+    shares = [
+        np.split(pool, ends)[:-1]
+        for pool, ends in zip(pools, counts.cumsum(0).T, strict=True)
+    ]
     return tuple(np.sort(np.concatenate(own)) for own in zip(*shares, strict=True))
 
 
@@ -137,7 +166,11 @@ def _by_ratios(
     counts = np.zeros((m, C), dtype=np.int64)
     turns = rng.permutation(m)
     while missing.any():  # each turn gives an image, or ends a client or a label
-        i = rng.choice(np.flatnonzero(missing)) if in_turns else turns[np.argmax(missing[turns] > 0)]
+        i = (
+            rng.choice(np.flatnonzero(missing))
+            if in_turns
+            else turns[np.argmax(missing[turns] > 0)]
+        )
         weight = np.where(left > 0, ratios[i], 0.0)
         if not weight.sum() > 0:
             weight = left.astype(float)
@@ -148,18 +181,23 @@ def _by_ratios(
     return _deal(y, counts, rng)
 
 
-def _few_classes(y: Indices, m: int, C: int, c: int, rng: np.random.Generator) -> tuple[Indices, ...]:
+def _few_classes(
+    y: Indices, m: int, C: int, c: int, rng: np.random.Generator
+) -> tuple[Indices, ...]:
     totals = np.bincount(y, minlength=C)
     present = np.flatnonzero(totals)
     if not 1 <= c <= len(present):
         raise InputError(
-            f"classes_per_client = {c} must lie between 1 and the {len(present)} labels there are"
+            f"classes_per_client = {c} must lie between 1 and the {len(present)} labels"
+            " there are"
         )
     if m * c < len(present):
         raise InputError(
-            f"{m} clients with {c} labels each cannot hold all {len(present)} labels: take more of either"
+            f"{m} clients with {c} labels each cannot hold all {len(present)} labels:"
+            " take more of either"
         )
-    slots = np.zeros(C, dtype=np.int64)  # how many clients hold a label: as equal as can be
+    # how many clients hold a label: as equal as can be
+    slots = np.zeros(C, dtype=np.int64)
     slots[present] = m * c // len(present)
     slots[rng.choice(present, m * c % len(present), replace=False)] += 1
     holds, left = np.zeros((m, C), dtype=bool), slots.copy()
@@ -169,12 +207,18 @@ def _few_classes(y: Indices, m: int, C: int, c: int, rng: np.random.Generator) -
     counts = np.zeros((m, C), dtype=np.int64)
     for k in present:
         holders = rng.permutation(np.flatnonzero(holds[:, k]))
-        counts[holders, k] = [len(part) for part in np.array_split(np.empty(totals[k]), len(holders))]
+        counts[holders, k] = [
+            len(part) for part in np.array_split(np.empty(totals[k]), len(holders))
+        ]
     return _deal(y, counts, rng)
 
 
-def _follow(t: Indices, counts: NDArray[np.int64], rng: np.random.Generator) -> tuple[Indices, ...]:
-    """Divide test examples in the proportions of ``counts``, every client's total within rounding too."""
+def _follow(
+    t: Indices, counts: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[Indices, ...]:
+    """Divide test examples in the proportions of ``counts``, every client's total
+    within rounding too.
+    """
     m, C = counts.shape
     totals = np.bincount(t, minlength=C)
     wanted = totals * counts / np.maximum(counts.sum(0), 1)
@@ -183,12 +227,18 @@ def _follow(t: Indices, counts: NDArray[np.int64], rng: np.random.Generator) -> 
     for c in range(C):
         behind += wanted[:, c] - given[:, c]
         rest = round(float(wanted[:, c].sum())) - int(given[:, c].sum())
-        order = np.lexsort((rng.random(m), -np.where(counts[:, c] > 0, behind, -np.inf)))[:rest]
+        order = np.lexsort(
+            (rng.random(m), -np.where(counts[:, c] > 0, behind, -np.inf))
+        )[:rest]
         given[order, c] += 1
         behind[order] -= 1
     parts = list(_deal(t, given, rng))
     for i in np.flatnonzero(given.sum(1) == 0):
-        own = [c for c in np.argsort(-counts[i], kind="stable") if counts[i, c] and totals[c]]
+        own = [
+            c
+            for c in np.argsort(-counts[i], kind="stable")
+            if counts[i, c] and totals[c]
+        ]
         if own:
             parts[i] = rng.choice(np.flatnonzero(t == own[0]), 1)
     return tuple(parts)

@@ -1,7 +1,9 @@
-"""Partially personalized problems F_i(u, v_i) with a shared u and personal v_i, constants known exactly.
+"""Partially personalized problems F_i(u, v_i) with a shared u and personal v_i,
+constants known exactly.
 
-The parameter vector of a client is x_i = (u_i, v_i); ``shared`` is the slice of u. ``f_star`` is that of
-F(u, V) = (1/m) sum_i F_i(u, v_i) over u and all v_i (so a lower bound of f, whose clients share v too).
+The parameter vector of a client is x_i = (u_i, v_i); ``shared`` is the slice of u.
+``f_star`` is that of F(u, V) = (1/m) sum_i F_i(u, v_i) over u and all v_i (so a lower
+bound of f, whose clients share v too).
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
 
 
 class BlockGaussian(Gaussian):
-    """Independent Gaussian noise in u and v with E||xi_u||^2 = sigma_u^2 and E||xi_v||^2 = sigma_v^2."""
+    """Independent Gaussian noise in u and v with E||xi_u||^2 = sigma_u^2 and
+    E||xi_v||^2 = sigma_v^2.
+    """
 
     def __init__(self, sigma_u: float, sigma_v: float, d_u: int, d_v: int):
         for name, sigma in (("sigma_u", sigma_u), ("sigma_v", sigma_v)):
@@ -31,16 +35,27 @@ class BlockGaussian(Gaussian):
         super().__init__(math.hypot(sigma_u, sigma_v))
 
     def scale(self, d: int, like: Tensor) -> Tensor:
-        u, v = self.sigma_u / math.sqrt(self.d_u), self.sigma_v / math.sqrt(max(self.d_v, 1))
-        return torch.tensor([u] * self.d_u + [v] * self.d_v, dtype=torch.float64).to(like)
+        u, v = (
+            self.sigma_u / math.sqrt(self.d_u),
+            self.sigma_v / math.sqrt(max(self.d_v, 1)),
+        )
+        return torch.tensor([u] * self.d_u + [v] * self.d_v, dtype=torch.float64).to(
+            like
+        )
 
 
 class Personal(Synthetic):
-    """Base: d_u shared coordinates, then d_v personal ones, with Gaussian noise in each block."""
+    """Base: d_u shared coordinates, then d_v personal ones, with Gaussian noise in each
+    block.
+    """
 
-    def __init__(self, m: int, d_u: int, d_v: int, sigma_u: float, sigma_v: float, **options: Any):
+    def __init__(
+        self, m: int, d_u: int, d_v: int, sigma_u: float, sigma_v: float, **options: Any
+    ):
         if min(d_u, d_v) < 1:
-            raise InputError(f"u and v need at least one coordinate each, not {d_u} and {d_v}")
+            raise InputError(
+                f"u and v need at least one coordinate each, not {d_u} and {d_v}"
+            )
         self.d_u, self.d_v = d_u, d_v
         self.block_noise = BlockGaussian(sigma_u, sigma_v, d_u, d_v)
         super().__init__(m, d_u + d_v, self.block_noise, **options)
@@ -55,21 +70,33 @@ class Personal(Synthetic):
     ) -> ProblemConstants:
         chi = L_uv / math.sqrt(L_u * L_v) if L_u * L_v > 0 else None
         noise = self.block_noise
-        known = {"L_u": L_u, "L_v": L_v, "L_uv": L_uv, "L_vu": L_uv, "chi": chi, "delta_u": delta_u, **others}
-        return ProblemConstants(sigma_u=noise.sigma_u, sigma_v=noise.sigma_v, sigma_l=noise.sigma, **known)
+        known = {
+            "L_u": L_u,
+            "L_v": L_v,
+            "L_uv": L_uv,
+            "L_vu": L_uv,
+            "chi": chi,
+            "delta_u": delta_u,
+            **others,
+        }
+        return ProblemConstants(
+            sigma_u=noise.sigma_u, sigma_v=noise.sigma_v, sigma_l=noise.sigma, **known
+        )
 
 
 class Coupled(Personal):
-    """F_i(u, v) = (h_u/2)||u - a_i||^2 + (h_v/2)||v - b_i||^2 + k sum_j sin(u_j) sin(v_j): bounded coupling.
+    """F_i(u, v) = (h_u/2)||u - a_i||^2 + (h_v/2)||v - b_i||^2 + k sum_j sin(u_j)
+    sin(v_j): bounded coupling.
 
-    Non-convex once k > min(h_u, h_v). Exact constants: L = max(h_u, h_v) + k, L_u = h_u + k, L_v = h_v + k,
-    L_uv = L_vu = k, and delta_u: the deviations of grad_u are -h_u (a_i - mean a) + k cos(u) (sin(v_i) - mean
-    sin(v)), where u and all v_i are free. Their variance is convex in the sines, so that each is +1 or -1;
-    for a given number of each the best choice follows the order of the a_i, which leaves m + 1 cases for
-    each coordinate.
-    f* is at least (h_u/2) mean ||a_i - mean a||^2 - k d_u, a bound.
+    Non-convex once k > min(h_u, h_v). Exact constants: L = max(h_u, h_v) + k, L_u = h_u
+    + k, L_v = h_v + k, L_uv = L_vu = k, and delta_u: the deviations of grad_u are -h_u
+    (a_i - mean a) + k cos(u) (sin(v_i) - mean sin(v)), where u and all v_i are free.
+    Their variance is convex in the sines, so that each is +1 or -1; for a given number
+    of each the best choice follows the order of the a_i, which leaves m + 1 cases for
+    each coordinate. f* is at least (h_u/2) mean ||a_i - mean a||^2 - k d_u, a bound.
 
-    Parameters: ``a``, ``b`` (m, p) each; ``h_u``, ``h_v`` > 0; ``k`` >= 0; ``sigma_u``, ``sigma_v``.
+    Parameters: ``a``, ``b`` (m, p) each; ``h_u``, ``h_v`` > 0; ``k`` >= 0; ``sigma_u``,
+    ``sigma_v``.
     """
 
     name = "coupled"
@@ -87,9 +114,13 @@ class Coupled(Personal):
     ):
         a, b = matrix(a, "a"), matrix(b, "b")
         if a.shape != b.shape:
-            raise InputError(f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}: give (m, p) twice")
+            raise InputError(
+                f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}: give (m, p) twice"
+            )
         if not (0 < h_u < math.inf and 0 < h_v < math.inf and 0 <= k < math.inf):
-            raise InputError(f"need h_u > 0, h_v > 0, k >= 0, not h_u = {h_u}, h_v = {h_v}, k = {k}")
+            raise InputError(
+                f"need h_u > 0, h_v > 0, k >= 0, not h_u = {h_u}, h_v = {h_v}, k = {k}"
+            )
         super().__init__(len(a), a.shape[1], b.shape[1], sigma_u, sigma_v, **options)
         self.centre = torch.cat([self._tensor(a, "a"), self._tensor(b, "b")], 1)
         self.h_u, self.h_v, self.k = float(h_u), float(h_v), float(k)
@@ -110,16 +141,27 @@ class Coupled(Personal):
         pull = (self.h_u * self.centre[:, : self.d_u]).sort(0, descending=True).values
         pull = pull - pull.mean(0)
         rank = torch.arange(self.m + 1, dtype=self.dtype, device=self.device)
-        signs = 2 * (rank[:-1, None] < rank).to(self.dtype) - 1  # (m, cases): of the r largest pulls +1
-        deviations = pull[:, None] + self.k * (signs - signs.mean(0)).unsqueeze(-1)  # (m, cases, d_u)
+        # (m, cases): of the r largest pulls +1
+        signs = 2 * (rank[:-1, None] < rank).to(self.dtype) - 1
+        # (m, cases, d_u)
+        deviations = pull[:, None] + self.k * (signs - signs.mean(0)).unsqueeze(-1)
         return float(deviations.square().mean(0).amax(0).sum().sqrt())
 
     @cached_property
     def constants(self) -> ProblemConstants:
         a = self.centre[:, : self.d_u]
-        floor = self.h_u / 2 * float((a - a.mean(0)).square().sum(-1).mean()) - self.k * self.d_u
-        known = {"L": max(self.h_u, self.h_v) + self.k, "f_star": floor, "standing": {"f_star": "bound"}}
-        return self._constants(self.h_u + self.k, self.h_v + self.k, self.k, self._delta, **known)
+        floor = (
+            self.h_u / 2 * float((a - a.mean(0)).square().sum(-1).mean())
+            - self.k * self.d_u
+        )
+        known = {
+            "L": max(self.h_u, self.h_v) + self.k,
+            "f_star": floor,
+            "standing": {"f_star": "bound"},
+        }
+        return self._constants(
+            self.h_u + self.k, self.h_v + self.k, self.k, self._delta, **known
+        )
 
 
 def coupled(
@@ -136,18 +178,22 @@ def coupled(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Coupled:
-    """A random :class:`Coupled` with p shared and p personal coordinates and prescribed L_u, L_v, chi, noise.
+    """A random :class:`Coupled` with p shared and p personal coordinates and prescribed
+    L_u, L_v, chi, noise.
 
     ``spread``: root mean square deviation of the clients' centers in u, and in v [s].
     """
     k = chi * math.sqrt(L_u * L_v) if min(L_u, L_v, chi) >= 0 else -1.0
     if min(m, p) < 1 or not 0 <= k < min(L_u, L_v) or not 0 <= spread < math.inf:
         raise InputError(
-            f"need m, p >= 1, spread >= 0 and 0 <= chi sqrt(L_u L_v) < min(L_u, L_v), not m = {m}, p = {p}, "
-            f"spread = {spread}, chi = {chi}, L_u = {L_u}, L_v = {L_v}"
+            "need m, p >= 1, spread >= 0 and 0 <= chi sqrt(L_u L_v) < min(L_u, L_v),"
+            f" not m = {m}, p = {p}, spread = {spread}, chi = {chi}, L_u = {L_u}, L_v ="
+            f" {L_v}"
         )
     refuse_beyond_memory("coupled", 2 * m * p, m=m, p=p)
     g = torch.Generator().manual_seed(seed)
     a, b = torch.randn(2, m, p, generator=g, dtype=torch.float64)
     a, b = (c.mean(0) + of_size(c - c.mean(0), spread) for c in (a, b))
-    return Coupled(a, b, L_u - k, L_v - k, k, sigma_u, sigma_v, dtype=dtype, device=device)
+    return Coupled(
+        a, b, L_u - k, L_v - k, k, sigma_u, sigma_v, dtype=dtype, device=device
+    )

@@ -1,4 +1,6 @@
-"""Quadratic clients, of which everything is known: f_i(x) = 1/2 (x - b_i)' A_i (x - b_i)."""
+"""Quadratic clients, of which everything is known: f_i(x) = 1/2 (x - b_i)' A_i (x -
+b_i).
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,26 @@ class Quadratic(Synthetic):
 
     Parameters
     ----------
-    A : the Hessians: (m, d, d) symmetric, one for each client; (d, d) common; (d,) a common diagonal; a
-        number a for a * I. :meth:`diagonal` takes one diagonal for each client. Units [c s^-2].
-    b : (m, d), the minimizers of the clients [s]
-    noise : sigma_l, exactly the root mean square of xi (Gaussian); one number per client; or a
+    A : the Hessians: (m, d, d) symmetric, one for each client; (d, d) common; (d,) a
+    common diagonal; a
+        number a for a * I. :meth:`diagonal` takes one diagonal for each client. Units
+        [c s^-2].
+    b : (m, d), the minimizers of the clients [s] noise : sigma_l, exactly the root mean
+    square of xi (Gaussian); one number per client; or a
         :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
 
     Notes
     -----
-    Every constant is exact: L = max_i ||A_i||, mu = lambda_min of the mean Hessian, f* = f(x*). The
-    heterogeneity ||grad f_i(x) - grad f(x)|| does not depend on x when the Hessians agree, so that sigma_g
-    and beta are finite then; they are infinite otherwise (the supremum is over all x).
+    Every constant is exact: L = max_i ||A_i||, mu = lambda_min of the mean Hessian, f*
+    = f(x*). The heterogeneity ||grad f_i(x) - grad f(x)|| does not depend on x when the
+    Hessians agree, so that sigma_g and beta are finite then; they are infinite
+    otherwise (the supremum is over all x).
 
     Raises
     ------
     InputError
-        when f has no minimum (the mean Hessian has a negative eigenvalue, or f falls linearly along its null
-        space)
+        when f has no minimum (the mean Hessian has a negative eigenvalue, or f falls
+        linearly along its null space)
     """
 
     name = "quadratic"
@@ -62,7 +67,9 @@ class Quadratic(Synthetic):
 
     @classmethod
     def diagonal(cls, h: Any, b: Any, noise: Any = 0.0, **options: Any) -> Quadratic:
-        """A_i = diag(h_i), h of shape (m, d) or (1, d): O(m d) memory, for high dimension."""
+        """A_i = diag(h_i), h of shape (m, d) or (1, d): O(m d) memory, for high
+        dimension.
+        """
         return cls(h, b, noise, _diagonal=True, **options)
 
     def _hessians(self, A: Tensor, diagonal: bool) -> Tensor:
@@ -70,24 +77,29 @@ class Quadratic(Synthetic):
         m, d = self.m, self.d
         if diagonal:
             if A.shape not in ((m, d), (1, d)):
-                raise InputError(f"h has shape {tuple(A.shape)}: give ({m}, {d}) or (1, {d})")
+                raise InputError(
+                    f"h has shape {tuple(A.shape)}: give ({m}, {d}) or (1, {d})"
+                )
             return A
         if A.ndim <= 1:
             if A.shape not in ((), (d,)):
-                raise InputError(f"a common diagonal of shape {tuple(A.shape)} does not fit d = {d}")
+                raise InputError(
+                    f"a common diagonal of shape {tuple(A.shape)} does not fit d = {d}"
+                )
             return A.expand(1, d)
         if A.shape not in ((d, d), (1, d, d), (m, d, d)):
             raise InputError(
-                f"A has shape {tuple(A.shape)}: give ({m}, {d}, {d}), ({d}, {d}), ({d},) or a number "
-                "(one diagonal for each client: Quadratic.diagonal)"
+                f"A has shape {tuple(A.shape)}: give ({m}, {d}, {d}), ({d}, {d}),"
+                f" ({d},) or a number (one diagonal for each client:"
+                " Quadratic.diagonal)"
             )
         A = A.reshape(-1, d, d)
         skew = (A - A.mT).abs().amax(dim=(1, 2))
         i = int(skew.argmax())
         if float(skew[i]) > (tolerance := 1e-10 * float(A[i].abs().max())):
             raise InputError(
-                f"A of client {i} differs from its transpose by {float(skew[i]):.3g} (tolerance "
-                f"{tolerance:.3g}): give (A + A') / 2, which has the same f"
+                f"A of client {i} differs from its transpose by {float(skew[i]):.3g}"
+                f" (tolerance {tolerance:.3g}): give (A + A') / 2, which has the same f"
             )
         return (A + A.mT) / 2
 
@@ -101,7 +113,8 @@ class Quadratic(Synthetic):
         """Do all clients have the same Hessian (to the last bit)?"""
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
-    # -- the functions -------------------------------------------------------------------------
+    # -- the functions
+    # -------------------------------------------------------------------------
 
     def client_gradient(self, x: Tensor) -> Tensor:
         return self._times(x - self.b)
@@ -124,10 +137,12 @@ class Quadratic(Synthetic):
             return self.A * r
         if len(self.A) == 1:
             return r @ self.A[0]
-        each = r.reshape(-1, self.m, self.d).transpose(0, 1)  # clients first: einsum's bits, without its cost
+        # clients first: einsum's bits, without its cost
+        each = r.reshape(-1, self.m, self.d).transpose(0, 1)
         return torch.bmm(each, self.A.mT).transpose(0, 1).reshape(r.shape)
 
-    # -- what is known ---------------------------------------------------------------------------
+    # -- what is known
+    # ---------------------------------------------------------------------------
 
     @property
     def x_star(self) -> Tensor:
@@ -136,7 +151,8 @@ class Quadratic(Synthetic):
 
     @cached_property
     def _minimizer(self) -> tuple[Tensor, float]:
-        """x* in float64, and the least eigenvalue of the mean Hessian that is not 0 up to rounding.
+        """x* in float64, and the least eigenvalue of the mean Hessian that is not 0 up
+        to rounding.
 
         Seen from b_1, so that a common offset of all b_i cancels exactly.
         """
@@ -148,17 +164,25 @@ class Quadratic(Synthetic):
         else:
             values, vectors = torch.linalg.eigh(mean)
             rotated, order = vectors.mT @ pull, self.d
-            size = torch.linalg.vector_norm(self.A, dim=(1, 2), dtype=torch.float64).mean()
-        # what rounding of the entries, and then the decomposition, may make of the eigenvalue 0
-        null = values.abs() <= eps * size + 100 * order * torch.finfo(torch.float64).eps * top
+            size = torch.linalg.vector_norm(
+                self.A, dim=(1, 2), dtype=torch.float64
+            ).mean()
+        # what rounding of the entries, and then the decomposition, may make of the
+        # eigenvalue 0
+        null = (
+            values.abs()
+            <= eps * size + 100 * order * torch.finfo(torch.float64).eps * top
+        )
         if bool((values[~null] < 0).any()):
             raise InputError(
-                f"f has no minimum: the mean Hessian has the eigenvalue {float(values.min()):.6g} < 0"
+                "f has no minimum: the mean Hessian has the eigenvalue"
+                f" {float(values.min()):.6g} < 0"
             )
         slope = float(rotated[null].norm()) if bool(null.any()) else 0.0
         if slope > 1e4 * self.d * eps * top * max(float(self.b.abs().max()), 1e-300):
             raise InputError(
-                f"f has no minimum: it falls with slope {slope:.3g} along the null space of the mean Hessian"
+                f"f has no minimum: it falls with slope {slope:.3g} along the null"
+                " space of the mean Hessian"
             )
         least = float(values[~null].min()) if not bool(null.all()) else math.inf
         apart = rotated / values.masked_fill(null, 1.0)
@@ -170,10 +194,14 @@ class Quadratic(Synthetic):
 
     @cached_property
     def f_star(self) -> float:
-        """min f = f(x*), in float64 whatever the task's precision is, so that no f(x) lies below it."""
+        """min f = f(x*), in float64 whatever the task's precision is, so that no f(x)
+        lies below it.
+        """
         offsets = self._minimizer[0] - self.b.double()
         parts = self._few_clients(offsets)
-        return sum(float((r * self._in_double(A, r)).sum()) for A, r in parts) / (2 * self.m)
+        return sum(float((r * self._in_double(A, r)).sum()) for A, r in parts) / (
+            2 * self.m
+        )
 
     def _mean_in_double(self, values: Tensor) -> Tensor:
         """The mean of A_i values_i over the clients, (d,) in float64."""
@@ -183,7 +211,9 @@ class Quadratic(Synthetic):
         return total / self.m
 
     def _few_clients(self, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Hessians and rows of ``values`` (m, d) of some clients at a time, so that copies stay small."""
+        """Hessians and rows of ``values`` (m, d) of some clients at a time, so that
+        copies stay small.
+        """
         if len(self.A) == 1:
             yield self.A, values
         else:
@@ -197,26 +227,37 @@ class Quadratic(Synthetic):
         return (A.double() @ r.unsqueeze(-1)).squeeze(-1)
 
     def excess(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f(x) - f* = 1/2 (x - x*)' A (x - x*), A the mean Hessian, in which nothing cancels.
+        """f(x) - f* = 1/2 (x - x*)' A (x - x*), A the mean Hessian, in which nothing
+        cancels.
 
-        x* solves A x* = mean A_i b_i up to r = eps d L (||x*|| + max_i ||b_i||), and x, a mean, is right up
-        to p = eps' ||x|| with eps' of the task's precision, so that the result is off by at most
-        ||x - x*|| (r + L p) + r^2 / (2 lambda) + L p^2 / 2, lambda the least eigenvalue of A above 0, and by
-        eps d of itself.
+        x* solves A x* = mean A_i b_i up to r = eps d L (||x*|| + max_i ||b_i||), and x,
+        a mean, is right up to p = eps' ||x|| with eps' of the task's precision, so that
+        the result is off by at most ||x - x*|| (r + L p) + r^2 / (2 lambda) + L p^2 /
+        2, lambda the least eigenvalue of A above 0, and by eps d of itself.
         """
         x_star, least = self._minimizer
         A, apart = self.A.mean(0, dtype=torch.float64), x.double() - x_star
         gap = (apart * (apart * A if self.is_diagonal else apart @ A)).sum(-1) / 2
-        norm, L = torch.linalg.vector_norm, float(self.A.abs().max()) * (1 if self.is_diagonal else self.d)
+        norm, L = (
+            torch.linalg.vector_norm,
+            float(self.A.abs().max()) * (1 if self.is_diagonal else self.d),
+        )
         eps = self.d * torch.finfo(torch.float64).eps
         r = eps * L * float(norm(x_star) + norm(self.b.double(), dim=-1).max())
         p = (eps + torch.finfo(self.dtype).eps) * norm(x.double(), dim=-1)
-        error = norm(apart, dim=-1) * (r + L * p) + r * r / (2 * least) + L * p**2 / 2 + eps * gap
+        error = (
+            norm(apart, dim=-1) * (r + L * p)
+            + r * r / (2 * least)
+            + L * p**2 / 2
+            + eps * gap
+        )
         return gap, error
 
     @cached_property
     def zeta(self) -> float:
-        """sqrt((1/m) sum_i ||grad f_i(x*)||^2), the heterogeneity at the optimum [c s^-1]."""
+        """sqrt((1/m) sum_i ||grad f_i(x*)||^2), the heterogeneity at the optimum [c
+        s^-1].
+        """
         if self.common_hessian:
             return float(self._deviations.square().sum(-1).mean().sqrt())
         gradients = self.client_gradient(self._at_every_client(self.x_star))
@@ -224,23 +265,31 @@ class Quadratic(Synthetic):
 
     @cached_property
     def _deviations(self) -> Tensor:
-        """grad f_i(x) - grad f(x) of clients with one Hessian, (m, d) in float64, the same for all x.
+        """grad f_i(x) - grad f(x) of clients with one Hessian, (m, d) in float64, the
+        same for all x.
 
-        From differences of the b_i, in which a common offset cancels exactly: identical clients have 0.
+        From differences of the b_i, in which a common offset cancels exactly: identical
+        clients have 0.
         """
         apart = self.b.double() - self.b[0].double()
         return self._in_double(self.A[:1], apart - apart.mean(0))
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        single = torch.promote_types(self.dtype, torch.float32)  # no half precision can be decomposed
-        spectrum = self.A if self.is_diagonal else torch.linalg.eigvalsh(self.A.to(single))
+        # no half precision can be decomposed
+        single = torch.promote_types(self.dtype, torch.float32)
+        spectrum = (
+            self.A if self.is_diagonal else torch.linalg.eigvalsh(self.A.to(single))
+        )
         mean = self.A.mean(0, dtype=torch.float64)
         mu = mean.min() if self.is_diagonal else torch.linalg.eigvalsh(mean)[0]
         sigma_g = beta = math.inf
         if self.common_hessian:
             deviation = self._deviations.square().sum(-1)
-            sigma_g, beta = float(deviation.mean().sqrt()), float(deviation.max().sqrt())
+            sigma_g, beta = (
+                float(deviation.mean().sqrt()),
+                float(deviation.max().sqrt()),
+            )
         L = float(spectrum.abs().max())
         return ProblemConstants(
             L=L,
@@ -270,46 +319,66 @@ def quadratic(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Quadratic:
-    """A random :class:`Quadratic` whose constants are the prescribed ones, exactly (to rounding).
+    """A random :class:`Quadratic` whose constants are the prescribed ones, exactly (to
+    rounding).
 
     Parameters
     ----------
-    m, d : clients, parameters
-    L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c s^-2]
-    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 for m = 1); with common Hessians sigma_g =
+    m, d : clients, parameters L, mu : max_i ||A_i||, and the least eigenvalue of the
+    mean Hessian, 0 <= mu <= L [c s^-2] zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by
+    default 1 (0 for m = 1); with common Hessians sigma_g =
         zeta everywhere [c s^-1]
-    sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
-    hessians : ``common`` (the spectrum runs evenly from mu to L, in random eigenvectors), ``diagonal``
-        (the same along the axes: O(m d) memory, for high dimension), ``commuting`` (each client its own
-        spectrum in common eigenvectors) or ``random`` (eigenvectors differ too)
+    sigma : sigma_l, the root mean square of the gradient noise [c s^-1] hessians :
+    ``common`` (the spectrum runs evenly from mu to L, in random eigenvectors),
+    ``diagonal``
+        (the same along the axes: O(m d) memory, for high dimension), ``commuting``
+        (each client its own spectrum in common eigenvectors) or ``random``
+        (eigenvectors differ too)
     distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
     """
     zeta = (1.0 if m > 1 else 0.0) if zeta is None else zeta
     if m < 1 or d < 1:
         raise InputError(f"a quadratic needs m >= 1 and d >= 1, not m = {m}, d = {d}")
     if not (0 <= mu <= L and 0 < L < math.inf):
-        raise InputError(f"the constants must satisfy 0 <= mu <= L and 0 < L, not mu = {mu}, L = {L}")
+        raise InputError(
+            f"the constants must satisfy 0 <= mu <= L and 0 < L, not mu = {mu}, L = {L}"
+        )
     if d == 1 and mu != L:
         raise InputError(
-            f"in dimension 1 the Hessian is one number: mu = {mu} must equal L = {L}, or take d >= 2"
+            f"in dimension 1 the Hessian is one number: mu = {mu} must equal L = {L},"
+            " or take d >= 2"
         )
     one_of("kind of hessians", hessians, get_args(Hessians))
     for name, value in (("zeta", zeta), ("distance", distance)):
         if not 0 <= value < math.inf:
             raise InputError(f"{name} = {value} must be a number >= 0")
     if m == 1 and zeta:
-        raise InputError("a single client has no heterogeneity: zeta must be 0 for m = 1")
+        raise InputError(
+            "a single client has no heterogeneity: zeta must be 0 for m = 1"
+        )
     entries = {"common": d * d, "diagonal": d}.get(hessians, m * d * d)
     advice = 'take hessians="diagonal", or a smaller d'
     refuse_beyond_memory("quadratic", m * d + entries, advice, m=m, d=d)
     g = torch.Generator().manual_seed(seed)
     A = _random_hessians(m, d, L, mu, hessians, g)
-    pull = torch.randn(m, d, generator=g, dtype=torch.float64) if m > 1 else torch.zeros(1, d).double()
+    pull = (
+        torch.randn(m, d, generator=g, dtype=torch.float64)
+        if m > 1
+        else torch.zeros(1, d).double()
+    )
     pull = pull - pull.mean(0)
     x_star = torch.randn(d, generator=g, dtype=torch.float64)
-    if mu == 0:  # the first eigenvector is flat for every client: nothing can pull along it
-        flat = torch.eye(d, dtype=torch.float64)[0] if A.ndim == 2 else torch.linalg.eigh(A.mean(0))[1][:, 0]
-        pull, x_star = pull - (pull @ flat)[:, None] * flat, x_star - (x_star @ flat) * flat
+    # the first eigenvector is flat for every client: nothing can pull along it
+    if mu == 0:
+        flat = (
+            torch.eye(d, dtype=torch.float64)[0]
+            if A.ndim == 2
+            else torch.linalg.eigh(A.mean(0))[1][:, 0]
+        )
+        pull, x_star = (
+            pull - (pull @ flat)[:, None] * flat,
+            x_star - (x_star @ flat) * flat,
+        )
     pull = of_size(pull, zeta)
     b = of_size(x_star[None], distance) - _solve(A, pull)
     build = Quadratic.diagonal if A.ndim == 2 else Quadratic
@@ -321,11 +390,16 @@ def _solve(A: Tensor, pull: Tensor) -> Tensor:
     if A.ndim == 2:
         return torch.where(A > 0, pull / A.clamp_min(1e-300), torch.zeros_like(pull))
     rtol = 100 * A.shape[-1] * torch.finfo(A.dtype).eps
-    return (torch.linalg.pinv(A, hermitian=True, rtol=rtol) @ pull.unsqueeze(-1)).squeeze(-1)
+    return (
+        torch.linalg.pinv(A, hermitian=True, rtol=rtol) @ pull.unsqueeze(-1)
+    ).squeeze(-1)
 
 
-def _random_hessians(m: int, d: int, L: float, mu: float, kind: Hessians, g: torch.Generator) -> Tensor:
-    """(m or 1, d, d): max_i ||A_i|| = L, and one common eigenvector of value mu that no A_i goes below.
+def _random_hessians(
+    m: int, d: int, L: float, mu: float, kind: Hessians, g: torch.Generator
+) -> Tensor:
+    """(m or 1, d, d): max_i ||A_i|| = L, and one common eigenvector of value mu that no
+    A_i goes below.
 
     ``diagonal``: the diagonal alone, (1, d).
     """
@@ -338,7 +412,10 @@ def _random_hessians(m: int, d: int, L: float, mu: float, kind: Hessians, g: tor
     if kind == "commuting":
         return _rotate(values, basis)
     inner = torch.stack(
-        [torch.block_diag(torch.ones(1, 1, dtype=torch.float64), _rotation(d - 1, g)) for _ in range(m)]
+        [
+            torch.block_diag(torch.ones(1, 1, dtype=torch.float64), _rotation(d - 1, g))
+            for _ in range(m)
+        ]
     )
     return _rotate(values, basis @ inner)
 

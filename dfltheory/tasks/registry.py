@@ -27,17 +27,25 @@ def names() -> list[str]:
 
 
 def factory(name: str) -> Any:
-    """The function that builds the task of that name; its keywords are the task's options."""
+    """The function that builds the task of that name; its keywords are the task's
+    options.
+    """
     if one_of("task", name, names()) in _IMAGES:
-        return functools.partial(importlib.import_module("dfltheory.tasks.federated").image_task, name)
-    return getattr(importlib.import_module(f"dfltheory.tasks.{_FACTORIES.get(name, name)}"), name)
+        return functools.partial(
+            importlib.import_module("dfltheory.tasks.federated").image_task, name
+        )
+    return getattr(
+        importlib.import_module(f"dfltheory.tasks.{_FACTORIES.get(name, name)}"), name
+    )
 
 
 def get(name: str, **options: Any) -> Task:
-    """The task of that name: ``get("quadratic", m=16, sigma=0.1)``, ``get("cifar10", m=10, alpha=0.3)``.
+    """The task of that name: ``get("quadratic", m=16, sigma=0.1)``, ``get("cifar10",
+    m=10, alpha=0.3)``.
 
-    Raises UnknownNameError for a name or an option that is not known, InputError for a value that is no
-    number where one is asked for, and for sizes beyond this machine's memory.
+    Raises UnknownNameError for a name or an option that is not known, InputError for a
+    value that is no number where one is asked for, and for sizes beyond this machine's
+    memory.
     """
     build = factory(name)
     known = inspect.signature(build).parameters
@@ -45,10 +53,16 @@ def get(name: str, **options: Any) -> Task:
     for option, value in options.items():
         one_of(f"option of the task {name}", option, known)
         hint = hints.get(option, Any)
-        kinds = set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
-        if not kinds <= {int, float, type(None)} or (value is None and type(None) in kinds):
+        kinds = (
+            set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
+        )
+        if not kinds <= {int, float, type(None)} or (
+            value is None and type(None) in kinds
+        ):
             continue
         kind, word = (Real, "number") if float in kinds else (Integral, "whole number")
         if not isinstance(value, kind) or isinstance(value, bool) or value != value:
-            raise InputError(f"option {option} = {value!r} of the task {name} must be a {word}")
+            raise InputError(
+                f"option {option} = {value!r} of the task {name} must be a {word}"
+            )
     return build(**options)

@@ -1,7 +1,8 @@
-"""Non-convex and clipped problems of which every constant is exact: sums over coordinates of shifted curves.
+"""Non-convex and clipped problems of which every constant is exact: sums over
+coordinates of shifted curves.
 
-f_i(x) = sum_k phi(x_k - c_ik). The coordinates are independent, so that each supremum over x splits into
-suprema over single numbers, which closed forms give.
+f_i(x) = sum_k phi(x_k - c_ik). The coordinates are independent, so that each supremum
+over x splits into suprema over single numbers, which closed forms give.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
 
 
 class Separable(Synthetic):
-    """f_i(x) = sum_k phi(x_k - c_ik) with centers c (m, d) [s]; ``x_star`` (d,) minimizes f."""
+    """f_i(x) = sum_k phi(x_k - c_ik) with centers c (m, d) [s]; ``x_star`` (d,)
+    minimizes f.
+    """
 
     x_star: Tensor
 
@@ -36,20 +39,23 @@ class Separable(Synthetic):
 
 
 class Sinusoidal(Separable):
-    """f_i(x) = a sum_k (1 - cos(w (x_k - c_ik))): non-convex, bounded, with gradients a w sin(w (x - c_i)).
+    """f_i(x) = a sum_k (1 - cos(w (x_k - c_ik))): non-convex, bounded, with gradients a
+    w sin(w (x - c_i)).
 
-    Averages of sinusoids of one frequency are sinusoids, so that with the phasors p_ik = exp(-i w c_ik) and
-    q = p - mean_i p all constants are exact: L = a w^2, B = a w sqrt(d),
-    beta = a w max_i ||q_i||, sigma_g^2 = (a w)^2 sum_k (mean_i |q_ik|^2 + |mean_i q_ik^2|) / 2,
-    f* = a sum_k (1 - |mean_i p_ik|).
+    Averages of sinusoids of one frequency are sinusoids, so that with the phasors p_ik
+    = exp(-i w c_ik) and q = p - mean_i p all constants are exact: L = a w^2, B = a w
+    sqrt(d), beta = a w max_i ||q_i||, sigma_g^2 = (a w)^2 sum_k (mean_i |q_ik|^2 +
+    |mean_i q_ik^2|) / 2, f* = a sum_k (1 - |mean_i p_ik|).
 
-    Parameters: ``c`` (m, d) centres [s]; ``a`` amplitude > 0 [c]; ``w`` frequency > 0 [1/s]; ``noise`` as for
-    :class:`~dfltheory.tasks.Quadratic`.
+    Parameters: ``c`` (m, d) centres [s]; ``a`` amplitude > 0 [c]; ``w`` frequency > 0
+    [1/s]; ``noise`` as for :class:`~dfltheory.tasks.Quadratic`.
     """
 
     name = "sinusoidal"
 
-    def __init__(self, c: Any, a: float = 1.0, w: float = 1.0, noise: Any = 0.0, **options: Any):
+    def __init__(
+        self, c: Any, a: float = 1.0, w: float = 1.0, noise: Any = 0.0, **options: Any
+    ):
         if not (0 < a < math.inf and 0 < w < math.inf):
             raise InputError(f"amplitude a = {a} and frequency w = {w} must be > 0")
         super().__init__(c, noise, **options)
@@ -63,7 +69,8 @@ class Sinusoidal(Separable):
 
     @cached_property
     def _phasors(self) -> Tensor:
-        angle = -self.w * self.c.to(torch.promote_types(self.dtype, torch.float32))  # of half precision: none
+        # of half precision: none
+        angle = -self.w * self.c.to(torch.promote_types(self.dtype, torch.float32))
         return torch.polar(torch.ones_like(angle), angle)
 
     @cached_property
@@ -87,18 +94,22 @@ class Sinusoidal(Separable):
 
 
 class Clipped(Separable):
-    """f_i(x) = h sum_k huber(x_k - c_ik), whose gradient is h (x - c_i) clipped to [-h r, h r]: convex.
+    """f_i(x) = h sum_k huber(x_k - c_ik), whose gradient is h (x - c_i) clipped to [-h
+    r, h r]: convex.
 
-    Exact constants: L = h, B = h r sqrt(d). Between the kinks c_ik -+ r the deviations of the gradients are
-    linear in x_k and their variance is a convex quadratic, so that sigma_g and beta are attained at kinks.
-    mu = 0 (far away f is linear).
+    Exact constants: L = h, B = h r sqrt(d). Between the kinks c_ik -+ r the deviations
+    of the gradients are linear in x_k and their variance is a convex quadratic, so that
+    sigma_g and beta are attained at kinks. mu = 0 (far away f is linear).
 
-    Parameters: ``c`` (m, d) centres [s]; ``h`` curvature > 0 [c s^-2]; ``r`` radius > 0 [s].
+    Parameters: ``c`` (m, d) centres [s]; ``h`` curvature > 0 [c s^-2]; ``r`` radius > 0
+    [s].
     """
 
     name = "clipped"
 
-    def __init__(self, c: Any, h: float = 1.0, r: float = 1.0, noise: Any = 0.0, **options: Any):
+    def __init__(
+        self, c: Any, h: float = 1.0, r: float = 1.0, noise: Any = 0.0, **options: Any
+    ):
         if not (0 < h < math.inf and 0 < r < math.inf):
             raise InputError(f"curvature h = {h} and radius r = {r} must be > 0")
         super().__init__(c, noise, **options)
@@ -116,7 +127,9 @@ class Clipped(Separable):
 
     @cached_property
     def _kinks(self) -> tuple[Tensor, Tensor]:
-        """Sorted kinks (2m, d) and the gradients / h of every client at them (2m, m, d)."""
+        """Sorted kinks (2m, d) and the gradients / h of every client at them (2m, m,
+        d).
+        """
         kinks = torch.cat([self.c - self.r, self.c + self.r]).sort(0).values
         return kinks, self._clip(kinks[:, None] - self.c)
 
@@ -124,12 +137,16 @@ class Clipped(Separable):
     def x_star(self) -> Tensor:  # type: ignore[override]
         kinks, slopes = self._kinks
         mean = slopes.mean(1)  # rises from -r to r along the kinks
-        after = torch.searchsorted(mean.T.contiguous(), torch.zeros_like(self.c[0]).unsqueeze(1)).T
+        after = torch.searchsorted(
+            mean.T.contiguous(), torch.zeros_like(self.c[0]).unsqueeze(1)
+        ).T
         after = after.clamp(1, len(kinks) - 1)
         g1, g0 = (mean.gather(0, k)[0] for k in (after, after - 1))
         x1, x0 = (kinks.gather(0, k)[0] for k in (after, after - 1))
         flat = g1 == g0
-        return torch.where(flat, x1, x0 - g0 * (x1 - x0) / torch.where(flat, 1.0, g1 - g0))
+        return torch.where(
+            flat, x1, x0 - g0 * (x1 - x0) / torch.where(flat, 1.0, g1 - g0)
+        )
 
     @cached_property
     def constants(self) -> ProblemConstants:
@@ -147,13 +164,24 @@ class Clipped(Separable):
 
 
 def _centres(
-    task: str, m: int, d: int, L: float, B: float, spread: float, distance: float, seed: int
+    task: str,
+    m: int,
+    d: int,
+    L: float,
+    B: float,
+    spread: float,
+    distance: float,
+    seed: int,
 ) -> Tensor:
-    """Random centres (m, d) with mean of norm ``distance`` and root mean square deviation ``spread``."""
-    if min(m, d) < 1 or not (0 < L < math.inf and 0 < B < math.inf and min(spread, distance) >= 0):
+    """Random centres (m, d) with mean of norm ``distance`` and root mean square
+    deviation ``spread``.
+    """
+    if min(m, d) < 1 or not (
+        0 < L < math.inf and 0 < B < math.inf and min(spread, distance) >= 0
+    ):
         raise InputError(
-            f"need m, d >= 1, L > 0, B > 0, spread >= 0 and distance >= 0, not m = {m}, d = {d}, L = {L}, "
-            f"B = {B}, spread = {spread}, distance = {distance}"
+            f"need m, d >= 1, L > 0, B > 0, spread >= 0 and distance >= 0, not m = {m},"
+            f" d = {d}, L = {L}, B = {B}, spread = {spread}, distance = {distance}"
         )
     refuse_beyond_memory(task, m * d, m=m, d=d)
     g = torch.Generator().manual_seed(seed)
@@ -176,13 +204,15 @@ def sinusoidal(
 ) -> Sinusoidal:
     """A random :class:`Sinusoidal` with prescribed L [c s^-2], B and sigma_l [c s^-1].
 
-    ``spread``: root mean square deviation of the centers; ``distance``: norm of their mean [s].
+    ``spread``: root mean square deviation of the centers; ``distance``: norm of their
+    mean [s].
     """
     c = _centres("sinusoidal", m, d, L, B, spread, distance, seed)
     w = L * math.sqrt(d) / B
     if not 1e-150 < w < 1e150:
         raise InputError(
-            f"sinusoidal: L = {L}, B = {B} ask for waves of frequency {w:g}: 1e-150 to 1e150 are taken"
+            f"sinusoidal: L = {L}, B = {B} ask for waves of frequency {w:g}: 1e-150 to"
+            " 1e150 are taken"
         )
     return Sinusoidal(c, L / w**2, w, sigma, dtype=dtype, device=device)
 
@@ -200,6 +230,8 @@ def clipped(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Clipped:
-    """A random :class:`Clipped` with prescribed L [c s^-2], B and sigma_l [c s^-1]; the rest as above."""
+    """A random :class:`Clipped` with prescribed L [c s^-2], B and sigma_l [c s^-1]; the
+    rest as above.
+    """
     c = _centres("clipped", m, d, L, B, spread, distance, seed)
     return Clipped(c, L, B / (L * math.sqrt(d)), sigma, dtype=dtype, device=device)

@@ -8,16 +8,20 @@ import os
 from dfltheory.errors import InputError
 
 
-def refuse_beyond_memory(task: str, numbers: float, advice: str = "take smaller sizes", **sizes: int) -> None:
-    """Raise InputError, with ``advice``, if there is no memory for a number of float64 values.
+def refuse_beyond_memory(
+    task: str, numbers: float, advice: str = "take smaller sizes", **sizes: int
+) -> None:
+    """Raise InputError, with ``advice``, if there is no memory for a number of float64
+    values.
 
-    A task of these sizes needs at least so many while it is created."""
+    A task of these sizes needs at least so many while it is created.
+    """
     needed, there = 8 * numbers, memory()
     if needed > there:
         listed = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         raise InputError(
-            f"the task {task} with {listed} needs at least {needed / 1e9:.3g} GB of memory, and this machine"
-            f" has {there / 1e9:.3g} GB: {advice}"
+            f"the task {task} with {listed} needs at least {needed / 1e9:.3g} GB of"
+            f" memory, and this machine has {there / 1e9:.3g} GB: {advice}"
         )
 
 

@@ -1,4 +1,6 @@
-"""Any torch module on any clients' tensors, as a task: f_i = mean loss over client i's examples."""
+"""Any torch module on any clients' tensors, as a task: f_i = mean loss over client i's
+examples.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from torch import Tensor, nn
 from dfltheory.constants import ProblemConstants, Standing
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.models import split
-from dfltheory.tasks.batching import LOSSES, Loop, Loss, choose, dense_layers, layout_does_not_matter
+from dfltheory.tasks.batching import (
+    LOSSES,
+    Loop,
+    Loss,
+    choose,
+    dense_layers,
+    layout_does_not_matter,
+)
 from dfltheory.tasks.examples import Epochs, Examples, iid, in_a_row, tests_in_a_row
 from dfltheory.tasks.modules import Layout, has_dropout, refuse_mismatch, refuse_unfit
 from dfltheory.tasks.task import Task
@@ -23,11 +32,13 @@ from dfltheory.tasks.task import Task
 
 @dataclass(eq=False)
 class Batch:
-    """One minibatch for every seed and client, by the places (S, m, B) of its examples in the task's data.
+    """One minibatch for every seed and client, by the places (S, m, B) of its examples
+    in the task's data.
 
-    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first asked for, so that
-    local work on a few clients gathers no more than theirs.
-    ``dropped`` (S, m): the seeds by which each client's network drops units, where it does.
+    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first
+    asked for, so that local work on a few clients gathers no more than theirs.
+    ``dropped`` (S, m): the seeds by which each client's network drops units, where it
+    does.
     """
 
     task: Supervised
@@ -40,51 +51,73 @@ class Batch:
 
     @cached_property
     def y(self) -> Tensor:
-        return self.task.y.index_select(0, self.places.reshape(-1)).unflatten(0, self.places.shape)
+        return self.task.y.index_select(0, self.places.reshape(-1)).unflatten(
+            0, self.places.shape
+        )
 
     def rows(self, rows: slice) -> Batch:
         """Some clients' part."""
         part = copy.copy(self)
-        vars(part).update({name: t[:, rows] for name, t in vars(self).items() if isinstance(t, Tensor)})
+        vars(part).update(
+            {
+                name: t[:, rows]
+                for name, t in vars(self).items()
+                if isinstance(t, Tensor)
+            }
+        )
         return part
 
 
 class Supervised(Task):
-    """f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay / 2)||x||^2, f their mean.
+    """f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay /
+    2)||x||^2, f their mean.
 
-    By default p_i = 1/m: all clients have equal weights, whatever its n_i. The module's parameters, flattened
-    in the order of ``named_parameters``, are the vector x of length d; they are viewed, never copied through
-    a state_dict.
+    By default p_i = 1/m: all clients have equal weights, whatever its n_i. The module's
+    parameters, flattened in the order of ``named_parameters``, are the vector x of
+    length d; they are viewed, never copied through a state_dict.
 
     Parameters
     ----------
-    module : any torch.nn.Module without buffers that training changes (batch norm). With dropout, each client
-        drops units by a seed of its own for each minibatch; f and its gradient are measured with nothing
-        dropped, which is another function than the one trained on: no constant of it is known
-    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ
-    batch : B examples a minibatch; ``None``: all of a client's examples, so that gradients are exact
-    test : ``(X, y)`` for all clients, or a list with one pair for each client
-    loss : ``cross_entropy`` or ``mse``, or a function (outputs, targets) -> mean over the examples;
-        by default cross-entropy for whole-number targets and mean squared error for others
-    sampling : ``iid`` with replacement, as the theory has it, or ``epochs``: reshuffled at each round's start
+    module : any torch.nn.Module without buffers that training changes (batch norm).
+    With dropout, each client
+        drops units by a seed of its own for each minibatch; f and its gradient are
+        measured with nothing dropped, which is another function than the one trained
+        on: no constant of it is known
+    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ batch : B
+    examples a minibatch; ``None``: all of a client's examples, so that gradients are
+    exact test : ``(X, y)`` for all clients, or a list with one pair for each client
+    loss : ``cross_entropy`` or ``mse``, or a function (outputs, targets) -> mean over
+    the examples;
+        by default cross-entropy for whole-number targets and mean squared error for
+        others
+    sampling : ``iid`` with replacement, as the theory has it, or ``epochs``: reshuffled
+    at each round's start
         and after each pass, as the papers' experiments have it
-    weights : p_i, which sum to 1: ``uniform``, ``sizes`` (n_i / n, as in FedAvg, so that every example counts
-        the same), or m numbers > 0. They are part of the f_i, whose plain mean f stays, and so do all
-        theorems, for these f_i and their constants. A server or network that averages plainly then takes the
-        weighted step; for K = 1 it is FedAvg's weighted average itself
+    weights : p_i, which sum to 1: ``uniform``, ``sizes`` (n_i / n, as in FedAvg, so
+    that every example counts
+        the same), or m numbers > 0. They are part of the f_i, whose plain mean f stays,
+        and so do all theorems, for these f_i and their constants. A server or network
+        that averages plainly then takes the weighted step; for K = 1 it is FedAvg's
+        weighted average itself
     weight_decay : of the objective, so that measured losses and gradients contain it
-    personal : dotted names of the personal parameters v (``"head"``); the rest is the shared u. ``None``: the
+    personal : dotted names of the personal parameters v (``"head"``); the rest is the
+    shared u. ``None``: the
         last submodule with parameters of its own
-    start : ``module``: x^0 is the module's parameters as given; ``fresh``: every seed draws its own through
+    start : ``module``: x^0 is the module's parameters as given; ``fresh``: every seed
+    draws its own through
         the modules' ``reset_parameters``
-    preprocess : applied to inputs whenever they are used (scaling of bytes, for example)
-    augment : of the inputs of minibatches only: a function (X (S, m, B, ...), one generator per seed) -> X,
+    preprocess : applied to inputs whenever they are used (scaling of bytes, for
+    example) augment : of the inputs of minibatches only: a function (X (S, m, B, ...),
+    one generator per seed) -> X,
         which is asked for all clients at once
-    strategy : how the clients are batched: ``auto``, ``batched``, ``loop``, ``vmap`` (see tasks.batching)
-    channels_last : hand images to the module with their channels last in memory, where clients come one
-        after the other; ``auto``: on a CPU, for convolutions in a Sequential of torch's own layers
+    strategy : how the clients are batched: ``auto``, ``batched``, ``loop``, ``vmap``
+    (see tasks.batching) channels_last : hand images to the module with their channels
+    last in memory, where clients come one
+        after the other; ``auto``: on a CPU, for convolutions in a Sequential of torch's
+        own layers
     dtype : of the parameters and of floating-point inputs; ``None``: the module's
-    constants : what is known of the problem, or a function of the task that finds it at the first question
+    constants : what is known of the problem, or a function of the task that finds it at
+    the first question
         (``estimate.piloted``); by default what :meth:`known` proves
 
     Raises
@@ -94,7 +127,8 @@ class Supervised(Task):
     """
 
     name = "supervised"
-    measured: Supervised | None = None  # see tasks.measured_on: f and its gradient are measured on this one
+    # see tasks.measured_on: f and its gradient are measured on this one
+    measured: Supervised | None = None
 
     def __init__(
         self,
@@ -115,7 +149,9 @@ class Supervised(Task):
         channels_last: bool | Literal["auto"] = "auto",
         dtype: torch.dtype | None = None,
         device: torch.device | str = "cpu",
-        constants: ProblemConstants | Callable[[Supervised], ProblemConstants] | None = None,
+        constants: (
+            ProblemConstants | Callable[[Supervised], ProblemConstants] | None
+        ) = None,
         name: str = "supervised",
     ):
         refuse_unfit(module, dtype)
@@ -125,14 +161,20 @@ class Supervised(Task):
         self.d, self.m = self.layout.d, len(clients)
         self.dtype = dtype or next(module.parameters()).dtype
         self.device = torch.device(device)
-        self.network = copy.deepcopy(module).to(dtype=self.dtype, device=self.device).eval()
+        self.network = (
+            copy.deepcopy(module).to(dtype=self.dtype, device=self.device).eval()
+        )
         self.preprocess, self.augment = preprocess, augment
-        self.X, self.y, self.sizes, self.offsets = in_a_row(clients, "client", self.dtype, self.device)
+        self.X, self.y, self.sizes, self.offsets = in_a_row(
+            clients, "client", self.dtype, self.device
+        )
         self._test = tests_in_a_row(test, self.m, self.dtype, self.device)
         self.scale = self._weighed(weights)
         self.batch = None
         if batch is not None:
-            self.batch = whole_number("batch", batch, at_least=1, more=", or None for all examples")
+            self.batch = whole_number(
+                "batch", batch, at_least=1, more=", or None for all examples"
+            )
         self.weight_decay = float(weight_decay)
         if not 0 <= self.weight_decay < torch.inf:
             raise InputError(f"weight_decay = {weight_decay} must be a number >= 0")
@@ -142,19 +184,28 @@ class Supervised(Task):
         self.shared = split(self.network, personal).shared
         self.criterion = self._criterion(loss)
         known_loss = self.criterion in LOSSES.values()
-        classes = self.criterion is LOSSES["cross_entropy"] and not self.y.is_floating_point()
+        classes = (
+            self.criterion is LOSSES["cross_entropy"] and not self.y.is_floating_point()
+        )
         one = self._prepared(self.X[:1])
-        out = refuse_mismatch(self.network, one, self.y, classes, self.criterion if known_loss else None)
+        out = refuse_mismatch(
+            self.network, one, self.y, classes, self.criterion if known_loss else None
+        )
         self._classes = out.shape[-1]
         if channels_last not in (True, False, "auto"):
-            raise InputError(f"channels_last = {channels_last!r} must be True, False or auto")
+            raise InputError(
+                f"channels_last = {channels_last!r} must be True, False or auto"
+            )
         last = channels_last is True or (
-            channels_last == "auto" and self.device.type == "cpu" and layout_does_not_matter(self.network)
+            channels_last == "auto"
+            and self.device.type == "cpu"
+            and layout_does_not_matter(self.network)
         )
         self.drops = has_dropout(self.network, one)
         if self.drops and (self.batch is None or strategy not in ("auto", "loop")):
             raise InputError(
-                f"dropout is drawn for each client's minibatch, one network after the other: batch = {batch}"
+                "dropout is drawn for each client's minibatch, one network after the"
+                f" other: batch = {batch}"
                 f' must be a number, and strategy = "{strategy}" be "loop"'
             )
         strategy = "loop" if self.drops else strategy
@@ -163,7 +214,8 @@ class Supervised(Task):
         self._single = Loop(*made_of, channels_last=last)
         self._told = constants
 
-    # -- what it is made of ---------------------------------------------------------------------------
+    # -- what it is made of
+    # ---------------------------------------------------------------------------
 
     def _criterion(self, loss: str | Loss | None) -> Loss:
         if callable(loss):
@@ -178,29 +230,46 @@ class Supervised(Task):
             p = self.sizes.double() / self.sizes.sum() if weights == "sizes" else None
         else:
             p = torch.as_tensor(weights, dtype=torch.float64, device=self.device)
-            if p.shape != (self.m,) or not bool((p > 0).all()) or abs(float(p.sum()) - 1) > 1e-6:
-                raise InputError(f"weights must be {self.m} numbers > 0 that sum to 1, one for each client")
+            if (
+                p.shape != (self.m,)
+                or not bool((p > 0).all())
+                or abs(float(p.sum()) - 1) > 1e-6
+            ):
+                raise InputError(
+                    f"weights must be {self.m} numbers > 0 that sum to 1, one for each"
+                    " client"
+                )
         alike = p is None or len(set(p.tolist())) == 1
         return None if p is None or alike else (self.m * p).to(self.dtype)
 
     def module(self, run: Any, client: int | None = None, seed: int = 0) -> nn.Module:
-        """The mean model of a finished run, or a client's, as a module of its own (in ``eval`` mode).
+        """The mean model of a finished run, or a client's, as a module of its own (in
+        ``eval`` mode).
 
-        ``run``: a History, or models (S, m, d), (m, d) or (d,); ``seed``: which of its S seeds. The module
-        takes what the task's network takes: inputs after ``preprocess``.
+        ``run``: a History, or models (S, m, d), (m, d) or (d,); ``seed``: which of its
+        S seeds. The module takes what the task's network takes: inputs after
+        ``preprocess``.
 
-        Raises InputError where the run's models are not this network's, or there is no such client or seed.
+        Raises InputError where the run's models are not this network's, or there is no
+        such client or seed.
         """
         x = torch.as_tensor(getattr(run, "x", run), device=self.device)
         if x.ndim not in (1, 2, 3) or x.shape[-1] != self.d:
-            raise InputError(f"models of shape {tuple(x.shape)} do not fit a network of d = {self.d}")
+            raise InputError(
+                f"models of shape {tuple(x.shape)} do not fit a network of d = {self.d}"
+            )
         x = x.view(*[1] * (3 - x.ndim), *x.shape)
-        for word, value, count in (("seed", seed, len(x)), ("client", client, x.shape[1])):
+        for word, value, count in (
+            ("seed", seed, len(x)),
+            ("client", client, x.shape[1]),
+        ):
             if value is not None and not 0 <= value < count:
                 raise InputError(f"{word} = {value} is none of 0..{count - 1}")
         own = copy.deepcopy(self.network)
         chosen = x[seed].mean(0) if client is None else x[seed, client]
-        nn.utils.vector_to_parameters(chosen.to(self.dtype, copy=True), own.parameters())
+        nn.utils.vector_to_parameters(
+            chosen.to(self.dtype, copy=True), own.parameters()
+        )
         return own
 
     @cached_property
@@ -213,18 +282,21 @@ class Supervised(Task):
             return known if told is None or self.drops else told(self)
 
     def known(self) -> ProblemConstants:
-        """What is proved of any run on this task: f* >= 0 for the named losses, and L of linear models.
+        """What is proved of any run on this task: f* >= 0 for the named losses, and L
+        of linear models.
 
-        The Hessian of one example's loss is C (x) a a', a = (input, 1): for the cross-entropy C = diag(q) -
-        q q' with probabilities q, whose norm is at most 1/2; for the mean squared error of c outputs C =
-        (2/c) I. With k = 1/2 or 2/c, exact gradients give
+        The Hessian of one example's loss is C (x) a a', a = (input, 1): for the
+        cross-entropy C = diag(q) - q q' with probabilities q, whose norm is at most
+        1/2; for the mean squared error of c outputs C = (2/c) I. With k = 1/2 or 2/c,
+        exact gradients give
 
             L = k max_i m p_i lambda_max((1/n_i) sum_j a_ij a_ij') + weight_decay,
 
-        exactly (for the cross-entropy the supremum is approached where two classes share every example
-        evenly, which biases, or two classes alone, can bring about; else it is a bound). With minibatches it
-        is the smoothness of every F_i(.; xi), which SAM's analysis needs: at most
-        k max_ij m p_i ||a_ij||^2 + weight_decay, that of one example drawn again and again.
+        exactly (for the cross-entropy the supremum is approached where two classes
+        share every example evenly, which biases, or two classes alone, can bring about;
+        else it is a bound). With minibatches it is the smoothness of every F_i(.; xi),
+        which SAM's analysis needs: at most k max_ij m p_i ||a_ij||^2 + weight_decay,
+        that of one example drawn again and again.
         """
         if self.criterion not in LOSSES.values() or self.drops:
             return ProblemConstants()
@@ -232,8 +304,17 @@ class Supervised(Task):
         layers = dense_layers(self.network)
         entropy = self.criterion is LOSSES["cross_entropy"]
         labels = not self.y.is_floating_point()
-        linear = layers is not None and len(layers) == 1 and self.X[0].numel() == self.layout.shapes[0][-1]
-        if layers is None or not linear or self.augment is not None or entropy != labels:
+        linear = (
+            layers is not None
+            and len(layers) == 1
+            and self.X[0].numel() == self.layout.shapes[0][-1]
+        )
+        if (
+            layers is None
+            or not linear
+            or self.augment is not None
+            or entropy != labels
+        ):
             return ProblemConstants(f_star=0.0, standing=standing)
         outputs, bias = self.layout.shapes[0][0], layers[0][1] is not None
         if self.batch is not None or (entropy and outputs > 2 and not bias):
@@ -244,7 +325,9 @@ class Supervised(Task):
         return ProblemConstants(L=L, f_star=0.0, standing=standing)
 
     def _curvature(self, i: int, bias: bool) -> Tensor:
-        """lambda_max of the mean of a a' over client i's examples; with minibatches the largest ||a||^2."""
+        """lambda_max of the mean of a a' over client i's examples; with minibatches the
+        largest ||a||^2.
+        """
         begin, n = int(self.offsets[i]), int(self.sizes[i])
         a = self._prepared(self.X[begin : begin + n]).reshape(n, -1).double()
         a = torch.cat([a, a.new_ones(n, int(bias))], 1)
@@ -268,8 +351,12 @@ class Supervised(Task):
 
     @property
     def steps_per_epoch(self) -> int:
-        """Local steps that make one pass over a client's data, on average over clients."""
-        return max(1, round(float(self.sizes.double().mean()) / (self.batch or torch.inf)))
+        """Local steps that make one pass over a client's data, on average over
+        clients.
+        """
+        return max(
+            1, round(float(self.sizes.double().mean()) / (self.batch or torch.inf))
+        )
 
     def start(self, generator: torch.Generator) -> Tensor:
         if self._start == "module":
@@ -282,9 +369,12 @@ class Supervised(Task):
                     part.reset_parameters()  # type: ignore[operator]
         return self.layout.flat(fresh)
 
-    # -- what an algorithm sees -------------------------------------------------------------------------
+    # -- what an algorithm sees
+    # -------------------------------------------------------------------------
 
-    def stream(self, generators: Sequence[torch.Generator]) -> Callable[[], Batch | None]:
+    def stream(
+        self, generators: Sequence[torch.Generator]
+    ) -> Callable[[], Batch | None]:
         if self.batch is None or self.sampling == "iid":
             return lambda: self.sample(generators)
         epochs = Epochs(self.sizes, self.batch, generators)
@@ -300,16 +390,22 @@ class Supervised(Task):
         if self.augment is not None:
             batch.X = self.augment(batch.X, generators)
         if self.drops:
-            each = [torch.randint(2**62, (self.m,), generator=g, device=g.device) for g in generators]
+            each = [
+                torch.randint(2**62, (self.m,), generator=g, device=g.device)
+                for g in generators
+            ]
             batch.dropped = torch.stack(each)
         return batch
 
     def gathered(self, places: Tensor) -> Tensor:
         """The inputs at these places (...), ready for the module."""
-        return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(0, places.shape)
+        return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(
+            0, places.shape
+        )
 
     def chunk(self, seeds: int) -> int | None:
-        # augmentation is for all clients at once; exact gradients are taken in pieces of their own
+        # augmentation is for all clients at once; exact gradients are taken in pieces
+        # of their own
         if self.augment is not None or self.batch is None or self.device.type != "cpu":
             return None
         return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
@@ -317,7 +413,11 @@ class Supervised(Task):
     def restrict(self, rows: slice) -> Supervised:
         part = copy.copy(self)
         vars(part).pop("log_frequencies", None)
-        part.sizes, part.offsets, part.m = self.sizes[rows], self.offsets[rows], rows.stop - rows.start
+        part.sizes, part.offsets, part.m = (
+            self.sizes[rows],
+            self.offsets[rows],
+            rows.stop - rows.start,
+        )
         part.scale = None if self.scale is None else self.scale[rows]
         return part
 
@@ -328,17 +428,23 @@ class Supervised(Task):
         return self._gradient(x, batch, None)
 
     def balanced_gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
-        """Balanced softmax: the outputs are shifted by the logarithm of the client's class frequencies."""
+        """Balanced softmax: the outputs are shifted by the logarithm of the client's
+        class frequencies.
+        """
         return self._gradient(x, batch, self.log_frequencies)
 
     def _gradient(self, x: Tensor, batch: Batch | None, shift: Tensor | None) -> Tensor:
-        offset = None if shift is None else shift.expand(len(x), *shift.shape).unsqueeze(2)
+        offset = (
+            None if shift is None else shift.expand(len(x), *shift.shape).unsqueeze(2)
+        )
         if batch is None:
             total = torch.zeros_like(x)
             for i in range(self.m):
                 own = None if offset is None else offset[:, i]
                 for X, y, weight in self._everything(len(x), i):
-                    total[:, i].add_(self.strategy.gradient(x[:, i], X, y, own), alpha=weight)
+                    total[:, i].add_(
+                        self.strategy.gradient(x[:, i], X, y, own), alpha=weight
+                    )
         else:
             given = (
                 _merged(x),
@@ -349,7 +455,9 @@ class Supervised(Task):
             if batch.dropped is None:
                 total = self.strategy.gradient(*given).view_as(x)
             else:
-                total = self._single.loss_and_gradient(*given, _merged(batch.dropped))[1].view_as(x)
+                total = self._single.loss_and_gradient(*given, _merged(batch.dropped))[
+                    1
+                ].view_as(x)
             if self.scale is not None:
                 total.mul_(self.scale.unsqueeze(-1))
         return total.add_(x, alpha=self.weight_decay) if self.weight_decay else total
@@ -365,14 +473,23 @@ class Supervised(Task):
             if batch.dropped is None:
                 losses = self.strategy.loss(*given).view(x.shape[:2])
             else:
-                each = self._single.loss_and_gradient(*given, None, _merged(batch.dropped))[0]
+                each = self._single.loss_and_gradient(
+                    *given, None, _merged(batch.dropped)
+                )[0]
                 losses = torch.stack(each).view(x.shape[:2])
             losses = losses if self.scale is None else losses * self.scale
-        return losses + self.weight_decay / 2 * (x * x).sum(-1) if self.weight_decay else losses
+        return (
+            losses + self.weight_decay / 2 * (x * x).sum(-1)
+            if self.weight_decay
+            else losses
+        )
 
-    def _everything(self, S: int, client: int | None = None) -> Iterator[tuple[Tensor, Tensor, float]]:
-        """The examples of one client, or of all, in pieces for S networks: inputs, targets, and the weight of
-        their mean loss in f_i, or in f."""
+    def _everything(
+        self, S: int, client: int | None = None
+    ) -> Iterator[tuple[Tensor, Tensor, float]]:
+        """The examples of one client, or of all, in pieces for S networks: inputs,
+        targets, and the weight of their mean loss in f_i, or in f.
+        """
         for begin, end, weight in self.pieces(max(1, self._piece // S), client):
             X, y = self._prepared(self.X[begin:end]), self.y[begin:end]
             yield X.expand(S, *X.shape), y.expand(S, *y.shape), weight
@@ -384,15 +501,22 @@ class Supervised(Task):
 
     @cached_property
     def log_frequencies(self) -> Tensor:
-        """log of the share of class c among client i's examples (m, C), -1e4 in place of -inf."""
+        """log of the share of class c among client i's examples (m, C), -1e4 in place
+        of -inf.
+        """
         if self.y.is_floating_point():
             raise InputError("class-balanced risk needs whole-number targets (classes)")
         own = zip(self.offsets.tolist(), self.sizes.tolist())
-        counts = [torch.bincount(self.y[a : a + n], minlength=self._classes) for a, n in own]
-        shares = torch.stack(counts).to(self.dtype) / self.sizes.to(self.y.device)[:, None].to(self.dtype)
+        counts = [
+            torch.bincount(self.y[a : a + n], minlength=self._classes) for a, n in own
+        ]
+        shares = torch.stack(counts).to(self.dtype) / self.sizes.to(self.y.device)[
+            :, None
+        ].to(self.dtype)
         return shares.log().clamp_min(-1e4)
 
-    # -- what is measured -------------------------------------------------------------------------------
+    # -- what is measured
+    # -------------------------------------------------------------------------------
 
     def global_loss(self, x: Tensor) -> Tensor:
         return torch.stack([self._at(point, slope=False)[0] for point in x])
@@ -405,10 +529,15 @@ class Supervised(Task):
         return torch.stack([v for v, _ in both]), torch.stack([g for _, g in both])
 
     def _at(self, x: Tensor, slope: bool) -> tuple[Tensor, Tensor]:
-        """f and its gradient at one point (d,): one model over all examples, pieces of equal clients."""
+        """f and its gradient at one point (d,): one model over all examples, pieces of
+        equal clients.
+        """
         if self.measured is not None:
             return self.measured._at(x, slope)
-        value, gradient = torch.zeros((), dtype=x.dtype, device=x.device), torch.zeros_like(x)
+        value, gradient = (
+            torch.zeros((), dtype=x.dtype, device=x.device),
+            torch.zeros_like(x),
+        )
         for X, y, weight in self._everything(1):
             if slope:
                 loss, g = self._single.loss_and_gradient(x[None], X, y)
@@ -421,12 +550,17 @@ class Supervised(Task):
             gradient.add_(x, alpha=self.weight_decay)
         return value, gradient
 
-    def pieces(self, most: int, client: int | None = None) -> Iterator[tuple[int, int, float]]:
-        """(first example, end, weight of their mean loss in f, or in f_i) for at most so many at once."""
+    def pieces(
+        self, most: int, client: int | None = None
+    ) -> Iterator[tuple[int, int, float]]:
+        """(first example, end, weight of their mean loss in f, or in f_i) for at most
+        so many at once.
+        """
         who = range(self.m) if client is None else [client]
         sizes, offsets = self.sizes.tolist(), self.offsets.tolist()
         scale = [1.0] * self.m if self.scale is None else self.scale.tolist()
-        for each, run in groupby(who, key=lambda i: scale[i] / sizes[i] / len(who)):  # of examples in a row
+        # of examples in a row
+        for each, run in groupby(who, key=lambda i: scale[i] / sizes[i] / len(who)):
             clients = list(run)
             last = offsets[clients[-1]] + sizes[clients[-1]]
             for begin in range(offsets[clients[0]], last, most):
@@ -439,12 +573,18 @@ class Supervised(Task):
         return self._right(x.unsqueeze(1).expand(-1, len(self._test[2]), -1)).mean(-1)
 
     def client_accuracy(self, x: Tensor) -> Tensor | None:
-        if self._test is None or self.y.is_floating_point() or len(self._test[2]) != self.m:
+        if (
+            self._test is None
+            or self.y.is_floating_point()
+            or len(self._test[2]) != self.m
+        ):
             return None
         return self._right(x)
 
     def _right(self, x: Tensor) -> Tensor:
-        """Share of test set k that model x[:, k] classifies rightly: (S, k, d) -> (S, k), float64."""
+        """Share of test set k that model x[:, k] classifies rightly: (S, k, d) -> (S,
+        k), float64.
+        """
         assert self._test is not None
         X, y, sizes, offsets = self._test
         share = torch.zeros(x.shape[:2], dtype=torch.float64, device=x.device)
@@ -463,13 +603,16 @@ class Supervised(Task):
 
 
 _CACHE = 4_000_000
-"""Bytes of stacked parameters that local work takes on at once: what a processor's cache holds."""
+"""Bytes of stacked parameters that local work takes on at once: what a processor's
+cache holds.
+"""
 
 _PIECE_BYTES = 1_250_000
-"""Bytes of inputs that are pushed through the networks at once when all examples are asked for.
+"""Bytes of inputs that are pushed through the networks at once when all examples are
+asked for.
 
-Convolutions make them dozens of times larger on the way: about 100 colour images at once are twice as fast as
-2000, whose activations no cache holds.
+Convolutions make them dozens of times larger on the way: about 100 colour images at
+once are twice as fast as 2000, whose activations no cache holds.
 """
 
 

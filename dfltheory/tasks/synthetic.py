@@ -16,32 +16,46 @@ from dfltheory.tasks.task import Task
 
 
 def full_precision(value: Any) -> Tensor:
-    """A tensor of the value: torch would round Python's numbers to float32 first, numpy keeps them."""
+    """A tensor of the value: torch would round Python's numbers to float32 first, numpy
+    keeps them.
+    """
     try:
-        return value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
+        return (
+            value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
+        )
     except (TypeError, ValueError):
-        raise InputError(f"a {type(value).__name__} is not an array of numbers: {value!r:.60}") from None
+        raise InputError(
+            f"a {type(value).__name__} is not an array of numbers: {value!r:.60}"
+        ) from None
 
 
 def matrix(value: Any, name: str) -> Tensor:
     """A tensor (m, k), one row for each client, of the value."""
     rows = full_precision(value)
     if rows.ndim != 2:
-        raise InputError(f"{name} has shape {tuple(rows.shape)}: give (m, d), one row for each client")
+        raise InputError(
+            f"{name} has shape {tuple(rows.shape)}: give (m, d), one row for each"
+            " client"
+        )
     return rows
 
 
 def of_size(deviations: Tensor, size: float, at: Tensor | None = None) -> Tensor:
-    """Vectors (m, d), scaled to this root mean square over clients (with ``at``, of deviations @ at)."""
-    now = float((deviations if at is None else deviations @ at).square().sum(-1).mean().sqrt())
+    """Vectors (m, d), scaled to this root mean square over clients (with ``at``, of
+    deviations @ at).
+    """
+    now = float(
+        (deviations if at is None else deviations @ at).square().sum(-1).mean().sqrt()
+    )
     return deviations * (size / now if now > 0 else 0.0)
 
 
 class Synthetic(Task):
     """A task with f_i in closed form and additive noise: F_i(x; xi) = f_i(x) + <xi, x>.
 
-    A subclass writes :meth:`client_loss` and :meth:`client_gradient` on points (..., m, d). The minibatch of
-    a step is the tensor xi (S, m, d) itself, or None when there is no noise.
+    A subclass writes :meth:`client_loss` and :meth:`client_gradient` on points (..., m,
+    d). The minibatch of a step is the tensor xi (S, m, d) itself, or None when there is
+    no noise.
     """
 
     def __init__(
@@ -54,9 +68,14 @@ class Synthetic(Task):
         device: torch.device | str = "cpu",
     ):
         if m < 1 or d < 1:
-            raise InputError(f"a task needs m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}")
+            raise InputError(
+                f"a task needs m >= 1 clients and d >= 1 parameters, not m = {m}, d"
+                f" = {d}"
+            )
         if not dtype.is_floating_point:
-            raise InputError(f"dtype = {dtype} must be a floating-point type, as torch.float64")
+            raise InputError(
+                f"dtype = {dtype} must be a floating-point type, as torch.float64"
+            )
         self.m, self.d, self.dtype, self.device = m, d, dtype, torch.device(device)
         self.noise = as_noise(noise)
         self.noise.check(m, d)
@@ -71,11 +90,17 @@ class Synthetic(Task):
         """grad f_i(x_i): (..., m, d) -> (..., m, d)."""
 
     def hessian(self, x: Tensor) -> Tensor:
-        """The Hessian of f_i at x_i: (..., m, d) -> (..., m, d, d); at a kink, that of one of its sides."""
+        """The Hessian of f_i at x_i: (..., m, d) -> (..., m, d, d); at a kink, that of
+        one of its sides.
+        """
         with torch.enable_grad():
             x = x.detach().requires_grad_()
-            slopes = self.client_gradient(x).sum(tuple(range(x.ndim - 1)))  # f_i knows x_i alone
-            each = (torch.autograd.grad(s, x, retain_graph=True, materialize_grads=True)[0] for s in slopes)
+            # f_i knows x_i alone
+            slopes = self.client_gradient(x).sum(tuple(range(x.ndim - 1)))
+            each = (
+                torch.autograd.grad(s, x, retain_graph=True, materialize_grads=True)[0]
+                for s in slopes
+            )
             return torch.stack(list(each), -2)
 
     def global_hessian(self, x: Tensor) -> Tensor:

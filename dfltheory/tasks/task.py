@@ -17,14 +17,14 @@ from dfltheory.identity import argument_digests
 class Task(abc.ABC):
     """m clients with objectives f_i(x) = E F_i(x; xi) on R^d, and f = (1/m) sum_i f_i.
 
-    Shapes: S seeds, m clients, d parameters. Everything an algorithm may see is ``sample`` and
-    ``gradient``; the rest is for measuring.
+    Shapes: S seeds, m clients, d parameters. Everything an algorithm may see is
+    ``sample`` and ``gradient``; the rest is for measuring.
 
     Attributes
     ----------
-    m, d : clients and parameters of one client's model
-    dtype, device : of every tensor that the task takes and gives
-    shared : coordinates of the shared block u of x = (u, v), an index of the last axis (slice or tensor of
+    m, d : clients and parameters of one client's model dtype, device : of every tensor
+    that the task takes and gives shared : coordinates of the shared block u of x = (u,
+    v), an index of the last axis (slice or tensor of
         positions); ``None`` where everything is shared
     """
 
@@ -35,10 +35,13 @@ class Task(abc.ABC):
     name: str = "task"
     shared: slice | Tensor | None = None
     oracle_methods: ClassVar[tuple[str, ...]] = ()
-    """Further methods (x, batch) -> tensor (S, m, ...), one client independent of another, that algorithms
-    may call in training as ``grad.NAME(x, batch)``."""
+    """Further methods (x, batch) -> tensor (S, m, ...), one client independent of
+    another, that algorithms may call in training as ``grad.NAME(x, batch)``.
+    """
     arguments: dict[str, str]
-    """Digests of the arguments that the task was made with, and the name of its class."""
+    """Digests of the arguments that the task was made with, and the name of its
+    class.
+    """
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         task = super().__new__(cls)
@@ -50,22 +53,27 @@ class Task(abc.ABC):
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem, exactly or as a proved bound, and which of the two."""
+        """What is known of this problem, exactly or as a proved bound, and which of the
+        two.
+        """
         return ProblemConstants()
 
-    # -- what an algorithm sees ---------------------------------------------------------------
+    # -- what an algorithm sees
+    # ---------------------------------------------------------------
 
     @abc.abstractmethod
     def sample(self, generators: Sequence[torch.Generator]) -> Any:
-        """One minibatch xi_i for every seed (one generator each) and client: the chance of one local step.
+        """One minibatch xi_i for every seed (one generator each) and client: the chance
+        of one local step.
 
-        The draw of a seed depends on its own generator alone, so that seed s of a run with many seeds sees
-        what it sees when it runs alone.
+        The draw of a seed depends on its own generator alone, so that seed s of a run
+        with many seeds sees what it sees when it runs alone.
         """
 
     @abc.abstractmethod
     def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
-        """grad F_i(x_i; xi_i) at stacked models x (S, m, d); exact grad f_i(x_i) without a batch.
+        """grad F_i(x_i; xi_i) at stacked models x (S, m, d); exact grad f_i(x_i)
+        without a batch.
 
         The tensor is new at every call, and the caller may overwrite it.
         """
@@ -78,7 +86,9 @@ class Task(abc.ABC):
         return lambda: self.sample(generators)
 
     def balanced_gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
-        """The gradient of the class-balanced risk, for Fed-RoD; the plain one where there are no classes."""
+        """The gradient of the class-balanced risk, for Fed-RoD; the plain one where
+        there are no classes.
+        """
         return self.gradient(x, batch)
 
     @property
@@ -91,17 +101,21 @@ class Task(abc.ABC):
         """The shapes of these tensors; vectors where a task does not say."""
         return tuple((block.stop - block.start,) for block in self.blocks)
 
-    # -- some of the clients -------------------------------------------------------------------
+    # -- some of the clients
+    # -------------------------------------------------------------------
 
     def chunk(self, seeds: int) -> int | None:
-        """For how many clients local work is best done at once; ``None``: all of them."""
+        """For how many clients local work is best done at once; ``None``: all of
+        them.
+        """
         return None
 
     def restrict(self, rows: slice) -> Task:
-        """The gradients of some clients only: a task of rows.stop - rows.start clients, for local work.
+        """The gradients of some clients only: a task of rows.stop - rows.start clients,
+        for local work.
 
-        Here those of all are taken, and theirs are kept: right for every task, with nothing saved. A task
-        that can do less overrides it, and :meth:`pick`.
+        Here those of all are taken, and theirs are kept: right for every task, with
+        nothing saved. A task that can do less overrides it, and :meth:`pick`.
         """
         part = object.__new__(type(self))
         own = vars(part)
@@ -111,10 +125,13 @@ class Task(abc.ABC):
         return part
 
     def pick(self, batch: Any, rows: slice) -> Any:
-        """Some clients' part of a minibatch, as :meth:`restrict`'s gradients take it."""
+        """Some clients' part of a minibatch, as :meth:`restrict`'s gradients take
+        it.
+        """
         return batch
 
-    # -- what is measured ----------------------------------------------------------------------
+    # -- what is measured
+    # ----------------------------------------------------------------------
 
     @abc.abstractmethod
     def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
@@ -129,13 +146,17 @@ class Task(abc.ABC):
         return self.gradient(self._at_every_client(x)).mean(-2)
 
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f and grad f at points x (S, d); a task that gets both from one pass overrides it."""
+        """f and grad f at points x (S, d); a task that gets both from one pass
+        overrides it.
+        """
         return self.global_loss(x), self.global_gradient(x)
 
     def excess(self, x: Tensor) -> tuple[Tensor, Tensor] | None:
-        """f(x) - f* at points x (S, d), and how far rounding may put it off, (S,) each in float64.
+        """f(x) - f* at points x (S, d), and how far rounding may put it off, (S,) each
+        in float64.
 
-        ``None``: the task has no better way than to subtract the two, in which large values cancel.
+        ``None``: the task has no better way than to subtract the two, in which large
+        values cancel.
         """
         return None
 
@@ -144,11 +165,15 @@ class Task(abc.ABC):
         return torch.zeros(self.d, dtype=self.dtype, device=self.device)
 
     def accuracy(self, x: Tensor) -> Tensor | None:
-        """Share of test examples that points x (S, d) classify rightly (S,); None where it has no sense."""
+        """Share of test examples that points x (S, d) classify rightly (S,); None where
+        it has no sense.
+        """
         return None
 
     def client_accuracy(self, x: Tensor) -> Tensor | None:
-        """Share of client i's own test examples that x_i classifies rightly: (S, m, d) -> (S, m), or None."""
+        """Share of client i's own test examples that x_i classifies rightly: (S, m, d)
+        -> (S, m), or None.
+        """
         return None
 
     def _at_every_client(self, x: Tensor) -> Tensor:
@@ -156,7 +181,11 @@ class Task(abc.ABC):
 
 
 def _among_all(
-    slope: Callable[..., Tensor], m: int, rows: slice, x: Tensor, batch: Any | None = None
+    slope: Callable[..., Tensor],
+    m: int,
+    rows: slice,
+    x: Tensor,
+    batch: Any | None = None,
 ) -> Tensor:
     everybody = x.new_zeros(x.shape[0], m, x.shape[2])
     everybody[:, rows] = x

@@ -140,11 +140,15 @@ def check_algorithm(
         names.append("twin")
         difference = _difference_from_twin(algorithm, twin)
         if not difference <= 1e-10:
-            failures.append(f"twin: the models differ by {difference:.2g} after {ROUNDS} rounds")
+            failures.append(
+                f"twin: the models differ by {difference:.2g} after {ROUNDS} rounds"
+            )
     if failures:
         class_name = type(algorithm).__name__
         lines = "\n  ".join(failures)
-        raise AssertionError(f"{class_name} fails {len(failures)} of {len(names)} checks:\n  {lines}")
+        raise AssertionError(
+            f"{class_name} fails {len(failures)} of {len(names)} checks:\n  {lines}"
+        )
     return names
 
 

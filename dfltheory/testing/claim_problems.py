@@ -144,7 +144,9 @@ def draw_problem(
     return Problem(task, x0, W, T, description)
 
 
-def _draw_coupled(draw: Draw, hessian: list[float], b: np.ndarray, sigma: float) -> tuple[Coupled, str]:
+def _draw_coupled(
+    draw: Draw, hessian: list[float], b: np.ndarray, sigma: float
+) -> tuple[Coupled, str]:
     """Draw a task with two blocks, and return it with its description."""
     options = {
         "h_u": hessian[0],

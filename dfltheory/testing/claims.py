@@ -129,7 +129,9 @@ def check_claim(subject: Any, claim: Any) -> None:
         if covered:
             raise
     if not covered:
-        raise InputError(f"{claim}: the theorem covers no drawn instance, because {reasons[-1]}")
+        raise InputError(
+            f"{claim}: the theorem covers no drawn instance, because {reasons[-1]}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +196,9 @@ class _RespectsTrial:
             return verdict.reason
         if verdict.kind == "violated":
             instance = smallest_instance(problem, algorithm)
-            raise BrokenClaimError(f"{name} breaks {self.claim}: {verdict.reason}\n  {instance}")
+            raise BrokenClaimError(
+                f"{name} breaks {self.claim}: {verdict.reason}\n  {instance}"
+            )
         if math.isfinite(verdict.ratio):
             target(verdict.ratio, label="measured/bound")
         return None
@@ -221,7 +225,9 @@ class _RespectsTrial:
         theorem = self.theorem
         if not self.subject_is_network:
             theorem = _extend_scope(theorem, algorithm)
-        instance = Instance(problem.task, algorithm, problem.W, problem.rounds, _SEEDS, problem.x0)
+        instance = Instance(
+            problem.task, algorithm, problem.W, problem.rounds, _SEEDS, problem.x0
+        )
         try:
             run: Any = exactly(instance)
         except InputError:
@@ -240,7 +246,9 @@ def _network_violation(theorem: Theorem, W: Any) -> str | None:
         sequence = graphs.as_sequence(W)
         constants = NetworkConstants(m=sequence.m)
         facts = NetworkFacts.of(sequence, _NETWORK_ROUNDS, constants)
-        violation = law_obstacle(facts, theorem.scope, sequence, _NETWORK_ROUNDS, gossip_steps=1)
+        violation = law_obstacle(
+            facts, theorem.scope, sequence, _NETWORK_ROUNDS, gossip_steps=1
+        )
         if violation:
             return violation
         for name, value in network_values(theorem, sequence).items():
@@ -287,7 +295,9 @@ def _known_values(theorem: Theorem, problem: Problem) -> dict[str, Any]:
     return known
 
 
-def _single_step_size(theorem: Theorem, name: str, known: dict[str, Any], share: float) -> float:
+def _single_step_size(
+    theorem: Theorem, name: str, known: dict[str, Any], share: float
+) -> float:
     """Return the step size that an equality fixes, or a share of the largest one."""
     solutions = equalities(conditions_of(theorem), theorem.glossary)[0]
     if name in solutions:  # for example gamma = 1/L
@@ -317,7 +327,9 @@ def _extend_scope(theorem: Theorem, algorithm: Algorithm) -> Theorem:
     return replace(theorem, scope=scope)
 
 
-def _reduction_trial(subject: Any, other: Any, fixed: dict[str, Any], claim: Any) -> Trial:
+def _reduction_trial(
+    subject: Any, other: Any, fixed: dict[str, Any], claim: Any
+) -> Trial:
     """Return a trial that compares the final models of two algorithms."""
     parameters = set(inspect.signature(subject).parameters)
     common = parameters & set(inspect.signature(other).parameters) - set(fixed)

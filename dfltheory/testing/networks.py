@@ -71,7 +71,9 @@ def connected_graphs(draw: st.DrawFn, min_m: int = 1, max_m: int = 12) -> nx.Gra
 
 
 @st.composite
-def strongly_connected_digraphs(draw: st.DrawFn, min_m: int = 1, max_m: int = 10) -> nx.DiGraph:
+def strongly_connected_digraphs(
+    draw: st.DrawFn, min_m: int = 1, max_m: int = 10
+) -> nx.DiGraph:
     """Draw strongly connected digraphs: a directed cycle and additional arcs.
 
     Parameters
@@ -118,7 +120,9 @@ def mixing_matrices(draw: st.DrawFn, min_m: int = 1, max_m: int = 12) -> np.ndar
 
 
 @st.composite
-def column_stochastic_matrices(draw: st.DrawFn, min_m: int = 1, max_m: int = 10) -> np.ndarray:
+def column_stochastic_matrices(
+    draw: st.DrawFn, min_m: int = 1, max_m: int = 10
+) -> np.ndarray:
     """Draw push-sum matrices P on strongly connected digraphs.
 
     Parameters
@@ -139,7 +143,9 @@ def column_stochastic_matrices(draw: st.DrawFn, min_m: int = 1, max_m: int = 10)
 
 
 @st.composite
-def mixing_sequences(draw: st.DrawFn, min_m: int = 1, max_m: int = 10, max_period: int = 4) -> Periodic:
+def mixing_sequences(
+    draw: st.DrawFn, min_m: int = 1, max_m: int = 10, max_period: int = 4
+) -> Periodic:
     """Draw periodic sequences of matrices that each satisfy Definition 1.
 
     Parameters
@@ -161,7 +167,9 @@ def mixing_sequences(draw: st.DrawFn, min_m: int = 1, max_m: int = 10, max_perio
 
 
 @st.composite
-def push_sum_sequences(draw: st.DrawFn, min_m: int = 2, max_m: int = 7, max_period: int = 4) -> Periodic:
+def push_sum_sequences(
+    draw: st.DrawFn, min_m: int = 2, max_m: int = 7, max_period: int = 4
+) -> Periodic:
     """Draw periodic column-stochastic sequences that are connected over a period.
 
     The arcs of one strongly connected digraph are distributed over the rounds. A
@@ -191,7 +199,9 @@ def push_sum_sequences(draw: st.DrawFn, min_m: int = 2, max_m: int = 7, max_peri
 
 
 @st.composite
-def near_misses(draw: st.DrawFn, min_m: int = 4, max_m: int = 10, law: str | None = None) -> NearMiss:
+def near_misses(
+    draw: st.DrawFn, min_m: int = 4, max_m: int = 10, law: str | None = None
+) -> NearMiss:
     """Draw matrices that break exactly one law of Definition 1.
 
     Parameters
@@ -226,7 +236,9 @@ def near_misses(draw: st.DrawFn, min_m: int = 4, max_m: int = 10, law: str | Non
 
 
 @st.composite
-def push_sum_near_misses(draw: st.DrawFn, min_m: int = 3, max_m: int = 8, law: str | None = None) -> NearMiss:
+def push_sum_near_misses(
+    draw: st.DrawFn, min_m: int = 3, max_m: int = 8, law: str | None = None
+) -> NearMiss:
     """Draw matrices that break exactly one law of push-sum matrices.
 
     Parameters

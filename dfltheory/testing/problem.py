@@ -336,7 +336,9 @@ def record_states(algorithm: Algorithm, task: Task, **options: Any) -> StateHist
     return history
 
 
-def assert_equal(actual: Any, expected: Any, name: str, advice: str, tol: float = 1e-10) -> None:
+def assert_equal(
+    actual: Any, expected: Any, name: str, advice: str, tol: float = 1e-10
+) -> None:
     """Raise AssertionError unless two values of a field agree.
 
     Parameters
@@ -352,20 +354,28 @@ def assert_equal(actual: Any, expected: Any, name: str, advice: str, tol: float 
         Largest relative difference.
     """
     if not (isinstance(actual, Tensor) and isinstance(expected, Tensor)):
-        is_equal = type(actual) is type(expected) and (actual is expected or bool(np.all(actual == expected)))
+        is_equal = type(actual) is type(expected) and (
+            actual is expected or bool(np.all(actual == expected))
+        )
         assert is_equal, f"{name} is {actual!r}, expected {expected!r}: {advice}"
         return
     assert actual.shape == expected.shape, (
         f"{name} has shape {actual.shape}, expected {expected.shape}: {advice}"
     )
-    assert actual.dtype == expected.dtype, f"{name} is {actual.dtype}, expected {expected.dtype}: {advice}"
+    assert actual.dtype == expected.dtype, (
+        f"{name} is {actual.dtype}, expected {expected.dtype}: {advice}"
+    )
     if actual.numel() and not torch.equal(actual, expected):
         difference = float((actual.double() - expected.double()).abs().max())
         scale = max(1.0, float(expected.double().abs().max()))
-        assert difference <= tol * scale, f"{name} differs by {difference:.2g}: {advice}"
+        assert difference <= tol * scale, (
+            f"{name} differs by {difference:.2g}: {advice}"
+        )
 
 
-def assert_equal_histories(actual: StateHistory, expected: StateHistory, advice: str) -> None:
+def assert_equal_histories(
+    actual: StateHistory, expected: StateHistory, advice: str
+) -> None:
     """Raise AssertionError unless two histories agree in their common last rounds.
 
     Parameters

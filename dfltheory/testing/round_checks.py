@@ -51,7 +51,9 @@ def check_inputs_unchanged(algorithm: Algorithm) -> None:
             state = _apply(communicate, state, oracle, "communicate")
         oracle = make_oracle(task, mix, 1, share)
         _apply(algorithm.finish, state, oracle, "finish")
-        assert torch.equal(x0, copy_of_x0), "the initial models x0 were changed: work on x0.clone()"
+        assert torch.equal(x0, copy_of_x0), (
+            "the initial models x0 were changed: work on x0.clone()"
+        )
 
 
 def _apply(
@@ -127,7 +129,9 @@ class _RecordingRound(RoundMix):
         self._record(z, bits)
         return super().__call__(z, times, W, bits, after)
 
-    def send(self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX) -> Tensor:
+    def send(
+        self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX
+    ) -> Tensor:
         self._record(message, bits)
         return super().send(message, bits, W)
 
@@ -179,7 +183,9 @@ def check_messages_counted(algorithm: Algorithm) -> None:
             )
 
 
-def _only_uncounted_differ(messages: Sequence[_Message], others: Sequence[_Message]) -> bool:
+def _only_uncounted_differ(
+    messages: Sequence[_Message], others: Sequence[_Message]
+) -> bool:
     """Return whether some messages differ and none of them counts as sent."""
     counted: set[bool] = set()
     for message, other in zip(messages, others, strict=True):
@@ -218,7 +224,9 @@ class _FinalState:
     per_edge: Sequence[str]
 
 
-def _final_state(algorithm: Algorithm, W: np.ndarray, share: float, *, renumbered: bool) -> _FinalState:
+def _final_state(
+    algorithm: Algorithm, W: np.ndarray, share: float, *, renumbered: bool
+) -> _FinalState:
     """Run three rounds, with the clients renumbered or not."""
     order = ORDER if renumbered else list(range(M))
     oracle_kind = _RenumberedOracle if renumbered else RoundOracle
@@ -237,7 +245,10 @@ def _final_state(algorithm: Algorithm, W: np.ndarray, share: float, *, renumbere
     oracle = make_oracle(task, last.mix, ROUNDS, kind=oracle_kind)
     fields = state_fields(algorithm.finish(last.after, oracle))
     edges = last.mix.edges
-    arcs = [(order[i], order[j]) for i, j in zip(edges.receivers.tolist(), edges.senders.tolist())]
+    arcs = [
+        (order[i], order[j])
+        for i, j in zip(edges.receivers.tolist(), edges.senders.tolist())
+    ]
     return _FinalState(fields, arcs, last.after.per_edge)
 
 
@@ -291,7 +302,9 @@ def check_locality(algorithm: Algorithm) -> None:
     )
 
 
-def _assert_same_clients(state: State, expected: State, clients: int, arcs: int, advice: str) -> None:
+def _assert_same_clients(
+    state: State, expected: State, clients: int, arcs: int, advice: str
+) -> None:
     """Raise AssertionError unless the first clients have equal fields."""
     for name in stacked(expected):
         count = arcs if name in expected.per_edge else clients

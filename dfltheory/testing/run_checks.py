@@ -178,6 +178,8 @@ def check_immutable(algorithm: Algorithm) -> None:
     attributes = set(vars(algorithm))
     record_states(algorithm, make_task())
     advice = "store changing values in the state; an algorithm holds hyperparameters"
-    assert dataclasses.asdict(algorithm) == hyperparameters, f"a run changes hyperparameters: {advice}"
+    assert dataclasses.asdict(algorithm) == hyperparameters, (
+        f"a run changes hyperparameters: {advice}"
+    )
     added = set(vars(algorithm)) - attributes - {"_decays"}
     assert not added, f"a run sets attributes {', '.join(sorted(added))}: {advice}"

@@ -39,7 +39,9 @@ class Arcs:
     def weighted(self, W: Any) -> Edges:
         """Return the edges with the weights of one matrix."""
         weights = np.asarray(W[self.places[:, 0], self.places[:, 1]], dtype=np.float64)
-        return replace(self.edges, weights=torch.from_numpy(weights).to(self.edges.weights))
+        return replace(
+            self.edges, weights=torch.from_numpy(weights).to(self.edges.weights)
+        )
 
 
 def only_present(edges: Edges, e: Tensor) -> Tensor:

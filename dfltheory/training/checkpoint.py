@@ -1,4 +1,6 @@
-"""Checkpoints: an interrupted run is resumed from its last one, and ends with the same bits."""
+"""Checkpoints: an interrupted run is resumed from its last one, and ends with the same
+bits.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,18 @@ SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often a run saves itself: ``train(..., checkpoint=Checkpoint("run.ckpt", every=10))``.
+    """Where and how often a run saves itself: ``train(...,
+    checkpoint=Checkpoint("run.ckpt", every=10))``.
 
-    After every ``every`` rounds (``None``: once ten seconds have passed since the last time), and after the
-    last round, the state and all measures go into one safetensors file that is replaced atomically, by one
-    process at a time. ``train`` with the same arguments finds the file and resumes from there. It refuses
-    other arguments, of the task and the network too, and other source code of the user's classes and
-    functions, and says which differ. With ``force=True`` it resumes nevertheless and logs a warning; only
-    the seeds, the measured rounds and the shapes must be the same. ``rounds`` may be larger than before
-    if no round depends on their number. No generator is stored: randomness is a function of seed and round.
+    After every ``every`` rounds (``None``: once ten seconds have passed since the last
+    time), and after the last round, the state and all measures go into one safetensors
+    file that is replaced atomically, by one process at a time. ``train`` with the same
+    arguments finds the file and resumes from there. It refuses other arguments, of the
+    task and the network too, and other source code of the user's classes and functions,
+    and says which differ. With ``force=True`` it resumes nevertheless and logs a
+    warning; only the seeds, the measured rounds and the shapes must be the same.
+    ``rounds`` may be larger than before if no round depends on their number. No
+    generator is stored: randomness is a function of seed and round.
     """
 
     path: str | os.PathLike[str]
@@ -56,11 +61,15 @@ class Checkpoint:
         if isinstance(given, (str, os.PathLike)):
             return cls(given)
         if not isinstance(given, cls):
-            raise InputError(f"checkpoint = {given!r} must be a path, or Checkpoint(path, every=10)")
+            raise InputError(
+                f"checkpoint = {given!r} must be a path, or Checkpoint(path, every=10)"
+            )
         return given
 
     def due(self, t: int, rounds: int, idle: float) -> bool:
-        """Return whether a run is to be saved after t rounds, ``idle`` seconds after the last save."""
+        """Return whether a run is to be saved after t rounds, ``idle`` seconds after
+        the last save.
+        """
         if t == rounds:
             return True
         if self.every is None:
@@ -68,24 +77,44 @@ class Checkpoint:
         return t % self.every == 0
 
     def save(self, t: int, state: Any, recorder: Any, identity: dict[str, Any]) -> None:
-        """Save the run after t rounds: its state, and what its ``Recorder`` has measured."""
+        """Save the run after t rounds: its state, and what its ``Recorder`` has
+        measured.
+        """
         parts = {f.name: getattr(state, f.name) for f in fields(state)}
-        tensors = {f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)}
-        measures = {f"measure/{name}": np.stack(v) for name, v in recorder.values.items()}
-        document = {"kind": _KIND, "t": t, "identity": identity, "values": kept_values(state)}
-        storage.write(self.path, {**tensors, **measures}, document | recorder.document())
+        tensors = {
+            f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)
+        }
+        measures = {
+            f"measure/{name}": np.stack(v) for name, v in recorder.values.items()
+        }
+        document = {
+            "kind": _KIND,
+            "t": t,
+            "identity": identity,
+            "values": kept_values(state),
+        }
+        storage.write(
+            self.path, {**tensors, **measures}, document | recorder.document()
+        )
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Let this process alone write the file; raise an error if it cannot be written."""
+        """Let this process alone write the file; raise an error if it cannot be
+        written.
+        """
         check_writable(self.path)
         with alone(self.path):
             yield
 
     def resume(
-        self, state: Any, recorder: Any, rounds: int, identity_of: Callable[[int], dict[str, Any]]
+        self,
+        state: Any,
+        recorder: Any,
+        rounds: int,
+        identity_of: Callable[[int], dict[str, Any]],
     ) -> tuple[Any, int]:
-        """Return the saved state and the number of rounds done; without a file the given state and 0.
+        """Return the saved state and the number of rounds done; without a file the
+        given state and 0.
 
         Parameters
         ----------
@@ -110,35 +139,56 @@ class Checkpoint:
         with reading(self.path, "a checkpoint"):
             tensors, document = storage.read(self.path, _KIND)
             measures = _under("measure", tensors)
-            stored, measured, t = document["identity"], document["rounds"], int(document["t"])
+            stored, measured, t = (
+                document["identity"],
+                document["rounds"],
+                int(document["t"]),
+            )
             before = stored.get("rounds", rounds)
             longest = max(map(len, measures.values()))
             in_range = 0 <= t <= before and all(0 <= r <= t for r in measured)
             if not in_range or longest > len(measured):
                 count = len(measured)
-                raise DataError(f"{self.path} is damaged: {t} of {before} rounds, measured {count} times")
+                raise DataError(
+                    f"{self.path} is damaged: {t} of {before} rounds, measured {count}"
+                    " times"
+                )
             if before < rounds:
                 self._refuse_to_grow(recorder.algorithm, stored, t)
-            self._refuse_another(stored, storage.read_back(identity_of(min(before, rounds))))
+            self._refuse_another(
+                stored, storage.read_back(identity_of(min(before, rounds)))
+            )
             self._check_start(recorder, measures)
-            saved = {k: v.to(state.x.device) for k, v in _under("state", tensors).items()}
+            saved = {
+                k: v.to(state.x.device) for k, v in _under("state", tensors).items()
+            }
             self._check_shapes(state, saved)
             state = replace(state, **saved, **_values(document["values"]))
-            recorder.restore(document, {k: list(v.numpy()) for k, v in measures.items()}, state)
+            recorder.restore(
+                document, {k: list(v.numpy()) for k, v in measures.items()}, state
+            )
             if before < rounds and t == before and t % stored["evaluate_every"]:
-                recorder.forget_last()  # measured as the last round, which it no longer is
+                # measured as the last round, which it no longer is
+                recorder.forget_last()
         log.info(f"resumed after {t} of {rounds} rounds from {self.path}")
         return state, t
 
     def _refuse_another(self, stored: dict[str, Any], identity: dict[str, Any]) -> None:
         theirs, ours = stored.get("arguments", {}), identity["arguments"]
-        if differ := [name for name in sorted({*theirs, *ours}) if theirs.get(name) != ours.get(name)]:
-            self._refuse(f"another run: its task was made with another {', '.join(differ)}")
+        if differ := [
+            name
+            for name in sorted({*theirs, *ours})
+            if theirs.get(name) != ours.get(name)
+        ]:
+            self._refuse(
+                f"another run: its task was made with another {', '.join(differ)}"
+            )
         for name in [*identity, *(stored.keys() - identity.keys() - {"depends_on"})]:
             if stored.get(name) == identity.get(name):
                 continue
             self._refuse(
-                f"another run: its {name} is {_brief(stored.get(name))}, not {_brief(identity.get(name))}",
+                f"another run: its {name} is {_brief(stored.get(name))}, not"
+                f" {_brief(identity.get(name))}",
                 forcible=name not in _NEVER_FORCED,
             )
         if stored["metrics"].keys() != identity["metrics"].keys():
@@ -158,17 +208,31 @@ class Checkpoint:
             own = getattr(state, name, None)
             if isinstance(own, Tensor) and own.shape != tensor.shape:
                 shapes = f"{list(tensor.shape)}, not {list(own.shape)}"
-                self._refuse(f"another run: the shape of its {name} is {shapes}", forcible=False)
+                self._refuse(
+                    f"another run: the shape of its {name} is {shapes}", forcible=False
+                )
 
-    def _refuse_to_grow(self, algorithm: Algorithm, stored: dict[str, Any], t: int) -> None:
-        finished = t == stored["rounds"] and type(algorithm).finish is not Algorithm.finish
+    def _refuse_to_grow(
+        self, algorithm: Algorithm, stored: dict[str, Any], t: int
+    ) -> None:
+        finished = (
+            t == stored["rounds"] and type(algorithm).finish is not Algorithm.finish
+        )
         if finished or stored.get("depends_on") != []:
-            why = "it has finished its last round" if finished else "its rounds depend on how many there are"
-            line = f"a run of {stored['rounds']} rounds that cannot go on to more: {why}"
+            why = (
+                "it has finished its last round"
+                if finished
+                else "its rounds depend on how many there are"
+            )
+            line = (
+                f"a run of {stored['rounds']} rounds that cannot go on to more: {why}"
+            )
             self._refuse(line, forcible=False)
 
     def _refuse(self, why: str, *, forcible: bool = True) -> None:
-        """Raise InputError; only log it if the difference may be forced and ``force`` is set."""
+        """Raise InputError; only log it if the difference may be forced and ``force``
+        is set.
+        """
         if forcible and self.force:
             log.warning(f"resumed although {self.path} is the checkpoint of {why}")
             return
@@ -198,7 +262,11 @@ def _values(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def _under(group: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what was stored under the names group/..."""
-    return {k.removeprefix(f"{group}/"): v for k, v in tensors.items() if k.startswith(f"{group}/")}
+    return {
+        k.removeprefix(f"{group}/"): v
+        for k, v in tensors.items()
+        if k.startswith(f"{group}/")
+    }
 
 
 def identity(
@@ -211,9 +279,12 @@ def identity(
     seeds: Sequence[int],
     seed: int,
 ) -> dict[str, Any]:
-    """Return what must agree for a run to be resumed: hyperparameters, task, seeds, start and networks."""
+    """Return what must agree for a run to be resumed: hyperparameters, task, seeds,
+    start and networks.
+    """
     networks = {
-        name: [type(sequence).__name__, value_digest(sequence)] for name, sequence in sequences.items()
+        name: [type(sequence).__name__, value_digest(sequence)]
+        for name, sequence in sequences.items()
     }
     kinds = {"algorithm": type(algorithm), "task": type(task)}
     sources = {name: source_digest(kind) for name, kind in kinds.items()}

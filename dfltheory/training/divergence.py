@@ -10,21 +10,26 @@ from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
 
 GROWTH = 1e12
-"""Factor by which norms of gradients and of models may increase without being called divergent."""
+"""Factor by which norms of gradients and of models may increase without being called
+divergent.
+"""
 
 
 class Scale:
     """The sizes of gradients and models that those of one run are compared with.
 
-    Gradients: ||grad f(xbar^t)|| against the largest of ||grad f(xbar^0)|| and of the clients' stochastic
-    gradients at xbar^0, at 0 and at 2 xbar^0 (root mean square over clients), so that a start where the
-    mean gradient vanishes is compared with heterogeneity, noise and curvature. The latter are computed only
-    if the former alone does not suffice. Models: the root mean square of ||x_i^t|| against its value at the
-    start and at the first measurement after it. A scale of 0 is ignored. For a seed whose loss is not larger
-    than at its start only the clients' distance from their mean counts: an escape from a saddle point or a
-    maximum may begin with gradients of the size of rounding errors.
+    Gradients: ||grad f(xbar^t)|| against the largest of ||grad f(xbar^0)|| and of the
+    clients' stochastic gradients at xbar^0, at 0 and at 2 xbar^0 (root mean square over
+    clients), so that a start where the mean gradient vanishes is compared with
+    heterogeneity, noise and curvature. The latter are computed only if the former alone
+    does not suffice. Models: the root mean square of ||x_i^t|| against its value at the
+    start and at the first measurement after it. A scale of 0 is ignored. For a seed
+    whose loss is not larger than at its start only the clients' distance from their
+    mean counts: an escape from a saddle point or a maximum may begin with gradients of
+    the size of rounding errors.
 
-    ``start``: xbar^0 (S, d); ``sizes``: mean_i ||x_i||^2 (S,) there, and at the first measurement after it.
+    ``start``: xbar^0 (S, d); ``sizes``: mean_i ||x_i||^2 (S,) there, and at the first
+    measurement after it.
     """
 
     def __init__(self, task: Task, start: Tensor, *sizes: np.ndarray):
@@ -32,20 +37,35 @@ class Scale:
         self._gradients: float | None = None
         self.sizes = [float(np.max(size)) for size in sizes]
 
-    def left(self, measured: dict[str, np.ndarray], first: dict[str, np.ndarray], size: np.ndarray) -> bool:
-        """Return whether a measure is not finite or out of scale; ``size`` is mean_i ||x_i||^2 (S,)."""
+    def left(
+        self,
+        measured: dict[str, np.ndarray],
+        first: dict[str, np.ndarray],
+        size: np.ndarray,
+    ) -> bool:
+        """Return whether a measure is not finite or out of scale; ``size`` is mean_i
+        ||x_i||^2 (S,).
+        """
         now = [measured[name] for name in ("grad_norm_sq", "consensus", "loss")]
         if not all(np.isfinite(values).all() for values in now):
             return True
         if len(self.sizes) < 2 or max(self.sizes) == 0:
             self.sizes.append(float(size.max()))
-        higher = ~(measured["loss"] <= first["loss"])  # True also if the loss at the start is NaN
-        far = float(np.where(higher, size, measured["consensus"]).max()) > GROWTH**2 * max(self.sizes) > 0
+        # True also if the loss at the start is NaN
+        higher = ~(measured["loss"] <= first["loss"])
+        far = (
+            float(np.where(higher, size, measured["consensus"]).max())
+            > GROWTH**2 * max(self.sizes)
+            > 0
+        )
         slopes = np.where(higher, measured["grad_norm_sq"], 0.0)
         return far or self._steeper(slopes, first["grad_norm_sq"])
 
     def _steeper(self, now: np.ndarray, then: np.ndarray) -> bool:
-        norm, start = float(now.max()) ** 0.5, float(then[np.isfinite(then)].max(initial=0.0)) ** 0.5
+        norm, start = (
+            float(now.max()) ** 0.5,
+            float(then[np.isfinite(then)].max(initial=0.0)) ** 0.5,
+        )
         if norm <= GROWTH * start:
             return False
         if self._gradients is None:
@@ -53,13 +73,17 @@ class Scale:
         return norm > GROWTH * self._gradients > 0
 
     def _of_clients(self) -> float:
-        """Return the largest root mean square of the clients' stochastic gradients near the start."""
+        """Return the largest root mean square of the clients' stochastic gradients near
+        the start.
+        """
         task, largest = self._task, 0.0
         for s, x in enumerate(self._start):
             for point in (x, torch.zeros_like(x), 2 * x):
                 stacked = point.expand(1, task.m, task.d)
                 batch = task.sample([torch_generator(0, s, 0, "start", task.device)])
-                norms = torch.linalg.vector_norm(task.gradient(stacked, batch), dim=-1, dtype=torch.float64)
+                norms = torch.linalg.vector_norm(
+                    task.gradient(stacked, batch), dim=-1, dtype=torch.float64
+                )
                 value = float(norms.square().mean().sqrt())
                 largest = max(largest, value) if np.isfinite(value) else largest
         return largest

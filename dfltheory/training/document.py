@@ -1,7 +1,9 @@
-"""Sections of the document of one run: [task], [topology], [algorithm] and [run], as pydantic models.
+"""Sections of the document of one run: [task], [topology], [algorithm] and [run], as
+pydantic models.
 
-A document (a TOML or JSON file, or a mapping) states what is learned, over which network, by which algorithm
-and for how long. :func:`read_sections` checks all of it and builds nothing.
+A document (a TOML or JSON file, or a mapping) states what is learned, over which
+network, by which algorithm and for how long. :func:`read_sections` checks all of it and
+builds nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from dfltheory.files import plain
 from dfltheory.schemas import Schema, read_model
 from dfltheory.training.options import Option, builder, document_type, options_of
 
-# -- types of fields ---------------------------------------------------------------------
+# -- types of fields
+# ---------------------------------------------------------------------
 
 
 def _different(indices: int | list[int]) -> int | list[int]:
@@ -29,7 +32,9 @@ def _different(indices: int | list[int]) -> int | list[int]:
 
 def _one_shape(start: list[Any]) -> list[Any]:
     if _shape(start) is None:
-        raise ValueError("must be numbers, or lists of numbers that are all of one length")
+        raise ValueError(
+            "must be numbers, or lists of numbers that are all of one length"
+        )
     return start
 
 
@@ -58,7 +63,9 @@ Name = Annotated[str, AfterValidator(_not_blank)]
 Matrix = Annotated[list[list[float]], Field(min_length=1), AfterValidator(_square)]
 Count = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]
-Seeds = Annotated[Count | Annotated[list[Index], Field(min_length=1)], AfterValidator(_different)]
+Seeds = Annotated[
+    Count | Annotated[list[Index], Field(min_length=1)], AfterValidator(_different)
+]
 Point = Annotated[list[float], Field(min_length=1)]
 Start = Annotated[
     list[float | Annotated[list[float | Point], Field(min_length=1)]],
@@ -67,48 +74,71 @@ Start = Annotated[
 ]
 
 
-# -- sections ----------------------------------------------------------------------------
+# -- sections
+# ----------------------------------------------------------------------------
 
 
 class TaskSection(Schema):
     """The learning problem. All further keys are options of the task of that name."""
 
     name: Name = Field(
-        description="which task, as `dfltheory train --help` lists them; MODULE:NAME or FILE.py:NAME for a "
-        "function or class of your own that makes one"
+        description=(
+            "which task, as `dfltheory train --help` lists them; MODULE:NAME or"
+            " FILE.py:NAME for a function or class of your own that makes one"
+        )
     )
 
 
 class TopologySection(Schema):
     """The network: a topology or a sequence by name, or a matrix in a file.
 
-    It has as many clients as the task. All further keys are options of the topology of that name. Algorithms
-    with a server have no network: the section does not count for them.
+    It has as many clients as the task. All further keys are options of the topology of
+    that name. Algorithms with a server have no network: the section does not count for
+    them.
     """
 
-    name: Name | None = Field(None, description="which topology, as `dfltheory topology` lists them")
+    name: Name | None = Field(
+        None, description="which topology, as `dfltheory topology` lists them"
+    )
     file: Name | None = Field(
         None,
-        description="in place of a name, a mixing matrix or edge list; the path is relative to the "
-        "experiment file",
+        description=(
+            "in place of a name, a mixing matrix or edge list; the path is relative to"
+            " the experiment file"
+        ),
     )
     matrix: Matrix | None = Field(
-        None, description="in place of a name or file, the mixing matrix itself, as a list of rows"
+        None,
+        description=(
+            "in place of a name or file, the mixing matrix itself, as a list of rows"
+        ),
     )
     matrices: Annotated[list[Matrix], Field(min_length=1)] | None = Field(
-        None, description="in place of a matrix, a list of those of a period of rounds, which is repeated"
+        None,
+        description=(
+            "in place of a matrix, a list of those of a period of rounds, which is"
+            " repeated"
+        ),
     )
     weights: Name | None = Field(
         None,
-        description="weight rule; without it Metropolis weights, column-stochastic ones on directed graphs",
+        description=(
+            "weight rule; without it Metropolis weights, column-stochastic ones on"
+            " directed graphs"
+        ),
     )
 
 
 class AlgorithmSection(Schema):
-    """The algorithm. All further keys are its hyperparameters, in the papers' notation."""
+    """The algorithm. All further keys are its hyperparameters, in the papers'
+    notation.
+    """
 
     name: Name = Field(
-        description="which algorithm, lower case, as in dfedsam; MODULE:CLASS or FILE.py:CLASS for your own"
+        description=(
+            "which algorithm, lower case, as in dfedsam; MODULE:CLASS or FILE.py:CLASS"
+            " for your own"
+        )
     )
 
 
@@ -118,17 +148,27 @@ class RunSection(Schema):
     rounds: Count = Field(100, description="rounds T")
     seeds: Seeds = Field(
         1,
-        description="number of independent runs S, or a list of different indices of them; confidence "
-        "intervals are over them",
+        description=(
+            "number of independent runs S, or a list of different indices of them;"
+            " confidence intervals are over them"
+        ),
     )
-    seed: Index = Field(0, description="root seed of the runs (the task has a seed of its own)")
+    seed: Index = Field(
+        0, description="root seed of the runs (the task has a seed of its own)"
+    )
     x0: Start | None = Field(
         None,
-        description="where the models start: d numbers, m lists of them, or these for each seed; without it "
-        "the task's own start",
+        description=(
+            "where the models start: d numbers, m lists of them, or these for each"
+            " seed; without it the task's own start"
+        ),
     )
-    evaluate_every: Count = Field(1, description="measure rounds 0, n, 2n, ... and the last")
-    keep_models: bool = Field(False, description="keep the final models (seeds, m, d) in a sweep's cells")
+    evaluate_every: Count = Field(
+        1, description="measure rounds 0, n, 2n, ... and the last"
+    )
+    keep_models: bool = Field(
+        False, description="keep the final models (seeds, m, d) in a sweep's cells"
+    )
 
 
 SECTIONS: dict[str, type[Schema]] = {
@@ -142,7 +182,8 @@ NAMED = ("task", "topology", "algorithm")
 """The sections whose further keys are options of what their field ``name`` names."""
 
 
-# -- reading -----------------------------------------------------------------------------
+# -- reading
+# -----------------------------------------------------------------------------
 
 
 def section_model(title: str, name: str) -> type[Schema]:
@@ -176,7 +217,9 @@ def _model_with_options(title: str, name: str) -> type[Schema]:
 
 
 def _option_field(name: str, option: Option, given_later: bool) -> tuple[Any, Any]:
-    """Return type and field of an option. Its alias is its name, which may be any name."""
+    """Return type and field of an option. Its alias is its name, which may be any
+    name.
+    """
     kind = document_type(option.hint)
     if option.required and not given_later:
         return kind, Field(alias=name, description=f"option {name}")
@@ -191,8 +234,8 @@ def read_sections(
 ) -> dict[str, dict[str, Any]]:
     """Return the sections of a document with the defaults of their own fields.
 
-    Options of what a section names are checked and stay as they are given. Hyperparameters of the algorithm
-    may be absent.
+    Options of what a section names are checked and stay as they are given.
+    Hyperparameters of the algorithm may be absent.
 
     Parameters
     ----------
@@ -208,11 +251,21 @@ def read_sections(
     """
     models = {**SECTIONS, **(further or {})}
     optional = {"topology", *(further or {})}
-    present = [title for title in models if title not in optional or document.get(title) is not None]
+    present = [
+        title
+        for title in models
+        if title not in optional or document.get(title) is not None
+    ]
     whole = _document_model(
-        tuple((title, _model_for(title, document.get(title), models[title])) for title in present)
+        tuple(
+            (title, _model_for(title, document.get(title), models[title]))
+            for title in present
+        )
     )
-    given = {title: {} if document.get(title) is None else document[title] for title in present}
+    given = {
+        title: {} if document.get(title) is None else document[title]
+        for title in present
+    }
     others = {title: table for title, table in document.items() if title not in models}
     sections = read_model(whole, {**others, **given})
     return {title: given_values(getattr(sections, title)) for title in present}
@@ -233,7 +286,9 @@ def _model_for(title: str, table: Any, own_fields: type[Schema]) -> type[Schema]
 
 
 def given_values(section: Schema) -> dict[str, Any]:
-    """Return a section as a table: its own fields that are not None, and the options that were given."""
+    """Return a section as a table: its own fields that are not None, and the options
+    that were given.
+    """
     values = {}
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
@@ -243,7 +298,8 @@ def given_values(section: Schema) -> dict[str, Any]:
     return values
 
 
-# -- labels and places -------------------------------------------------------------------
+# -- labels and places
+# -------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -258,13 +314,27 @@ def located(where: str) -> Iterator[None]:
 
 
 def short(value: Any) -> str:
-    """Return a value as a label: names bare, numbers to six digits, tables by their name."""
+    """Return a value as a label: names bare, numbers to six digits, tables by their
+    name.
+    """
     if isinstance(value, dict):
-        rest = ", ".join(f"{key} = {short(entry)}" for key, entry in value.items() if key != "name")
-        return " ".join(filter(None, [str(value.get("name", "")), f"({rest})" if rest else ""]))
+        rest = ", ".join(
+            f"{key} = {short(entry)}" for key, entry in value.items() if key != "name"
+        )
+        return " ".join(
+            filter(None, [str(value.get("name", "")), f"({rest})" if rest else ""])
+        )
     if isinstance(value, float):
         return f"{value:.6g}"
     return value if isinstance(value, str) else str(plain(value))
 
 
-__all__ = ["NAMED", "SECTIONS", "Name", "located", "read_sections", "section_model", "short"]
+__all__ = [
+    "NAMED",
+    "SECTIONS",
+    "Name",
+    "located",
+    "read_sections",
+    "section_model",
+    "short",
+]

@@ -1,7 +1,7 @@
 """Facts of a run that verdicts need: the laws of its network, its start, its precision.
 
-Files do not hold the objects themselves (a sequence of matrices, a callable). They hold these facts, so that
-a loaded history gets the same verdict as a new one.
+Files do not hold the objects themselves (a sequence of matrices, a callable). They hold
+these facts, so that a loaded history gets the same verdict as a new one.
 """
 
 from __future__ import annotations
@@ -34,25 +34,30 @@ class NetworkFacts:
     Attributes
     ----------
     kind : str
-        ``fixed`` (W_t = W), ``periodic``, ``varying`` (not random, without a known period), ``random`` (drawn
-        independently of the samples), ``losses`` (chosen by the clients' losses), or ``none`` (a server, or
-        no communication: the other fields have no meaning).
+        ``fixed`` (W_t = W), ``periodic``, ``varying`` (not random, without a known
+        period), ``random`` (drawn independently of the samples), ``losses`` (chosen by
+        the clients' losses), or ``none`` (a server, or no communication: the other
+        fields have no meaning).
     m : int
         Number of clients.
     proved : bool
-        Whether all matrices were examined (fixed, periodic), or only a sample of rounds.
+        Whether all matrices were examined (fixed, periodic), or only a sample of
+        rounds.
     directed : bool
         Whether some examined matrix is not symmetric.
     definition_1, doubly_stochastic, column_stochastic, row_stochastic : str or None
-        None if every examined matrix obeys the law, else the first failure (law, place, value).
+        None if every examined matrix obeys the law, else the first failure (law, place,
+        value).
     lam, lam_found : float or None, str or None
-        The contraction ||W - 11'/m|| of :class:`~dfltheory.constants.NetworkConstants` and how it is known
-        (``exact``, ``bound``, ``estimate``); None if it does not exist.
+        The contraction ||W - 11'/m|| of :class:`~dfltheory.constants.NetworkConstants`
+        and how it is known (``exact``, ``bound``, ``estimate``); None if it does not
+        exist.
     fingerprint : str
         SHA-256 of sparsity and weights of the examined matrices.
     sequence : str
-        The kind of the sequence, a name of :data:`dfltheory.constants.SEQUENCES`. Files of earlier versions
-        lack it: then it is ``any`` unless the matrices are fixed or periodic.
+        The kind of the sequence, a name of :data:`dfltheory.constants.SEQUENCES`. Files
+        of earlier versions lack it: then it is ``any`` unless the matrices are fixed or
+        periodic.
     """
 
     kind: NetworkKind
@@ -76,10 +81,11 @@ class NetworkFacts:
 
     @classmethod
     def of(cls, sequence: Any, rounds: int, known: NetworkConstants) -> NetworkFacts:
-        """Return the facts of a sequence of mixing matrices that was used for so many rounds.
+        """Return the facts of a sequence of mixing matrices that was used for so many
+        rounds.
 
-        A whole period is examined if there is one, else the first rounds, at most 20. ``known`` are the
-        constants of the sequence.
+        A whole period is examined if there is one, else the first rounds, at most 20.
+        ``known`` are the constants of the sequence.
         """
         period = period_of(sequence)
         matrices = list(drawn(sequence, range(period or max(1, min(rounds, DRAWS)))))
@@ -89,18 +95,28 @@ class NetworkFacts:
             for t, report in enumerate(reports):
                 for failure in report.failures:
                     if laws is None or failure.law in laws:
-                        return failure.message if period == 1 else f"round {t}: {failure.message}"
+                        return (
+                            failure.message
+                            if period == 1
+                            else f"round {t}: {failure.message}"
+                        )
             return None
 
         return cls(
             kind=_kind(sequence, period),
             m=int(sequence.m),
             proved=period is not None,
-            directed=any(asymmetry(W) > float(tolerance(rounding(sequence), 1)) for W in matrices),
+            directed=any(
+                asymmetry(W) > float(tolerance(rounding(sequence), 1)) for W in matrices
+            ),
             definition_1=first(),
             doubly_stochastic=first(DOUBLY_STOCHASTIC),
-            column_stochastic=first([law for law in DOUBLY_STOCHASTIC if law != "row sums"]),
-            row_stochastic=first([law for law in DOUBLY_STOCHASTIC if law != "column sums"]),
+            column_stochastic=first(
+                [law for law in DOUBLY_STOCHASTIC if law != "row sums"]
+            ),
+            row_stochastic=first(
+                [law for law in DOUBLY_STOCHASTIC if law != "column sums"]
+            ),
             lam=known.lam,
             lam_found=None if known.lam is None else known.standing_of("lam"),
             fingerprint=fingerprint(matrices),
@@ -119,7 +135,9 @@ def _kind(sequence: Any, period: int | None) -> NetworkKind:
 
 
 def drawn(sequence: Any, rounds: Iterable[int]) -> Iterable[Any]:
-    """Yield the matrices of these rounds as the first seed of a run draws them, at equal losses."""
+    """Yield the matrices of these rounds as the first seed of a run draws them, at
+    equal losses.
+    """
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
     for t in rounds:
         yield sequence.matrix(t, numpy_generator(0, 0, t, "network"), *known)

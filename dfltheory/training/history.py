@@ -1,4 +1,6 @@
-"""The record of a run: measures per seed and round, final models, constants, and its file."""
+"""The record of a run: measures per seed and round, final models, constants, and its
+file.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ _KNOWN_CONSTANTS = "_known_constants"
 
 
 class _ConstantsOfRun:
-    """The field ``History.constants``: what was given, else those of the task, asked for when first read.
+    """The field ``History.constants``: what was given, else those of the task, asked
+    for when first read.
 
     Tasks may have to estimate their constants, which takes longer than many runs.
     """
@@ -43,7 +46,9 @@ class _ConstantsOfRun:
         values = vars(run)
         if values[_KNOWN_CONSTANTS] is None:
             problem = run.problem
-            values[_KNOWN_CONSTANTS] = ProblemConstants() if problem is None else problem.constants
+            values[_KNOWN_CONSTANTS] = (
+                ProblemConstants() if problem is None else problem.constants
+            )
         return values[_KNOWN_CONSTANTS]
 
     def __set__(self, run: History, constants: ProblemConstants | None) -> None:
@@ -54,27 +59,29 @@ class _ConstantsOfRun:
 class History:
     """The record of one run with S seeds over T = ``rounds`` rounds.
 
-    Arrays are (S, len(rounds_measured)), which is (S, rounds + 1) if every round t = 0..rounds is measured.
-    Rounds after ``diverged_at`` are NaN.
+    Arrays are (S, len(rounds_measured)), which is (S, rounds + 1) if every round t =
+    0..rounds is measured. Rounds after ``diverged_at`` are NaN.
 
     Attributes
     ----------
-    grad_norm_sq : ||grad f(xbar^t)||^2
-    consensus : (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use
-    loss : f(xbar^t)
-    accuracy : share of test examples that xbar^t classifies correctly; ``None`` if there are no classes
-    extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's metrics...)
-    constants : constants of the problem; ``None``: those of ``problem``, which is asked when they are read
-    problem : the task; ``None`` in a history that was loaded, or sent to another process
-    x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2 (S,)
-    diverged_at : the first measured round that was not finite or out of scale; ``None``: there was none
-    sent_bits : bits that were sent until each measured round, over all links; ``None``: not counted
-    excess : (2, S), f(xbar^0) - f* as the task computes it without cancellation, and its rounding error;
+    grad_norm_sq : ||grad f(xbar^t)||^2 consensus : (1/m) sum_i ||x_i^t - xbar^t||^2,
+    over the models that the clients use loss : f(xbar^t) accuracy : share of test
+    examples that xbar^t classifies correctly; ``None`` if there are no classes extra :
+    further measures by name (``grad_norm_sq_w``, ``two_block``, the user's metrics...)
+    constants : constants of the problem; ``None``: those of ``problem``, which is asked
+    when they are read problem : the task; ``None`` in a history that was loaded, or
+    sent to another process x : final models (S, m, d);  x0_sq, x0_spread : mean_i
+    ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2 (S,) diverged_at : the first measured
+    round that was not finite or out of scale; ``None``: there was none sent_bits : bits
+    that were sent until each measured round, over all links; ``None``: not counted
+    excess : (2, S), f(xbar^0) - f* as the task computes it without cancellation, and
+    its rounding error;
         ``None`` if the task does not compute it
-    facts : the start of the run and its arithmetic; ``None``: not recorded
-    chance : whether the values are random; False: expectations, computed and not sampled
-    consensus_rounding : error of an expected ``consensus`` by rounding of the covariance, (S, R)
-    model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad f_i(xbar^0)||^2 (S,), to which
+    facts : the start of the run and its arithmetic; ``None``: not recorded chance :
+    whether the values are random; False: expectations, computed and not sampled
+    consensus_rounding : error of an expected ``consensus`` by rounding of the
+    covariance, (S, R) model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i
+    ||grad f_i(xbar^0)||^2 (S,), to which
         rounding errors are proportional; ``None``: not recorded
     """
 
@@ -106,7 +113,9 @@ class History:
     x0_gradient_sq: np.ndarray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and sent: without the task, which may be large, if constants are known."""
+        """Return what is copied and sent: without the task, which may be large, if
+        constants are known.
+        """
         state = dict(vars(self))
         if state[_KNOWN_CONSTANTS] is not None:
             state["problem"] = None
@@ -122,22 +131,34 @@ class History:
 
     @cached_property
     def network(self) -> NetworkConstants:
-        """The constants of the mixing matrices, computed when first read; m alone if none exist."""
+        """The constants of the mixing matrices, computed when first read; m alone if
+        none exist.
+        """
         if self.topology is None:
             return NetworkConstants(m=self.m)
         from dfltheory import graphs
 
-        # push-sum also runs on doubly stochastic matrices, and has its own constants there
-        kinds = (True, None) if self.algorithm.mixing == "column-stochastic" else (None,)
-        examined = 200 if getattr(self.topology, "random", True) else max(1, min(200, self.rounds))
+        # push-sum also runs on doubly stochastic matrices, and has its own constants
+        # there
+        kinds = (
+            (True, None) if self.algorithm.mixing == "column-stochastic" else (None,)
+        )
+        examined = (
+            200
+            if getattr(self.topology, "random", True)
+            else max(1, min(200, self.rounds))
+        )
         for push_sum in kinds:
             with contextlib.suppress(GraphError):
-                return graphs.network_constants(self.topology, push_sum=push_sum, rounds=examined)
+                return graphs.network_constants(
+                    self.topology, push_sum=push_sum, rounds=examined
+                )
         return NetworkConstants(m=self.m)  # not connected: there are no constants
 
     @cached_property
     def network_facts(self) -> NetworkFacts | None:
-        """The facts of the mixing matrices that verdicts need, computed or from a file; ``None``: not known.
+        """The facts of the mixing matrices that verdicts need, computed or from a file;
+        ``None``: not known.
 
         They are not known for a record that was made without a topology.
         """
@@ -151,16 +172,36 @@ class History:
         return bool(getattr(self.topology, "random", True))
 
     def __repr__(self) -> str:
-        """Return one line: the run, its length, and first and last measures, as means over seeds."""
+        """Return one line: the run, its length, and first and last measures, as means
+        over seeds.
+        """
         seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
-        what = f"{self.algorithm.name} on {self.task}, m = {self.m}, {seeds}, {self.rounds} rounds"
+        what = (
+            f"{self.algorithm.name} on {self.task}, m = {self.m}, {seeds},"
+            f" {self.rounds} rounds"
+        )
         moved = [
             f"{name} {values[:, 0].mean():.3g} -> {values[:, self._last].mean():.3g}"
             for name, values in self.measures().items()
-            if name in ("loss", "grad_norm_sq", "consensus", "accuracy", "client_accuracy")
+            if name
+            in (
+                "loss",
+                "grad_norm_sq",
+                "consensus",
+                "accuracy",
+                "client_accuracy",
+            )
         ]
-        ended = f"; diverged by round {self.diverged_at}" if self.diverged_at is not None else ""
-        ended += f"; stopped at round {self.stopped_at}" if self.stopped_at is not None else ""
+        ended = (
+            f"; diverged by round {self.diverged_at}"
+            if self.diverged_at is not None
+            else ""
+        )
+        ended += (
+            f"; stopped at round {self.stopped_at}"
+            if self.stopped_at is not None
+            else ""
+        )
         return f"<{type(self).__name__}: {shown(what)}: {', '.join(moved)}{ended}>"
 
     @property
@@ -171,7 +212,9 @@ class History:
         return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two records are the same, with NaN equal to NaN and without the topology object."""
+        """Return whether two records are the same, with NaN equal to NaN and without
+        the topology object.
+        """
         if not isinstance(other, History):
             return NotImplemented
         plain = (*_SCALARS, *_RECORDS, "algorithm", "random_network")
@@ -179,7 +222,8 @@ class History:
             return False
         mine, theirs = (run.measures() | run._stored() for run in (self, other))
         return mine.keys() == theirs.keys() and all(
-            np.array_equal(array, theirs[name], equal_nan=True) for name, array in mine.items()
+            np.array_equal(array, theirs[name], equal_nan=True)
+            for name, array in mine.items()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -190,26 +234,33 @@ class History:
         return {name: array for name, array in arrays.items() if array is not None}
 
     def sent(self) -> dict[str, np.ndarray]:
-        """Return what was sent over all links, (S, len(rounds_measured)) each; empty if it was not counted.
+        """Return what was sent over all links, (S, len(rounds_measured)) each; empty if
+        it was not counted.
 
-        ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's precision, ``sent_models``
-        in numbers of one model, where models are kept; with ``_per_round``, since the measurement before, for
-        each round.
+        ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's
+        precision, ``sent_models`` in numbers of one model, where models are kept; with
+        ``_per_round``, since the measurement before, for each round.
         """
         if self.sent_bits is None or self.facts is None:
             return {}
         width = torch.finfo(getattr(torch, self.facts.precision)).bits
         units = {"sent_bits": 1, "sent_scalars": width}
-        if self.x.shape[-1]:  # a sweep keeps no models: how large one was is not known then
+        # a sweep keeps no models: how large one was is not known then
+        if self.x.shape[-1]:
             units["sent_models"] = width * self.x.shape[-1]
         total = {name: self.sent_bits / unit for name, unit in units.items()}
         rounds = np.diff(self.rounds_measured, prepend=self.rounds_measured[0] - 1)
-        each = {f"{n}_per_round": np.diff(v, axis=1, prepend=v[:, :1]) / rounds for n, v in total.items()}
+        each = {
+            f"{n}_per_round": np.diff(v, axis=1, prepend=v[:, :1]) / rounds
+            for n, v in total.items()
+        }
         return total | each
 
     @property
     def f0_gap(self) -> np.ndarray | None:
-        """f(xbar^0) - f* of every seed (S,); 0 where it is below 0 by rounding; ``None``: f* is not known."""
+        """f(xbar^0) - f* of every seed (S,); 0 where it is below 0 by rounding;
+        ``None``: f* is not known.
+        """
         known = self._gap()
         return None if known is None else known[0]
 
@@ -217,23 +268,31 @@ class History:
     def f0_gap_error(self) -> np.ndarray | None:
         """How far rounding may put ``f0_gap`` off, for every seed (S,), in units of f.
 
-        Where the task computes the difference itself (:meth:`Task.excess`), it also bounds the error; else
-        16 eps (|f(xbar^0)| + |f*|) + L (eps ||x^0||)^2, eps the rounding unit of the run's precision: the two
-        are subtracted, and f* may be that of a minimizer that was rounded.
+        Where the task computes the difference itself (:meth:`Task.excess`), it also
+        bounds the error; else 16 eps (|f(xbar^0)| + |f*|) + L (eps ||x^0||)^2, eps the
+        rounding unit of the run's precision: the two are subtracted, and f* may be that
+        of a minimizer that was rounded.
         """
         known = self._gap()
         return None if known is None else known[1]
 
     def gap_at(self, t: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """f(xbar^t) - f* and how far rounding may put it off, (S,) each; ``None``: it is not known."""
+        """f(xbar^t) - f* and how far rounding may put it off, (S,) each; ``None``: it
+        is not known.
+        """
         at, f_star = np.flatnonzero(self.rounds_measured == t), self.constants.f_star
         if f_star is None or not at.size:
             return None
         loss = self.loss[:, at[0]].astype(float)
         eps = self.facts.eps if self.facts is not None else np.finfo(float).eps
         L = self.constants.L or 0.0
-        size_sq = self.x0_sq if self.model_sq is None else self.model_sq[:, : self._last + 1].max(axis=1)
-        flat = eps**2 * size_sq * (L if np.isfinite(L) else 0.0)  # f there is above f* where x* is rounded
+        size_sq = (
+            self.x0_sq
+            if self.model_sq is None
+            else self.model_sq[:, : self._last + 1].max(axis=1)
+        )
+        # f there is above f* where x* is rounded
+        flat = eps**2 * size_sq * (L if np.isfinite(L) else 0.0)
         gap, error = loss - f_star, 16 * eps * (np.abs(loss) + abs(f_star)) + flat
         if (
             t == 0
@@ -249,26 +308,42 @@ class History:
     def values(self) -> dict[str, float]:
         """The glossary's names that this run fixes, for ``Theorem.evaluate``.
 
-        Hyperparameters by the algorithm's symbols, ``T`` rounds, ``m``, what is known of the network and of
-        the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds; only where f* is known), ``x0_sq``,
-        ``x0_spread``.
+        Hyperparameters by the algorithm's symbols, ``T`` rounds, ``m``, what is known
+        of the network and of the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds;
+        only where f* is known), ``x0_sq``, ``x0_spread``.
         """
-        named: dict[str, float] = {**self.network.known(), **self.constants.known(), "T": self.rounds}
+        named: dict[str, float] = {
+            **self.network.known(),
+            **self.constants.known(),
+            "T": self.rounds,
+        }
         named |= self.algorithm.theory_values(self.x.shape[-1])
-        named |= {"x0_sq": float(self.x0_sq.mean()), "x0_spread": float(self.x0_spread.mean())}
+        named |= {
+            "x0_sq": float(self.x0_sq.mean()),
+            "x0_spread": float(self.x0_spread.mean()),
+        }
         if (gap := self.f0_gap) is not None:
             named["f0_gap"] = float(gap.mean())
         return named
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table: one row per seed, round and measure (columns seed, round, measure, value)."""
+        """Tidy table: one row per seed, round and measure (columns seed, round,
+        measure, value).
+        """
         import pandas as pd
 
         S, R = self.loss.shape
         seed, t = np.repeat(np.arange(S), R), np.tile(self.rounds_measured, S)
         return pd.concat(
             [
-                pd.DataFrame({"seed": seed, "round": t, "measure": name, "value": array.reshape(-1)})
+                pd.DataFrame(
+                    {
+                        "seed": seed,
+                        "round": t,
+                        "measure": name,
+                        "value": array.reshape(-1),
+                    }
+                )
                 for name, array in (self.measures() | self.sent()).items()
             ],
             ignore_index=True,
@@ -277,9 +352,12 @@ class History:
     def measures(self) -> dict[str, np.ndarray]:
         """Every recorded measure by name, (S, len(rounds_measured)) each."""
         own = {name: getattr(self, name) for name in _MEASURES}
-        return {name: array for name, array in own.items() if array is not None} | self.extra
+        return {
+            name: array for name, array in own.items() if array is not None
+        } | self.extra
 
-    # -- storage ----------------------------------------------------------------------------------
+    # -- storage
+    # ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file, atomically; ``History.load`` reads it back."""
@@ -297,29 +375,48 @@ class History:
             "algorithm": recorded(self.algorithm),
             "random_network": self.random_network,
         }
-        return {f"measure/{k}": v for k, v in self.measures().items()} | self._stored(), document
+        return {
+            f"measure/{k}": v for k, v in self.measures().items()
+        } | self._stored(), document
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> History:
         """Read what ``save`` wrote.
 
-        A user's algorithm is found where its module has been imported; nothing is imported because a file
-        names it, and without it the algorithm is a :class:`~dfltheory.training.records.Recorded`.
+        A user's algorithm is found where its module has been imported; nothing is
+        imported because a file names it, and without it the algorithm is a
+        :class:`~dfltheory.training.records.Recorded`.
         """
         tensors, document = storage.read(path, "dfltheory.History")
         with reading(path, "a history"):
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
             if "consensus_error" in arrays:  # its name in files of earlier releases
                 arrays.setdefault("consensus_rounding", arrays["consensus_error"])
-            measures = {k.removeprefix("measure/"): v for k, v in arrays.items() if k.startswith("measure/")}
-            records = {name: _read_record(document[name], kind) for name, kind in _RECORDS.items()}
-            own: dict[str, Any] = {name: records.pop(name) for name in ("constants", "facts")}
+            measures = {
+                k.removeprefix("measure/"): v
+                for k, v in arrays.items()
+                if k.startswith("measure/")
+            }
+            records = {
+                name: _read_record(document[name], kind)
+                for name, kind in _RECORDS.items()
+            }
+            own: dict[str, Any] = {
+                name: records.pop(name) for name in ("constants", "facts")
+            }
             own |= {name: arrays[name] for name in _ARRAYS if name in arrays}
-            own |= {name: read(f"{path}: {name}", document[name]) for name, read in _SCALARS.items()}
+            own |= {
+                name: read(f"{path}: {name}", document[name])
+                for name, read in _SCALARS.items()
+            }
             own |= {name: measures.pop(name) for name in _MEASURES if name in measures}
             own.setdefault("accuracy", None)
-            history = cls(algorithm=algorithm_of(document["algorithm"]), extra=measures, **own)
-            history.__dict__ |= records | {"random_network": bool(document["random_network"])}
+            history = cls(
+                algorithm=algorithm_of(document["algorithm"]), extra=measures, **own
+            )
+            history.__dict__ |= records | {
+                "random_network": bool(document["random_network"])
+            }
             return history
 
 

@@ -1,7 +1,11 @@
 """One run to be done, as objects and as one document.
 
->>> instance = Instance.of({"task": {"name": "quadratic", "m": 4}, "topology": {"name": "ring"},
-...     "algorithm": {"name": "dfedavg", "eta": 0.05, "K": 2}, "run": {"rounds": 20}})
+>>> instance = Instance.of({
+...     "task": {"name": "quadratic", "m": 4},
+...     "topology": {"name": "ring"},
+...     "algorithm": {"name": "dfedavg", "eta": 0.05, "K": 2},
+...     "run": {"rounds": 20},
+... })
 >>> instance.run(progress=False).rounds
 20
 >>> Instance.of(instance.document()).algorithm == instance.algorithm
@@ -36,7 +40,8 @@ from dfltheory.training.setup import network_called, seed_indices
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A task, an algorithm, a network, and how long they run: all that the numbers of a run depend on.
+    """A task, an algorithm, a network, and how long they run: all that the numbers of a
+    run depend on.
 
     Attributes
     ----------
@@ -45,7 +50,8 @@ class Instance:
     algorithm : Algorithm
         With its hyperparameters.
     network : object
-        Graph, matrix (m, m), sequence... as :func:`dfltheory.train` takes it; None for a server.
+        Graph, matrix (m, m), sequence... as :func:`dfltheory.train` takes it; None for
+        a server.
     rounds : int
         T.
     seeds : int or sequence of int
@@ -57,7 +63,8 @@ class Instance:
     evaluate_every : int
         Measure rounds 0, n, 2n, ... and the last.
     sources : mapping
-        Sections of the document from which task and network were built, each with the built object.
+        Sections of the document from which task and network were built, each with the
+        built object.
     """
 
     task: Task
@@ -90,7 +97,9 @@ class Instance:
             "x0": self.x0,
             "evaluate_every": self.evaluate_every,
         }
-        return loop.train(self.algorithm, self.task, self.network, **{**options, **recording})
+        return loop.train(
+            self.algorithm, self.task, self.network, **{**options, **recording}
+        )
 
     @property
     def _count(self) -> int | list[int]:
@@ -117,9 +126,9 @@ class Instance:
         folder : Path, optional
             Where its relative paths begin; None: the document may name no file.
         own : bool or set of str
-            May the document name algorithms, tasks and a task's model by MODULE:NAME? Their modules are
-            imported, and so their code runs: only for documents that the caller trusts. A set of references
-            allows these.
+            May the document name algorithms, tasks and a task's model by MODULE:NAME?
+            Their modules are imported, and so their code runs: only for documents that
+            the caller trusts. A set of references allows these.
 
         Raises
         ------
@@ -127,15 +136,31 @@ class Instance:
             Every problem, as "source: place: reason".
         """
         with located(source), trusting(own):
-            parts = checked({n: v for n, v in document.items() if n != "title"}, folder, own)
+            parts = checked(
+                {n: v for n, v in document.items() if n != "title"}, folder, own
+            )
             check_algorithm(parts["algorithm"])
             task = make_task(parts["task"], folder)
-            network = make_network(parts["topology"], task.m, folder) if "topology" in parts else None
+            network = (
+                make_network(parts["topology"], task.m, folder)
+                if "topology" in parts
+                else None
+            )
             sources = {"task": (task, parts["task"])}
             if network is not None and "file" not in parts["topology"]:
                 sources["topology"] = (network, parts["topology"])
-            run = {name: value for name, value in parts["run"].items() if name != "keep_models"}
-            return cls(task, make_algorithm(parts["algorithm"]), network, sources=sources, **run)
+            run = {
+                name: value
+                for name, value in parts["run"].items()
+                if name != "keep_models"
+            }
+            return cls(
+                task,
+                make_algorithm(parts["algorithm"]),
+                network,
+                sources=sources,
+                **run,
+            )
 
     def document(self) -> dict[str, Any]:
         """Return the document that builds this instance again, in JSON's types.
@@ -150,7 +175,9 @@ class Instance:
             value = getattr(self.algorithm, hyperparameter.name)
             if value is not None:
                 algorithm[hyperparameter.name] = value
-        run: dict[str, Any] = {name: getattr(self, name) for name in ("rounds", "seed", "evaluate_every")}
+        run: dict[str, Any] = {
+            name: getattr(self, name) for name in ("rounds", "seed", "evaluate_every")
+        }
         run["seeds"] = self._count
         if self.x0 is not None:
             run["x0"] = np.asarray(self.x0)
@@ -166,8 +193,9 @@ class Instance:
             return table
         if isinstance(made, Mapping):
             raise InputError(
-                f"the network is one for each of {', '.join(map(str, made))}, and a document has a single"
-                " [topology]: give one network, whose links all of them get, or keep the instance in Python"
+                f"the network is one for each of {', '.join(map(str, made))}, and a"
+                " document has a single [topology]: give one network, whose links all"
+                " of them get, or keep the instance in Python"
             )
         if section == "topology":
             sequence = graphs.as_sequence(made)
@@ -177,12 +205,14 @@ class Instance:
                 return {"matrices": [to_dense(W) for W in sequence.Ws]}
         what = "task" if section == "task" else "network"
         raise InputError(
-            f"the {what} {getattr(made, 'name', type(made).__name__)} was made in Python, and no document "
-            f"can say how: build the instance with Instance.of, whose [{section}] names it"
+            f"the {what} {getattr(made, 'name', type(made).__name__)} was made in"
+            " Python, and no document can say how: build the instance with"
+            f" Instance.of, whose [{section}] names it"
         )
 
 
-# -- from sections to objects ----------------------------------------------------------------------------
+# -- from sections to objects
+# ----------------------------------------------------------------------------
 
 
 _CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem", "key"))
@@ -190,7 +220,9 @@ _CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem",
 
 
 def references(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the MODULE:NAME and FILE.py:NAME references of a document, by dotted field."""
+    """Return the MODULE:NAME and FILE.py:NAME references of a document, by dotted
+    field.
+    """
     found = {}
     for section, key in _CODE:
         table = document.get(section)
@@ -206,9 +238,11 @@ def checked(
     own: Trust = False,
     further: Mapping[str, type[Schema]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the sections of a document with their defaults; types and names are checked, nothing is built.
+    """Return the sections of a document with their defaults; types and names are
+    checked, nothing is built.
 
-    An algorithm without a network loses [topology], so that such baselines can be swept together with others.
+    An algorithm without a network loses [topology], so that such baselines can be swept
+    together with others.
 
     Parameters
     ----------
@@ -232,11 +266,15 @@ def checked(
     if "topology" in parts:
         _check_topology(parts["topology"], folder)
     elif builder("algorithm", parts["algorithm"]["name"]).needs_topology:
-        raise InputError(f"topology: is missing: {parts['algorithm']['name']} needs its name or file")
+        raise InputError(
+            f"topology: is missing: {parts['algorithm']['name']} needs its name or file"
+        )
     return parts
 
 
-def check_algorithm(table: Mapping[str, Any], given_later: Collection[str] = ()) -> None:
+def check_algorithm(
+    table: Mapping[str, Any], given_later: Collection[str] = ()
+) -> None:
     """Check that an algorithm has its hyperparameters, in their ranges.
 
     Parameters
@@ -247,12 +285,20 @@ def check_algorithm(table: Mapping[str, Any], given_later: Collection[str] = ())
         Hyperparameters that a schedule fills.
     """
     name = table["name"]
-    required = {option: about for option, about in options_of("algorithm", name).items() if about.required}
-    lacking = [option for option in required if option not in table and option not in given_later]
+    required = {
+        option: about
+        for option, about in options_of("algorithm", name).items()
+        if about.required
+    }
+    lacking = [
+        option
+        for option in required
+        if option not in table and option not in given_later
+    ]
     if lacking:
         raise InputError(
-            f"algorithm.{lacking[0]}: is missing: {name} needs {', '.join(lacking)}; give it, or [theorem] "
-            "with schedule = true"
+            f"algorithm.{lacking[0]}: is missing: {name} needs {', '.join(lacking)};"
+            " give it, or [theorem] with schedule = true"
         )
     small_values = {option: about.small_value for option, about in required.items()}
     with located("algorithm"):
@@ -260,7 +306,9 @@ def check_algorithm(table: Mapping[str, Any], given_later: Collection[str] = ())
 
 
 def _with_network(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document with the network that its algorithm's name implies, or without one it cannot use."""
+    """Return a document with the network that its algorithm's name implies, or without
+    one it cannot use.
+    """
     sections = dict(document)
     table = sections.get("algorithm")
     name = table.get("name") if isinstance(table, Mapping) else None
@@ -275,23 +323,29 @@ def _with_network(document: Mapping[str, Any]) -> dict[str, Any]:
         given = sections.setdefault("topology", {"name": implied})
         if not isinstance(given, Mapping) or given.get("name") != implied:
             raise InputError(
-                f"topology: {name} is that algorithm over the network {implied}: leave out others"
+                f"topology: {name} is that algorithm over the network {implied}: leave"
+                " out others"
             )
     return sections
 
 
 def _check_topology(table: Mapping[str, Any], folder: Path | None) -> None:
-    named = [source for source in ("name", "file", "matrix", "matrices") if source in table]
+    named = [
+        source for source in ("name", "file", "matrix", "matrices") if source in table
+    ]
     if len(named) != 1:
         found = " and ".join(named) or "none of them"
-        raise InputError(f"topology: needs one of name, file, matrix and matrices, not {found}")
+        raise InputError(
+            f"topology: needs one of name, file, matrix and matrices, not {found}"
+        )
     rule = table.get("weights")
     if rule is not None and rule.replace("-", "_") not in graphs.WEIGHT_RULES:
         with located("topology.weights"):
             raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
     if named == ["file"] and (folder is None or not (folder / table["file"]).is_file()):
         raise InputError(
-            f"topology.file: {table['file']!r} is not a file in the folder of the experiment file"
+            f"topology.file: {table['file']!r} is not a file in the folder of the"
+            " experiment file"
         )
 
 
@@ -302,23 +356,31 @@ def _options(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
-    """Return the task of a checked [task]; files of examples are relative to ``folder``."""
+    """Return the task of a checked [task]; files of examples are relative to
+    ``folder``.
+    """
     name, options = table["name"], _options("task", table)
     known = options_of("task", name)
     for option in [option for option in options if known[option].hint is Path]:
         if folder is None:
-            raise InputError(f"task.{option} = {options[option]!r}: this document may name no file")
+            raise InputError(
+                f"task.{option} = {options[option]!r}: this document may name no file"
+            )
         options[option] = folder / options[option]
     if ":" not in name:
         return tasks.get(name, **options)
     made = builder("task", name)(**options)
     if not isinstance(made, Task):
-        raise InputError(f"task.name = {name!r} makes a {type(made).__name__}, not a task")
+        raise InputError(
+            f"task.name = {name!r} makes a {type(made).__name__}, not a task"
+        )
     return made
 
 
 def make_network(table: Mapping[str, Any], m: int, folder: Path | None) -> Any:
-    """Return the network of a checked [topology], as a sequence of matrices for m clients."""
+    """Return the network of a checked [topology], as a sequence of matrices for m
+    clients.
+    """
     if "file" in table:
         assert folder is not None, "checked"
         network: Any = read_matrix_file(folder / table["file"])
@@ -333,14 +395,18 @@ def make_network(table: Mapping[str, Any], m: int, folder: Path | None) -> Any:
     if not hasattr(network, "edges"):
         given = table.get("name") or table.get("file") or "a matrix"
         raise InputError(
-            f"topology.weights = {table['weights']!r}: only a graph takes weights, and this is {given}"
+            f"topology.weights = {table['weights']!r}: only a graph takes weights, and"
+            f" this is {given}"
         )
     return graphs.as_sequence(graphs.weights(network, table["weights"]))
 
 
 def make_algorithm(table: Mapping[str, Any]) -> Algorithm:
     """Return the algorithm of a checked [algorithm]."""
-    hyperparameters = {**algorithms.spoken(table["name"])[1], **_options("algorithm", table)}
+    hyperparameters = {
+        **algorithms.spoken(table["name"])[1],
+        **_options("algorithm", table),
+    }
     return builder("algorithm", table["name"])(**hyperparameters)
 
 

@@ -1,4 +1,6 @@
-"""What an algorithm assumes of the matrices that it mixes by, checked before the first one is used."""
+"""What an algorithm assumes of the matrices that it mixes by, checked before the first
+one is used.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from dfltheory.graphs import check_mixing_matrix
 from dfltheory.graphs.matrices import DENSE_LIMIT, is_sparse, to_dense
 
 _TOLERANCE = 1e-6
-"""Tolerance for sums: matrices may have been in single precision before they were converted."""
+"""Tolerance for sums: matrices may have been in single precision before they were
+converted.
+"""
 
 _LAWS = {
     "doubly stochastic": ("row sums", "column sums"),
@@ -23,17 +27,23 @@ _LAWS = {
 }
 
 _ADVICE = {
-    "doubly stochastic": "take graphs.metropolis(graph), or on a directed graph a push-sum algorithm"
-    " (SGP, OSGP, DFedSGPM, DFedSGPSM)",
+    "doubly stochastic": (
+        "take graphs.metropolis(graph), or on a directed graph a push-sum algorithm"
+        " (SGP, OSGP, DFedSGPM, DFedSGPSM)"
+    ),
     "column-stochastic": "take graphs.column_stochastic(graph)",
     "row-stochastic": "take graphs.metropolis(graph) or graphs.row_stochastic(graph)",
 }
 
 
 class Laws:
-    """The laws of one of an algorithm's matrices; with ``strict=False`` weights need only be finite."""
+    """The laws of one of an algorithm's matrices; with ``strict=False`` weights need
+    only be finite.
+    """
 
-    def __init__(self, algorithm: Algorithm, m: int, strict: bool = True, name: str = MIX):
+    def __init__(
+        self, algorithm: Algorithm, m: int, strict: bool = True, name: str = MIX
+    ):
         own = name == MIX and strict
         self._m, self._name = m, type(algorithm).__name__
         self._kind = algorithm.mixing if name == MIX else algorithm.further[name]
@@ -43,7 +53,9 @@ class Laws:
         self._least = algorithm.least_eigenvalue if symmetry else -math.inf
         self._fixed = algorithm.fixed and strict
 
-    def check(self, W: Any, where: str = "the mixing matrix: ", tol: float | None = _TOLERANCE) -> None:
+    def check(
+        self, W: Any, where: str = "the mixing matrix: ", tol: float | None = _TOLERANCE
+    ) -> None:
         """Raise GraphError (law, place, value, what to do) unless W obeys the laws.
 
         Parameters
@@ -59,11 +71,16 @@ class Laws:
         report = check_mixing_matrix(W, laws=("shape", "finite", *self._laws), tol=tol)
         for failure in report.failures:
             if failure.law not in self._laws:
-                raise GraphError(f"{where}{failure.message}: give a matrix of finite weights")
-            kind = f"symmetric, {self._kind}" if "symmetry" in self._laws else self._kind
+                raise GraphError(
+                    f"{where}{failure.message}: give a matrix of finite weights"
+                )
+            kind = (
+                f"symmetric, {self._kind}" if "symmetry" in self._laws else self._kind
+            )
             raise GraphError(
-                f"{where}{failure.message}; {self._name} needs {kind} matrices: {_ADVICE[self._kind]};"
-                " check_topology=False runs it without this check"
+                f"{where}{failure.message}; {self._name} needs {kind} matrices:"
+                f" {_ADVICE[self._kind]}; check_topology=False runs it without this"
+                " check"
             )
         self.check_links(W, where)
 
@@ -71,49 +88,62 @@ class Laws:
         """Raise GraphError unless a sequence gave a matrix of m clients."""
         if not (is_sparse(W) or isinstance(W, np.ndarray)):
             raise GraphError(
-                f"a sequence gives a {type(W).__name__} as its matrix: give a numpy or CSR array"
+                f"a sequence gives a {type(W).__name__} as its matrix: give a numpy or"
+                " CSR array"
             )
         if W.shape != (self._m, self._m):
             wanted = (self._m, self._m)
-            raise GraphError(f"a sequence of {self._m} clients gives a matrix of {W.shape}: give {wanted}")
+            raise GraphError(
+                f"a sequence of {self._m} clients gives a matrix of {W.shape}: give"
+                f" {wanted}"
+            )
 
     def check_constant(self, W: Any) -> None:
-        """Raise GraphError if every round has this W, and an eigenvalue of it makes the update diverge."""
-        if self._least == -math.inf or self._m > DENSE_LIMIT:  # beyond it, all eigenvalues cost too much
+        """Raise GraphError if every round has this W, and an eigenvalue of it makes the
+        update diverge.
+        """
+        # beyond it, all eigenvalues cost too much
+        if self._least == -math.inf or self._m > DENSE_LIMIT:
             return
         least = float(np.linalg.eigvalsh(np.asarray(to_dense(W), dtype=np.float64))[0])
         if least < self._least - _TOLERANCE:
             raise GraphError(
-                f"the mixing matrix: its least eigenvalue is {least:.6g}, below {self._least:.6g}, where"
-                f" {self._name} diverges: mix by (I + W)/2 (lazy=True, or graphs.lazy(graph));"
-                " check_topology=False runs it without this check"
+                f"the mixing matrix: its least eigenvalue is {least:.6g}, below"
+                f" {self._least:.6g}, where {self._name} diverges: mix by (I + W)/2"
+                " (lazy=True, or graphs.lazy(graph)); check_topology=False runs it"
+                " without this check"
             )
 
     def check_fixed(self, stays: bool) -> None:
-        """Raise GraphError if the network changes and the algorithm needs a fixed one."""
+        """Raise GraphError if the network changes and the algorithm needs a fixed
+        one.
+        """
         if self._fixed and not stays:
             raise GraphError(
-                f"the network changes, and {self._name} needs a fixed one: a new neighbor has not received"
-                " what the others keep; give one graph or matrix; check_topology=False runs it without this"
-                " check"
+                f"the network changes, and {self._name} needs a fixed one: a new"
+                " neighbor has not received what the others keep; give one graph or"
+                " matrix; check_topology=False runs it without this check"
             )
 
     def check_links(self, W: Any, where: str) -> None:
-        """Raise GraphError unless the links of W are of the kind that the algorithm needs."""
+        """Raise GraphError unless the links of W are of the kind that the algorithm
+        needs.
+        """
         if self._links == "directed":
             return
         linked: Any = sp.csr_array(W) != 0
         for a, b in zip(*(linked > linked.T).nonzero()):
             raise GraphError(
-                f"{where}client {a} receives from client {b} and sends it nothing; {self._name} needs links"
-                " that go both ways: give an undirected graph"
+                f"{where}client {a} receives from client {b} and sends it nothing;"
+                f" {self._name} needs links that go both ways: give an undirected graph"
             )
         links = (linked.nnz - np.count_nonzero(linked.diagonal())) // 2
         parts = int(sp.csgraph.connected_components(linked)[0])
         if self._links == "tree" and (links != self._m - 1 or parts > 1):
             raise GraphError(
-                f"{where}{self._m} clients with {links} links in {parts} part{'s' * (parts > 1)} do not "
-                f"form a tree; {self._name} needs one: give a spanning tree, or graphs.star({self._m})"
+                f"{where}{self._m} clients with {links} links in {parts}"
+                f" part{'s' * (parts > 1)} do not form a tree; {self._name} needs one:"
+                f" give a spanning tree, or graphs.star({self._m})"
             )
 
 

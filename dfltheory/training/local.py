@@ -1,7 +1,7 @@
 """Local work for some clients at a time, and the checks of a state.
 
-Each client works alone, so the result does not depend on the division into parts. If few clients participate,
-only these work; the others keep their values.
+Each client works alone, so the result does not depend on the division into parts. If
+few clients participate, only these work; the others keep their values.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
 
-def in_pieces(update: Callable[[Any, Any], Any], state: Any, grad: RoundOracle, chunk: int | None) -> Any:
-    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time; None: for all at once."""
+def in_pieces(
+    update: Callable[[Any, Any], Any], state: Any, grad: RoundOracle, chunk: int | None
+) -> Any:
+    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time; None:
+    for all at once.
+    """
     m = state.x.shape[1]
     participating = None if chunk is None else _participating(grad, chunk, m)
     size = chunk or m
@@ -37,7 +41,9 @@ def _update_parts(
     parts: list[slice],
     others_unchanged: bool,
 ) -> Any:
-    """Return the state in which each part of the clients has been updated, one after the other."""
+    """Return the state in which each part of the clients has been updated, one after
+    the other.
+    """
     m = state.x.shape[1]
     part, after = state, state
     changed: dict[str, Tensor] = {}
@@ -52,16 +58,23 @@ def _update_parts(
             if name not in changed:
                 if new is getattr(part, name, None):
                     continue
-                # earlier parts have not changed this field, nor have clients that do not participate
+                # earlier parts have not changed this field, nor have clients that do
+                # not participate
                 unchanged = n if others_unchanged else places.start
-                changed[name] = _with_old_values(new, getattr(state, name), n, unchanged)
+                changed[name] = _with_old_values(
+                    new, getattr(state, name), n, unchanged
+                )
             changed[name][:, places] = new
-    same = [name for name in stacked(state) if getattr(after, name) is getattr(part, name)]
+    same = [
+        name for name in stacked(state) if getattr(after, name) is getattr(part, name)
+    ]
     return replace(after, **({name: getattr(state, name) for name in same} | changed))
 
 
 def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
-    """Return the clients that participate for some seed, if it pays to update only these."""
+    """Return the clients that participate for some seed, if it pays to update only
+    these.
+    """
     if grad.active is None:
         return None
     few = grad.active[..., 0].any(0).nonzero()[:, 0].tolist()
@@ -71,7 +84,9 @@ def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
 
 
 def _with_old_values(new: Tensor, old: Any, n: int, unchanged: int) -> Tensor:
-    """Return a tensor for n clients or arcs, whose first ``unchanged`` have their old values, or 0."""
+    """Return a tensor for n clients or arcs, whose first ``unchanged`` have their old
+    values, or 0.
+    """
     values = new.new_empty(len(new), n, *new.shape[2:])
     has_old = isinstance(old, Tensor) and old.shape == values.shape
     values[:, :unchanged] = old[:, :unchanged] if has_old else 0
@@ -85,7 +100,9 @@ def tensors(state: Any) -> dict[str, Tensor]:
 
 
 def stacked(state: Any) -> list[str]:
-    """Return the names of the clients' own fields, tensors (S, m, ...), and of those per arc."""
+    """Return the names of the clients' own fields, tensors (S, m, ...), and of those
+    per arc.
+    """
     m, per_edge = state.x.shape[1], state.per_edge
     names = []
     for name, value in tensors(state).items():
@@ -100,35 +117,45 @@ def check_state(state: Any, like: Tensor, where: str) -> Any:
     Raises
     ------
     InputError
-        If it is no ``State``, has attributes that are no fields, or its x and z do not fit ``like``.
+        If it is no ``State``, has attributes that are no fields, or its x and z do not
+        fit ``like``.
     """
     if not isinstance(state, State):
         raise InputError(
-            f"{where} returns a {type(state).__name__}: return a State, as replace(state, ...) is"
+            f"{where} returns a {type(state).__name__}: return a State, as"
+            " replace(state, ...) is"
         )
     undeclared = sorted(vars(state).keys() - {f.name for f in fields(state)})
     if undeclared:
         raise InputError(
-            f"{where}: {', '.join(undeclared)} is no field of {type(state).__name__}, and no checkpoint would"
-            " keep it: declare it in a subclass of State, and make it in init"
+            f"{where}: {', '.join(undeclared)} is no field of {type(state).__name__},"
+            " and no checkpoint would keep it: declare it in a subclass of State, and"
+            " make it in init"
         )
     for name, value in (("x", state.x), ("z", state.z)):
         if not isinstance(value, Tensor):
             raise InputError(
-                f"{where}: the state's {name} is {value!r:.40}: give a tensor {tuple(like.shape)}"
+                f"{where}: the state's {name} is {value!r:.40}: give a tensor"
+                f" {tuple(like.shape)}"
             )
         if value.shape != like.shape:
             shape = tuple(value.shape)
             raise InputError(
-                f"{where}: the state's {name} has shape {shape}: give a tensor {tuple(like.shape)}"
+                f"{where}: the state's {name} has shape {shape}: give a tensor"
+                f" {tuple(like.shape)}"
             )
     if state.x.dtype != like.dtype:
-        raise InputError(f"{where}: the state's x is of {state.x.dtype}: give the task's {like.dtype}")
+        raise InputError(
+            f"{where}: the state's x is of {state.x.dtype}: give the task's"
+            f" {like.dtype}"
+        )
     return state
 
 
 def check_shapes(state: Any, grad: RoundOracle) -> None:
-    """Raise InputError unless every tensor is each client's own, or of each arc, or common to all."""
+    """Raise InputError unless every tensor is each client's own, or of each arc, or
+    common to all.
+    """
     S, m = state.x.shape[:2]
     for name, value in tensors(state).items():
         place = f"{type(state).__name__}: {name}"
@@ -137,14 +164,15 @@ def check_shapes(state: Any, grad: RoundOracle) -> None:
             arcs = (S, len(grad.edges))
             if shape[:2] != arcs:
                 raise InputError(
-                    f"{place} is per_edge and has shape {shape}: give {arcs} and more axes, as"
-                    " grad.edges.own and mix.gather do"
+                    f"{place} is per_edge and has shape {shape}: give {arcs} and more"
+                    " axes, as grad.edges.own and mix.gather do"
                 )
         elif value.ndim >= 2 and (shape[0] != S or shape[1] not in (1, m)):
             raise InputError(
-                f"{place} has shape {shape}: give ({S}, {m}, ...), each client's own, or ({S}, 1, ...) or at"
-                " most one axis, common to all; what is kept for every arc of the network is named in"
-                " per_edge of the state's class"
+                f"{place} has shape {shape}: give ({S}, {m}, ...), each client's own,"
+                f" or ({S}, 1, ...) or at most one axis, common to all; what is kept"
+                " for every arc of the network is named in per_edge of the state's"
+                " class"
             )
 
 
@@ -165,8 +193,8 @@ def kept_values(state: Any) -> dict[str, Any]:
             kept[f.name] = {"slice": [value.start, value.stop, value.step]}
         elif isinstance(value, (list, tuple, dict)) or not is_storable(value):
             raise InputError(
-                f"{type(state).__name__}: {f.name} is a {type(value).__name__}, which no checkpoint can keep:"
-                " make it a tensor or a number"
+                f"{type(state).__name__}: {f.name} is a {type(value).__name__}, which"
+                " no checkpoint can keep: make it a tensor or a number"
             )
         else:
             kept[f.name] = value
@@ -188,4 +216,12 @@ def clients_of(state: Any, rows: slice, arcs: slice | None = None) -> Any:
     return replace(state, **own)
 
 
-__all__ = ["check_shapes", "check_state", "clients_of", "in_pieces", "kept_values", "stacked", "tensors"]
+__all__ = [
+    "check_shapes",
+    "check_state",
+    "clients_of",
+    "in_pieces",
+    "kept_values",
+    "stacked",
+    "tensors",
+]

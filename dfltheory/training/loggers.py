@@ -22,14 +22,21 @@ Logger = Callable[[int, dict[str, float]], object]
 
 
 def report(*loggers: Logger) -> Callable[[int, Any, Any], None]:
-    """Return a callback of :func:`dfltheory.train` that passes every measured round to the loggers."""
+    """Return a callback of :func:`dfltheory.train` that passes every measured round to
+    the loggers.
+    """
     reported: list[int] = []
 
     def callback(t: int, state: Any, recorder: Any) -> None:
         for k in range(len(reported), len(recorder.rounds)):
             reported.append(recorder.rounds[k])
-            # measures that need the state after the next round are one round late, and are left out
-            values = {name: float(v[k].mean()) for name, v in recorder.values.items() if len(v) > k}
+            # measures that need the state after the next round are one round late, and
+            # are left out
+            values = {
+                name: float(v[k].mean())
+                for name, v in recorder.values.items()
+                if len(v) > k
+            }
             for logger in loggers:
                 logger(reported[-1], values)
 
@@ -38,7 +45,9 @@ def report(*loggers: Logger) -> Callable[[int, Any, Any], None]:
 
 def tensorboard(folder: str | os.PathLike[str]) -> Logger:
     """Return a logger that writes scalars to a folder that TensorBoard reads."""
-    writer = _module("torch.utils.tensorboard", "tensorboard").SummaryWriter(os.fspath(folder))
+    writer = _module("torch.utils.tensorboard", "tensorboard").SummaryWriter(
+        os.fspath(folder)
+    )
 
     def log(t: int, values: dict[str, float]) -> None:
         for name, value in values.items():
@@ -74,7 +83,8 @@ def _module(name: str, package: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise InputError(
-            f"this logger needs {package}, which is not installed: pip install {package}"
+            f"this logger needs {package}, which is not installed: pip install"
+            f" {package}"
         ) from error
 
 

@@ -49,7 +49,8 @@ def train(
     check_topology: bool = True,
     on_divergence: Literal["mark", "raise"] = "mark",
 ) -> History:
-    """Run ``rounds`` rounds of ``communicate(local_update(state))`` and return what was measured.
+    """Run ``rounds`` rounds of ``communicate(local_update(state))`` and return what was
+    measured.
 
     Parameters
     ----------
@@ -57,37 +58,46 @@ def train(
         Hyperparameters and rules, for example ``DFedSAM(eta=0.05, K=5, rho=0.01)``.
     task : Task
         The clients' objectives and data.
-    topology : networkx (Di)Graph, (m, m) matrix, sequence, list of matrices, or callable t -> matrix
-        None for server-based algorithms and for ``Local``. If a class declares ``further`` matrices: a
-        mapping from their names to such networks, or one network, whose links all of them have.
+    topology : networkx (Di)Graph, (m, m) matrix, sequence, list of matrices, or
+    callable t -> matrix
+        None for server-based algorithms and for ``Local``. If a class declares
+        ``further`` matrices: a mapping from their names to such networks, or one
+        network, whose links all of them have.
     rounds : int
         Number of rounds T.
     seeds : int or sequence of int
-        Number S of independent runs, which are batched, or a list of seed indices. Each gives what it gives
-        alone.
+        Number S of independent runs, which are batched, or a list of seed indices. Each
+        gives what it gives alone.
     x0 : (d,), (m, d) or (S, m, d) array, optional
         Starting models; None: the task's common start.
     metrics : iterable of functions
-        Functions (task, models (S, m, d), mean (S, d)) -> (S,), recorded under their names.
+        Functions (task, models (S, m, d), mean (S, d)) -> (S,), recorded under their
+        names.
     seed : int
-        Root seed. With the same number of threads, runs with equal seeds are bit-identical.
+        Root seed. With the same number of threads, runs with equal seeds are
+        bit-identical.
     progress : bool, optional
-        A progress bar on stderr; None: only on a terminal, and only if the run takes more than a second.
+        A progress bar on stderr; None: only on a terminal, and only if the run takes
+        more than a second.
     evaluate_every : int
-        Measure rounds 0, n, 2n, ... and the last one (full gradients on real data are costly).
+        Measure rounds 0, n, 2n, ... and the last one (full gradients on real data are
+        costly).
     callbacks : iterable of functions
-        Called with (t, state, recorder) after each round. The tensors of a state are never changed later, and
-        may be kept. If a callback returns True, the run ends.
+        Called with (t, state, recorder) after each round. The tensors of a state are
+        never changed later, and may be kept. If a callback returns True, the run ends.
     checkpoint : Checkpoint or path, optional
-        Save the run to a file while it runs, and resume from that file if it exists, also to more ``rounds``.
-        With a path, it is saved about every ten seconds. One process at a time writes it.
+        Save the run to a file while it runs, and resume from that file if it exists,
+        also to more ``rounds``. With a path, it is saved about every ten seconds. One
+        process at a time writes it.
     deterministic : bool
-        Give the same bits with any number of threads: torch adds in one order, on one thread.
+        Give the same bits with any number of threads: torch adds in one order, on one
+        thread.
     check_topology : bool
-        Reject matrices that the algorithm does not assume (doubly stochastic; for push-sum
-        column-stochastic). If False, the weights need only be finite.
+        Reject matrices that the algorithm does not assume (doubly stochastic; for
+        push-sum column-stochastic). If False, the weights need only be finite.
     on_divergence : {"mark", "raise"}
-        ``mark`` returns the history with ``diverged_at``; ``raise`` raises DivergenceError.
+        ``mark`` returns the history with ``diverged_at``; ``raise`` raises
+        DivergenceError.
 
     Returns
     -------
@@ -97,14 +107,18 @@ def train(
     Raises
     ------
     InputError, GraphError
-        If an argument is out of its range, or the network breaks a law that the algorithm assumes.
+        If an argument is out of its range, or the network breaks a law that the
+        algorithm assumes.
     UnsupportedError
         If the algorithm uses a method that training does not implement.
     DivergenceError
         If the run diverges and ``on_divergence`` is ``raise``.
     """
     check_kinds(algorithm, task, on_divergence)
-    metrics, callbacks = functions("metrics", metrics), functions("callbacks", callbacks)
+    metrics, callbacks = (
+        functions("metrics", metrics),
+        functions("callbacks", callbacks),
+    )
     whole_number("rounds", rounds, at_least=0)
     whole_number("evaluate_every", evaluate_every, at_least=1)
     with contextlib.ExitStack() as held:
@@ -112,13 +126,28 @@ def train(
         if deterministic:
             held.enter_context(one_order())
         started = time.perf_counter()
-        run = Run(algorithm, task, topology, rounds, seed_indices(seeds), seed, x0, check_topology)
+        run = Run(
+            algorithm,
+            task,
+            topology,
+            rounds,
+            seed_indices(seeds),
+            seed,
+            x0,
+            check_topology,
+        )
         recording, saving, done = Recording(run, metrics, evaluate_every), None, 0
         if checkpoint is not None:
             saving = Saving(Checkpoint.of(checkpoint), run, recording, deterministic)
             held.enter_context(saving.checkpoint.held())
             done = saving.resume()
-        _perform(watch(range(done, rounds), progress, run.label), run, recording, saving, callbacks)
+        _perform(
+            watch(range(done, rounds), progress, run.label),
+            run,
+            recording,
+            saving,
+            callbacks,
+        )
         history = recording.history(time.perf_counter() - started)
     if history.diverged_at is not None:
         _report_divergence(history, run.label, on_divergence == "raise")
@@ -132,11 +161,15 @@ def _perform(
     saving: Saving | None,
     callbacks: Sequence[Callback],
 ) -> None:
-    """Perform these rounds, measure and save where it is due; end where the run diverges or is stopped."""
+    """Perform these rounds, measure and save where it is due; end where the run
+    diverges or is stopped.
+    """
     for t in rounds:
         run.round(t)
         save = saving is not None and saving.due(t + 1)
-        needed = save or bool(callbacks) or recording.due(t + 1) or recording.waits_for(t)
+        needed = (
+            save or bool(callbacks) or recording.due(t + 1) or recording.waits_for(t)
+        )
         if needed and recording.record(t + 1, callbacks):
             return
         if saving is not None and save:
@@ -147,8 +180,8 @@ def _report_divergence(history: History, label: str, error: bool) -> None:
     """Log that a run diverged, or raise it as an error."""
     largest = np.nanmax(np.abs(history.loss), initial=0.0)
     message = (
-        f"{label} diverged by round {history.diverged_at} of {history.rounds} (loss {largest:.3g}):"
-        " take a smaller step size"
+        f"{label} diverged by round {history.diverged_at} of {history.rounds} (loss"
+        f" {largest:.3g}): take a smaller step size"
     )
     if error:
         raise DivergenceError(message, history)

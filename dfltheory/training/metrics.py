@@ -1,4 +1,6 @@
-"""What is measured along a run: at the mean model, across the clients, and the user's own metrics."""
+"""What is measured along a run: at the mean model, across the clients, and the user's
+own metrics.
+"""
 
 from __future__ import annotations
 
@@ -19,29 +21,36 @@ from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
 class Metric(Protocol):
-    """A user's measure: task, the clients' models (S, m, d), their mean (S, d) -> numbers (S,)."""
+    """A user's measure: task, the clients' models (S, m, d), their mean (S, d) ->
+    numbers (S,).
+    """
 
     __name__: str
 
-    def __call__(self, task: Task, models: Tensor, mean: Tensor) -> Tensor | np.ndarray: ...
+    def __call__(
+        self, task: Task, models: Tensor, mean: Tensor
+    ) -> Tensor | np.ndarray: ...
 
 
 AHEAD = {"grad_u_sq_next": 1, "two_block_next": 1}
-"""Measures of round t that need the models of round t + 1; all others need those of round t alone."""
+"""Measures of round t that need the models of round t + 1; all others need those of
+round t alone.
+"""
 
 
 class Recorder:
     """Measures states and keeps the values, in float64.
 
-    Always measured: ``grad_norm_sq``, ``consensus``, ``loss``, ``model_sq`` = mean_i ||x_i||^2, and
-    ``sent_bits``, the bits sent so far. Where they are defined: ``accuracy`` (mean model),
-    ``client_accuracy`` (mean over clients of each one's model on its own test data), and ``grad_norm_sq_w``
-    (auxiliary sequence).
+    Always measured: ``grad_norm_sq``, ``consensus``, ``loss``, ``model_sq`` = mean_i
+    ||x_i||^2, and ``sent_bits``, the bits sent so far. Where they are defined:
+    ``accuracy`` (mean model), ``client_accuracy`` (mean over clients of each one's
+    model on its own test data), and ``grad_norm_sq_w`` (auxiliary sequence).
 
-    For partial personalization with known L_u and L_v: ``grad_u_sq`` = ||grad_u F(ubar^t, V^t)||^2,
-    ``grad_v_sq`` = mean_i ||grad_v F_i(u_i^t, v_i^t)||^2, ``two_block`` = grad_u_sq / L_u + grad_v_sq / L_v,
-    ``grad_u_sq_next`` and ``two_block_next`` with V^{t+1} in place of V^t, and ``two_block_value`` =
-    F(ubar^t, V^t).
+    For partial personalization with known L_u and L_v: ``grad_u_sq`` = ||grad_u
+    F(ubar^t, V^t)||^2, ``grad_v_sq`` = mean_i ||grad_v F_i(u_i^t, v_i^t)||^2,
+    ``two_block`` = grad_u_sq / L_u + grad_v_sq / L_v, ``grad_u_sq_next`` and
+    ``two_block_next`` with V^{t+1} in place of V^t, and ``two_block_value`` = F(ubar^t,
+    V^t).
 
     Attributes
     ----------
@@ -66,11 +75,18 @@ class Recorder:
         for metric in metrics:
             name = getattr(metric, "__name__", type(metric).__name__)
             if name in self.metrics:
-                raise InputError(f"two metrics are called {name}: give them different names")
+                raise InputError(
+                    f"two metrics are called {name}: give them different names"
+                )
             self.metrics[name] = metric
         self._two_blocks: TwoBlockMeasures | None = None
         # constants are asked for last: a task may have to estimate them
-        if algorithm.personal and task.shared is not None and task.constants.L_u and task.constants.L_v:
+        if (
+            algorithm.personal
+            and task.shared is not None
+            and task.constants.L_u
+            and task.constants.L_v
+        ):
             self._two_blocks = TwoBlockMeasures(task)
         self.rounds: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
@@ -79,7 +95,10 @@ class Recorder:
     def measure(self, t: int, state: Any) -> dict[str, np.ndarray]:
         """Measure the state after t rounds."""
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
-        measured = {name: numbers(value) for name, value in self._measures(state, models, mean).items()}
+        measured = {
+            name: numbers(value)
+            for name, value in self._measures(state, models, mean).items()
+        }
         self._size = measured["consensus"] + numbers(square(mean))
         if not self.rounds:
             self.scale = Scale(self.task, mean, self._size)
@@ -95,7 +114,11 @@ class Recorder:
         """Return all measures but those of messages and sizes."""
         task = self.task
         loss, gradient = task.global_loss_and_gradient(mean)
-        measured = {"grad_norm_sq": square(gradient), "consensus": spread(models, mean), "loss": loss}
+        measured = {
+            "grad_norm_sq": square(gradient),
+            "consensus": spread(models, mean),
+            "loss": loss,
+        }
         accuracy = task.accuracy(mean)
         if accuracy is not None:
             measured["accuracy"] = accuracy
@@ -109,12 +132,15 @@ class Recorder:
             measured |= self._two_blocks.measure(models, mean)
         for name, metric in self.metrics.items():
             if name in measured or name in ("sent_bits", "model_sq"):
-                raise InputError(f"metric {name} has the name of a measure of every run: rename it")
+                raise InputError(
+                    f"metric {name} has the name of a measure of every run: rename it"
+                )
             measured[name] = metric(task, models, mean)
             shape = numbers(measured[name]).shape
             if shape != mean.shape[:1]:
                 raise InputError(
-                    f"metric {name} gives shape {shape}: give one number for each seed, {(len(mean),)}"
+                    f"metric {name} gives shape {shape}: give one number for each seed,"
+                    f" {(len(mean),)}"
                 )
         return measured
 
@@ -126,28 +152,43 @@ class Recorder:
 
     def waits_for(self, t: int) -> bool:
         """Return whether a measure of round t still needs the state after it."""
-        return self._two_blocks is not None and bool(self.rounds) and self.rounds[-1] == t
+        return (
+            self._two_blocks is not None and bool(self.rounds) and self.rounds[-1] == t
+        )
 
     def follow(self, t: int, state: Any) -> None:
-        """Complete the measures of round t that need the state after it: ||grad_u F(ubar^t, V^{t+1})||^2."""
+        """Complete the measures of round t that need the state after it: ||grad_u
+        F(ubar^t, V^{t+1})||^2.
+        """
         if self._two_blocks is None or not self.waits_for(t):
             return
-        shared = numbers(self._two_blocks.shared_gradient_sq(self.algorithm.models(state)))
+        shared = numbers(
+            self._two_blocks.shared_gradient_sq(self.algorithm.models(state))
+        )
         both = self._two_blocks.weighted_sum(shared, self.values["grad_v_sq"][-1])
         self.values.setdefault("grad_u_sq_next", []).append(shared)
         self.values.setdefault("two_block_next", []).append(both)
 
     def arrays(self, rounds: int) -> dict[str, np.ndarray]:
-        """Return every measure as an array (S, rounds), NaN in the rounds that were not measured."""
-        return {name: lengthened(np.stack(v, axis=-1), rounds) for name, v in self.values.items()}
+        """Return every measure as an array (S, rounds), NaN in the rounds that were not
+        measured.
+        """
+        return {
+            name: lengthened(np.stack(v, axis=-1), rounds)
+            for name, v in self.values.items()
+        }
 
     def document(self) -> dict[str, Any]:
         """Return what a checkpoint keeps in addition to the values."""
         sent = [] if self.network is None else self.network.sent.tolist()
         return {"rounds": self.rounds, "sizes": self.scale.sizes, "sent": sent}
 
-    def restore(self, document: dict[str, Any], values: dict[str, list[np.ndarray]], state: Any) -> None:
-        """Continue from a :meth:`document` and its values, at the state that was measured last."""
+    def restore(
+        self, document: dict[str, Any], values: dict[str, list[np.ndarray]], state: Any
+    ) -> None:
+        """Continue from a :meth:`document` and its values, at the state that was
+        measured last.
+        """
         self.rounds, self.values = [int(t) for t in document["rounds"]], values
         self.scale.sizes = document["sizes"]
         if self.network is not None:
@@ -158,14 +199,20 @@ class Recorder:
     def forget_last(self) -> None:
         """Remove the last measurement."""
         del self.rounds[-1]
-        self.values = {name: values[: len(self.rounds)] for name, values in self.values.items()}
+        self.values = {
+            name: values[: len(self.rounds)] for name, values in self.values.items()
+        }
         del self.scale.sizes[len(self.rounds) :]
 
 
 def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
     """Return (S, r) as (S, rounds), with NaN for the rounds that are missing."""
     missing = rounds - array.shape[1]
-    return np.pad(array, ((0, 0), (0, missing)), constant_values=np.nan) if missing else array
+    return (
+        np.pad(array, ((0, 0), (0, missing)), constant_values=np.nan)
+        if missing
+        else array
+    )
 
 
 def numbers(value: Any) -> np.ndarray:

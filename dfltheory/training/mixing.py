@@ -50,15 +50,23 @@ class GossipSteps:
 
 
 class MatrixSource:
-    """One sequence W_0, W_1, ... of a run: its matrices are drawn, checked, and made into products.
+    """One sequence W_0, W_1, ... of a run: its matrices are drawn, checked, and made
+    into products.
 
-    The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``: the same matrix if the sequence is
-    constant, the next one if it depends on time, a new draw if it is random. A sequence with
-    ``one_per_round`` uses W_t for all gossip steps of round t. Matrices that are not known before the first
-    round are checked by ``laws`` when they are drawn.
+    The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``: the same matrix
+    if the sequence is constant, the next one if it depends on time, a new draw if it is
+    random. A sequence with ``one_per_round`` uses W_t for all gossip steps of round t.
+    Matrices that are not known before the first round are checked by ``laws`` when they
+    are drawn.
     """
 
-    def __init__(self, sequence: Any, laws: Laws, steps: int, product: Callable[..., MatrixProduct]):
+    def __init__(
+        self,
+        sequence: Any,
+        laws: Laws,
+        steps: int,
+        product: Callable[..., MatrixProduct],
+    ):
         self.sequence = sequence
         self.steps = steps
         self.period = period_of(sequence)
@@ -74,7 +82,9 @@ class MatrixSource:
         """Do all gossip steps of a round use one matrix?"""
         return self.constant or self.one_per_round
 
-    def matrix(self, t: int, q: int, rng: Any = _NO_DRAWS, losses: tuple[np.ndarray, ...] = ()) -> Any:
+    def matrix(
+        self, t: int, q: int, rng: Any = _NO_DRAWS, losses: tuple[np.ndarray, ...] = ()
+    ) -> Any:
         """Return the matrix of gossip step q of round t."""
         index = t if self.one_per_round else t * self.steps + q
         W = self.sequence.matrix(index, rng, *losses)
@@ -83,11 +93,17 @@ class MatrixSource:
         return W
 
     def step(self, matrices: list[Any]) -> MatrixProduct:
-        """Return the product of several gossip steps; that of a constant matrix is prepared once."""
+        """Return the product of several gossip steps; that of a constant matrix is
+        prepared once.
+        """
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
             return partial(in_turn, [self._product(W) for W in matrices])
-        if self._prepared is None or self._prepared[0] is not first or self._prepared[1] != times:
+        if (
+            self._prepared is None
+            or self._prepared[0] is not first
+            or self._prepared[1] != times
+        ):
             self._prepared = (first, times, self._product(first, times=times))
         return self._prepared[2]
 
@@ -95,17 +111,19 @@ class MatrixSource:
         """Raise InputError if a round would use matrices of the next one."""
         if steps > self.steps and not (self.one_matrix or self.per_seed):
             raise InputError(
-                f"a round mixes {steps} times over a network that changes with time, and its class declares"
-                f" {self.steps}: let gossip_steps of the class be {steps}, so that rounds do not overlap"
+                f"a round mixes {steps} times over a network that changes with time,"
+                f" and its class declares {self.steps}: let gossip_steps of the class"
+                f" be {steps}, so that rounds do not overlap"
             )
 
 
 class RunNetwork:
-    """The network of a run, whose matrices are drawn for each (root seed, seed index, round).
+    """The network of a run, whose matrices are drawn for each (root seed, seed index,
+    round).
 
-    A sequence that is not random has one matrix per round for all seeds; a random one has one for every
-    seed. All matrices of a round are drawn by generators of one key: two sequences over the same random links
-    use the same links.
+    A sequence that is not random has one matrix per round for all seeds; a random one
+    has one for every seed. All matrices of a round are drawn by generators of one key:
+    two sequences over the same random links use the same links.
 
     Parameters
     ----------
@@ -121,7 +139,8 @@ class RunNetwork:
     Attributes
     ----------
     sent : (S,) array
-        Bits that the clients of each seed have sent so far; a new array after every message.
+        Bits that the clients of each seed have sent so far; a new array after every
+        message.
     """
 
     def __init__(
@@ -134,13 +153,16 @@ class RunNetwork:
         strict: bool = True,
     ):
         self.seeds, self.root, self.draws = seeds, root, algorithm.draws
-        self.like = like.new_empty((0, *like.shape[-2:]))  # keeps no reference to the models
+        # keeps no reference to the models
+        self.like = like.new_empty((0, *like.shape[-2:]))
         self.m, d = like.shape[-2:]
         make_product = partial(product, dtype=like.dtype, device=like.device, d=d)
         self.sources: dict[str, MatrixSource] = {}
         for name, sequence in sequences.items():
             laws = Laws(algorithm, self.m, strict, name)
-            self.sources[name] = MatrixSource(sequence, laws, algorithm.gossip_steps, make_product)
+            self.sources[name] = MatrixSource(
+                sequence, laws, algorithm.gossip_steps, make_product
+            )
         self.sent = np.zeros(len(seeds))
         self.needs_losses = any(source.needs_losses for source in self.sources.values())
         self.constant = all(source.constant for source in self.sources.values())
@@ -148,7 +170,9 @@ class RunNetwork:
         self._constant_round = self._round(0) if self.constant else None
 
     def at(self, t: int, losses: Tensor | None = None) -> RoundMix:
-        """Return the mix of round t; ``losses`` (S, m) where the sequence chooses neighbors by them."""
+        """Return the mix of round t; ``losses`` (S, m) where the sequence chooses
+        neighbors by them.
+        """
         if self._constant_round is not None:
             return self._constant_round.moved(t)
         return self._round(t, None if losses is None else losses.double().cpu().numpy())
@@ -158,16 +182,21 @@ class RunNetwork:
 
     @property
     def arcs(self) -> Arcs:
-        """All arcs that the network has in some round, collected when first asked for."""
+        """All arcs that the network has in some round, collected when first asked
+        for.
+        """
         if self._arcs is None:
             source = self.sources[MIX]
-            period = [source.sequence.matrix(t, _NO_DRAWS) for t in range(source.period or 0)]
+            period = [
+                source.sequence.matrix(t, _NO_DRAWS) for t in range(source.period or 0)
+            ]
             self._arcs = Arcs.of_matrices(period, self.m, self.like)
         return self._arcs
 
 
 class RoundMix(Mix):
-    """The :class:`~dfltheory.algorithms.Mix` of one round of training, with steps W_{t,0}, W_{t,1}, ...
+    """The :class:`~dfltheory.algorithms.Mix` of one round of training, with steps
+    W_{t,0}, W_{t,1}, ...
 
     Parameters
     ----------
@@ -189,7 +218,9 @@ class RoundMix(Mix):
         self._generators: Generators | None = None
 
     def moved(self, t: int) -> Self:
-        """Turn this into round t of a constant network, which differs only in its random numbers."""
+        """Turn this into round t of a constant network, which differs only in its
+        random numbers.
+        """
         self._t, self._generators = t, None
         return self
 
@@ -201,14 +232,21 @@ class RoundMix(Mix):
         bits: float | Tensor | None = None,
         after: int = 0,
     ) -> Tensor:
-        """Return z_i <- sum_l w_il z_l, ``times`` times, (S, m, k) -> (S, m, k), a new tensor."""
+        """Return z_i <- sum_l w_il z_l, ``times`` times, (S, m, k) -> (S, m, k), a new
+        tensor.
+        """
         self._check_shape(z, "mix", "(S, m, k)")
         if z.ndim != 3:
             shape = tuple(z.shape)
-            raise InputError(f"mix takes tensors (S, m, k), not {shape}: numbers s (S, m) as s[..., None]")
+            raise InputError(
+                f"mix takes tensors (S, m, k), not {shape}: numbers s (S, m) as s[...,"
+                " None]"
+            )
         dtype = self._network.like.dtype
         if z.dtype != dtype:
-            raise InputError(f"mix takes the task's {dtype}, not {z.dtype}: convert it by .to(x)")
+            raise InputError(
+                f"mix takes the task's {dtype}, not {z.dtype}: convert it by .to(x)"
+            )
         times = whole_number("mix: times", times, at_least=1)
         if after:
             after = whole_number("mix: after", after, at_least=0)
@@ -217,19 +255,27 @@ class RoundMix(Mix):
         self._count(z, bits, steps)
         return mixed
 
-    def send(self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX) -> Tensor:
-        """Send a message to the neighbors, who keep it; ``mix(kept, bits=0)`` averages what they keep."""
+    def send(
+        self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX
+    ) -> Tensor:
+        """Send a message to the neighbors, who keep it; ``mix(kept, bits=0)`` averages
+        what they keep.
+        """
         self._check_shape(message, "send", "(S, m, ...)")
         self._count(message, bits, self._gossip_steps(W, 0, 1))
         return message
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1) for every seed and client: shape = (m, ...) -> (S, m, ...)."""
+        """Draw numbers in [0, 1) for every seed and client: shape = (m, ...) -> (S, m,
+        ...).
+        """
         network = self._network
         may_draw(shape, network.m, network.draws)
         if self._generators is None:
             device = network.like.device
-            self._generators = Generators(network.root, network.seeds, self._t, "message", device)
+            self._generators = Generators(
+                network.root, network.seeds, self._t, "message", device
+            )
         return uniform(self._generators, (network.m, *shape[1:]), network.like)
 
     @property
@@ -238,26 +284,32 @@ class RoundMix(Mix):
         if self._edges is None:
             if self._network.sources[MIX].period is None:
                 raise InputError(
-                    "mix.edges needs a network that is fixed or periodic: the arcs of this one change from"
-                    " round to round or from seed to seed, so that no value can be kept for each of them"
+                    "mix.edges needs a network that is fixed or periodic: the arcs of"
+                    " this one change from round to round or from seed to seed, so that"
+                    " no value can be kept for each of them"
                 )
             self._edges = self._network.arcs.weighted(self._drawn(MIX, 1)[0][0])
         return self._edges
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """Return what the sender of each arc has, 0 if this round lacks it: (S, m, ...) -> (S, E, ...)."""
+        """Return what the sender of each arc has, 0 if this round lacks it: (S, m, ...)
+        -> (S, E, ...).
+        """
         edges = self.edges
         self._check_shape(x, "gather", "(S, m, ...)")
         self.send(x, bits)
         return only_present(edges, x.index_select(1, edges.senders))
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
-        """Exchange values over links, 0 if this round lacks them: (S, E, ...) -> (S, E, ...)."""
+        """Exchange values over links, 0 if this round lacks them: (S, E, ...) -> (S, E,
+        ...).
+        """
         edges = self.edges
         if bool((edges.reverse < 0).any()):
             raise InputError(
-                "swap needs links that go both ways, and this network has an arc without its reverse: declare"
-                ' links = "undirected" on the class, and give an undirected graph'
+                "swap needs links that go both ways, and this network has an arc"
+                ' without its reverse: declare links = "undirected" on the class, and'
+                " give an undirected graph"
             )
         self._check_shape(e, "swap", "(S, E, ...)", len(edges))
         self._count(e, bits, self._gossip_steps(MIX, 0, 1))
@@ -265,20 +317,33 @@ class RoundMix(Mix):
 
     @property
     def awake(self) -> Tensor:
-        """Participating clients: those that receive or send in W_{t,0}, (S, m, 1), bool."""
-        linked = [degrees(own[0], 0) + degrees(own[0], 1) > 0 for own in self._drawn(MIX, 1)]
+        """Participating clients: those that receive or send in W_{t,0}, (S, m, 1),
+        bool.
+        """
+        linked = [
+            degrees(own[0], 0) + degrees(own[0], 1) > 0 for own in self._drawn(MIX, 1)
+        ]
         mask = torch.from_numpy(np.stack(linked)).to(self._network.like.device)
         return mask.expand(len(self._network.seeds), -1)[..., None]
 
-    def _check_shape(self, z: Tensor, call: str, wanted: str, n: int | None = None) -> None:
-        """Raise InputError unless z is a tensor of all seeds and all clients (or n arcs)."""
+    def _check_shape(
+        self, z: Tensor, call: str, wanted: str, n: int | None = None
+    ) -> None:
+        """Raise InputError unless z is a tensor of all seeds and all clients (or n
+        arcs).
+        """
         size = (len(self._network.seeds), self._network.m if n is None else n)
         if isinstance(z, Tensor) and z.shape[:2] == size:
             return
         given = tuple(z.shape) if isinstance(z, Tensor) else f"a {type(z).__name__}"
-        raise InputError(f"{call} takes tensors {wanted}, not {given}: the first two axes must be {size}")
+        raise InputError(
+            f"{call} takes tensors {wanted}, not {given}: the first two axes must be"
+            f" {size}"
+        )
 
-    def _count(self, z: Tensor, bits: float | Tensor | None, steps: GossipSteps) -> None:
+    def _count(
+        self, z: Tensor, bits: float | Tensor | None, steps: GossipSteps
+    ) -> None:
         """Add the bits of the messages of these steps to what the run has sent."""
         if isinstance(bits, Tensor):
             self._check_shape(bits, "bits", "(S, m)")
@@ -290,24 +355,36 @@ class RoundMix(Mix):
         key = (name, begin, times)
         known = self._steps.get(key)
         if known is None:
-            matrices = [own[begin : begin + times] for own in self._drawn(name, begin + times)]
+            matrices = [
+                own[begin : begin + times] for own in self._drawn(name, begin + times)
+            ]
             source = self._network.sources[name]
             source.check_owned(begin + times)
             messages = np.stack([messages_sent(own) for own in matrices])
-            known = GossipSteps([source.step(own) for own in matrices], messages, messages.sum(-1))
+            known = GossipSteps(
+                [source.step(own) for own in matrices], messages, messages.sum(-1)
+            )
             self._steps[key] = known
         return known
 
     def _drawn(self, name: str, n: int) -> list[list[Any]]:
-        """Return the first n matrices of every seed, or of one for all if the sequence is not random."""
+        """Return the first n matrices of every seed, or of one for all if the sequence
+        is not random.
+        """
         network = self._network
         source = network.sources[one_of("matrix of the network", name, network.sources)]
         if name not in self._matrices:
             seeds = network.seeds if source.per_seed else ()
-            generators = [numpy_generator(network.root, s, self._t, "network") for s in seeds]
+            generators = [
+                numpy_generator(network.root, s, self._t, "network") for s in seeds
+            ]
             self._matrices[name] = [([], rng) for rng in generators or [_NO_DRAWS]]
         for row, (matrices, rng) in enumerate(self._matrices[name]):
-            losses = (self._losses[row],) if source.needs_losses and self._losses is not None else ()
+            losses = (
+                (self._losses[row],)
+                if source.needs_losses and self._losses is not None
+                else ()
+            )
             while len(matrices) < n:
                 if source.one_matrix and matrices:
                     matrices.append(matrices[0])

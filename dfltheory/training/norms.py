@@ -9,7 +9,8 @@ from torch import Tensor
 def spread(x: Tensor, mean: Tensor) -> Tensor:
     """Return (1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,).
 
-    It is computed for some clients at a time, so that no other tensor of the size of x is made.
+    It is computed for some clients at a time, so that no other tensor of the size of x
+    is made.
     """
     clients_at_once = max(1, 10**6 // max(1, x.shape[0] * x.shape[-1]))
     center = mean.unsqueeze(-2)
@@ -27,10 +28,13 @@ def spread(x: Tensor, mean: Tensor) -> Tensor:
 def square(x: Tensor) -> Tensor:
     """Return ||x||^2 along the last axis, in double precision.
 
-    Norms are computed in single precision at least, which is fast, and in double precision if their squares
-    leave the range of single precision: float16 ends at 65504, squares of float32 at 1e38 and 1e-45.
+    Norms are computed in single precision at least, which is fast, and in double
+    precision if their squares leave the range of single precision: float16 ends at
+    65504, squares of float32 at 1e38 and 1e-45.
     """
-    norm = torch.linalg.vector_norm(x, dim=-1, dtype=torch.promote_types(x.dtype, torch.float32))
+    norm = torch.linalg.vector_norm(
+        x, dim=-1, dtype=torch.promote_types(x.dtype, torch.float32)
+    )
     if norm.dtype == torch.float32 and not bool(((norm > 1e-15) & (norm < 1e18)).all()):
         norm = torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64)
     return norm.double() ** 2

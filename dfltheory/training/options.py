@@ -1,4 +1,6 @@
-"""Names of tasks, topologies and algorithms in documents, and the options of each name."""
+"""Names of tasks, topologies and algorithms in documents, and the options of each
+name.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def document_type(hint: Any) -> Any:
 
 
 def _union(arguments: Sequence[Any]) -> Any:
-    """Return the union of the alternatives that a document can write; None is always one of them."""
+    """Return the union of the alternatives that a document can write; None is always
+    one of them.
+    """
     written: list[Any] = []
     for argument in arguments:
         found = None if argument is type(None) else document_type(argument)
@@ -99,7 +103,9 @@ class Option:
 
     @property
     def small_value(self) -> float:
-        """A small positive number of the option's type, in the place of one that is given later."""
+        """A small positive number of the option's type, in the place of one that is
+        given later.
+        """
         takes_fractions = float in (self.hint, *typing.get_args(self.hint))
         return 1e-3 if takes_fractions else 1
 
@@ -114,7 +120,9 @@ def names_of(section: str) -> list[str]:
 
 
 def builder(section: str, name: str) -> Any:
-    """Return the class or function that makes the task, topology or algorithm of a name or reference."""
+    """Return the class or function that makes the task, topology or algorithm of a name
+    or reference.
+    """
     if ":" in name and section in ("task", "algorithm"):
         return referred(section, name)
     if section == "algorithm":
@@ -159,7 +167,9 @@ def options_of(section: str, name: str) -> dict[str, Option]:
     if section == "algorithm":
         fixed = algorithms.spoken(name)[1]
         return {
-            field.name: Option.of(hints.get(field.name, Any), fixed.get(field.name, _default(field)))
+            field.name: Option.of(
+                hints.get(field.name, Any), fixed.get(field.name, _default(field))
+            )
             for field in fields(build)
         }
     left_out = {"m", "name", "graph"} if section == "topology" else {"name"}
@@ -195,20 +205,24 @@ def standard_name(section: str, name: str) -> str:
 
 
 def name_of(kind: type[Algorithm]) -> str:
-    """Return the name of a class of algorithms in a document; MODULE:CLASS for a user's own."""
+    """Return the name of a class of algorithms in a document; MODULE:CLASS for a user's
+    own.
+    """
     name = kind.__name__.lower()
     if algorithms.ALGORITHMS.get(name) is kind:
         return name
     if "<locals>" in kind.__qualname__ or kind.__module__ == "__main__":
         raise InputError(
-            f"the algorithm {kind.__qualname__} is in no module that could be imported again: "
-            "move its class to the top of a module of its own"
+            f"the algorithm {kind.__qualname__} is in no module that could be imported"
+            " again: move its class to the top of a module of its own"
         )
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as Python needs them: documents write dtypes and devices as text, tuples as lists."""
+    """Return options as Python needs them: documents write dtypes and devices as text,
+    tuples as lists.
+    """
     known = options_of(section, name)
     values = {}
     for option, value in given.items():
@@ -230,9 +244,12 @@ def _python_value(place: str, value: Any, hint: Any) -> Any:
 
 
 def _dtype(place: str, text: str) -> torch.dtype:
-    found = getattr(torch, text.removeprefix("torch."), None)  # records have torch's own spelling
+    # records have torch's own spelling
+    found = getattr(torch, text.removeprefix("torch."), None)
     if not isinstance(found, torch.dtype) or not found.is_floating_point:
-        raise InputError(f"{place} = {text!r} is not a real torch dtype such as float32")
+        raise InputError(
+            f"{place} = {text!r} is not a real torch dtype such as float32"
+        )
     return found
 
 
@@ -240,8 +257,11 @@ def _device(place: str, text: str) -> torch.device:
     try:
         found = torch.device(text)
         torch.zeros(1, device=found)
-    except (RuntimeError, AssertionError, NotImplementedError) as wrong:  # torch raises any of them
-        raise InputError(f"{place} = {text!r} is not a device that torch can use here: use cpu") from wrong
+    # torch raises any of them
+    except (RuntimeError, AssertionError, NotImplementedError) as wrong:
+        raise InputError(
+            f"{place} = {text!r} is not a device that torch can use here: use cpu"
+        ) from wrong
     return found
 
 

@@ -1,4 +1,6 @@
-"""The :class:`~dfltheory.algorithms.Oracle` of training: gradients and minibatches of the task."""
+"""The :class:`~dfltheory.algorithms.Oracle` of training: gradients and minibatches of
+the task.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from dfltheory.tasks.task import Task
 
 
 class RoundOracle(Oracle):
-    """The oracle of round t, for S seeds and all clients, or for a range of them (:meth:`of`).
+    """The oracle of round t, for S seeds and all clients, or for a range of them
+    (:meth:`of`).
 
     A task that names further methods in ``oracle_methods`` adds them to this oracle.
 
@@ -30,7 +33,8 @@ class RoundOracle(Oracle):
     t, horizon : int
         The round, and the number of rounds.
     participation : float
-        If < 1, every seed draws max(1, round(participation * m)) clients without replacement.
+        If < 1, every seed draws max(1, round(participation * m)) clients without
+        replacement.
     mix : Mix, optional
         Gives the arcs of the network.
     asked : set of str, optional
@@ -57,7 +61,9 @@ class RoundOracle(Oracle):
         self._draws, self._mix, self._asked = draws, mix, asked
         self._task = self._all_clients = task
         self._rows: slice | None = None
-        self._generators: Sequence[torch.Generator] = Generators(root, seeds, t, "data", task.device)
+        self._generators: Sequence[torch.Generator] = Generators(
+            root, seeds, t, "data", task.device
+        )
         self._stream = task.stream(self._generators)
         self._kept: list[Any] = []
         self._position = 0
@@ -82,7 +88,9 @@ class RoundOracle(Oracle):
     def sample(self) -> Any:
         """Draw the next minibatch of every seed and client."""
         batch = self._next(self._stream)
-        return batch if self._rows is None else self._all_clients.pick(batch, self._rows)
+        return (
+            batch if self._rows is None else self._all_clients.pick(batch, self._rows)
+        )
 
     def __call__(self, y: Tensor, batch: Any) -> Tensor:
         """Return the task's stochastic gradients at y (S, m, d)."""
@@ -102,7 +110,9 @@ class RoundOracle(Oracle):
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
     def of(self, rows: slice) -> Self:
-        """Return the same round for some of these clients, with the draws that they have among all."""
+        """Return the same round for some of these clients, with the draws that they
+        have among all.
+        """
         first = 0 if self._rows is None else self._rows.start
         part = copy.copy(self)
         part._rows = slice(first + rows.start, first + rows.stop)
@@ -118,7 +128,9 @@ class RoundOracle(Oracle):
             setattr(self, name, getattr(self._task, name))
 
     def _next(self, draw: Callable[[], Any]) -> Any:
-        """Return the next draw of all clients; kept for the other ranges if these are only some."""
+        """Return the next draw of all clients; kept for the other ranges if these are
+        only some.
+        """
         if self._rows is None:
             return draw()
         if self._position == len(self._kept):
@@ -126,7 +138,9 @@ class RoundOracle(Oracle):
         self._position += 1
         return self._kept[self._position - 1]
 
-    def _participants(self, seeds: Sequence[int], root: int, participation: float) -> Tensor:
+    def _participants(
+        self, seeds: Sequence[int], root: int, participation: float
+    ) -> Tensor:
         """Draw the participating clients of every seed, (S, m, 1)."""
         m = self._task.m
         mask = torch.zeros(len(seeds), m, 1, dtype=torch.bool)

@@ -1,4 +1,6 @@
-"""Products W z of a mixing matrix with stacked models, dense or sparse, whichever is cheaper."""
+"""Products W z of a mixing matrix with stacked models, dense or sparse, whichever is
+cheaper.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,21 @@ from torch import Tensor
 from dfltheory.graphs.matrices import is_sparse, to_dense
 
 SPARSE_BELOW = 0.1
-"""Share of nonzero weights below which a sparse product is faster (measured in benchmarks/)."""
+"""Share of nonzero weights below which a sparse product is faster (measured in
+benchmarks/).
+"""
 DENSE_UP_TO = 4096
-"""Largest number of clients for which a power of a sparse matrix is stored as a dense one."""
+"""Largest number of clients for which a power of a sparse matrix is stored as a dense
+one.
+"""
 SMALL = 100_000
-"""Number of multiplications that a dense product finishes before a sparse one has started."""
+"""Number of multiplications that a dense product finishes before a sparse one has
+started.
+"""
 CACHE_BLOCK = 1 << 20
-"""Bytes of all models' coordinates that are mixed at once: the size of a processor's cache."""
+"""Bytes of all models' coordinates that are mixed at once: the size of a processor's
+cache.
+"""
 
 MatrixProduct = Callable[[Tensor], Tensor]
 """One product W z for every seed: (S, m, d) -> (S, m, d), a new tensor."""
@@ -33,10 +43,12 @@ def product(
     times: int = 1,
     d: int = 0,
 ) -> MatrixProduct:
-    """Return the function z -> W^times z that is cheapest: dense with W^times, or sparse products.
+    """Return the function z -> W^times z that is cheapest: dense with W^times, or
+    sparse products.
 
-    A sparse product costs the number of nonzero weights, a dense one m^2 at about ten times the speed and
-    without the overhead of the sparse one, which dominates if models are small.
+    A sparse product costs the number of nonzero weights, a dense one m^2 at about ten
+    times the speed and without the overhead of the sparse one, which dominates if
+    models are small.
 
     Parameters
     ----------
@@ -52,7 +64,8 @@ def product(
     if _dense_is_cheaper(m, int(stored), times, d):
         power = np.linalg.matrix_power(np.asarray(to_dense(W), dtype=np.float64), times)
         return partial(_dense, torch.from_numpy(power).to(dtype=dtype, device=device))
-    width = torch.promote_types(dtype, torch.float32)  # no library multiplies in half precision
+    # no library multiplies in half precision
+    width = torch.promote_types(dtype, torch.float32)
     csr: Any = sp.csr_array(W).astype(str(width).removeprefix("torch."))
     if torch.device(device).type == "cpu":
         return partial(_sparse, [csr] * times, width)
@@ -80,9 +93,11 @@ def _dense(W: Tensor, z: Tensor) -> Tensor:
 
 
 def _sparse(factors: list[Any], width: torch.dtype, z: Tensor) -> Tensor:
-    """Apply scipy's product, which on a CPU is at least as fast as torch's (five times at d = 8e5).
+    """Apply scipy's product, which on a CPU is at least as fast as torch's (five times
+    at d = 8e5).
 
-    Long models are mixed block by block, so that a block stays in the cache through all factors.
+    Long models are mixed block by block, so that a block stays in the cache through all
+    factors.
     """
     S, n, d = z.shape
     models = z.to(width).numpy()
@@ -92,12 +107,16 @@ def _sparse(factors: list[Any], width: torch.dtype, z: Tensor) -> Tensor:
     mixed = np.empty((S, factors[-1].shape[0], d), models.dtype)
     for before, after in zip(models, mixed):
         for start in range(0, d, block):
-            after[:, start : start + block] = reduce(_times, factors, before[:, start : start + block])
+            after[:, start : start + block] = reduce(
+                _times, factors, before[:, start : start + block]
+            )
     return torch.from_numpy(mixed).to(z.dtype)
 
 
 def _on_device(factors: list[Tensor], width: torch.dtype, z: Tensor) -> Tensor:
-    return torch.stack([reduce(_times, factors, own.to(width)) for own in z]).to(z.dtype)
+    return torch.stack([reduce(_times, factors, own.to(width)) for own in z]).to(
+        z.dtype
+    )
 
 
 def _times(z: Any, W: Any) -> Any:
@@ -107,7 +126,9 @@ def _times(z: Any, W: Any) -> Any:
 def _coo_tensor(csr: Any) -> Tensor:
     coo = csr.tocoo()
     places = torch.from_numpy(np.stack(coo.coords))
-    return torch.sparse_coo_tensor(places, coo.data, coo.shape, check_invariants=True).coalesce()
+    return torch.sparse_coo_tensor(
+        places, coo.data, coo.shape, check_invariants=True
+    ).coalesce()
 
 
 __all__ = ["MatrixProduct", "in_turn", "product"]

@@ -17,7 +17,9 @@ from dfltheory.training.norms import square
 from dfltheory.training.run import Run
 
 Callback = Callable[[int, Any, Recorder], bool | None]
-"""Called with (t, state, recorder) after each round; if it returns True, the run ends."""
+"""Called with (t, state, recorder) after each round; if it returns True, the run
+ends.
+"""
 
 
 class Recording:
@@ -100,7 +102,11 @@ class Recording:
             x0_sq=_array(run.x0_sq),
             x0_spread=_array(run.x0_spread),
             x0_gradient_sq=_optional_array(self._client_gradients_sq),
-            excess=None if self._excess is None else np.stack([_array(part) for part in self._excess]),
+            excess=(
+                None
+                if self._excess is None
+                else np.stack([_array(part) for part in self._excess])
+            ),
             problem=run.task,
             task=run.task.name,
             seed=run.seed,
@@ -113,7 +119,9 @@ class Recording:
 
 
 def _client_gradients_sq(task: Any, mean: Tensor) -> Tensor | None:
-    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), if the client gradients are formulas."""
+    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), if the client gradients are
+    formulas.
+    """
     if not isinstance(task, Synthetic):
         return None
     at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)

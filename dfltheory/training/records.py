@@ -1,4 +1,6 @@
-"""Algorithms in files: what is written of them, and how their classes are found again."""
+"""Algorithms in files: what is written of them, and how their classes are found
+again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from dfltheory.algorithms.base import Algorithm
 
 @dataclass(frozen=True)
 class Recorded(Algorithm):
-    """An algorithm of a file whose class has not been imported: its hyperparameters are text."""
+    """An algorithm of a file whose class has not been imported: its hyperparameters are
+    text.
+    """
 
     module: str
     kind: str
@@ -34,7 +38,12 @@ class Recorded(Algorithm):
 def recorded(algorithm: Algorithm) -> list[Any]:
     """Return the name, the hyperparameters, and the module and name of the class."""
     if isinstance(algorithm, Recorded):
-        return [algorithm.called, algorithm.hyperparameters, algorithm.module, algorithm.kind]
+        return [
+            algorithm.called,
+            algorithm.hyperparameters,
+            algorithm.module,
+            algorithm.kind,
+        ]
     kind = type(algorithm)
     return [algorithm.name, asdict(algorithm), kind.__module__, kind.__qualname__]
 
@@ -42,15 +51,21 @@ def recorded(algorithm: Algorithm) -> list[Any]:
 def algorithm_of(document: list[Any]) -> Algorithm:
     """Return the algorithm of a list of :func:`recorded`.
 
-    A file runs no code: the class is looked up only in modules that have been imported, and only among the
-    attributes that they have already.
+    A file runs no code: the class is looked up only in modules that have been imported,
+    and only among the attributes that they have already.
     """
     name, values, module, kind = document
     found: Any = reduce(_held, kind.split("."), sys.modules.get(module))
-    if isinstance(found, type) and issubclass(found, Algorithm) and isinstance(values, dict):
-        pairs = {f.name for f in fields(found) if isinstance(f.default, tuple)}  # lists in JSON
+    if (
+        isinstance(found, type)
+        and issubclass(found, Algorithm)
+        and isinstance(values, dict)
+    ):
+        # lists in JSON
+        pairs = {f.name for f in fields(found) if isinstance(f.default, tuple)}
         given: dict[str, Any] = {
-            k: tuple(v) if k in pairs and isinstance(v, list) else v for k, v in values.items()
+            k: tuple(v) if k in pairs and isinstance(v, list) else v
+            for k, v in values.items()
         }
         try:
             return found(**given)

@@ -21,10 +21,12 @@ from dfltheory.training.setup import connect, starting_models
 
 
 class Run:
-    """One run, prepared: ``state`` is that before round 0, and :meth:`round` performs a round.
+    """One run, prepared: ``state`` is that before round 0, and :meth:`round` performs a
+    round.
 
-    Each round makes new tensors. While clients communicate there are three copies of the stacked parameters:
-    x, what is sent, and the next x; other tensors of the state (duals, momentum) come on top.
+    Each round makes new tensors. While clients communicate there are three copies of
+    the stacked parameters: x, what is sent, and the next x; other tensors of the state
+    (duals, momentum) come on top.
 
     Parameters
     ----------
@@ -61,10 +63,15 @@ class Run:
         self._participation = float(getattr(algorithm, "participation", 1.0))
         self._chunk = task.chunk(len(seeds))
         # a tensor of its own, which only the state keeps
-        x = starting_models(task, seeds, x0, seed).clone(memory_format=torch.contiguous_format)
+        x = starting_models(task, seeds, x0, seed).clone(
+            memory_format=torch.contiguous_format
+        )
         self.facts = RunFacts.of(x)
         if algorithm.one_start and not self.facts.common_start:
-            raise InputError(f"{type(algorithm).__name__} begins at one model: give all clients the same x0")
+            raise InputError(
+                f"{type(algorithm).__name__} begins at one model: give all clients the"
+                " same x0"
+            )
         kind = RunNetwork if self.sequences else ServerNetwork
         self.network = kind(self.sequences, algorithm, seeds, seed, x, strict)
         before = self._oracle(rounds, self.network.at(0))
@@ -82,21 +89,27 @@ class Run:
         algorithm = self.algorithm
         mix, grad = self._arguments(t)
         before = self.state.x
-        self._work_locally(self._first_update if t == 0 else algorithm.local_update, grad)
+        self._work_locally(
+            self._first_update if t == 0 else algorithm.local_update, grad
+        )
         self.state = algorithm.communicate(self.state, mix)
         if t == 0:
             self._check_state(grad, before, "communicate")
             algorithm.refuse_ignored_decay()
         if t + 1 == self.rounds and type(algorithm).finish is not Algorithm.finish:
             self.state = replace(self.state, z=self.state.x)
-            self._work_locally(algorithm.finish, self._oracle(self.rounds, self.network.at(0)))
-        self.state = replace(self.state, z=self.state.x)  # what was sent is not needed any more
+            self._work_locally(
+                algorithm.finish, self._oracle(self.rounds, self.network.at(0))
+            )
+        # what was sent is not needed any more
+        self.state = replace(self.state, z=self.state.x)
 
     def _arguments(self, t: int) -> tuple[Mix, RoundOracle]:
         """Return the arguments ``mix`` and ``grad`` of round t."""
         network, losses = self.network, None
         if network.needs_losses:
-            # a run that has diverged continues to its next measurement, which reports it
+            # a run that has diverged continues to its next measurement, which reports
+            # it
             losses = self.task.loss(self.algorithm.models(self.state)).nan_to_num()
         mix = network.at(t, losses)
         grad = self._oracle(t, mix, self._participation)
@@ -107,7 +120,9 @@ class Run:
         return mix, grad
 
     def _oracle(self, t: int, mix: Mix, participation: float = 1.0) -> RoundOracle:
-        """Return what clients may ask of their data in round t; T is that before round 0 and after T-1."""
+        """Return what clients may ask of their data in round t; T is that before round
+        0 and after T-1.
+        """
         return RoundOracle(
             self.task,
             self.seeds,
@@ -120,16 +135,22 @@ class Run:
             self.network.draws,
         )
 
-    def _work_locally(self, update: Callable[[Any, Any], Any], grad: RoundOracle) -> None:
+    def _work_locally(
+        self, update: Callable[[Any, Any], Any], grad: RoundOracle
+    ) -> None:
         self.state = in_pieces(update, self.state, grad, self._chunk)
 
     def _first_update(self, state: Any, grad: RoundOracle) -> Any:
-        """Return the first local update of some clients, checked before it is put together."""
+        """Return the first local update of some clients, checked before it is put
+        together.
+        """
         where = f"{type(self.algorithm).__name__}.local_update"
         return check_state(self.algorithm.local_update(state, grad), state.x, where)
 
     def _check_state(self, grad: RoundOracle, like: Tensor, method: str) -> None:
-        """Raise InputError unless the state is one that the core and its files can keep."""
+        """Raise InputError unless the state is one that the core and its files can
+        keep.
+        """
         check_state(self.state, like, f"{type(self.algorithm).__name__}.{method}")
         self.state = replace(self.state, z=self.state.x)
         check_shapes(self.state, grad)

@@ -25,9 +25,18 @@ class Saving:
         Whether the run gives the same bits with any number of threads.
     """
 
-    def __init__(self, checkpoint: Checkpoint, run: Run, recording: Recording, deterministic: bool):
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        run: Run,
+        recording: Recording,
+        deterministic: bool,
+    ):
         self.checkpoint, self._run, self._recording = checkpoint, run, recording
-        metrics = {name: value_digest(metric) for name, metric in recording.recorder.metrics.items()}
+        metrics = {
+            name: value_digest(metric)
+            for name, metric in recording.recorder.metrics.items()
+        }
         self._identity = identity(
             run.algorithm,
             run.task,
@@ -36,11 +45,17 @@ class Saving:
             rounds=run.rounds,
             seeds=run.seeds,
             seed=run.seed,
-        ) | {"evaluate_every": recording.every, "metrics": metrics, "deterministic": deterministic}
+        ) | {
+            "evaluate_every": recording.every,
+            "metrics": metrics,
+            "deterministic": deterministic,
+        }
         self._last = time.monotonic()
 
     def resume(self) -> int:
-        """Set the run to its saved state, if there is a file; return the number of rounds done."""
+        """Set the run to its saved state, if there is a file; return the number of
+        rounds done.
+        """
         run = self._run
         state, done = self.checkpoint.resume(
             run.state, self._recording.recorder, run.rounds, self._identity_of_rounds

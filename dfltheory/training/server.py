@@ -27,9 +27,11 @@ class ServerNetwork(RunNetwork):
 
 
 class ServerMix(RoundMix):
-    """The mix of one round with a server: participating clients send to it and receive their mean.
+    """The mix of one round with a server: participating clients send to it and receive
+    their mean.
 
-    In the state all clients have that mean at once; it is counted for a client when the client participates.
+    In the state all clients have that mean at once; it is counted for a client when the
+    client participates.
     """
 
     def __init__(self, network: RunNetwork, t: int, active: Tensor | None = None):
@@ -37,18 +39,25 @@ class ServerMix(RoundMix):
         self._active = active
 
     def _gossip_steps(self, name: str, begin: int, times: int) -> GossipSteps:
-        """Return the mean of the participating clients, one message up and one down each."""
+        """Return the mean of the participating clients, one message up and one down
+        each.
+        """
         one_of("matrix of the network", name, {MIX})
         participating = self.awake[..., 0]
         means: list[MatrixProduct] = [_mean_of_all]
         if self._active is not None:
-            means = [cast(MatrixProduct, partial(_mean_of_some, own)) for own in participating]
+            means = [
+                cast(MatrixProduct, partial(_mean_of_some, own))
+                for own in participating
+            ]
         messages = 2.0 * participating.double().cpu().numpy()
         return GossipSteps(means, messages, messages.sum(-1))
 
     @property
     def edges(self) -> Edges:
-        raise InputError("edges are the arcs of a network, and this run has a server instead")
+        raise InputError(
+            "edges are the arcs of a network, and this run has a server instead"
+        )
 
     @property
     def awake(self) -> Tensor:

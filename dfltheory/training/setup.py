@@ -1,4 +1,6 @@
-"""The parts of a run, checked: the network as sequences of matrices, the start as stacked models."""
+"""The parts of a run, checked: the network as sequences of matrices, the start as
+stacked models.
+"""
 
 from __future__ import annotations
 
@@ -25,23 +27,28 @@ from dfltheory.training.laws import Laws
 
 
 def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
-    """Raise InputError unless algorithm, task and ``on_divergence`` are of the right kinds."""
+    """Raise InputError unless algorithm, task and ``on_divergence`` are of the right
+    kinds.
+    """
     if not isinstance(algorithm, Algorithm):
         given = algorithm.__name__ if isinstance(algorithm, type) else repr(algorithm)
         raise InputError(
-            f"algorithm = {given} must be an Algorithm with its hyperparameters, as in DFedAvg(eta=0.1, K=5)"
+            f"algorithm = {given} must be an Algorithm with its hyperparameters, as in"
+            " DFedAvg(eta=0.1, K=5)"
         )
     check_class(type(algorithm))
     check_storable(algorithm)
     if not isinstance(task, Task):
         raise InputError(
-            f"task is a {type(task).__name__}, not a task: tasks.Supervised(module, [(X_1, y_1), ...]) makes"
-            " one of any torch module and the clients' tensors"
+            f"task is a {type(task).__name__}, not a task: tasks.Supervised(module,"
+            " [(X_1, y_1), ...]) makes one of any torch module and the clients'"
+            " tensors"
         )
     for name, value in vars(algorithm).items():
         if isinstance(value, float) and abs(value) > torch.finfo(task.dtype).max:
             raise InputError(
-                f"{name} = {value:g} is beyond the task's {task.dtype} numbers: take a smaller one"
+                f"{name} = {value:g} is beyond the task's {task.dtype} numbers: take a"
+                " smaller one"
             )
     if on_divergence not in ("mark", "raise"):
         raise InputError(f"on_divergence = {on_divergence!r} must be mark or raise")
@@ -66,30 +73,47 @@ def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
         for s in seeds:
             whole_number("seed index", s, at_least=0)
         if not seeds or len(set(seeds)) < len(seeds):
-            raise InputError(f"seeds = {seeds!r} must be different indices, at least one")
+            raise InputError(
+                f"seeds = {seeds!r} must be different indices, at least one"
+            )
         return [int(s) for s in seeds]
     if whole_number("seeds", seeds, at_least=1) > MOST_SEEDS:
         raise InputError(
-            f"seeds = {seeds}: at most {MOST_SEEDS} runs are batched; give parts, as range(a, b)"
+            f"seeds = {seeds}: at most {MOST_SEEDS} runs are batched; give parts, as"
+            " range(a, b)"
         )
     return range(int(seeds))  # type: ignore[arg-type]
 
 
 class EqualWeights:
-    """The links of another sequence, with equal weights of one law (doubly stochastic: Metropolis)."""
+    """The links of another sequence, with equal weights of one law (doubly stochastic:
+    Metropolis).
+    """
 
     m: int
     random: bool
 
     def __init__(self, of: MixingSequence, law: Law):
         self.of, self.law = of, law
-        for name in ("m", "random", "period", "needs_losses", "eps", "kind", "one_per_round"):
+        for name in (
+            "m",
+            "random",
+            "period",
+            "needs_losses",
+            "eps",
+            "kind",
+            "one_per_round",
+        ):
             if hasattr(of, name):
                 setattr(self, name, getattr(of, name))
 
-    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+    def matrix(
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> Matrix:
         """Return the matrix of step t."""
-        W = sp.coo_array(self.of.matrix(t, rng) if losses is None else self.of.matrix(t, rng, losses))
+        W = sp.coo_array(
+            self.of.matrix(t, rng) if losses is None else self.of.matrix(t, rng, losses)
+        )
         off = (W.row != W.col) & (W.data != 0)
         A = sp.csr_array((np.ones(off.sum()), (W.row[off], W.col[off])), shape=W.shape)
         if self.law == "row-stochastic":
@@ -113,18 +137,23 @@ def networks() -> dict[str, Any]:
 
 
 def network_called(name: str) -> Any:
-    """Return the topology or sequence of a name, as :func:`dfltheory.graphs.topology` reads it."""
+    """Return the topology or sequence of a name, as :func:`dfltheory.graphs.topology`
+    reads it.
+    """
     known, key = networks(), graphs.topology_key(name)
     if key not in known:
         raise UnknownNameError("topology", name, set(known))
     return known[key]
 
 
-def connect(algorithm: Algorithm, task: Task, topology: Any, strict: bool = True) -> dict[str, Any]:
-    """Return the sequences of mixing matrices of a run by name; an empty dictionary without a network.
+def connect(
+    algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
+) -> dict[str, Any]:
+    """Return the sequences of mixing matrices of a run by name; an empty dictionary
+    without a network.
 
-    A constant matrix (in its own precision) and the matrices of a period are checked here; matrices that are
-    drawn later are checked when they are drawn.
+    A constant matrix (in its own precision) and the matrices of a period are checked
+    here; matrices that are drawn later are checked when they are drawn.
 
     Parameters
     ----------
@@ -133,9 +162,9 @@ def connect(algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
     task : Task
         Has the number of clients.
     topology : network, name, or mapping
-        One network, or its name ("ring"). If the class declares ``further`` matrices, a mapping from each
-        name ("W" is that of ``mix(z)``) to its network; of one network the further matrices have the links,
-        with equal weights.
+        One network, or its name ("ring"). If the class declares ``further`` matrices, a
+        mapping from each name ("W" is that of ``mix(z)``) to its network; of one
+        network the further matrices have the links, with equal weights.
     strict : bool
         If False, weights need only be finite.
 
@@ -149,21 +178,27 @@ def connect(algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
     if not algorithm.needs_topology:
         if topology is not None:
             raise InputError(
-                f"{type(algorithm).__name__} takes no topology: its clients send nothing to each other"
+                f"{type(algorithm).__name__} takes no topology: its clients send"
+                " nothing to each other"
             )
         return {}
     if topology is None:
-        raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
+        raise InputError(
+            f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a"
+            " sequence"
+        )
     names = (MIX, *algorithm.further)
     topology = _named(topology, task.m)
     given = topology if isinstance(topology, Mapping) else {MIX: topology}
     if set(given) not in ({MIX}, set(names)):
         known = ", ".join(map(str, given))
         raise InputError(
-            f"{type(algorithm).__name__} mixes by {', '.join(names)}, and the topology has {known}: give each"
-            " its own, or one for all"
+            f"{type(algorithm).__name__} mixes by {', '.join(names)}, and the topology"
+            f" has {known}: give each its own, or one for all"
         )
-    sequences: dict[str, Any] = {name: as_sequence(network) for name, network in given.items()}
+    sequences: dict[str, Any] = {
+        name: as_sequence(network) for name, network in given.items()
+    }
     if algorithm.further and isinstance(topology, networkx.Graph):
         sequences[MIX] = EqualWeights(sequences[MIX], algorithm.mixing)
     for name, law in algorithm.further.items():
@@ -171,7 +206,12 @@ def connect(algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
             sequences[name] = EqualWeights(sequences[MIX], law)
     sequences = {name: sequences[name] for name in names}
     for name, sequence in sequences.items():
-        _check(sequence, given.get(name, sequence), Laws(algorithm, task.m, strict, name), task.m)
+        _check(
+            sequence,
+            given.get(name, sequence),
+            Laws(algorithm, task.m, strict, name),
+            task.m,
+        )
     return sequences
 
 
@@ -181,18 +221,28 @@ def _named(topology: Any, m: int) -> Any:
         return topology
     build = network_called(topology)
     _, *others = inspect.signature(build).parameters.values()
-    required = [p.name for p in others if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    required = [
+        p.name for p in others if p.default is p.empty and p.kind is not p.VAR_KEYWORD
+    ]
     if required:
-        raise InputError(f"topology = {topology!r} needs {', '.join(required)}: make it by dfltheory.graphs")
+        raise InputError(
+            f"topology = {topology!r} needs {', '.join(required)}: make it by"
+            " dfltheory.graphs"
+        )
     return build(m)
 
 
 def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
     """Check what is known of a sequence before the first round."""
     if sequence.m != m:
-        raise GraphError(f"the topology has {sequence.m} clients, but the task has {m}: make them equal")
+        raise GraphError(
+            f"the topology has {sequence.m} clients, but the task has {m}: make them"
+            " equal"
+        )
     rng = np.random.default_rng(0)
-    if isinstance(sequence, Constant) and not (hasattr(given, "matrix") or isinstance(given, networkx.Graph)):
+    if isinstance(sequence, Constant) and not (
+        hasattr(given, "matrix") or isinstance(given, networkx.Graph)
+    ):
         laws.check(given, tol=None)
         laws.check_constant(sequence.matrix(0, rng))
         return
@@ -200,7 +250,9 @@ def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
     laws.check_fixed(period == 1)
     matrices: list[Any] = [sequence.matrix(t, rng) for t in range(period)]
     for t, W in enumerate(matrices):
-        laws.check(W, f"the matrix of round {t}: " if period > 1 else "the mixing matrix: ")
+        laws.check(
+            W, f"the matrix of round {t}: " if period > 1 else "the mixing matrix: "
+        )
     if period == 1:
         laws.check_constant(matrices[0])
     elif period:
@@ -208,15 +260,22 @@ def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
 
 
 def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Tensor:
-    """Return x^0 (S, m, d), a view: the task's common start of every seed, or the given models, broadcast."""
+    """Return x^0 (S, m, d), a view: the task's common start of every seed, or the given
+    models, broadcast.
+    """
     shape = (len(seeds), task.m, task.d)
     if x0 is None:
-        x0 = torch.stack([task.start(torch_generator(seed, s, 0, "start")) for s in seeds]).unsqueeze(1)
+        x0 = torch.stack(
+            [task.start(torch_generator(seed, s, 0, "start")) for s in seeds]
+        ).unsqueeze(1)
     else:
         try:
-            x0 = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))  # in full precision
+            # in full precision
+            x0 = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))
         except (TypeError, ValueError):
-            raise InputError(f"x0 is a {type(x0).__name__} that holds no numbers: give an array") from None
+            raise InputError(
+                f"x0 is a {type(x0).__name__} that holds no numbers: give an array"
+            ) from None
         if x0.is_complex():
             raise InputError("x0 is complex: give real numbers")
         if tuple(x0.shape) not in (shape[2:], shape[1:], shape):

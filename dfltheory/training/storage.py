@@ -1,6 +1,8 @@
-"""Tensors and a JSON document in one safetensors file, without pickle and with a digest of both.
+"""Tensors and a JSON document in one safetensors file, without pickle and with a digest
+of both.
 
-The digest detects damaged and edited files. It does not authenticate them: it contains no secret.
+The digest detects damaged and edited files. It does not authenticate them: it contains
+no secret.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ log = logging.getLogger("dfltheory")
 
 
 def write(
-    path: str | os.PathLike[str], tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    tensors: Mapping[str, Tensor | np.ndarray],
+    document: Mapping[str, Any],
 ) -> Path:
     """Write atomically. Tensors that share their memory are stored once."""
     from safetensors import SafetensorError
@@ -36,12 +40,15 @@ def write(
     with replacing(path) as temporary:
         try:
             save_file(stored, temporary, metadata)
-        except SafetensorError as wrong:  # the system's error, a full disk's too, in words
+        # the system's error, a full disk's too, in words
+        except SafetensorError as wrong:
             raise OSError(errno.EIO, str(wrong), str(path)) from wrong
     return Path(path)
 
 
-def packed(tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]) -> bytes:
+def packed(
+    tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]
+) -> bytes:
     """Return the bytes that :func:`write` writes."""
     from safetensors.torch import save
 
@@ -56,7 +63,11 @@ def _laid_out(
     memories: set[int] = set()
     seen: dict[tuple[Any, ...], str] = {}
     for name, value in tensors.items():
-        tensor = torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+        tensor = (
+            torch.from_numpy(np.ascontiguousarray(value))
+            if isinstance(value, np.ndarray)
+            else value
+        )
         key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
         if tensor.numel() and key in seen:
             aliases[name] = seen[key]
@@ -64,16 +75,25 @@ def _laid_out(
         seen[key] = name
         tensor = tensor.contiguous()
         memory = tensor.untyped_storage().data_ptr()
-        stored[name] = tensor.clone() if memory in memories else tensor  # the format knows no views
+        # the format knows no views
+        stored[name] = tensor.clone() if memory in memories else tensor
         memories.add(memory)
     text = _text({**document, "aliases": aliases})
     return stored, {"json": text, "sha256": digest(stored, text)}
 
 
 def digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    """Return the SHA-256 of a JSON text and of tensors: their names, dtypes, shapes and bytes."""
+    """Return the SHA-256 of a JSON text and of tensors: their names, dtypes, shapes and
+    bytes.
+    """
     names = sorted(tensors)
-    header = [text, *([name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names)]
+    header = [
+        text,
+        *(
+            [name, str(tensors[name].dtype), list(tensors[name].shape)]
+            for name in names
+        ),
+    ]
     sha256 = hashlib.sha256(json.dumps(header).encode())
     for name in names:
         content = tensors[name].detach().cpu().contiguous().reshape(-1)
@@ -81,17 +101,25 @@ def digest(tensors: Mapping[str, Tensor], text: str) -> str:
     return sha256.hexdigest()
 
 
-def _verify(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+def _verify(
+    path: str | os.PathLike[str],
+    tensors: Mapping[str, Tensor],
+    metadata: Mapping[str, str],
+) -> None:
     """Compare a file with the digest that it holds."""
     stated = metadata.get("sha256")
     if stated is None:
-        log.warning(f"{path} is unverified: it holds no digest (sha256), as in files of earlier versions")
+        log.warning(
+            f"{path} is unverified: it holds no digest (sha256), as in files of earlier"
+            " versions"
+        )
         return
     computed = digest(tensors, metadata.get("json", "{}"))
     if stated != computed:
         raise InputError(
-            f"{path} is damaged or was changed: its digest (sha256) is {computed[:12]}..., and the file"
-            f" states {stated[:12]!r}...; use an intact copy, or delete it and run its command again"
+            f"{path} is damaged or was changed: its digest (sha256) is"
+            f" {computed[:12]}..., and the file states {stated[:12]!r}...; use an"
+            " intact copy, or delete it and run its command again"
         )
 
 
@@ -100,11 +128,15 @@ def _text(document: Mapping[str, Any]) -> str:
 
 
 def read_back(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document as it is read from a file: with lists for tuples, and Python's own numbers."""
+    """Return the document as it is read from a file: with lists for tuples, and
+    Python's own numbers.
+    """
     return json.loads(_text(document))
 
 
-def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read(
+    path: str | os.PathLike[str], kind: str
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`write` wrote.
 
     Raises
@@ -130,7 +162,11 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], di
     with reading(path, kind):
         if document.get("kind") != kind:
             raise DataError(f"{path} holds {short(document.get('kind'))}, not {kind!r}")
-        return tensors | {name: tensors[first] for name, first in document.pop("aliases").items()}, document
+        return (
+            tensors
+            | {name: tensors[first] for name, first in document.pop("aliases").items()},
+            document,
+        )
 
 
 __all__ = ["digest", "read", "read_back", "write"]

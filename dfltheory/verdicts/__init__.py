@@ -1,4 +1,6 @@
-"""Does a bound hold on a run: values of the run by name, applicability, intervals, verdicts."""
+"""Does a bound hold on a run: values of the run by name, applicability, intervals,
+verdicts.
+"""
 
 from __future__ import annotations
 

@@ -31,12 +31,17 @@ _SAME = 1e-6
 """Step sizes that differ by less, relatively, follow the same schedule."""
 
 
-def obstacle_of(run: History, theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+def obstacle_of(
+    run: History, theorem: Theorem, values: Mapping[str, Any]
+) -> str | None:
     """Why the theorem does not apply to this run at these values, or None."""
     if theorem.order:
         return "it is stated as O(.) only, without the constant that a comparison needs"
     if theorem.kind == "lower bound":
-        return "it is no upper bound: it says how hard some problem is, which need not be this one"
+        return (
+            "it is no upper bound: it says how hard some problem is, which need not be"
+            " this one"
+        )
     return (
         _scope_obstacle(run, theorem, values)
         or _schedule_obstacle(theorem, values)
@@ -48,18 +53,31 @@ def obstacle_of(run: History, theorem: Theorem, values: Mapping[str, Any]) -> st
 # -- the scope -------------------------------------------------------------------------
 
 
-def _scope_obstacle(run: History, theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+def _scope_obstacle(
+    run: History, theorem: Theorem, values: Mapping[str, Any]
+) -> str | None:
     """What of the run is outside the theorem's scope, or None."""
     scope, algorithm = theorem.scope, run.algorithm
     if not scope.covers(algorithm):
         kind = type(algorithm)
         same_name = kind.__name__ in scope.names
-        other = f" of {kind.__module__}, another class of that name" if same_name else ""
-        return f"it covers {', '.join(scope.names)}, and this run used {kind.__name__}{other}"
+        other = (
+            f" of {kind.__module__}, another class of that name" if same_name else ""
+        )
+        return (
+            f"it covers {', '.join(scope.names)}, and this run used"
+            f" {kind.__name__}{other}"
+        )
     if scope.two_blocks and "two_block_value" not in run.measures():
-        return "it is about a shared and a personal part of each model, and this run has no such two blocks"
+        return (
+            "it is about a shared and a personal part of each model, and this run has"
+            " no such two blocks"
+        )
     if scope.bounded_gradients and not np.all(np.isfinite(values.get("B", math.inf))):
-        return "it assumes bounded gradients, and no bound B is known for this problem: give B=..."
+        return (
+            "it assumes bounded gradients, and no bound B is known for this problem:"
+            " give B=..."
+        )
     obstacle = _hyperparameter_obstacle(algorithm, theorem)
     if obstacle is not None:
         return obstacle
@@ -74,8 +92,8 @@ def _scope_obstacle(run: History, theorem: Theorem, values: Mapping[str, Any]) -
 def common_start(run: History) -> bool:
     """Whether the clients of every seed started at one model.
 
-    Bit for bit, if the run states it. Otherwise, for expectations and records made by hand,
-    up to the rounding of the mean of equal models.
+    Bit for bit, if the run states it. Otherwise, for expectations and records made by
+    hand, up to the rounding of the mean of equal models.
     """
     if run.facts is not None:
         return run.facts.common_start
@@ -91,20 +109,31 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
     own = hyperparameter_values(algorithm)
     lacking = [name for name in required if name not in own]
     if lacking and len(theorem.scope.algorithms) == 1:
-        return f"its scope contains {lacking[0]}, which {theorem.scope.names[0]} does not have"
+        return (
+            f"its scope contains {lacking[0]}, which {theorem.scope.names[0]} does not"
+            " have"
+        )
     contained = _contained_hyperparameters(algorithm, theorem)
     absent = absent_values(theorem)
     for name, value in own.items():
         shown = f"{value:.6g}" if isinstance(value, float) else str(value)
         if name in required:
             if required[name] not in (value, ANY):
-                return f"it covers {name} = {required[name]}, and this run has {name} = {shown}"
+                return (
+                    f"it covers {name} = {required[name]}, and this run has {name} ="
+                    f" {shown}"
+                )
         elif name in contained:
             continue
         elif name not in absent:
-            return f"it does not say at which {name} (see Scope.letters), and this run has {name} = {shown}"
+            return (
+                f"it does not say at which {name} (see Scope.letters), and this run has"
+                f" {name} = {shown}"
+            )
         elif value != absent[name]:
-            return f"it covers {name} = {absent[name]}, and this run has {name} = {shown}"
+            return (
+                f"it covers {name} = {absent[name]}, and this run has {name} = {shown}"
+            )
     return None
 
 
@@ -121,9 +150,9 @@ def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[st
 def absent_values(theorem: Theorem) -> Mapping[str, Any]:
     """Values at which mechanisms are absent.
 
-    A hyperparameter that a statement does not contain must have its value here. One without
-    such a value, as the order of the update, must occur in the statement or in its scope.
-    Step sizes are an exception: see :func:`unrestricted_steps`.
+    A hyperparameter that a statement does not contain must have its value here. One
+    without such a value, as the order of the update, must occur in the statement or in
+    its scope. Step sizes are an exception: see :func:`unrestricted_steps`.
     """
     return {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
 
@@ -139,11 +168,12 @@ def quantities_of(theorem: Theorem) -> set[str]:
 
 
 def unrestricted_steps(theorem: Theorem, kind: type[Any]) -> set[str]:
-    """Return the step sizes of an algorithm class that a statement covers at every value, by glossary name.
+    """Return the step sizes of an algorithm class that a statement covers at every
+    value, by glossary name.
 
-    A statement with constants that contains no step size at all holds for all of them. One
-    that contains some of them leaves the others undefined; one in O(.), or with a schedule,
-    is about step sizes that it chooses itself.
+    A statement with constants that contains no step size at all holds for all of them.
+    One that contains some of them leaves the others undefined; one in O(.), or with a
+    schedule, is about step sizes that it chooses itself.
     """
     if theorem.order or theorem.schedule or theorem.kind == "lower bound":
         return set()
@@ -160,7 +190,9 @@ def hyperparameter_values(algorithm: Algorithm) -> dict[str, Any]:
     """Every hyperparameter by glossary name, or by the field's name if it has none."""
     values = {}
     for entry in fields(algorithm):
-        values[algorithm.glossary.get(entry.name, entry.name)] = getattr(algorithm, entry.name)
+        values[algorithm.glossary.get(entry.name, entry.name)] = getattr(
+            algorithm, entry.name
+        )
     values.update(algorithm.theory_values())
     return values
 
@@ -169,12 +201,19 @@ def hyperparameter_values(algorithm: Algorithm) -> dict[str, Any]:
 
 
 def law_obstacle(
-    facts: NetworkFacts | None, scope: Scope, topology: Any, rounds: int, gossip_steps: int
+    facts: NetworkFacts | None,
+    scope: Scope,
+    topology: Any,
+    rounds: int,
+    gossip_steps: int,
 ) -> str | None:
     """Which law of the scope's network is broken by a matrix of the run, or None."""
     law = scope.network
     if facts is None:
-        return "the file does not say on which network it ran: train again, or load a file of this version"
+        return (
+            "the file does not say on which network it ran: train again, or load a file"
+            " of this version"
+        )
     if law == "none" or facts.kind == "none":
         return _presence_obstacle(law == "none", facts.kind == "none")
     obstacle = _sequence_obstacle(facts, scope, gossip_steps)
@@ -203,10 +242,15 @@ def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
     return None
 
 
-def _own_law_obstacle(law: Callable[[Any], str | None], topology: Any, rounds: int) -> str | None:
+def _own_law_obstacle(
+    law: Callable[[Any], str | None], topology: Any, rounds: int
+) -> str | None:
     """What a third-party law says of the matrices of a run."""
     if topology is None:
-        return "its own law of the network cannot be checked on a run from a file, which contains no matrices"
+        return (
+            "its own law of the network cannot be checked on a run from a file, which"
+            " contains no matrices"
+        )
     for matrix in rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices:
         failure = law(matrix)
         if failure is not None:
@@ -214,22 +258,30 @@ def _own_law_obstacle(law: Callable[[Any], str | None], topology: Any, rounds: i
     return None
 
 
-def _sequence_obstacle(facts: NetworkFacts, scope: Scope, gossip_steps: int) -> str | None:
+def _sequence_obstacle(
+    facts: NetworkFacts, scope: Scope, gossip_steps: int
+) -> str | None:
     """Why the statement does not cover this kind of network sequence, or None."""
     if facts.kind == "losses" and scope.sequence != ("fixed",):
-        return "it needs mixing matrices that do not depend on the samples, and these follow the losses"
+        return (
+            "it needs mixing matrices that do not depend on the samples, and these"
+            " follow the losses"
+        )
     if facts.kind != "losses" and scope.covers_sequence(facts.sequence, gossip_steps):
         return None
     if scope.sequence == ("fixed",):
-        return "it covers one fixed mixing matrix, and this network changes from round to round"
+        return (
+            "it covers one fixed mixing matrix, and this network changes from round to"
+            " round"
+        )
     covered = f"it covers the network sequences {', '.join(scope.sequence)}"
     if facts.sequence != "any":
         steps = f" with Q = {gossip_steps} gossip steps" if gossip_steps > 1 else ""
         return f"{covered}, and this network is: {facts.sequence}{steps}"
     choices = ", ".join(kind for kind in SEQUENCES if kind not in ("fixed", "any"))
     return (
-        f"{covered}, and this network does not declare its kind: give as_sequence(f, kind=...), or a "
-        f"sequence with an attribute kind, one of {choices}"
+        f"{covered}, and this network does not declare its kind: give as_sequence(f,"
+        f" kind=...), or a sequence with an attribute kind, one of {choices}"
     )
 
 
@@ -237,8 +289,12 @@ def _sequence_obstacle(facts: NetworkFacts, scope: Scope, gossip_steps: int) -> 
 
 
 def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
-    """Why a corollary does not apply, which holds for the step sizes of its schedule alone."""
-    replaced = [name for name in theorem.schedule if name not in theorem.needs and name != "Q"]
+    """Why a corollary does not apply, which holds for the step sizes of its schedule
+    alone.
+    """
+    replaced = [
+        name for name in theorem.schedule if name not in theorem.needs and name != "Q"
+    ]
     fixed = [name for name in replaced if name in values]
     if not fixed:
         return None
@@ -247,15 +303,23 @@ def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | Non
     except InputError as missing:
         return str(missing)
     for name in fixed:
-        if not math.isclose(scheduled[name], values[name], rel_tol=_SAME, abs_tol=1e-300):
+        if not math.isclose(
+            scheduled[name], values[name], rel_tol=_SAME, abs_tol=1e-300
+        ):
             covered = f"{name} = {scheduled[name]:.6g}"
             return f"it covers {covered}, and this run has {name} = {values[name]:.6g}"
     return None
 
 
-def _unknown_quantities(run: History, theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+def _unknown_quantities(
+    run: History, theorem: Theorem, values: Mapping[str, Any]
+) -> str | None:
     """The quantities of the theorem that are unknown or not finite, or None."""
-    known = [name for name in theorem.needs if name in values and np.all(np.isfinite(values[name]))]
+    known = [
+        name
+        for name in theorem.needs
+        if name in values and np.all(np.isfinite(values[name]))
+    ]
     unknown = sorted(set(theorem.needs) - set(known))
     if not unknown:
         return None
@@ -263,8 +327,8 @@ def _unknown_quantities(run: History, theorem: Theorem, values: Mapping[str, Any
         where = f"it starts at round {theorem.lhs.start}, which was not measured"
         return f"{where}: train with evaluate_every = 1, or give f0_gap=..."
     return (
-        f"{', '.join(unknown)} not known (or not finite) for this problem: give {unknown[0]}=..., or "
-        'constants="estimate"'
+        f"{', '.join(unknown)} not known (or not finite) for this problem: give"
+        f' {unknown[0]}=..., or constants="estimate"'
     )
 
 
@@ -278,7 +342,11 @@ def _failing_conditions(theorem: Theorem, values: Mapping[str, Any]) -> str | No
         checked = theorem.check_conditions(**means)
     except InputError as outside_range:  # as lam = 1 on a network that is not connected
         return str(outside_range)
-    failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, holds in checked if not holds]
+    failing = [
+        f"{c.name} fails, by {-float(slack):.3g}"
+        for c, slack, holds in checked
+        if not holds
+    ]
     return "; ".join(failing) or None
 
 

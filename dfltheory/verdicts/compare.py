@@ -5,8 +5,8 @@ The kinds, in the order in which they are tested:
 ``not applicable``
     a condition or an assumption of the theorem fails, or a constant is unknown;
 ``violated``
-    the whole confidence interval of the left-hand side lies above the bound. Its lower end
-    assumes nothing of the seeds' distribution (:mod:`dfltheory.verdicts.evidence`);
+    the whole confidence interval of the left-hand side lies above the bound. Its lower
+    end assumes nothing of the seeds' distribution (:mod:`dfltheory.verdicts.evidence`);
 ``vacuous``
     not violated, but the bound is at least what is known of this left-hand side without
     any theorem (:func:`~dfltheory.verdicts.left_hand_side.trivial_bound`);
@@ -16,9 +16,9 @@ The kinds, in the order in which they are tested:
 ``undecided``
     the interval contains the bound.
 
-Theorems bound expectations; :mod:`dfltheory.verdicts.statistics` makes intervals of them.
-A kind is issued only if it survives the worst-case rounding error of the bound, of f0_gap
-and of the measurement.
+Theorems bound expectations; :mod:`dfltheory.verdicts.statistics` makes intervals of
+them. A kind is issued only if it survives the worst-case rounding error of the bound,
+of f0_gap and of the measurement.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def compare(
     confidence : float
         Of the two-sided interval, in (0, 1).
     method : {"student", "bootstrap"}
-        How the upper end of a mean over rounds is computed where nothing proved bounds it.
-        The bootstrap estimates the distribution of t from the seeds (8 or more), for
-        measurements that a few large seeds dominate.
+        How the upper end of a mean over rounds is computed where nothing proved bounds
+        it. The bootstrap estimates the distribution of t from the seeds (8 or more),
+        for measurements that a few large seeds dominate.
     constants : {"known", "estimate"}
         ``"estimate"``: constants that the task does not know are measured along the run
         (:func:`dfltheory.tasks.estimate.of_run`), and the verdict names them.
@@ -110,9 +110,15 @@ def compare(
         If a value is out of its range, or contradicts what the run has fixed: T, m,
         hyperparameters, the start, constants of its network.
     """
-    thm = theorem if isinstance(theorem, Theorem) and variant is None else load(theorem, variant)
+    thm = (
+        theorem
+        if isinstance(theorem, Theorem) and variant is None
+        else load(theorem, variant)
+    )
     if not 0 < confidence < 1:
-        raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95")
+        raise InputError(
+            f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95"
+        )
     if constants not in ("known", "estimate"):
         raise InputError(f'constants = {constants!r} must be "known" or "estimate"')
     if constants == "estimate" or estimate_on is not None:
@@ -134,8 +140,8 @@ def _with_estimates(run: History, task: Task | None) -> History:
     task = run.problem if task is None else task
     if task is None:
         raise InputError(
-            'constants = "estimate" needs the task, which a run from a file does not contain: '
-            "give estimate_on=task"
+            'constants = "estimate" needs the task, which a run from a file does not'
+            " contain: give estimate_on=task"
         )
     run = copy(run)  # dataclasses.replace would drop what a file says of the network
     run.constants = of_run(task, run).constants()
@@ -145,8 +151,8 @@ def _with_estimates(run: History, task: Task | None) -> History:
 def _obstacle(left: LeftHandSide, values: RunValues) -> str | None:
     """Why the theorem is not applicable to the run, or None.
 
-    The left-hand side of a theorem on another algorithm need not have been measured: then
-    the algorithm is the obstacle.
+    The left-hand side of a theorem on another algorithm need not have been measured:
+    then the algorithm is the obstacle.
     """
     outside = obstacle_of(left.run, left.theorem, values)
     if left.unmeasured is not None and left.theorem.scope.covers(left.run.algorithm):
@@ -155,7 +161,9 @@ def _obstacle(left: LeftHandSide, values: RunValues) -> str | None:
 
 
 class _Bounds(NamedTuple):
-    """The bound and its ends within rounding, numbers or (S,) where the starts differ."""
+    """The bound and its ends within rounding, numbers or (S,) where the starts
+    differ.
+    """
 
     low: Array
     nominal: Array
@@ -209,7 +217,11 @@ class _Comparison:
         inputs = {name: self.values[name] for name in theorem.needs}
         bounds = _bounds(self.values, inputs, precision(left.run))
         measured = measured_interval(left, self.confidence, bounds.nominal, method)
-        bound, at, assumed = float(bounds.nominal.mean()), self.values.needed, self.assumed
+        bound, at, assumed = (
+            float(bounds.nominal.mean()),
+            self.values.needed,
+            self.assumed,
+        )
         if left.exact and bounds.nominal.ndim:
             # each start has its own expectation and bound: the worst start counts
             each = left.over_columns(left.columns)
@@ -222,7 +234,9 @@ class _Comparison:
             if float(left.raised(free)) <= bounds.low:
                 measured, assumed = replace(measured, high=free), "bounded"
         trivial = trivial_bound(self.values.at_upper_gap, left.run, theorem.lhs)
-        decision = _decide(left, measured, bound, bounds, trivial, self.confidence, assumed)
+        decision = _decide(
+            left, measured, bound, bounds, trivial, self.confidence, assumed
+        )
         decision = _without_missing_rounds(left, decision)
         if decision.kind == "violated" and underflows(theorem, inputs, bounds.nominal):
             reason = f"the bound {bound:.3g} underflows: its digits are lost"
@@ -233,7 +247,9 @@ class _Comparison:
             if needed is not None and left.complete:
                 reason = f"{decision.reason} (about {needed} seeds would decide it)"
                 decision = decision._replace(reason=reason)
-        ratio = measured / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
+        ratio = (
+            measured / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
+        )
         terms = theorem.evaluate_terms(**at)
         return Verdict(
             kind=decision.kind,
@@ -257,8 +273,8 @@ def _of_start(value: Any, start: int) -> Any:
 
 
 def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> _Bounds:
-    """The bound at f0_gap and at both ends of its rounding error, with the rounding error
-    of the other constants.
+    """The bound at f0_gap and at both ends of its rounding error, with the rounding
+    error of the other constants.
 
     Starts are treated as distinct even if they differ only by their errors.
     """
@@ -276,19 +292,26 @@ def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> _Bounds
 
 def _slack(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
     """Right minus left side of each condition; empty if a needed value is unknown."""
-    if set(values) != set(theorem.needs) or not all(np.isfinite(v) for v in values.values()):
+    if set(values) != set(theorem.needs) or not all(
+        np.isfinite(v) for v in values.values()
+    ):
         return {}
     try:
-        return {c.name: float(slack) for c, slack, _ in theorem.check_conditions(**values)}
+        return {
+            c.name: float(slack) for c, slack, _ in theorem.check_conditions(**values)
+        }
     except InputError:  # a value is out of its range, such as lam = 1
         return {}
 
 
-# -- the kind -----------------------------------------------------------------------------
+# -- the kind
+# -----------------------------------------------------------------------------
 
 
 class _Decision(NamedTuple):
-    """A kind, its reason, and about how many seeds would decide it, if that is known."""
+    """A kind, its reason, and about how many seeds would decide it, if that is
+    known.
+    """
 
     kind: Kind
     reason: str
@@ -303,7 +326,9 @@ def _without_missing_rounds(left: LeftHandSide, decision: _Decision) -> _Decisio
     if left.complete or one_round_holds or one_round_violates or not decided:
         return decision
     measured, planned = left.rounds.size, len(left.theorem.lhs.rounds(left.run.rounds))
-    reason = f"only {measured} of {planned} rounds were measured (there: {decision.reason})"
+    reason = (
+        f"only {measured} of {planned} rounds were measured (there: {decision.reason})"
+    )
     return decision._replace(kind="undecided", reason=reason)
 
 
@@ -317,13 +342,22 @@ def _decide(
     method: str,
 ) -> _Decision:
     """The kind, its reason, and how many seeds would decide it."""
-    limits, percent = f"[{interval.low:.3g}, {interval.high:.3g}]", f"{100 * confidence:g} %"
+    limits, percent = (
+        f"[{interval.low:.3g}, {interval.high:.3g}]",
+        f"{100 * confidence:g} %",
+    )
     measured = f"measured {interval.estimate:.3g} {limits} ({percent})"
     if left.exact:
-        starts = f"(exact, the worst of {left.seeds} starts)" if bounds.high.ndim else "(exact)"
+        starts = (
+            f"(exact, the worst of {left.seeds} starts)"
+            if bounds.high.ndim
+            else "(exact)"
+        )
         measured = f"measured {interval.estimate:.3g} {starts}"
     least, tail = float(bounds.low.mean()), (1 - confidence) / 2
-    per_start = per_start_columns(left, left.columns) if bounds.high.ndim else left.columns
+    per_start = (
+        per_start_columns(left, left.columns) if bounds.high.ndim else left.columns
+    )
     ratios = evidence.in_bounds(left.lowered(per_start), bounds.high)
     log_e, seeds = -math.inf, None
     if left.exact:  # given the starts, each seed is an expectation
@@ -337,11 +371,16 @@ def _decide(
     if above:
         return _Decision("violated", f"{measured} exceeds the bound {bound:.3g}")
     if least >= trivial:
-        reason = f"the bound {least:.3g} is no less than {trivial:.3g}, which is known without any theorem"
+        reason = (
+            f"the bound {least:.3g} is no less than {trivial:.3g}, which is known"
+            " without any theorem"
+        )
         return _Decision("vacuous", reason)
     if within:
         assumption = ASSUMED[method].format(most=proved_ceiling(left))
-        return _Decision("holds", f"{measured} is within the bound {bound:.3g} ({assumption})")
+        return _Decision(
+            "holds", f"{measured} is within the bound {bound:.3g} ({assumption})"
+        )
     if interval.low > bound or interval.high <= bound < math.inf:
         side = "exceeds" if interval.low > bound else "is within"
         reason = f"{measured} {side} the bound {bound:.3g} by no more than rounding may"
@@ -356,7 +395,9 @@ def _decide(
 
 
 def _log_evidence(left: LeftHandSide, ratios: Array) -> float:
-    """log of the e-value against the claim that the left-hand side is within its bound."""
+    """log of the e-value against the claim that the left-hand side is within its
+    bound.
+    """
     if left.is_maximum:
         return evidence.log_evidence_of_any(ratios)
     return evidence.log_evidence_of_all(ratios)
@@ -367,7 +408,10 @@ def _remedy(left: LeftHandSide, interval: Interval) -> str:
     if not math.isinf(interval.high):
         return "more seeds narrow it"
     if left.seeds > 1:
-        return "all seeds gave the same value, so the variance of this random run cannot be estimated"
+        return (
+            "all seeds gave the same value, so the variance of this random run cannot"
+            " be estimated"
+        )
     return "one seed has no interval: use seeds >= 2"
 
 

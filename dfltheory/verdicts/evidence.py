@@ -1,18 +1,20 @@
-r"""Evidence against E X <= b from independent X_1, ..., X_S >= 0, for every distribution.
+r"""Evidence against E X <= b from independent X_1, ..., X_S >= 0, for every
+distribution.
 
 For any 0 <= c <= 1 the number
 
     e_c = prod_s (1 + c (X_s/b_s - 1)) >= 0
 
-has an expectation of at most 1 where E X_s <= b_s: an e-value. So has a mixture over c, and Markov's
-inequality gives P(e >= 1/alpha) <= alpha. No distribution is assumed: skewness, rare values and
-variance that the seeds do not show cannot make it fail more often (Waudby-Smith and Ramdas 2024,
-J. R. Statist. Soc. B 86). Student's lower limit for a mean, in contrast, is too high where the
-seeds are skewed to the left or happen to be equal.
+has an expectation of at most 1 where E X_s <= b_s: an e-value. So has a mixture over c,
+and Markov's inequality gives P(e >= 1/alpha) <= alpha. No distribution is assumed:
+skewness, rare values and variance that the seeds do not show cannot make it fail more
+often (Waudby-Smith and Ramdas 2024, J. R. Statist. Soc. B 86). Student's lower limit
+for a mean, in contrast, is too high where the seeds are skewed to the left or happen to
+be equal.
 
-It needs more seeds: S seeds that are r times the bound each give e of about r^S / 2. No test needs
-much fewer: a quantity that is r times its bound with probability 1/r, and else 0, gives the same
-samples with probability r^-S.
+It needs more seeds: S seeds that are r times the bound each give e of about r^S / 2. No
+test needs much fewer: a quantity that is r times its bound with probability 1/r, and
+else 0, gives the same samples with probability r^-S.
 """
 
 from __future__ import annotations
@@ -22,37 +24,58 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_BETS: dict[float, float] = {1.0: 0.5, 0.75: 0.1, 0.5: 0.1, 0.25: 0.1, 0.125: 0.1, 0.0625: 0.1}
-"""c with its weight in the mixture: half of it on c = 1, the best for a small variance."""
+_BETS: dict[float, float] = {
+    1.0: 0.5,
+    0.75: 0.1,
+    0.5: 0.1,
+    0.25: 0.1,
+    0.125: 0.1,
+    0.0625: 0.1,
+}
+"""c with its weight in the mixture: half of it on c = 1, the best for a small
+variance.
+"""
 
 _HALVINGS = 45
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def in_bounds(samples: Array, bounds: Array | float) -> Array:
-    """X_s/b_s for ``samples`` (S, R), ``bounds`` (S,) or a number: 1 for 0/0, infinite for X > 0 = b."""
-    bounds = np.broadcast_to(np.asarray(bounds, dtype=float), samples.shape[:1])[:, None]
+    """X_s/b_s for ``samples`` (S, R), ``bounds`` (S,) or a number: 1 for 0/0, infinite
+    for X > 0 = b.
+    """
+    bounds = np.broadcast_to(np.asarray(bounds, dtype=float), samples.shape[:1])[
+        :, None
+    ]
     return np.where((samples == 0) & (bounds == 0), 1.0, samples / bounds)
 
 
 @np.errstate(divide="ignore", invalid="ignore")
 def log_evidence(ratios: Array) -> Array:
-    """log e of each column of X_s/b_s (S, R); -inf where a sample is negative or nan."""
+    """log e of each column of X_s/b_s (S, R); -inf where a sample is negative or
+    nan.
+    """
     total = np.full(ratios.shape[1], -np.inf)
     for c, weight in _BETS.items():
-        each = np.log1p(c * (ratios - 1)).sum(axis=0)  # a zero and an infinite one, at c = 1: nan
-        total = np.logaddexp(total, np.where(np.isnan(each), -np.inf, each) + np.log(weight))
+        # a zero and an infinite one, at c = 1: nan
+        each = np.log1p(c * (ratios - 1)).sum(axis=0)
+        total = np.logaddexp(
+            total, np.where(np.isnan(each), -np.inf, each) + np.log(weight)
+        )
     return np.where((ratios >= 0).all(axis=0), total, -np.inf)
 
 
 def log_evidence_of_all(ratios: Array) -> float:
-    """log e against E X_k <= b_k in some column k of X_s/b_s (S, R): the least of the columns'."""
+    """log e against E X_k <= b_k in some column k of X_s/b_s (S, R): the least of the
+    columns'.
+    """
     return float(log_evidence(ratios).min())
 
 
 @np.errstate(divide="ignore", invalid="ignore")
 def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | None:
-    """About how many seeds like these (S, R) give every column e >= 1/tail; None: no number of them does.
+    """About how many seeds like these (S, R) give every column e >= 1/tail; None: no
+    number of them does.
 
     ``any_column``: that one column gives so much that the mean over columns is 1/tail.
     """
@@ -60,14 +83,19 @@ def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | Non
     needed = np.full(ratios.shape[1], np.inf)
     for c, weight in _BETS.items():
         growth = np.log1p(c * (ratios - 1)).mean(axis=0)
-        needed = np.where(growth > 0, np.minimum(needed, -np.log(tail * weight) / growth), needed)
+        needed = np.where(
+            growth > 0, np.minimum(needed, -np.log(tail * weight) / growth), needed
+        )
     worst = needed.min() if any_column else needed.max()
     return int(np.ceil(worst)) if np.isfinite(worst) else None
 
 
 def lower_limits(samples: Array, tail: float) -> Array:
-    """Of each column of ``samples`` (S, R) >= 0 the largest b with e >= 1/tail against E X <= b."""
-    high = samples.mean(axis=0)  # log(1 + c (x - 1)) <= c (x - 1): no evidence against the mean itself
+    """Of each column of ``samples`` (S, R) >= 0 the largest b with e >= 1/tail against
+    E X <= b.
+    """
+    # log(1 + c (x - 1)) <= c (x - 1): no evidence against the mean itself
+    high = samples.mean(axis=0)
     low = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -90,15 +118,19 @@ def least_lower_limit(samples: Array, tail: float) -> float:
 
 
 def log_evidence_of_any(ratios: Array) -> float:
-    """log e against E X_k <= b_k in all columns k of X_s/b_s (S, R): the mean of the columns' e-values, which
-    is an e-value however the columns depend on each other. It accounts for the choice of the column."""
+    """log e against E X_k <= b_k in all columns k of X_s/b_s (S, R): the mean of the
+    columns' e-values, which is an e-value however the columns depend on each other. It
+    accounts for the choice of the column.
+    """
     each = log_evidence(ratios)
     return float(np.logaddexp.reduce(each) - np.log(len(each)))
 
 
 def largest_lower_limit(samples: Array, tail: float) -> float:
-    """A lower limit for max_t E X_t of the columns of ``samples`` (S, R) >= 0: the largest b with e >= 1/tail
-    against E X_t <= b in all columns (:func:`log_evidence_of_any`)."""
+    """A lower limit for max_t E X_t of the columns of ``samples`` (S, R) >= 0: the
+    largest b with e >= 1/tail against E X_t <= b in all columns
+    (:func:`log_evidence_of_any`).
+    """
     low, high = 0.0, float(samples.mean(axis=0).max())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -110,8 +142,10 @@ def largest_lower_limit(samples: Array, tail: float) -> float:
 
 
 def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
-    """An upper limit for max_k E X_k of columns (S, k) with 0 <= X <= ``most``: the largest of the columns'
-    upper limits. It fails only where that of the column with the largest expectation does."""
+    """An upper limit for max_k E X_k of columns (S, k) with 0 <= X <= ``most``: the
+    largest of the columns' upper limits. It fails only where that of the column with
+    the largest expectation does.
+    """
     if (samples > most).any():
         return np.inf
     low, high = float(samples.mean(axis=0).max()), most
@@ -126,12 +160,14 @@ def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
 
 
 def upper_limit(samples: Array, most: float, tail: float) -> float:
-    """An upper limit for min_k E X_k of columns (S, k) with 0 <= X <= ``most``, for every distribution.
+    """An upper limit for min_k E X_k of columns (S, k) with 0 <= X <= ``most``, for
+    every distribution.
 
-    most - X is not negative either, and E X_k >= u for all k says E (most - X_k) <= most - u: the mean of the
-    columns' evidence against that is evidence. S seeds of zeros give most (1 - (tail/2)^(1/S)) at best: a
-    value that comes with probability p is missed by all of them with (1 - p)^S. Infinite where a sample
-    exceeds ``most``. (Sharper than empirical Bernstein limits by far: tests/verdicts/test_evidence.py.)
+    most - X is not negative either, and E X_k >= u for all k says E (most - X_k) <=
+    most - u: the mean of the columns' evidence against that is evidence. S seeds of
+    zeros give most (1 - (tail/2)^(1/S)) at best: a value that comes with probability p
+    is missed by all of them with (1 - p)^S. Infinite where a sample exceeds ``most``.
+    (Sharper than empirical Bernstein limits by far: tests/verdicts/test_evidence.py.)
     """
     if (samples > most).any():
         return np.inf

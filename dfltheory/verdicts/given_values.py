@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-def check_given(run: History, theorem: Theorem, given: Mapping[str, Any], rho0: float | None) -> None:
+def check_given(
+    run: History, theorem: Theorem, given: Mapping[str, Any], rho0: float | None
+) -> None:
     """Raise InputError if a given value contradicts what the run has fixed.
 
     Parameters
@@ -36,8 +38,8 @@ def check_given(run: History, theorem: Theorem, given: Mapping[str, Any], rho0: 
     for name, value in given.items():
         if name in fixed and not math.isclose(value, fixed[name], rel_tol=1e-6):
             raise InputError(
-                f"{name} = {value:g} cannot be given: this run has {name} = {fixed[name]:g}; "
-                "only constants of the problem can, as sigma_g=..."
+                f"{name} = {value:g} cannot be given: this run has {name} ="
+                f" {fixed[name]:g}; only constants of the problem can, as sigma_g=..."
             )
         _check_estimate(run, name, value)
         least, reason = _least_true(run, theorem, name)
@@ -75,17 +77,18 @@ def _check_estimate(run: History, name: str, value: float) -> None:
     known, error = network.known()[name], network.errors[name]
     if value < (known - 3 * error) * (1 - 1e-6):
         raise InputError(
-            f"{name} = {value:g} cannot be given: this run's network has {name} = {known:g} +- "
-            f"{error:.1g} (standard error); more is allowed, and less by 3 of these"
+            f"{name} = {value:g} cannot be given: this run's network has {name} ="
+            f" {known:g} +- {error:.1g} (standard error); more is allowed, and less by"
+            " 3 of these"
         )
 
 
 def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
-    """The least true value of a constant which theorems take as an upper bound, with the
-    reason: the exact value of the problem.
+    """The least true value of a constant which theorems take as an upper bound, with
+    the reason: the exact value of the problem.
 
-    A constant that is infinite over all x may be smaller along the run, which the caller
-    has to know.
+    A constant that is infinite over all x may be smaller along the run, which the
+    caller has to know.
     """
     if name == "f0_gap":
         return _least_gap(run, theorem)
@@ -102,7 +105,10 @@ def _largest_gradient(run: History) -> tuple[float, str]:
     """The largest gradient norm of f in the run, which B bounds."""
     finite = run.grad_norm_sq[np.isfinite(run.grad_norm_sq)]
     largest = math.sqrt(float(finite.max(initial=0.0)))
-    return largest, f"a gradient of f in this run has length {largest:g}, which B bounds"
+    return (
+        largest,
+        f"a gradient of f in this run has length {largest:g}, which B bounds",
+    )
 
 
 def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
@@ -117,7 +123,10 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
     seen = values[np.isfinite(values)]
     fall = float(start.mean() - seen.min())
     least = fall - 32 * precision(run) * float(np.abs(start).max())
-    return least, f"f falls by {least:g} below its start in this run, which f0_gap bounds"
+    return (
+        least,
+        f"f falls by {least:g} below its start in this run, which f0_gap bounds",
+    )
 
 
 __all__ = ["check_given"]

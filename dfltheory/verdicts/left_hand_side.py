@@ -1,4 +1,6 @@
-"""The left-hand side of a theorem as one run measured it: samples, rounding, interval."""
+"""The left-hand side of a theorem as one run measured it: samples, rounding,
+interval.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeftHandSide:
-    """The left-hand side of a theorem, measured by one run over the theorem's rounds."""
+    """The left-hand side of a theorem, measured by one run over the theorem's
+    rounds.
+    """
 
     run: History
     theorem: Theorem
@@ -49,17 +53,27 @@ class LeftHandSide:
         lhs, run = self.theorem.lhs, self.run
         data = measured(run, lhs.measure)
         if lhs.aggregate == "each" or data is None:
-            ask = f"; ask for it: metrics=[dfl.verdicts.{lhs.measure}]" if lhs.measure in METRICS else ""
-            return f"its left-hand side ({lhs.measure}, {lhs.aggregate}) is not what this run measured{ask}"
+            ask = (
+                f"; ask for it: metrics=[dfl.verdicts.{lhs.measure}]"
+                if lhs.measure in METRICS
+                else ""
+            )
+            return (
+                f"its left-hand side ({lhs.measure}, {lhs.aggregate}) is not what this"
+                f" run measured{ask}"
+            )
         if run.stopped_at is not None:
-            return f"the run was stopped by a callback after {run.stopped_at} of {run.rounds} rounds"
+            return (
+                f"the run was stopped by a callback after {run.stopped_at} of"
+                f" {run.rounds} rounds"
+            )
         if not self.rounds.size:
             return "none of the rounds that it covers was measured"
         if lhs.aggregate == "sum" and not self.complete:
             planned = len(lhs.rounds(run.rounds))
             return (
-                f"its left-hand side is a sum over {planned} rounds, of which {self.rounds.size} were "
-                "measured: train with evaluate_every = 1"
+                f"its left-hand side is a sum over {planned} rounds, of which"
+                f" {self.rounds.size} were measured: train with evaluate_every = 1"
             )
         in_span = data[:, self._in_span]
         if run.diverged_at is None and np.isnan(in_span).any():
@@ -67,7 +81,10 @@ class LeftHandSide:
         # intervals, evidence and rounding margins are those of quantities >= 0
         if (in_span < -self.rounding.of_zero).any():
             least = f"{in_span.min():.3g}"
-            return f"its left-hand side ({lhs.measure}) must not be negative, and falls to {least} here"
+            return (
+                f"its left-hand side ({lhs.measure}) must not be negative, and falls to"
+                f" {least} here"
+            )
         return None
 
     @cached_property
@@ -88,7 +105,9 @@ class LeftHandSide:
             raise InputError(f"{self.theorem}: {self.unmeasured}")
         data = data.astype(float)
         if self.run.diverged_at is not None:
-            data = np.where(self.run.rounds_measured >= self.run.diverged_at, np.inf, data)
+            data = np.where(
+                self.run.rounds_measured >= self.run.diverged_at, np.inf, data
+            )
         in_span = data[:, self._in_span]
         rounded_zero = (in_span < 0) & (in_span >= -self.rounding.of_zero)
         return np.where(rounded_zero, 0.0, in_span)
@@ -117,19 +136,28 @@ class LeftHandSide:
             case "sum":
                 return self.samples.sum(axis=1, keepdims=True)
         raise InputError(
-            f"{self.theorem}: the aggregate {self.theorem.lhs.aggregate!r} is not judged by runs"
+            f"{self.theorem}: the aggregate {self.theorem.lhs.aggregate!r} is not"
+            " judged by runs"
         )
 
     def over_columns(self, values: ArrayLike) -> Array:
         """The left-hand side of ``values`` (..., k), one for each column: their largest
-        for a maximum, else their least (of a mean, a sum or a last round the only one)."""
+        for a maximum, else their least (of a mean, a sum or a last round the only
+        one).
+        """
         columns = np.asarray(values)
         return columns.max(axis=-1) if self.is_maximum else columns.min(axis=-1)
 
     @property
     def horizons(self) -> NDArray[np.int64]:
-        """The horizon at which each of the rounds is the last that the theorem covers."""
-        return self.rounds + self.run.rounds - (self.theorem.lhs.rounds(self.run.rounds).stop - 1)
+        """The horizon at which each of the rounds is the last that the theorem
+        covers.
+        """
+        return (
+            self.rounds
+            + self.run.rounds
+            - (self.theorem.lhs.rounds(self.run.rounds).stop - 1)
+        )
 
     @property
     def complete(self) -> bool:
@@ -184,7 +212,8 @@ class LeftHandSide:
         return run_sizes(self.run, self.theorem.lhs)
 
 
-# -- the interval of the left-hand side -------------------------------------------------
+# -- the interval of the left-hand side
+# -------------------------------------------------
 
 
 def measured_interval(
@@ -198,10 +227,11 @@ def measured_interval(
     Parameters
     ----------
     bounds : (S,) array, optional
-        The bounds of the seeds' own starts, if the start is random too. Each seed is then
-        compared with its own bound. Which round is the least may depend on the start: for
-        the lower end E[min_t Y_t/b] <= 1 follows from min_t E[Y_t | start] <= b(start), and
-        for the upper one E Y_t <= E b is a statement on the mean of Y_t - b.
+        The bounds of the seeds' own starts, if the start is random too. Each seed is
+        then compared with its own bound. Which round is the least may depend on the
+        start: for the lower end E[min_t Y_t/b] <= 1 follows from min_t E[Y_t | start]
+        <= b(start), and for the upper one E Y_t <= E b is a statement on the mean of
+        Y_t - b.
     """
     columns, tail = left.columns, (1 - confidence) / 2
     estimate = float(left.over_columns(columns.mean(axis=0)))
@@ -221,7 +251,9 @@ def measured_interval(
     return Interval(estimate, min(low, estimate), max(high, estimate))
 
 
-def _upper_end(left: LeftHandSide, columns: Array, tail: float, method: Method) -> float:
+def _upper_end(
+    left: LeftHandSide, columns: Array, tail: float, method: Method
+) -> float:
     match left.theorem.lhs.aggregate:
         case "min":
             return upper_of_minimum(columns, tail, left.equal_rounds)
@@ -248,26 +280,31 @@ def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
 def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
     """The columns (S, k) that are compared with each start's own bound.
 
-    Which round is the least may depend on the start. Every round is below the bound of a
-    maximum.
+    Which round is the least may depend on the start. Every round is below the bound of
+    a maximum.
     """
     return columns.min(axis=1, keepdims=True) if left.is_minimum else columns
 
 
-# -- what is known without a theorem ----------------------------------------------------
+# -- what is known without a theorem
+# ----------------------------------------------------
 
 
 def proved_ceiling(left: LeftHandSide) -> float:
-    """:func:`ceiling` from the problem's own constants, without those that were given."""
+    """:func:`ceiling` from the problem's own constants, without those that were
+    given.
+    """
     values = left.run.constants.known() | {"T": left.run.rounds}
     return ceiling(values, left.run, left.theorem.lhs)
 
 
-def ceiling(values: Mapping[str, Any], run: History | None, lhs: LeftSide | None) -> float:
+def ceiling(
+    values: Mapping[str, Any], run: History | None, lhs: LeftSide | None
+) -> float:
     """What is proved to bound the left-hand side at every point; inf: nothing is.
 
-    Gradients that are bounded by B are so at every point. An estimated B is a measurement
-    along the run and does not count.
+    Gradients that are bounded by B are so at every point. An estimated B is a
+    measurement along the run and does not count.
     """
     measure = "grad_norm_sq" if lhs is None else lhs.measure
     proved = run is None or run.constants.standing_of("B") != "estimate"
@@ -288,22 +325,28 @@ def trivial_bound(
     float
         The least of the following bounds; inf if none applies.
 
-        - *Gradients bounded by B* (:func:`ceiling`): every minimum, mean and maximum over
-          rounds of ||grad f||^2 is at most B^2, and a sum at most B^2 times the number of
-          rounds.
-        - *A minimum over rounds that contain the start*: for every L-smooth f,
-          f* <= f(x - grad f(x)/L) <= f(x) - ||grad f(x)||^2/(2L), so that the minimum is at
-          most E||grad f(xbar^s)||^2 <= 2 L f0_gap. (DFedADMM's auxiliary point is the mean
-          model at round 0.)
+        - *Gradients bounded by B* (:func:`ceiling`): every minimum, mean and maximum
+          over rounds of ||grad f||^2 is at most B^2, and a sum at most B^2 times the
+          number of rounds.
+        - *A minimum over rounds that contain the start*: for every L-smooth f, f* <=
+          f(x - grad f(x)/L) <= f(x) - ||grad f(x)||^2/(2L), so that the minimum is at
+          most E||grad f(xbar^s)||^2 <= 2 L f0_gap. (DFedADMM's auxiliary point is the
+          mean model at round 0.)
 
         Nothing similar is known of a mean over rounds, since noise can move a run to
-        steeper places than its start, nor of the two-block measures, whose gradients lie
-        at other points than F(ubar^0, V^0) - F* does.
+        steeper places than its start, nor of the two-block measures, whose gradients
+        lie at other points than F(ubar^0, V^0) - F* does.
     """
     known = [ceiling(values, run, lhs)]
-    if lhs is None or lhs.aggregate != "min" or lhs.start not in lhs.rounds(values["T"]):
+    if (
+        lhs is None
+        or lhs.aggregate != "min"
+        or lhs.start not in lhs.rounds(values["T"])
+    ):
         return min(known)
-    at_start = lhs.measure == "grad_norm_sq" or (lhs.measure == "grad_norm_sq_w" and lhs.start == 0)
+    at_start = lhs.measure == "grad_norm_sq" or (
+        lhs.measure == "grad_norm_sq_w" and lhs.start == 0
+    )
     if at_start and {"L", "f0_gap"} <= set(values):
         known.append(2 * values["L"] * float(np.mean(values["f0_gap"])))
     return min(known)

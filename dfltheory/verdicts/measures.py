@@ -38,8 +38,8 @@ def dist_sq(task: Task, models: Tensor, mean: Tensor) -> Tensor:
     x_star = getattr(task, "x_star", None)
     if x_star is None or x_star.shape != mean.shape[1:]:
         raise InputError(
-            f"the task {type(task).__name__} has no minimizer x_star of f, which dist_sq "
-            "needs: measure another quantity, or use a quadratic task"
+            f"the task {type(task).__name__} has no minimizer x_star of f, which"
+            " dist_sq needs: measure another quantity, or use a quadratic task"
         )
     return ((mean.double() - x_star.double()) ** 2).sum(-1)
 
@@ -85,7 +85,9 @@ def _objective_gap(run: History) -> Array | None:
 
 
 DERIVED: dict[str, Derived] = {
-    "two_block_weighted": Derived(_weighted_block_gradients, ("grad_u_sq_next", "grad_v_sq")),
+    "two_block_weighted": Derived(
+        _weighted_block_gradients, ("grad_u_sq_next", "grad_v_sq")
+    ),
     "f_gap": Derived(_objective_gap, ("loss",)),
 }
 """Measures that no run records, by name."""
@@ -116,7 +118,9 @@ def measured(run: History, measure: str) -> Array | None:
 
 
 def rounds_ahead(measure: str) -> int:
-    """How many rounds the models that a measure depends on are ahead of its own round."""
+    """How many rounds the models that a measure depends on are ahead of its own
+    round.
+    """
     from dfltheory.training.metrics import AHEAD
 
     parts = DERIVED[measure].parts if measure in DERIVED else (measure,)
@@ -127,7 +131,9 @@ def is_deterministic(run: History) -> bool:
     """Whether nothing in the run is random, so that one seed gives the expectation."""
     if not getattr(run, "chance", True):  # computed expectations
         return True
-    noiseless = run.constants.sigma_l == 0 and run.constants.standing_of("sigma_l") == "exact"
+    noiseless = (
+        run.constants.sigma_l == 0 and run.constants.standing_of("sigma_l") == "exact"
+    )
     facts = run.network_facts
     no_network = facts is not None and facts.kind == "none"
     fixed_network = no_network or not run.random_network
@@ -139,7 +145,8 @@ def precision(run: History) -> float:
     return float(np.finfo(run.x.dtype).eps) if run.facts is None else run.facts.eps
 
 
-# -- the objective of a theorem ---------------------------------------------------------
+# -- the objective of a theorem
+# ---------------------------------------------------------
 
 
 def objective(run: History, theorem: Theorem) -> Array | None:
@@ -171,7 +178,8 @@ def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
     return None if start is None else gap_above_minimum(start, run)
 
 
-# -- magnitudes, for rounding errors -----------------------------------------------------
+# -- magnitudes, for rounding errors
+# -----------------------------------------------------
 
 
 class Block(NamedTuple):
@@ -184,25 +192,24 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Sizes:
-    """Magnitudes of a run that its rounding errors are multiples of; numbers, or arrays of one shape.
+    """Magnitudes of a run that its rounding errors are multiples of; numbers, or arrays
+    of one shape.
 
     Attributes
     ----------
-    eps, tiny : rounding unit and smallest normal number of the run's arithmetic
-    rounds : T, rounds until the measurement
-    size : largest root mean square of ||x_i|| over the run, plus ||x*|| where x* is known
-    gradient : largest root mean square of ||g_i||
-    f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
-    heterogeneity : largest root mean square of ||grad f_i(xbar)||, without what all have in common
-    eta : largest step size; ``None``: unknown;  last_eta : the smallest one
-    local_steps, gossip_steps, clients : K, Q, m
-    L, mu : constants of the problem; ``None``: unknown
-    lam : contraction of one round's mixing matrix; ``None``: unknown
-    memory : how many times an error may be repeated, as 1/(1 - alpha) for momentum alpha
-    value_error, minimizer_error : known errors of f - f*, or of another measure's own, and of x*
-    largest : largest value of the measure itself
-    weights : of each block's squared gradient in the measure, by the suffix of its constants
-    blocks : eta, K and L of each block, by the same suffix
+    eps, tiny : rounding unit and smallest normal number of the run's arithmetic rounds
+    : T, rounds until the measurement size : largest root mean square of ||x_i|| over
+    the run, plus ||x*|| where x* is known gradient : largest root mean square of
+    ||g_i|| f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
+    heterogeneity : largest root mean square of ||grad f_i(xbar)||, without what all
+    have in common eta : largest step size; ``None``: unknown;  last_eta : the smallest
+    one local_steps, gossip_steps, clients : K, Q, m L, mu : constants of the problem;
+    ``None``: unknown lam : contraction of one round's mixing matrix; ``None``: unknown
+    memory : how many times an error may be repeated, as 1/(1 - alpha) for momentum
+    alpha value_error, minimizer_error : known errors of f - f*, or of another measure's
+    own, and of x* largest : largest value of the measure itself weights : of each
+    block's squared gradient in the measure, by the suffix of its constants blocks :
+    eta, K and L of each block, by the same suffix
     """
 
     eps: float
@@ -265,7 +272,11 @@ def run_sizes(run: History, lhs: LeftSide) -> Sizes:
         value_error=_consensus_error(run, lhs),
         largest=0.0 if data is None else _largest_finite(np.abs(data)),
         weights=weights,
-        blocks={block: _block(hyperparameters, constants, block) for block in weights if block},
+        blocks={
+            block: _block(hyperparameters, constants, block)
+            for block in weights
+            if block
+        },
     )
 
 
@@ -296,9 +307,19 @@ def _largest_model(run: History) -> float:
 
 def _largest_gradient(run: History) -> float:
     """An upper bound of the root mean square of every client's stochastic gradient."""
-    constants = {name: value for name, value in run.constants.known().items() if math.isfinite(value)}
-    start = 0.0 if run.x0_gradient_sq is None else math.sqrt(_largest_finite(run.x0_gradient_sq))
-    mean = math.sqrt(_largest_finite(np.abs(run.grad_norm_sq))) + constants.get("sigma_g", 0.0)
+    constants = {
+        name: value
+        for name, value in run.constants.known().items()
+        if math.isfinite(value)
+    }
+    start = (
+        0.0
+        if run.x0_gradient_sq is None
+        else math.sqrt(_largest_finite(run.x0_gradient_sq))
+    )
+    mean = math.sqrt(_largest_finite(np.abs(run.grad_norm_sq))) + constants.get(
+        "sigma_g", 0.0
+    )
     moved = 2 * constants.get("L", 0.0) * _largest_model(run)
     return max(start, mean) + moved + constants.get("sigma_l", 0.0)
 
@@ -308,16 +329,25 @@ def _block_weights(run: History, measure: str) -> dict[str, float]:
     block's constants."""
     if measure == "two_block_weighted":
         values = run.algorithm.theory_values()
-        return {f"_{block}": values[f"eta_{block}"] * values[f"K_{block}"] / 4 for block in "uv"}
+        return {
+            f"_{block}": values[f"eta_{block}"] * values[f"K_{block}"] / 4
+            for block in "uv"
+        }
     if measure in ("grad_u_sq", "grad_u_sq_next", "grad_v_sq"):
         return {f"_{measure[5]}": 1.0}
     if measure in ("two_block", "two_block_next"):
         constants = run.constants.known()
-        return {f"_{block}": 1 / constants[f"L_{block}"] for block in "uv" if constants.get(f"L_{block}")}
+        return {
+            f"_{block}": 1 / constants[f"L_{block}"]
+            for block in "uv"
+            if constants.get(f"L_{block}")
+        }
     return {}
 
 
-def _block(hyperparameters: Mapping[str, float], constants: Mapping[str, float], suffix: str) -> Block:
+def _block(
+    hyperparameters: Mapping[str, float], constants: Mapping[str, float], suffix: str
+) -> Block:
     return Block(
         eta=hyperparameters.get(f"eta{suffix}"),
         local_steps=hyperparameters.get(f"K{suffix}", 1),
@@ -339,9 +369,11 @@ def _smallest_normal(run: History) -> float:
 
 
 def memory_of(algorithm: Algorithm) -> float:
-    """How many times the rounding error of one round is repeated by what an algorithm carries on.
+    """How many times the rounding error of one round is repeated by what an algorithm
+    carries on.
 
-    1/(1 - alpha) for momentum; unlimited (each round once) for duals, trackers and states of unknown use.
+    1/(1 - alpha) for momentum; unlimited (each round once) for duals, trackers and
+    states of unknown use.
     """
     from dfltheory.algorithms.base import Algorithm
     from dfltheory.training.records import Recorded
@@ -350,7 +382,9 @@ def memory_of(algorithm: Algorithm) -> float:
     alpha = hyperparameters.get("alpha")
     if alpha is not None and "lam_admm" not in hyperparameters:
         return 1 / (1 - alpha)
-    unknown = isinstance(algorithm, Recorded) or type(algorithm).init is not Algorithm.init
+    unknown = (
+        isinstance(algorithm, Recorded) or type(algorithm).init is not Algorithm.init
+    )
     return math.inf if unknown else 1.0
 
 

@@ -1,21 +1,22 @@
 """Rounding errors of measured quantities and of bounds.
 
-In one round a client's model is rounded K times by local steps and Q times by gossip, whose
-sums have up to m terms, each time by eps times its norm; and its gradients are rounded by
-eps times their own norm. Gradient descent with a step size of at most 2/L and doubly
-stochastic mixing do not enlarge these errors, so that they add up over the rounds:
+In one round a client's model is rounded K times by local steps and Q times by gossip,
+whose sums have up to m terms, each time by eps times its norm; and its gradients are
+rounded by eps times their own norm. Gradient descent with a step size of at most 2/L
+and doubly stochastic mixing do not enlarge these errors, so that they add up over the
+rounds:
 
     error of the models <= T eps ((K + Q sqrt(m) + 2) ||x|| + (1 + L/mu) eta K ||g_i||)
 
-with sqrt(m) for a sum of m terms, as is usual (Higham and Mary 2019, SIAM J. Sci. Comput.
-41). Momentum alpha and states that an algorithm carries from round to round repeat an error,
-1/(1 - alpha) or T times. Where the errors of earlier rounds are damped they add up to less:
-gossip damps deviations from the mean by lam in each round, and gradient steps damp a
-gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K L).
+with sqrt(m) for a sum of m terms, as is usual (Higham and Mary 2019, SIAM J. Sci.
+Comput. 41). Momentum alpha and states that an algorithm carries from round to round
+repeat an error, 1/(1 - alpha) or T times. Where the errors of earlier rounds are damped
+they add up to less: gossip damps deviations from the mean by lam in each round, and
+gradient steps damp a gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K L).
 
-Every error is relative to a magnitude of the run (:class:`~.measures.Sizes`), so that units
-do not matter. The only absolute numbers are those of the floating-point format: squares
-below :data:`LEAST` count as zero.
+Every error is relative to a magnitude of the run (:class:`~.measures.Sizes`), so that
+units do not matter. The only absolute numbers are those of the floating-point format:
+squares below :data:`LEAST` count as zero.
 """
 
 from __future__ import annotations
@@ -33,23 +34,31 @@ from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.verdicts.measures import Array, Numbers, Sizes
 
 LEAST = 1e-290
-"""Squares, and bounds on them, below this have lost digits to underflow, or their factors may have."""
+"""Squares, and bounds on them, below this have lost digits to underflow, or their
+factors may have.
+"""
 VALUE_STEPS = 16
 """Roundings of f(x): of its terms and of their sum."""
 
 
 @dataclass(frozen=True)
 class RoundingError:
-    """Error of a measured value v >= 0: that of sqrt(v), and that of v, absolute and relative to v."""
+    """Error of a measured value v >= 0: that of sqrt(v), and that of v, absolute and
+    relative to v.
+    """
 
     root: Numbers = 0.0
     shift: Numbers = 0.0
     relative: Numbers = 0.0
 
     def lowered(self, values: ArrayLike) -> Array:
-        """The least true values that rounding could have turned into these; 0 below :data:`LEAST`."""
+        """The least true values that rounding could have turned into these; 0 below
+        :data:`LEAST`.
+        """
         measured = np.asarray(values, dtype=float)
-        shifted = np.maximum(measured * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0)
+        shifted = np.maximum(
+            measured * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0
+        )
         least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
         return np.where(least < LEAST, 0.0, least)
 
@@ -67,21 +76,25 @@ class RoundingError:
 def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     """Rounding error of the measure of a left-hand side.
 
-    ===================  ==================================================================================
+    ===================  ==========================================================
     measure              error
-    ===================  ==================================================================================
+    ===================  ==========================================================
     ``dist_sq``          of its root: that of the models and of x*
     ``consensus``        of its root: that of the models, which gossip damps
-    ``grad_norm_sq``     of its root: L times that of the models, which gradient steps damp; also at w
+    ``grad_norm_sq``     of its root: L times that of the models, which gradient
+                         steps damp; also at w
     two blocks           the same of each block, with the block's weight
-    ``f_gap``            16 eps (f - f* + 2 |f*|), and of its root sqrt(L/2) times that of the models
+    ``f_gap``            16 eps (f - f* + 2 |f*|), and of its root sqrt(L/2) times
+                         that of the models
     ``loss``             16 eps |f|, and ||grad f|| times that of the models
     ``sent_bits``        none: bits are counted
-    any other            that of a measure of the same unit, if the unit is a (squared) length or gradient or
-                         a value of f, for a metric that changes no faster; and in any case half of the
-                         digits: of its root sqrt(T (K + Q sqrt(m) + 2) eps) times the largest root of a
-                         value in the run, since how such a metric magnifies errors is unknown
-    ===================  ==================================================================================
+    any other            that of a measure of the same unit, if the unit is a
+                         (squared) length or gradient or a value of f, for a metric
+                         that changes no faster; and in any case half of the digits:
+                         of its root sqrt(T (K + Q sqrt(m) + 2) eps) times the
+                         largest root of a value in the run, since how such a metric
+                         magnifies errors is unknown
+    ===================  ==========================================================
     """
     measure = lhs.measure
     if measure == "sent_bits":
@@ -108,7 +121,8 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
     return {"x_star_sq": models, "x0_spread": models, "x0_sq": models}
 
 
-# -- errors of the models ----------------------------------------------------------------
+# -- errors of the models
+# ----------------------------------------------------------------
 
 
 def _curvature(sizes: Sizes) -> Numbers:
@@ -119,7 +133,9 @@ def _curvature(sizes: Sizes) -> Numbers:
 
 
 def _condition_number(sizes: Sizes) -> Numbers:
-    """L/mu, by which sums of a gradient may cancel; 1 where it is unknown or infinite."""
+    """L/mu, by which sums of a gradient may cancel; 1 where it is unknown or
+    infinite.
+    """
     if sizes.L is None or sizes.mu is None:
         return 1.0
     with np.errstate(all="ignore"):
@@ -128,7 +144,9 @@ def _condition_number(sizes: Sizes) -> Numbers:
 
 
 def _distance_per_round(sizes: Sizes) -> Numbers:
-    """eta K ||g_i||, how far a client moves in a round; 2/(L K) for an unknown step size."""
+    """eta K ||g_i||, how far a client moves in a round; 2/(L K) for an unknown step
+    size.
+    """
     if sizes.eta is not None:
         return sizes.eta * sizes.local_steps * sizes.gradient
     if sizes.L is None:
@@ -146,7 +164,9 @@ def _roundings_per_round(sizes: Sizes) -> Numbers:
 def _error_per_round(sizes: Sizes) -> Numbers:
     """Rounding error of the models in one round."""
     distance, roundings = _distance_per_round(sizes), _roundings_per_round(sizes)
-    rounded = roundings * (sizes.size + distance) + (1 + _condition_number(sizes)) * distance
+    rounded = (
+        roundings * (sizes.size + distance) + (1 + _condition_number(sizes)) * distance
+    )
     underflow = sizes.tiny * (roundings + (0.0 if sizes.eta is None else sizes.eta))
     return sizes.eps * rounded + underflow
 
@@ -157,7 +177,9 @@ def _repetitions(sizes: Sizes) -> Numbers:
 
 
 def _models_error(sizes: Sizes, rounds: Numbers) -> Numbers:
-    """Error of the models after the errors of ``rounds`` rounds, and of the measurement."""
+    """Error of the models after the errors of ``rounds`` rounds, and of the
+    measurement.
+    """
     measurement = (np.sqrt(sizes.clients) + 2) * (sizes.eps * sizes.size + sizes.tiny)
     return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
@@ -166,7 +188,8 @@ def _deviation_error(sizes: Sizes) -> Numbers:
     """Error of the deviations from the mean model, which gossip damps."""
     rounds = sizes.rounds
     if sizes.lam is not None and sizes.eta is not None and sizes.L is not None:
-        from_mean = 1 + sizes.eta * sizes.local_steps * sizes.L * rounds  # error of the mean
+        # error of the mean
+        from_mean = 1 + sizes.eta * sizes.local_steps * sizes.L * rounds
         rounds = np.minimum(rounds, from_mean * _gossip_time(sizes))
     return _models_error(sizes, rounds)
 
@@ -191,8 +214,9 @@ def _gradient_error(sizes: Sizes) -> Numbers:
 
 
 def _damping_rounds(sizes: Sizes) -> Numbers:
-    """Rounds after which gradient steps and gossip have damped the effect of an error on a
-    gradient."""
+    """Rounds after which gradient steps and gossip have damped the effect of an error
+    on a gradient.
+    """
     if sizes.last_eta is None or (sizes.lam is None and sizes.gossip_steps):
         return np.inf
     last_eta = np.asarray(sizes.last_eta, dtype=float)
@@ -201,7 +225,8 @@ def _damping_rounds(sizes: Sizes) -> Numbers:
     return steps + _gossip_time(sizes) if sizes.gossip_steps else steps
 
 
-# -- errors of single measures -------------------------------------------------------------
+# -- errors of single measures
+# -------------------------------------------------------------
 
 
 def _block_error(sizes: Sizes) -> Numbers:
@@ -215,11 +240,15 @@ def _block_error(sizes: Sizes) -> Numbers:
 
 
 def _gap_error(sizes: Sizes) -> RoundingError:
-    """|f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2: sqrt(L/2) |e| of the root."""
+    """|f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2: sqrt(L/2) |e| of the
+    root.
+    """
     if sizes.L is None:
         return RoundingError(shift=_value_error(sizes))
     relative = VALUE_STEPS * sizes.eps * _condition_number(sizes)
-    shift = 2 * relative * sizes.f_star + 2 * sizes.eps * sizes.size * sizes.heterogeneity
+    shift = (
+        2 * relative * sizes.f_star + 2 * sizes.eps * sizes.size * sizes.heterogeneity
+    )
     models = _models_error(sizes, sizes.rounds)
     root = np.sqrt(np.asarray(sizes.L, dtype=float) / 2) * models
     return RoundingError(root, shift + sizes.value_error, relative)
@@ -228,15 +257,21 @@ def _gap_error(sizes: Sizes) -> RoundingError:
 def _value_error(sizes: Sizes) -> Numbers:
     """Absolute error of f(xbar)."""
     models = _models_error(sizes, sizes.rounds)
-    own = VALUE_STEPS * sizes.eps * _condition_number(sizes) * (sizes.value + sizes.f_star)
+    own = (
+        VALUE_STEPS
+        * sizes.eps
+        * _condition_number(sizes)
+        * (sizes.value + sizes.f_star)
+    )
     slope = sizes.slope + sizes.heterogeneity
     from_models = slope * models + _curvature(sizes) * models**2 / 2
     return own + from_models + sizes.value_error
 
 
 def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
-    """Error of a measure that is known by its unit alone: half of its digits, and that of a
-    known measure of the unit."""
+    """Error of a measure that is known by its unit alone: half of its digits, and that
+    of a known measure of the unit.
+    """
     rounds = np.maximum(sizes.rounds, 1.0)
     digits = sizes.eps * _roundings_per_round(sizes) * rounds * _repetitions(sizes)
     half = np.sqrt(np.minimum(digits, 1.0) * sizes.largest)
@@ -253,7 +288,8 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     return RoundingError(half)
 
 
-# -- errors of bounds ----------------------------------------------------------------------
+# -- errors of bounds
+# ----------------------------------------------------------------------
 
 
 def bound_error(
@@ -297,7 +333,10 @@ def bound_error(
             total = total + np.where(unbounded, np.inf, moved)
         elif starts is not None and name in starts:
             error = starts[name]
-            above, below = change(name, error.raised(value)), change(name, error.lowered(value))
+            above, below = (
+                change(name, error.raised(value)),
+                change(name, error.lowered(value)),
+            )
             total = total + np.fmax(above, below)
         elif not quantity.integer:
             scale = np.maximum(value, values.get("L", 0.0)) if name == "mu" else value
@@ -311,8 +350,8 @@ def bound_error(
 
 
 def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Numbers) -> bool:
-    """Whether a bound is below the range in which floating-point numbers keep their digits,
-    without being exactly 0.
+    """Whether a bound is below the range in which floating-point numbers keep their
+    digits, without being exactly 0.
 
     Whether 0 is exact is decided by the formula, in numbers without a least exponent.
     """

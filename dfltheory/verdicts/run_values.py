@@ -1,8 +1,8 @@
 """The values of a run by glossary name: the one place where a run meets a theorem.
 
-:func:`run_values` maps a run, a file of one, a planned run, or candidates of a search to
-the quantities of a theorem. Each kind of run is a :class:`Source`: it returns what it
-knows, and :func:`run_values` completes it by the same rules for all of them.
+:func:`run_values` maps a run, a file of one, a planned run, or candidates of a search
+to the quantities of a theorem. Each kind of run is a :class:`Source`: it returns what
+it knows, and :func:`run_values` completes it by the same rules for all of them.
 """
 
 from __future__ import annotations
@@ -48,10 +48,14 @@ class Source(ABC):
 
     @abstractmethod
     def constants(self, theorem: Theorem) -> Values:
-        """Constants of problem and network, hyperparameters, T and m, as far as known."""
+        """Constants of problem and network, hyperparameters, T and m, as far as
+        known.
+        """
 
     def push_sum_constants(self, theorem: Theorem) -> Values:
-        """delta, C, q and window, of a theorem that needs one that is not in `constants`."""
+        """delta, C, q and window, of a theorem that needs one that is not in
+        `constants`.
+        """
         return {}
 
     def start(self, theorem: Theorem) -> Values:
@@ -63,7 +67,9 @@ class Source(ABC):
         return None
 
     def gap_differences(self, theorem: Theorem) -> Any:
-        """The deviation of each start's f from their mean, if f0_gap is given for all."""
+        """The deviation of each start's f from their mean, if f0_gap is given for
+        all.
+        """
         return 0.0
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
@@ -120,7 +126,9 @@ class RunValues(Mapping[str, Any]):
 
     @cached_property
     def needed(self) -> Values:
-        """The values that the theorem needs, means over seeds; unknown ones are absent."""
+        """The values that the theorem needs, means over seeds; unknown ones are
+        absent.
+        """
         found: Values = {}
         for name in self.theorem.needs:
             if name in self.known:
@@ -215,7 +223,9 @@ def run_values(
     if given:
         source.check_given(theorem, given)
     gap = source.gap(theorem)
-    return RunValues(source, theorem, _completed(source, theorem, given, gap), given, gap)
+    return RunValues(
+        source, theorem, _completed(source, theorem, given, gap), given, gap
+    )
 
 
 def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
@@ -229,8 +239,12 @@ def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
     return RecordedRun(run)
 
 
-def _completed(source: Source, theorem: Theorem, given: Mapping[str, Any], gap: Gap | None) -> Values:
-    """What the source knows, completed by what is given and by what follows from both."""
+def _completed(
+    source: Source, theorem: Theorem, given: Mapping[str, Any], gap: Gap | None
+) -> Values:
+    """What the source knows, completed by what is given and by what follows from
+    both.
+    """
     constants = source.constants(theorem)
     values = {name: value for name, value in constants.items() if value is not None}
     if gap is not None:
@@ -304,7 +318,8 @@ class RecordedRun(Source):
         """Those of a doubly stochastic network too, on which push-sum may run."""
         if self.run.topology is None:
             return {}
-        with suppress(GraphError):  # the network breaks a law, which `obstacle_of` names
+        # the network breaks a law, which `obstacle_of` names
+        with suppress(GraphError):
             return graphs.network_constants(self.run.topology, push_sum=True).known()
         return {}
 
@@ -323,8 +338,8 @@ class RecordedRun(Source):
         """The gap of each seed, with what the run states of its rounding error.
 
         A model is rounded by eps ||x||, and a client's loss by that times its gradient,
-        for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run that
-        diverged, the error is infinite.
+        for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run
+        that diverged, the error is infinite.
         """
         gap = gap_at_start(self.run, theorem)
         if gap is None:
@@ -345,7 +360,9 @@ class RecordedRun(Source):
 
     def given_gap_error(self, theorem: Theorem) -> Any:
         value = objective_at_start(self.run, theorem)
-        return np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
+        return (
+            np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
+        )
 
     def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
         return start_errors(run_sizes(self.run, theorem.lhs))
@@ -376,4 +393,12 @@ def _collapsed(values: Any) -> Any:
         return array if np.ptp(array) else np.asarray(array.flat[0])
 
 
-__all__ = ["Gap", "RecordedRun", "RunValues", "Source", "Values", "run_values", "source_of"]
+__all__ = [
+    "Gap",
+    "RecordedRun",
+    "RunValues",
+    "Source",
+    "Values",
+    "run_values",
+    "source_of",
+]

@@ -1,11 +1,12 @@
 """The algorithm that a theorem covers, with the step sizes of its schedule.
 
-A statement has a ``schedule`` as data (eta = 1/(L sqrt(K T)), rho = rho0/sqrt(T), ...) and
-conditions (eta <= 1/(10 K L), ...). :func:`scheduled_algorithm` evaluates either at the
-constants of a task and a network and the horizon T.
+A statement has a ``schedule`` as data (eta = 1/(L sqrt(K T)), rho = rho0/sqrt(T), ...)
+and conditions (eta <= 1/(10 K L), ...). :func:`scheduled_algorithm` evaluates either at
+the constants of a task and a network and the horizon T.
 
->>> task = dfl.tasks.quadratic(m=16)                                             # doctest: +SKIP
->>> scheduled_algorithm("dfedsam.theorem_4_5", task, 1000, K=5, rho0=1.0)        # doctest: +SKIP
+>>> task = dfl.tasks.quadratic(m=16)  # doctest: +SKIP
+>>> key = "dfedsam.theorem_4_5"
+>>> scheduled_algorithm(key, task, 1000, K=5, rho0=1.0)  # doctest: +SKIP
 DFedSAM(eta=0.0141, K=5, rho=0.0316, Q=1)
 """
 
@@ -38,10 +39,13 @@ WHOLE_NUMBERS = frozenset({"Q", "K", "K_u", "K_v"})
 TWO_BLOCKS = "coupled"
 """The named task whose models have a shared and a personal part and known constants."""
 TRIED_FACTORS = np.geomspace(1e-12, 1e12, 4801)
-"""Multiples of the scheduled step sizes that are tried for the largest admissible ones."""
+"""Multiples of the scheduled step sizes that are tried for the largest admissible
+ones.
+"""
 
 
-# -- values of a planned run ---------------------------------------------------------------
+# -- values of a planned run
+# ---------------------------------------------------------------
 
 
 class PlannedRun(Source):
@@ -81,16 +85,21 @@ class PlannedRun(Source):
         return fixed
 
 
-def network_values(theorem: Theorem, topology: Any, needed: Collection[str] = ()) -> dict[str, float]:
+def network_values(
+    theorem: Theorem, topology: Any, needed: Collection[str] = ()
+) -> dict[str, float]:
     """A network's constants by glossary name.
 
     Those of push-sum are among them if the theorem, or ``needed``, contains one.
     """
     push_sum = bool({"delta", "C", "q"} & {*theorem.needs, *needed})
-    return graphs.network_constants(topology, push_sum=True if push_sum else None).known()
+    return graphs.network_constants(
+        topology, push_sum=True if push_sum else None
+    ).known()
 
 
-# -- algorithms on a schedule --------------------------------------------------------------
+# -- algorithms on a schedule
+# --------------------------------------------------------------
 
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
@@ -131,27 +140,27 @@ def scheduled_algorithm(
     rounds : int
         The horizon T.
     topology : graph, matrix or sequence, optional
-        Needed where the schedule contains a constant of the network, such as lam, and with
-        ``step="largest"`` where a condition does.
+        Needed where the schedule contains a constant of the network, such as lam, and
+        with ``step="largest"`` where a condition does.
     variant : str, optional
         Of a key; by default the first one that has a schedule.
     step : {"schedule", "largest"}
-        The schedule of the corollary, or the schedule's step sizes times the largest factor
-        that the theorem's conditions admit.
+        The schedule of the corollary, or the schedule's step sizes times the largest
+        factor that the theorem's conditions admit.
     algorithm : type or str, optional
         A special case in place of the theorem's own algorithm, as ``"dfedavg"``.
     **given : Any
-        Hyperparameters that no schedule fixes (K, Q, alpha...), constants by glossary name
-        that complete what the task knows (L=...), rho0 (1 by default), and values that
-        replace the schedule's.
+        Hyperparameters that no schedule fixes (K, Q, alpha...), constants by glossary
+        name that complete what the task knows (L=...), rho0 (1 by default), and values
+        that replace the schedule's.
 
     Raises
     ------
     UnknownNameError
         If a given name is neither a hyperparameter nor in the glossary.
     InputError
-        If a constant or a hyperparameter is missing, or a value contradicts the horizon,
-        the number of clients, or a constant of the network.
+        If a constant or a hyperparameter is missing, or a value contradicts the
+        horizon, the number of clients, or a constant of the network.
     ConditionError
         With ``step="largest"``, if no step size is admissible.
     """
@@ -165,16 +174,27 @@ def scheduled_algorithm(
     known_names = own | set(theorem.glossary)
     for name in given:
         if name not in known_names:
-            raise UnknownNameError(f"hyperparameter of {kind.__name__} or constant", name, known_names)
+            raise UnknownNameError(
+                f"hyperparameter of {kind.__name__} or constant", name, known_names
+            )
     values = step_sizes(theorem, task, rounds, {"rho0": 1.0, "Q": 1, **given}, topology)
     if step == "largest":
-        known = {**task.constants.known(), "rho0": 1.0, "Q": 1, "m": task.m, "T": rounds, **given}
+        known = {
+            **task.constants.known(),
+            "rho0": 1.0,
+            "Q": 1,
+            "m": task.m,
+            "T": rounds,
+            **given,
+        }
         values.update(largest_steps(theorem, values, known, topology))
     chosen = hyperparameter_fields(kind, {**values, **given})
     chosen.update({name: value for name, value in given.items() if name in own})
     missing = sorted(_required_fields(kind) - set(chosen))
     if missing:
-        raise InputError(f"{kind.__name__} needs {', '.join(missing)}: give it, as {missing[0]}=...")
+        raise InputError(
+            f"{kind.__name__} needs {', '.join(missing)}: give it, as {missing[0]}=..."
+        )
     return kind(**chosen)
 
 
@@ -196,23 +216,28 @@ def scheduling(theorems: Sequence[Theorem]) -> Theorem:
 
 
 def step_sizes(
-    theorem: Theorem, task: Task, rounds: int, known: Mapping[str, Any], topology: Any = None
+    theorem: Theorem,
+    task: Task,
+    rounds: int,
+    known: Mapping[str, Any],
+    topology: Any = None,
 ) -> dict[str, float]:
-    """Return the scheduled hyperparameters of a theorem at one task, horizon and network, by glossary name.
+    """Return the scheduled hyperparameters of a theorem at one task, horizon and
+    network, by glossary name.
 
     Parameters
     ----------
     known : mapping
-        Values that complete the task's constants, such as rho0, K, or an L that the task
-        does not know. What is no number of the glossary is ignored.
+        Values that complete the task's constants, such as rho0, K, or an L that the
+        task does not know. What is no number of the glossary is ignored.
     topology : graph, matrix or sequence, optional
         Needed where the schedule contains a constant of the network.
 
     Raises
     ------
     InputError
-        If the schedule needs a value that is missing, or a value in ``known`` contradicts
-        the horizon, the number of clients, or a constant of the network.
+        If the schedule needs a value that is missing, or a value in ``known``
+        contradicts the horizon, the number of clients, or a constant of the network.
     """
     refuse_one_block(theorem, task)
     needed: set[str] = set()
@@ -220,38 +245,62 @@ def step_sizes(
         needed |= {symbol.name for symbol in sp.sympify(rule).free_symbols}
     network = topology if needed & NETWORK_NAMES else None
     planned = PlannedRun(task, rounds, network, needed)
-    given = {name: value for name, value in _numbers(known).items() if name in theorem.glossary}
+    given = {
+        name: value
+        for name, value in _numbers(known).items()
+        if name in theorem.glossary
+    }
     return theorem.step_sizes(**_numbers(run_values(planned, theorem, given)))
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
+    return {
+        name: value for name, value in values.items() if isinstance(value, (int, float))
+    }
 
 
 def largest_steps(
-    theorem: Theorem, schedule: Mapping[str, float], known: Mapping[str, Any], topology: Any
+    theorem: Theorem,
+    schedule: Mapping[str, float],
+    known: Mapping[str, Any],
+    topology: Any,
 ) -> dict[str, float]:
-    """The schedule's step sizes times the largest factor at which every condition holds."""
+    """The schedule's step sizes times the largest factor at which every condition
+    holds.
+    """
     if topology is not None:
         fixed = network_values(theorem, topology)
         refuse_contradictions(known, fixed, topology)
         known = {**fixed, **known}
-    steps = {name: value for name, value in schedule.items() if name in step_names(theorem.glossary)}
+    steps = {
+        name: value
+        for name, value in schedule.items()
+        if name in step_names(theorem.glossary)
+    }
     if not steps:
         steps = dict.fromkeys(theorem.step_names, 1.0)
     others = _values_of_conditions(theorem, schedule, known, steps)
 
     def admissible(factor: Any) -> Any:
-        scaled = {name: step * factor for name, step in steps.items() if name in theorem.needs}
+        scaled = {
+            name: step * factor for name, step in steps.items() if name in theorem.needs
+        }
         return all_hold(theorem, {**others, **scaled})
 
     found = interval(admissible, TRIED_FACTORS)
     if found is None:
-        raise ConditionError(f"no step size meets the conditions of {theorem} at these constants")
+        raise ConditionError(
+            f"no step size meets the conditions of {theorem} at these constants"
+        )
     if found.high == np.inf:
-        raise InputError(f"no condition of {theorem} bounds its step sizes: use step='schedule'")
+        raise InputError(
+            f"no condition of {theorem} bounds its step sizes: use step='schedule'"
+        )
     # the margin that rounding admits is kept for changes of units
-    return {name: float(step * (found.high * (1 - ROUNDING))) for name, step in steps.items()}
+    return {
+        name: float(step * (found.high * (1 - ROUNDING)))
+        for name, step in steps.items()
+    }
 
 
 def _values_of_conditions(
@@ -264,7 +313,9 @@ def _values_of_conditions(
     contains, whose value does not matter."""
     in_conditions: set[str] = set()
     for condition in theorem.conditions:
-        in_conditions |= {symbol.name for symbol in theorem.expand(condition.slack).free_symbols}
+        in_conditions |= {
+            symbol.name for symbol in theorem.expand(condition.slack).free_symbols
+        }
     values: Values = {}
     missing = []
     for name in theorem.needs:
@@ -276,46 +327,62 @@ def _values_of_conditions(
         values[name] = 0.5 if value is None else value
     if missing:
         raise InputError(
-            f"the conditions of {theorem} need {', '.join(sorted(missing))}: give it, or the network"
+            f"the conditions of {theorem} need {', '.join(sorted(missing))}: give it,"
+            " or the network"
         )
     return values
 
 
-# -- checks --------------------------------------------------------------------------------
+# -- checks
+# --------------------------------------------------------------------------------
 
 
-def refuse_contradictions(given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None) -> None:
-    """Raise InputError where a given value differs from the value that the run itself has.
+def refuse_contradictions(
+    given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None
+) -> None:
+    """Raise InputError where a given value differs from the value that the run itself
+    has.
 
-    An estimated constant of a random network may be replaced by the value that the caller knows.
+    An estimated constant of a random network may be replaced by the value that the
+    caller knows.
     """
-    shared = sorted(n for n in given if n in fixed and isinstance(given[n], (int, float)))
+    shared = sorted(
+        n for n in given if n in fixed and isinstance(given[n], (int, float))
+    )
     estimated: set[str] = set()
     if topology is not None and set(shared) & NETWORK_NAMES:
         constants = graphs.network_constants(topology)
         estimated = {n for n in shared if constants.standing_of(n) == "estimate"}
     for name in shared:
-        if name in estimated or math.isclose(given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12):
+        if name in estimated or math.isclose(
+            given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12
+        ):
             continue
         raise InputError(
-            f"{name} = {given[name]:g} contradicts the run, which has {name} = {fixed[name]:g}: "
-            f"leave {name} out"
+            f"{name} = {given[name]:g} contradicts the run, which has {name} ="
+            f" {fixed[name]:g}: leave {name} out"
         )
 
 
 def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
-    """Raise InputError where a given constant is less than the exact one of the task."""
+    """Raise InputError where a given constant is less than the exact one of the
+    task.
+    """
     constants = task.constants
     for name, exact in constants.known().items():
         value = given.get(name)
-        if not isinstance(value, (int, float)) or constants.standing_of(name) != "exact":
+        if (
+            not isinstance(value, (int, float))
+            or constants.standing_of(name) != "exact"
+        ):
             continue
-        if name in ("mu", "f_star") or not math.isfinite(exact):  # no upper bounds; finite where a run goes
+        # no upper bounds; finite where a run goes
+        if name in ("mu", "f_star") or not math.isfinite(exact):
             continue
         if value < exact * (1 - 1e-6):
             raise InputError(
-                f"{name} = {value:g} contradicts the task, which has {name} = {exact:g} exactly: "
-                f"give at least that, or leave {name} out"
+                f"{name} = {value:g} contradicts the task, which has {name} = {exact:g}"
+                f" exactly: give at least that, or leave {name} out"
             )
 
 
@@ -328,6 +395,7 @@ def refuse_one_block(theorem: Theorem, task: Task) -> None:
     shared[slice(None) if task.shared is None else task.shared] = True
     if shared.all() or not shared.any():
         raise InputError(
-            f"{theorem.key} is about a shared and a personal part of each model, and the task {task.name} "
-            f"has no such two blocks: take {TWO_BLOCKS}, or a network with a personal head"
+            f"{theorem.key} is about a shared and a personal part of each model, and"
+            f" the task {task.name} has no such two blocks: take {TWO_BLOCKS}, or a"
+            " network with a personal head"
         )

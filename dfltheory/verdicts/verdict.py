@@ -25,7 +25,9 @@ ASSUMED = {
     "student": "if the seeds are no more skewed than squared norms are",
     "bootstrap": "if the seeds show the tails of their law",
 }
-"""What each method of a verdict assumes of the seeds where it says that a bound holds."""
+"""What each method of a verdict assumes of the seeds where it says that a bound
+holds.
+"""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,9 @@ class Verdict:
         if self.estimated:
             notes += f" (at estimated {', '.join(self.estimated)})"
         if self.given:
-            notes += f" (given {', '.join(f'{n} = {v:g}' for n, v in self.given.items())})"
+            notes += (
+                f" (given {', '.join(f'{n} = {v:g}' for n, v in self.given.items())})"
+            )
         kind = self.kind
         if kind == "holds" and self.status.refuted:
             kind = "within the bound here"

@@ -1,4 +1,6 @@
-"""The command line's page: every command with its options and defaults, from the commands themselves."""
+"""The command line's page: every command with its options and defaults, from the
+commands themselves.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,12 @@ def page() -> str:
     lines = [
         "# The command line",
         "",
-        "Made from the commands themselves when these pages are built. Exit status: 0 done; 1 a "
-        "check failed (a violated bound, a failing assumption); 2 wrong usage or input, in one line. "
-        "`--json` prints one JSON document on standard output and nothing else.",
+        (
+            "Made from the commands themselves when these pages are built. Exit status:"
+            " 0 done; 1 a check failed (a violated bound, a failing assumption); 2"
+            " wrong usage or input, in one line. `--json` prints one JSON document on"
+            " standard output and nothing else."
+        ),
         "",
     ]
     return "\n".join(lines + _of(root, "dfltheory", 2))
@@ -24,12 +29,32 @@ def page() -> str:
 def _of(command, path: str, depth: int) -> list[str]:
     within = getattr(command, "commands", None)
     if within is not None:
-        return [line for name in sorted(within) for line in _of(within[name], f"{path} {name}", depth)]
+        return [
+            line
+            for name in sorted(within)
+            for line in _of(within[name], f"{path} {name}", depth)
+        ]
     positional = [p for p in command.params if p.param_type_name == "argument"]
     usage = " ".join([path, *(_usage(p) for p in positional), "[OPTIONS]"])
-    lines = [f"{'#' * depth} {path.removeprefix('dfltheory ')}", "", _text(command.help), ""]
-    lines += ["```text", usage, "```", "", "| option | meaning | default |", "|---|---|---|"]
-    lines += [_row(p) for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
+    lines = [
+        f"{'#' * depth} {path.removeprefix('dfltheory ')}",
+        "",
+        _text(command.help),
+        "",
+    ]
+    lines += [
+        "```text",
+        usage,
+        "```",
+        "",
+        "| option | meaning | default |",
+        "|---|---|---|",
+    ]
+    lines += [
+        _row(p)
+        for p in command.params
+        if not getattr(p, "hidden", False) and p.name != "help"
+    ]
     return [*lines, ""]
 
 

@@ -1,6 +1,8 @@
-"""How the API pages read docstrings: ``name : what it is`` describes a parameter, as this package writes it.
+"""How the API pages read docstrings: ``name : what it is`` describes a parameter, as
+this package writes it.
 
-numpydoc would take the words after the colon for a type. Types stand in the signatures here.
+numpydoc would take the words after the colon for a type. Types stand in the signatures
+here.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ import re
 import griffe
 
 _ITEM = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (?=\S)", flags=re.MULTILINE)
-_LISTS = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?=^\w+\n-+$|\Z)", flags=re.MULTILINE | re.DOTALL)
+_LISTS = re.compile(
+    r"^(Parameters|Attributes)\n-+\n(.*?)(?=^\w+\n-+$|\Z)",
+    flags=re.MULTILINE | re.DOTALL,
+)
 _EXAMPLES = re.compile(r"^Examples\n-+$", flags=re.MULTILINE)
 _SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", flags=re.MULTILINE | re.DOTALL)
 
@@ -24,14 +29,17 @@ class Described(griffe.Extension):
 
 
 def fenced(text: str) -> str:
-    """Sessions (``>>>`` to the next empty line) as code where no heading says so (else: quotations)."""
+    """Sessions (``>>>`` to the next empty line) as code where no heading says so (else:
+    quotations).
+    """
     if _EXAMPLES.search(text):
         return text
     return _SESSION.sub(r"```pycon\n\g<0>\n```", text)
 
 
 def described(text: str) -> str:
-    """Every ``name : words`` of the lists of parameters and attributes with the words on a line of their own.
+    """Every ``name : words`` of the lists of parameters and attributes with the words
+    on a line of their own.
 
     >>> print(described("A sum.\\n\\nParameters\\n----------\\nm, d : numbers\\n    of things"))
     A sum.

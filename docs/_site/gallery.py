@@ -1,4 +1,6 @@
-"""The lines of an algorithm that compute, for the gallery: beside the formulas stands the code that runs."""
+"""The lines of an algorithm that compute, for the gallery: beside the formulas stands
+the code that runs.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,20 @@ METHODS = ("local_update", "communicate", "models")
 
 
 def source(name: str) -> str:
-    """A code block with the methods that the class itself defines, and those of its family's base class."""
+    """A code block with the methods that the class itself defines, and those of its
+    family's base class.
+    """
     from dfltheory import algorithms
     from dfltheory.algorithms import Algorithm
 
     cls = getattr(algorithms, name)
     shown = []
-    for owner in (c for c in cls.__mro__ if issubclass(c, Algorithm) and c is not Algorithm):
-        own = [m for m in (*METHODS, "steps", "followed", "implied") if m in vars(owner)]
+    for owner in (
+        c for c in cls.__mro__ if issubclass(c, Algorithm) and c is not Algorithm
+    ):
+        own = [
+            m for m in (*METHODS, "steps", "followed", "implied") if m in vars(owner)
+        ]
         if own or owner is cls:
             bases = ", ".join(base.__name__ for base in owner.__bases__)
             head = "\n".join([f"class {owner.__name__}({bases}):", *_fields(owner)])
@@ -27,8 +35,15 @@ def source(name: str) -> str:
 def _fields(owner) -> list[str]:
     """The hyperparameters that a class itself declares, with their defaults."""
     own = vars(owner)
-    names = [n for n, kind in own.get("__annotations__", {}).items() if "ClassVar" not in str(kind)]
-    return [f"    {n}: {own['__annotations__'][n]}" + (f" = {own[n]!r}" if n in own else "") for n in names]
+    names = [
+        n
+        for n, kind in own.get("__annotations__", {}).items()
+        if "ClassVar" not in str(kind)
+    ]
+    return [
+        f"    {n}: {own['__annotations__'][n]}" + (f" = {own[n]!r}" if n in own else "")
+        for n in names
+    ]
 
 
 def _body(owner, name: str) -> str:

@@ -1,7 +1,9 @@
-"""What MkDocs does beyond Markdown here: pages made from the registry and from the public names, and MathML.
+"""What MkDocs does beyond Markdown here: pages made from the registry and from the
+public names, and MathML.
 
-Pages made at build time cannot go stale: the theory pages are the registry's own data, the reference is the
-list of public names. Formulas become MathML, which browsers draw by themselves: no script from elsewhere.
+Pages made at build time cannot go stale: the theory pages are the registry's own data,
+the reference is the list of public names. Formulas become MathML, which browsers draw
+by themselves: no script from elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 
 _HERE = Path(__file__).parent
-sys.path.insert(0, str(_HERE))  # MkDocs loads a hook by its path: its neighbors are found here
+# MkDocs loads a hook by its path: its neighbors are found here
+sys.path.insert(0, str(_HERE))
 
 import commands  # noqa: E402
 import gallery  # noqa: E402
@@ -24,13 +27,17 @@ import reference  # noqa: E402
 import symbols  # noqa: E402
 import theory  # noqa: E402
 
-_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', flags=re.DOTALL)
+_FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', flags=re.DOTALL
+)
 _ROLE = re.compile(r":(?:func|class|data|mod|meth):<code>~?((?:\w+\.)*)")
 _SOURCE = re.compile(r"^\{\{ source (\w+) \}\}$", flags=re.MULTILINE)
 
 
 def on_config(config):
-    """The papers' pages follow the overview of the theory: the registry says which there are."""
+    """The papers' pages follow the overview of the theory: the registry says which
+    there are.
+    """
     section = next(entry["Theory"] for entry in config.nav if "Theory" in entry)
     after = next(i for i, entry in enumerate(section) if "Overview" in entry) + 1
     section[after:after] = theory.navigation()

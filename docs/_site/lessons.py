@@ -1,4 +1,6 @@
-"""The notebooks as pages: text, code, what it printed and drew, as they were executed."""
+"""The notebooks as pages: text, code, what it printed and drew, as they were
+executed.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,17 @@ def pages() -> tuple[dict[str, str], dict[str, bytes]]:
     """lessons/*.md and an index by path, and the pictures in them."""
     texts: dict[str, str] = {}
     pictures: dict[str, bytes] = {}
-    rows = ["# Lessons", "", "Notebooks, shown as they were executed; they lie in `notebooks/`.", ""]
+    rows = [
+        "# Lessons",
+        "",
+        "Notebooks, shown as they were executed; they lie in `notebooks/`.",
+        "",
+    ]
     for file in sorted(NOTEBOOKS.glob("*.ipynb")):
         name = f"lessons/{file.stem}.md"
-        texts[name] = _page(json.loads(file.read_text(encoding="utf-8")), file.stem, pictures)
+        texts[name] = _page(
+            json.loads(file.read_text(encoding="utf-8")), file.stem, pictures
+        )
         title = texts[name].partition("\n")[0].lstrip("# ")
         rows.append(f"{len(texts)}. [{title}]({file.stem}.md)")
     return {"lessons/index.md": "\n".join(rows) + "\n", **texts}, pictures
@@ -30,7 +39,11 @@ def _page(notebook: dict, stem: str, pictures: dict[str, bytes]) -> str:
             parts.append(source)
         elif cell["cell_type"] == "code" and source:
             parts.append(f"```python\n{source}\n```")
-            parts += [shown for output in cell["outputs"] for shown in _output(output, stem, pictures)]
+            parts += [
+                shown
+                for output in cell["outputs"]
+                for shown in _output(output, stem, pictures)
+            ]
     return "\n\n".join(parts) + "\n"
 
 

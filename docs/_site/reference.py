@@ -8,13 +8,32 @@ import inspect
 from docstrings import fenced
 
 PACKAGES = (
-    *("graphs", "bounds", "tasks", "models", "algorithms", "training", "verdicts", "rates", "exact"),
-    *("counterexamples", "experiments", "plots", "best_bounds", "bound_atlas", "testing"),
+    *(
+        "graphs",
+        "bounds",
+        "tasks",
+        "models",
+        "algorithms",
+        "training",
+        "verdicts",
+        "rates",
+        "exact",
+    ),
+    *(
+        "counterexamples",
+        "experiments",
+        "plots",
+        "best_bounds",
+        "bound_atlas",
+        "testing",
+    ),
 )
 
 
 def public_names(package: str) -> list[tuple[str, str]]:
-    """(name, dotted path where it is defined) of each public name of a subpackage, in its own order."""
+    """(name, dotted path where it is defined) of each public name of a subpackage, in
+    its own order.
+    """
     module = importlib.import_module(f"dfltheory.{package}")
     return [(name, _home(module, name)) for name in module.__all__]
 
@@ -35,7 +54,9 @@ def _home(module, name: str) -> str:
 def _submodules(module):
     import pkgutil
 
-    for found in pkgutil.iter_modules(getattr(module, "__path__", None) or [], module.__name__ + "."):
+    for found in pkgutil.iter_modules(
+        getattr(module, "__path__", None) or [], module.__name__ + "."
+    ):
         yield importlib.import_module(found.name)
 
 

@@ -6,7 +6,9 @@ import re
 
 
 def page() -> str:
-    """symbols.md, from the glossary and from the letters that each paper writes in its place."""
+    """symbols.md, from the glossary and from the letters that each paper writes in its
+    place.
+    """
     from dfltheory.bounds import registry
     from dfltheory.bounds.symbols import GLOSSARY
 
@@ -14,9 +16,12 @@ def page() -> str:
     lines = [
         "# Symbols and units",
         "",
-        "One name for one thing, in `evaluate`, in `task.constants`, in files and in code; pages write "
-        "each paper's own letters. Units: under $x \\to s x$ and $f \\to c f$ a quantity scales as its unit "
-        "says; $r$ scales the personal block $v$. A theorem must say the same in every unit.",
+        (
+            "One name for one thing, in `evaluate`, in `task.constants`, in files and"
+            " in code; pages write each paper's own letters. Units: under $x \\to s x$"
+            " and $f \\to c f$ a quantity scales as its unit says; $r$ scales the"
+            " personal block $v$. A theorem must say the same in every unit."
+        ),
         "",
         "| name | letter | unit | admissible | meaning | other letters |",
         "|---|---|---|---|---|---|",
@@ -29,5 +34,8 @@ def page() -> str:
         )
         meaning = entry.meaning.replace("|", r"\|").replace("``", "`")
         unit = re.sub(r"\^(\S+)", r"^{\1}", str(entry.unit)).replace(" ", r"\,")
-        lines.append(f"| `{name}` | ${entry.latex}$ | ${unit}$ | {entry.range} | {meaning} | {other} |")
+        lines.append(
+            f"| `{name}` | ${entry.latex}$ | ${unit}$ | {entry.range} | {meaning} |"
+            f" {other} |"
+        )
     return "\n".join(lines) + "\n"

@@ -1,4 +1,6 @@
-"""The theory pages: each theorem of the registry with its variants, terms, conditions, rate and findings."""
+"""The theory pages: each theorem of the registry with its variants, terms, conditions,
+rate and findings.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def _order(monomial, theorem) -> str:
 
 
 def pages(docs: Path) -> dict[str, str]:
-    """theory/index.md and a page for each paper; ``docs`` holds the generated pages of findings."""
+    """theory/index.md and a page for each paper; ``docs`` holds the generated pages of
+    findings.
+    """
     made = {f"theory/{paper}.md": _paper(paper, docs) for paper in _registry().papers()}
     return {"theory/index.md": _index(), **made}
 
@@ -31,14 +35,18 @@ def _registry():
     from dfltheory.bounds.registry import REGISTRY
     from validation.papers import PAPERS, appendix
 
-    return REGISTRY.including(theorem for paper in PAPERS for theorem in appendix(paper))
+    return REGISTRY.including(
+        theorem for paper in PAPERS for theorem in appendix(paper)
+    )
 
 
 def navigation() -> list[dict[str, str]]:
     """The papers' pages by title, as mkdocs.yml lists pages."""
     from dfltheory.bounds import registry
 
-    return [{registry.paper(name).title: f"theory/{name}.md"} for name in registry.papers()]
+    return [
+        {registry.paper(name).title: f"theory/{name}.md"} for name in registry.papers()
+    ]
 
 
 def _index() -> str:
@@ -46,8 +54,11 @@ def _index() -> str:
     lines = [
         "# The theorems",
         "",
-        "Made from the registry at build time. Each statement has variants: *printed* (the main text), "
-        "*appendix* (as derived there, where that differs) and *corrected* (re-derived with proof).",
+        (
+            "Made from the registry at build time. Each statement has variants:"
+            " *printed* (the main text), *appendix* (as derived there, where that"
+            " differs) and *corrected* (re-derived with proof)."
+        ),
         "",
     ]
     for paper in registry.papers():
@@ -57,9 +68,14 @@ def _index() -> str:
             "| statement | kind | variants |",
             "|---|---|---|",
         ]
-        for key in sorted(registry.keys(paper, all=True), key=lambda key: not main(_first(key))):
+        for key in sorted(
+            registry.keys(paper, all=True), key=lambda key: not main(_first(key))
+        ):
             shown = f"[`{key}`]({paper}.md#{anchor(key)})"
-            lines.append(f"| {shown} | {_first(key).kind} | {', '.join(registry.variants(key))} |")
+            lines.append(
+                f"| {shown} | {_first(key).kind} |"
+                f" {', '.join(registry.variants(key))} |"
+            )
         lines.append("")
     return "\n".join(lines) + "\n"
 
@@ -95,7 +111,10 @@ def _paper(paper: str, docs: Path) -> str:
             lines += _statement(key, docs)
         else:
             lesser.append((key, first))
-    lines += ["## Lemmas, displayed equations, definitions and quoted rates {#the-rest}", ""]
+    lines += [
+        "## Lemmas, displayed equations, definitions and quoted rates {#the-rest}",
+        "",
+    ]
     for key, first in lesser:
         lines += [
             f"**`{key}`** ({first.kind}; {first.source}): {_sentence(first.title)}",
@@ -125,7 +144,10 @@ def _statement(key: str, docs: Path) -> list[str]:
         lines.append(f'=== "{variant}"')
         lines += [
             "",
-            *(f"    {line}" if line else "" for line in _variant(registry.get(key, variant=variant))),
+            *(
+                f"    {line}" if line else ""
+                for line in _variant(registry.get(key, variant=variant))
+            ),
         ]
     lines += _errata(key)
     lines += _outcomes(key, docs / "falsify.md")
@@ -147,18 +169,29 @@ def _variant(theorem) -> list[str]:
     if theorem.lhs.averaging:
         lines += [f"Left-hand side: {theorem.lhs.averaging}.", ""]
     lines += ["| term | as written |", "|---|---|"]
-    lines += [f"| {name} | ${expression_latex(part, theorem)}$ |" for name, part in theorem.parts.items()]
+    lines += [
+        f"| {name} | ${expression_latex(part, theorem)}$ |"
+        for name, part in theorem.parts.items()
+    ]
     lines += [""]
     if theorem.conditions:
         lines += ["Conditions:", ""]
-        lines += [f"- ${condition_latex(c, theorem)}$" for c in theorem.conditions] + [""]
+        lines += [f"- ${condition_latex(c, theorem)}$" for c in theorem.conditions] + [
+            ""
+        ]
     if theorem.assumptions:
         lines += ["Assumes: " + "; ".join(theorem.assumptions) + ".", ""]
     if theorem.schedule:
-        set_to = ((theorem.glossary[n].symbol, value) for n, value in theorem.schedule.items())
-        steps = (" = ".join(expression_latex(e, theorem) for e in pair).join("$$") for pair in set_to)
+        set_to = (
+            (theorem.glossary[n].symbol, value) for n, value in theorem.schedule.items()
+        )
+        steps = (
+            " = ".join(expression_latex(e, theorem) for e in pair).join("$$")
+            for pair in set_to
+        )
         lines += ["Schedule: " + ", ".join(steps) + ".", ""]
-    rate = " + ".join(f"${_order(m, theorem)}$" for m in theorem.rate())  # which may break on narrow screens
+    # which may break on narrow screens
+    rate = " + ".join(f"${_order(m, theorem)}$" for m in theorem.rate())
     lines += [f"Rate under the schedule: {rate}.", ""]
     if theorem.remark:
         lines += [_sentence(theorem.remark), ""]
@@ -169,7 +202,9 @@ def _errata(key: str) -> list[str]:
     """The errata that begin in a statement or refute it, in any variant."""
     from validation.papers.erratum import errata
 
-    return _listed([erratum for erratum in errata(key.split(".")[0]) if key in _claims(erratum)])
+    return _listed(
+        [erratum for erratum in errata(key.split(".")[0]) if key in _claims(erratum)]
+    )
 
 
 def _claims(erratum) -> set[str]:
@@ -180,8 +215,16 @@ def _claims(erratum) -> set[str]:
 def _listed(entries) -> list[str]:
     if not entries:
         return []
-    lines = [f"- **{e.id}: {e.severity}.** *{e.place}.* {_sentence(e.cause)}" for e in entries]
-    return ["Errata, with corrections and evidence on [their page](../audit.md):", "", *lines, ""]
+    lines = [
+        f"- **{e.id}: {e.severity}.** *{e.place}.* {_sentence(e.cause)}"
+        for e in entries
+    ]
+    return [
+        "Errata, with corrections and evidence on [their page](../audit.md):",
+        "",
+        *lines,
+        "",
+    ]
 
 
 def _outcomes(key: str, page: Path) -> list[str]:

@@ -1,4 +1,6 @@
-"""Small problems whose gradients are written twice: stacked in torch, and one client at a time in numpy."""
+"""Small problems whose gradients are written twice: stacked in torch, and one client at
+a time in numpy.
+"""
 
 import numpy as np
 import torch
@@ -8,18 +10,29 @@ from dfltheory.tasks.task import Task
 
 
 class Rows(Task):
-    """f_i(x) = mean over rows r of client i of log(1 + exp(-a_r x)) + 0.05 |x|^2; a minibatch is some rows.
+    """f_i(x) = mean over rows r of client i of log(1 + exp(-a_r x)) + 0.05 |x|^2; a
+    minibatch is some rows.
 
     With batch=None it is all of them.
 
-    Not quadratic, and its stochastic gradients differ from minibatch to minibatch in more than a constant:
-    an algorithm that evaluates SAM's two gradients on two minibatches goes another way.
+    Not quadratic, and its stochastic gradients differ from minibatch to minibatch in
+    more than a constant: an algorithm that evaluates SAM's two gradients on two
+    minibatches goes another way.
     """
 
     name = "rows"
 
     def __init__(
-        self, m=5, d=4, n=7, batch=2, seed=0, shared=None, parts=None, dtype=torch.float64, shapes=None
+        self,
+        m=5,
+        d=4,
+        n=7,
+        batch=2,
+        seed=0,
+        shared=None,
+        parts=None,
+        dtype=torch.float64,
+        shapes=None,
     ):
         self.m, self.d, self.n, self.batch = m, d, n, batch
         self.dtype, self.device = dtype, torch.device("cpu")
@@ -45,7 +58,12 @@ class Rows(Task):
     def sample(self, generators):
         if self.batch is None:
             return None
-        picked = torch.stack([torch.randint(self.n, (self.m, self.batch), generator=g) for g in generators])
+        picked = torch.stack(
+            [
+                torch.randint(self.n, (self.m, self.batch), generator=g)
+                for g in generators
+            ]
+        )
         self.drawn.append(picked.numpy())
         return picked
 
@@ -81,11 +99,15 @@ class Rows(Task):
 
     def mean_gradient(self, x):
         """grad f at one vector, in numpy."""
-        return np.mean([self.one_gradient(i, x, range(self.n)) for i in range(self.m)], axis=0)
+        return np.mean(
+            [self.one_gradient(i, x, range(self.n)) for i in range(self.m)], axis=0
+        )
 
 
 class Scripted:
-    """An oracle whose k-th gradient is given, whatever the point: what an update does with its gradients."""
+    """An oracle whose k-th gradient is given, whatever the point: what an update does
+    with its gradients.
+    """
 
     t, horizon, active, shared, uniform = 0, 1, None, None, None
 
@@ -118,14 +140,22 @@ def dense_mix(matrix):
 
 
 class Matrices:
-    """A sequence of given matrices, matrix(t) = list[t % len(list)]; random: a doubly stochastic draw."""
+    """A sequence of given matrices, matrix(t) = list[t % len(list)]; random: a doubly
+    stochastic draw.
+    """
 
     def __init__(self, matrices, random=False):
         self.matrices, self.random, self.m = matrices, random, matrices[0].shape[0]
         self.given = []
 
     def matrix(self, t, rng, losses=None):
-        W = self.matrices[int(rng.integers(len(self.matrices))) if self.random else t % len(self.matrices)]
+        W = self.matrices[
+            (
+                int(rng.integers(len(self.matrices)))
+                if self.random
+                else t % len(self.matrices)
+            )
+        ]
         self.given.append(np.asarray(W))
         return W
 
@@ -139,7 +169,9 @@ def ring_matrix(m):
 
 
 def permuted_average(m, rng):
-    """A doubly stochastic matrix without symmetry: a convex combination of permutations."""
+    """A doubly stochastic matrix without symmetry: a convex combination of
+    permutations.
+    """
     W = 0.4 * np.eye(m)
     for weight in (0.35, 0.25):
         W = W + weight * np.eye(m)[rng.permutation(m)]

@@ -1,4 +1,6 @@
-"""How the released algorithms are called, and letters for any algorithm that the suites run."""
+"""How the released algorithms are called, and letters for any algorithm that the suites
+run.
+"""
 
 from dataclasses import MISSING, fields
 
@@ -28,8 +30,10 @@ SIGNATURES = {
     "dfedadmmsam": "(eta, K, lam, rho=0.1)",
     "dfedmdc": "(eta_u, eta_v, K_u, K_v, *, alpha=0.0, fresh=True)",
     "dfedsmdc": "(eta_u, eta_v, K_u, K_v, rho=0.7, sam='u', *, alpha=0.0, fresh=True)",
-    "dispfl": "(eta, K, sparsity=0.5, *, prune=0.5, clip=10.0, density='erk', first='common',"
-    " growth='gradient', order='send-then-search')",
+    "dispfl": (
+        "(eta, K, sparsity=0.5, *, prune=0.5, clip=10.0, density='erk', first='common',"
+        " growth='gradient', order='send-then-search')"
+    ),
     "fedavg": "(eta, K, *, participation=1.0, alpha=0.0, offset=None)",
     "fedsam": "(eta, K, rho=0.1, *, participation=1.0, alpha=0.0)",
     "localsgd": "(eta, K)",
@@ -46,16 +50,47 @@ SIGNATURES = {
 }
 """But for decay=1.0 and weight_decay=0.0, which all have, by name."""
 
-WITHOUT_NETWORK = {"fedavg", "fedsam", "localsgd", "local", "fedper", "fedrep", "fedbabu", "fedrod", "ditto"}
+WITHOUT_NETWORK = {
+    "fedavg",
+    "fedsam",
+    "localsgd",
+    "local",
+    "fedper",
+    "fedrep",
+    "fedbabu",
+    "fedrod",
+    "ditto",
+}
 WITHOUT_NETWORK |= {"fedprox", "scaffold", "feddyn", "fedpd"}
-PERSONAL = {"dfedmdc", "dfedsmdc", "dispfl", "local", "fedper", "fedrep", "fedbabu", "fedrod", "ditto"}
-MIXING = dict.fromkeys(("sgp", "osgp", "dfedsgpm", "dfedsgpsm"), "column-stochastic") | {
+PERSONAL = {
+    "dfedmdc",
+    "dfedsmdc",
+    "dispfl",
+    "local",
+    "fedper",
+    "fedrep",
+    "fedbabu",
+    "fedrod",
+    "ditto",
+}
+MIXING = dict.fromkeys(
+    ("sgp", "osgp", "dfedsgpm", "dfedsgpsm"), "column-stochastic"
+) | {
     "dispfl": "row-stochastic",
     "pushpull": "row-stochastic",
 }
 """And doubly stochastic for all others."""
 
-VALUES = {"eta": 0.2, "eta_u": 0.2, "eta_v": 0.3, "eta_s": 0.7, "K": 2, "K_u": 2, "K_v": 1, "Q": 2}
+VALUES = {
+    "eta": 0.2,
+    "eta_u": 0.2,
+    "eta_v": 0.3,
+    "eta_s": 0.7,
+    "K": 2,
+    "K_u": 2,
+    "K_v": 1,
+    "Q": 2,
+}
 VALUES |= {
     "lam": 0.5,
     "rho": 0.3,
@@ -70,13 +105,19 @@ VALUES |= {
 
 
 def letters_of(kind):
-    """A value for each letter of a class that has none of its own, or one that switches something on."""
-    asked = [f for f in fields(kind) if f.default is MISSING or f.default or f.type == "bool"]
+    """A value for each letter of a class that has none of its own, or one that switches
+    something on.
+    """
+    asked = [
+        f for f in fields(kind) if f.default is MISSING or f.default or f.type == "bool"
+    ]
     return {f.name: VALUES[f.name] for f in asked if f.name in VALUES}
 
 
 def network_for(algorithm, m):
-    """A ring, or a path where it has to be a tree; None where there is no network to be chosen."""
+    """A ring, or a path where it has to be a tree; None where there is no network to be
+    chosen.
+    """
     if not algorithm.needs_topology:
         return None
     return graphs.path(m) if algorithm.links == "tree" else graphs.ring(m)

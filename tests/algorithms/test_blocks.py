@@ -38,7 +38,9 @@ def test_blocks_are_what_is_shared_and_the_rest(given_as):
 @pytest.mark.parametrize("given_as", SHARED)
 def test_only_what_is_shared_is_sent_and_mixed(given_as):
     shared, expected = SHARED[given_as]
-    z = torch.randn(2, 3, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    z = torch.randn(
+        2, 3, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     before, sent = z.clone(), []
 
     def mix(values, times=1):
@@ -48,7 +50,9 @@ def test_only_what_is_shared_is_sent_and_mixed(given_as):
 
     mixed = exchange(z, shared, mix, times=3)
     for j in range(D):
-        torch.testing.assert_close(mixed[..., j], before[..., j] + (30.0 if j in expected else 0.0))
+        torch.testing.assert_close(
+            mixed[..., j], before[..., j] + (30.0 if j in expected else 0.0)
+        )
     assert sent == ([(len(expected), 3)] if expected else [])
     assert torch.equal(z, before)
 
@@ -74,17 +78,23 @@ def test_any_slice(start, stop, step):
 )
 @pytest.mark.parametrize("begin", [0, 7])
 def test_long_blocks_are_cut_into_32_and_short_ones_not_below_4096(n, widths, begin):
-    """The cut is a function of the length alone, and every coordinate is in one part."""
+    """The cut is a function of the length alone, and every coordinate is in one
+    part.
+    """
     for index in (slice(begin, begin + n), torch.arange(begin, begin + n)):
         cut = parts(index)
         everything = torch.arange(begin + n + 3)
         assert [len(everything[part]) for part in cut] == widths
-        assert torch.cat([everything[part] for part in cut]).tolist() == list(range(begin, begin + n))
+        assert torch.cat([everything[part] for part in cut]).tolist() == list(
+            range(begin, begin + n)
+        )
 
 
 def test_what_is_exchanged_in_parts_is_exchanged(monkeypatch):
     monkeypatch.setattr(module, "_SHORT", 1)
-    z = torch.randn(1, 3, 50, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    z = torch.randn(
+        1, 3, 50, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     sent = []
 
     def mix(values, times=1):

@@ -1,4 +1,6 @@
-"""The contract of compressors, with exact expectations: over all orders of chance, or over both roundings."""
+"""The contract of compressors, with exact expectations: over all orders of chance, or
+over both roundings.
+"""
 
 import math
 from itertools import permutations
@@ -25,7 +27,11 @@ SHARES = st.floats(0.01, 1.0)
 def compressed(compressor, x, u=None):
     """C(x) for one vector, as a client among others that hold something else."""
     stacked = torch.tensor(np.stack([x, 3 - 2 * x])[None], dtype=torch.float64)
-    given = torch.full_like(stacked, 0.5) if u is None else torch.tensor(np.stack([u, u])[None])
+    given = (
+        torch.full_like(stacked, 0.5)
+        if u is None
+        else torch.tensor(np.stack([u, u])[None])
+    )
     before = stacked.clone()
     out = compressor(stacked, lambda shape: given)
     assert torch.equal(stacked, before)
@@ -52,7 +58,10 @@ def test_top_k(x, share):
 @given(x=VECTORS, share=SHARES)
 def test_rand_k_over_all_orders_of_chance(x, share):
     k, d = max(1, round(share * len(x))), len(x)
-    outs = [compressed(RandK(share), x, np.array(order) / d) for order in permutations(range(d))]
+    outs = [
+        compressed(RandK(share), x, np.array(order) / d)
+        for order in permutations(range(d))
+    ]
     assert all(np.count_nonzero(out) <= k for out in outs)
     expected = np.mean([np.sum((out - x) ** 2) for out in outs])
     assert expected == pytest.approx((1 - k / d) * (x @ x), rel=1e-9, abs=1e-12)
@@ -62,14 +71,20 @@ def test_rand_k_over_all_orders_of_chance(x, share):
 @given(x=VECTORS)
 def test_sign(x):
     out = compressed(Sign(), x)
-    np.testing.assert_allclose(out, np.abs(x).sum() / len(x) * np.copysign(1, x), rtol=1e-12)
-    assert np.sum((out - x) ** 2) == pytest.approx(x @ x - np.abs(x).sum() ** 2 / len(x), rel=1e-9, abs=1e-6)
+    np.testing.assert_allclose(
+        out, np.abs(x).sum() / len(x) * np.copysign(1, x), rtol=1e-12
+    )
+    assert np.sum((out - x) ** 2) == pytest.approx(
+        x @ x - np.abs(x).sum() ** 2 / len(x), rel=1e-9, abs=1e-6
+    )
     holds(np.sum((out - x) ** 2), Sign(), x)
 
 
 @given(x=VECTORS, levels=st.integers(1, 20))
 def test_qsgd_over_both_roundings(x, levels):
-    """Entry j is rounded up where u_j >= 1 - p_j, p_j the fraction of s |x_j|/||x||: with probability p_j."""
+    """Entry j is rounded up where u_j >= 1 - p_j, p_j the fraction of s |x_j|/||x||:
+    with probability p_j.
+    """
     d, norm = len(x), math.sqrt(x @ x)
     if norm == 0:
         np.testing.assert_array_equal(compressed(QSGD(levels), x), x)
@@ -77,7 +92,9 @@ def test_qsgd_over_both_roundings(x, levels):
     fraction = levels * np.abs(x) / norm % 1
     if ((fraction < 1e-9) | (fraction > 1 - 1e-9)).any():
         return  # which of both it is, is rounding's choice
-    down, up = (compressed(QSGD(levels), x, u) for u in (np.zeros(d), np.full(d, 1 - 1e-12)))
+    down, up = (
+        compressed(QSGD(levels), x, u) for u in (np.zeros(d), np.full(d, 1 - 1e-12))
+    )
     tau = QSGD(levels).tau(d)
     mean = (1 - fraction) * down + fraction * up
     np.testing.assert_allclose(tau * mean, x, rtol=1e-9, atol=1e-12 * norm)
@@ -94,7 +111,9 @@ def test_the_constants_are_the_best_where_the_contract_is_tight():
 
 
 def test_bits():
-    """Of 100 numbers, 32 bits each: 10 with their places (7 bits), 10, signs and scale, 9 states and norm."""
+    """Of 100 numbers, 32 bits each: 10 with their places (7 bits), 10, signs and scale,
+    9 states and norm.
+    """
     kinds = (TopK(0.1), RandK(0.1), Sign(), QSGD(4))
     assert [kind.bits(100, 32) for kind in kinds] == [10 * 39, 320, 132, 100 * 4 + 32]
 
@@ -105,7 +124,9 @@ def test_seeds_and_clients_are_compressed_alone_and_precision_stays(kind):
     out = kind(x, lambda shape: u)
     for s in range(2):
         for i in range(3):
-            alone = kind(x[s : s + 1, i : i + 1], lambda shape, s=s, i=i: u[s : s + 1, i : i + 1])
+            alone = kind(
+                x[s : s + 1, i : i + 1], lambda shape, s=s, i=i: u[s : s + 1, i : i + 1]
+            )
             torch.testing.assert_close(alone[0, 0], out[s, i])
     assert kind(x.bfloat16(), lambda shape: u.bfloat16()).dtype == torch.bfloat16
 
@@ -115,12 +136,19 @@ KINDS = {"top-k": TopK(0.3), "rand-k": RandK(0.3), "sign": Sign(), "qsgd": QSGD(
 
 @pytest.mark.parametrize("name", KINDS)
 def test_choco_sgd_by_name_on_the_rounds_own_chance(name):
-    """The first estimates, from 0, are C(x - eta g) with the numbers of the round's messages; it is what is
-    sent, in C's bits to each of two neighbors, and the estimates are mixed for nothing."""
+    """The first estimates, from 0, are C(x - eta g) with the numbers of the round's
+    messages; it is what is sent, in C's bits to each of two neighbors, and the
+    estimates are mixed for nothing.
+    """
     algorithm = CHOCOSGD(eta=0.1, gamma=0.4, compressor=name, share=0.3, levels=5)
     assert algorithm.compress == KINDS[name]
-    assert algorithm.theory_values(10) == algorithm.theory_values() | {"omega": KINDS[name].delta(10)}
-    task, x0 = Rows(d=10, batch=None), torch.linspace(-1, 1, 100, dtype=torch.float64).reshape(2, 5, 10)
+    assert algorithm.theory_values(10) == algorithm.theory_values() | {
+        "omega": KINDS[name].delta(10)
+    }
+    task, x0 = (
+        Rows(d=10, batch=None),
+        torch.linspace(-1, 1, 100, dtype=torch.float64).reshape(2, 5, 10),
+    )
     kept = []
     run = train(
         algorithm,
@@ -133,12 +161,18 @@ def test_choco_sgd_by_name_on_the_rounds_own_chance(name):
     )
     z = x0 - 0.1 * task.gradient(x0)
     luck = Generators(0, range(2), 0, "message", z.device)
-    torch.testing.assert_close(kept[0].public, KINDS[name](z, lambda shape: uniform(luck, shape, z)))
+    torch.testing.assert_close(
+        kept[0].public, KINDS[name](z, lambda shape: uniform(luck, shape, z))
+    )
     assert run.sent()["sent_bits"][:, 1].tolist() == [10 * KINDS[name].bits(10, 64)] * 2
 
 
 @pytest.mark.parametrize("name", ["rand-k", "qsgd"])
 def test_choco_sgd_keeps_the_public_contract_with_chance_of_its_own(name):
-    """But that what is random moves equal models apart until the estimates, from 0, have reached them."""
+    """But that what is random moves equal models apart until the estimates, from 0,
+    have reached them.
+    """
     checks = [check for check in CHECKS if check != "stationary point"]
-    check_algorithm(CHOCOSGD(eta=0.1, gamma=0.2, compressor=name, share=0.5), checks=checks)
+    check_algorithm(
+        CHOCOSGD(eta=0.1, gamma=0.2, compressor=name, share=0.5), checks=checks
+    )

@@ -13,7 +13,14 @@ from dfltheory.testing import check_algorithm
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows, dense_mix
-from tests.algorithms.table import LETTERS, MIXING, PERSONAL, SIGNATURES, WITHOUT_NETWORK, network_for
+from tests.algorithms.table import (
+    LETTERS,
+    MIXING,
+    PERSONAL,
+    SIGNATURES,
+    WITHOUT_NETWORK,
+    network_for,
+)
 
 REGISTERED = sorted(alg.ALGORITHMS)
 VARIANTS = {
@@ -21,7 +28,13 @@ VARIANTS = {
     "dfedavgm, momentum reset": ("dfedavgm", {"keep_momentum": False}),
     "dispfl, other choices": (
         "dispfl",
-        {"clip": 0.1, "density": "uniform", "first": "own", "growth": "random", "order": "search-then-send"},
+        {
+            "clip": 0.1,
+            "density": "uniform",
+            "first": "own",
+            "growth": "random",
+            "order": "search-then-send",
+        },
     ),
     "dsgt, combine then adapt": ("dsgt", {"order": "combine-then-adapt"}),
     "d2, lazy": ("d2", {"lazy": True}),
@@ -33,8 +46,12 @@ VARIANTS = {
     "dfedsmdc, one minibatch": ("dfedsmdc", {"fresh": False, "sam": "u", "alpha": 0.5}),
 }
 NAMES = [*REGISTERED, *VARIANTS]
-WITHOUT_ARCS = [name for name in NAMES if alg.get(name.split(",")[0]).links == "directed"]
-"""Those that a product stands in for the network of; the public contract looks at the others, too."""
+WITHOUT_ARCS = [
+    name for name in NAMES if alg.get(name.split(",")[0]).links == "directed"
+]
+"""Those that a product stands in for the network of; the public contract looks at the
+others, too.
+"""
 D = 6
 
 
@@ -49,7 +66,14 @@ def unmasked(name):
 
 
 def problem(batch=2, dtype=torch.float64, **options):
-    return Rows(d=D, batch=batch, shared=slice(0, 4), parts=((0, 3), (3, D)), dtype=dtype, **options)
+    return Rows(
+        d=D,
+        batch=batch,
+        shared=slice(0, 4),
+        parts=((0, 3), (3, D)),
+        dtype=dtype,
+        **options,
+    )
 
 
 def tensors(state):
@@ -59,7 +83,9 @@ def tensors(state):
 
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_how_it_is_called_and_what_it_is(name):
-    """The order of its letters, which of them go by name only, and what they are where nobody says."""
+    """The order of its letters, which of them go by name only, and what they are where
+    nobody says.
+    """
     cls = alg.get(name)
     letters = dict(inspect.signature(cls).parameters)
     for common, default in (("decay", 1.0), ("weight_decay", 0.0)):
@@ -79,7 +105,9 @@ def test_is_documented_and_frozen(name):
         if f.name in ("decay", "weight_decay", "participation"):
             continue
         assert (
-            f"``{f.name}``" in cls.__doc__ or f"``{f.name}," in cls.__doc__ or f", {f.name}``" in cls.__doc__
+            f"``{f.name}``" in cls.__doc__
+            or f"``{f.name}," in cls.__doc__
+            or f", {f.name}``" in cls.__doc__
         )
     assert "Source:" in cls.__doc__
     assert cls.source
@@ -101,7 +129,8 @@ def test_trains_in_other_precisions(name, dtype):
     algorithm = unmasked(name)
     topology = network_for(algorithm, 5)
     run, fine = (
-        train(algorithm, problem(dtype=kind), topology, rounds=3, seeds=2) for kind in (dtype, torch.float64)
+        train(algorithm, problem(dtype=kind), topology, rounds=3, seeds=2)
+        for kind in (dtype, torch.float64)
     )
     assert run.x.dtype == np.float32  # numpy has no bfloat16
     assert run.diverged_at is None
@@ -110,7 +139,9 @@ def test_trains_in_other_precisions(name, dtype):
 
 
 class Elsewhere(Rows):
-    """The same problem on a device whose tensors refuse to meet those of a processor."""
+    """The same problem on a device whose tensors refuse to meet those of a
+    processor.
+    """
 
     def __init__(self):
         super().__init__(d=D, shared=slice(0, 4), parts=((0, 3), (3, D)), batch=None)
@@ -122,22 +153,34 @@ class LuckElsewhere(RoundOracle):
     """Numbers on a device that has no generator: any."""
 
     def uniform(self, shape):
-        return torch.empty(len(self._generators), *shape, dtype=self._task.dtype, device=self._task.device)
+        return torch.empty(
+            len(self._generators),
+            *shape,
+            dtype=self._task.dtype,
+            device=self._task.device,
+        )
 
 
 @pytest.mark.parametrize("name", WITHOUT_ARCS)
 def test_stays_on_the_device_of_its_models(name):
-    """A tensor made on another device would meet the models, and torch would refuse; so it would a look at
-    what is in them, for which the processor would have to wait."""
+    """A tensor made on another device would meet the models, and torch would refuse; so
+    it would a look at what is in them, for which the processor would have to wait.
+    """
     task, algorithm = Elsewhere(), make(name)
     grad = LuckElsewhere(task, range(2), 3, 0, 5)
-    state = algorithm.init(torch.zeros(2, task.m, D, dtype=torch.float64, device="meta"), grad)
+    state = algorithm.init(
+        torch.zeros(2, task.m, D, dtype=torch.float64, device="meta"), grad
+    )
     W = torch.zeros(task.m, task.m, device="meta")
     for t in range(2):
         grad = LuckElsewhere(task, range(2), 3, t, 5)
         state = algorithm.communicate(algorithm.local_update(state, grad), dense_mix(W))
     state = algorithm.finish(state, grad)
-    for tensor in (*tensors(state).values(), algorithm.models(state), algorithm.mean(state)):
+    for tensor in (
+        *tensors(state).values(),
+        algorithm.models(state),
+        algorithm.mean(state),
+    ):
         assert tensor.device.type == "meta"
 
 
@@ -149,7 +192,12 @@ def test_runs_on_a_gpu(name):
     algorithm = unmasked(name)
     topology = network_for(algorithm, 5)
     runs = [
-        train(algorithm, quadratic(m=5, d=4, sigma=0.0, seed=0, device=device), topology, rounds=3)
+        train(
+            algorithm,
+            quadratic(m=5, d=4, sigma=0.0, seed=0, device=device),
+            topology,
+            rounds=3,
+        )
         for device in ("cpu", "cuda")
     ]
     np.testing.assert_allclose(runs[0].x, runs[1].x, rtol=0, atol=1e-10)
@@ -196,7 +244,9 @@ def test_bad_hyperparameters_get_one_clear_line(name):
         if f.type == "bool":
             continue
         for value in BAD[f.name]:
-            with pytest.raises(DFLTheoryError, match=rf"{f.name} = .* must be") as caught:
+            with pytest.raises(
+                DFLTheoryError, match=rf"{f.name} = .* must be"
+            ) as caught:
                 make(name, **{f.name: value})
             assert "\n" not in str(caught.value)
 
@@ -204,17 +254,29 @@ def test_bad_hyperparameters_get_one_clear_line(name):
 def test_numbers_of_numpy_are_numbers():
     algorithm = alg.DFedSAM(eta=np.float32(0.5), K=np.int64(3), rho=np.int8(1))
     assert algorithm == alg.DFedSAM(eta=0.5, K=3, rho=1.0)
-    assert [type(value) for value in (algorithm.eta, algorithm.K, algorithm.rho)] == [float, int, int]
-    for letters in ({"eta": np.float64(0)}, {"eta": np.float32("nan")}, {"K": np.float64(3)}):
+    assert [type(value) for value in (algorithm.eta, algorithm.K, algorithm.rho)] == [
+        float,
+        int,
+        int,
+    ]
+    for letters in (
+        {"eta": np.float64(0)},
+        {"eta": np.float32("nan")},
+        {"K": np.float64(3)},
+    ):
         with pytest.raises(DFLTheoryError, match="must be"):
             alg.DFedSAM(**{"eta": 0.5, "K": 3, **letters})
 
 
 def test_an_own_algorithms_letters_obey_the_ranges_that_it_declares_and_no_others():
-    own = dataclasses.make_dataclass("Own", [("alpha", float)], bases=(alg.Algorithm,), frozen=True)
+    own = dataclasses.make_dataclass(
+        "Own", [("alpha", float)], bases=(alg.Algorithm,), frozen=True
+    )
     assert own(alpha=2).alpha == 2
     for value in (0.0, 1.1):
-        with pytest.raises(DFLTheoryError, match=r"Own: decay = .* must be a number in \(0, 1\]"):
+        with pytest.raises(
+            DFLTheoryError, match=r"Own: decay = .* must be a number in \(0, 1\]"
+        ):
             own(alpha=2, decay=value)
     own.ranges = {"alpha": ("a number > 1", lambda v: v > 1)}
     assert own(alpha=2).alpha == 2

@@ -1,5 +1,6 @@
-"""What the families promise: which of them reach the minimizer with a constant step, and that all that is
-affine has exact expectations."""
+"""What the families promise: which of them reach the minimizer with a constant step,
+and that all that is affine has exact expectations.
+"""
 
 from dataclasses import fields, replace
 
@@ -54,7 +55,9 @@ BIASED = {
 
 
 def clients():
-    """Quadratics whose Hessians (eigenvalues in [MU, L]) and minimizers all differ; no noise."""
+    """Quadratics whose Hessians (eigenvalues in [MU, L]) and minimizers all differ; no
+    noise.
+    """
     rng = np.random.default_rng(4)
     bases = [np.linalg.qr(rng.normal(size=(D, D)))[0] for _ in range(M)]
     A = np.array([Q @ np.diag(np.linspace(MU, L, D)) @ Q.T for Q in bases])
@@ -65,7 +68,9 @@ def distance(algorithm, rounds=3000):
     """max_i ||x_i - x*|| after so many rounds."""
     task = clients()
     topology = DIGRAPH if algorithm.further else network_for(algorithm, M)
-    run = dfl.train(algorithm, task, topology, rounds, evaluate_every=rounds, progress=False)
+    run = dfl.train(
+        algorithm, task, topology, rounds, evaluate_every=rounds, progress=False
+    )
     A, b = task.A.numpy(), task.b.numpy()
     minimizer = np.linalg.solve(A.mean(0), np.einsum("mij,mj->i", A, b) / M)
     return np.linalg.norm(run.x[0] - minimizer, axis=-1).max()
@@ -87,9 +92,17 @@ def test_these_stop_off_the_minimizer_by_the_order_of_the_step(name):
 
 def test_d2_needs_eigenvalues_above_minus_a_third_and_exact_diffusion_does_not():
     task = clients()
-    away = np.roll(np.eye(M), 1, 0) / 2 + np.roll(np.eye(M), -1, 0) / 2  # least eigenvalue -.81
+    # least eigenvalue -.81
+    away = np.roll(np.eye(M), 1, 0) / 2 + np.roll(np.eye(M), -1, 0) / 2
     runs = [
-        dfl.train(alg.D2(eta=0.1, lazy=lazy), task, away, 600, evaluate_every=600, check_topology=False)
+        dfl.train(
+            alg.D2(eta=0.1, lazy=lazy),
+            task,
+            away,
+            600,
+            evaluate_every=600,
+            check_topology=False,
+        )
         for lazy in (False, True)
     ]
     assert runs[0].diverged_at is not None or runs[0].consensus[0, -1] > 1
@@ -119,7 +132,8 @@ def test_fedpd_that_skips_the_server_stops_off_the_minimizer_where_clients_diffe
     assert distance(replace(EXACT["FedPD"], R=3)) > 1e-3
 
 
-# -- exact expectations ------------------------------------------------------------------------------------
+# -- exact expectations
+# ------------------------------------------------------------------------------------
 
 
 UNSUPPORTED = {
@@ -143,7 +157,9 @@ def test_exact_expectations_without_noise_are_the_run(name):
     algorithm, task, rounds = affine(name), clients(), 12
     topology = RING if algorithm.needs_topology else None
     asks_more = algorithm.further or algorithm.sleeps or algorithm.links != "directed"
-    asks_more = asks_more or {"sparsity", "compressor"} & {f.name for f in fields(algorithm)}
+    asks_more = asks_more or {"sparsity", "compressor"} & {
+        f.name for f in fields(algorithm)
+    }
     assert bool(asks_more) == (name in UNSUPPORTED or name in NOT_AFFINE)
     if name in UNSUPPORTED:
         with pytest.raises(UnsupportedError) as refused:
@@ -154,16 +170,28 @@ def test_exact_expectations_without_noise_are_the_run(name):
         with pytest.raises(InputError, match="is not an affine recursion"):
             exact_history(algorithm, task, topology, rounds)
         return
-    x0 = np.random.default_rng(0).normal(size=(1 if topology is None else M, D)) * np.ones((M, 1))
+    x0 = np.random.default_rng(0).normal(
+        size=(1 if topology is None else M, D)
+    ) * np.ones((M, 1))
     exact = exact_history(algorithm, task, topology, rounds, x0=x0)
     run = dfl.train(algorithm, task, topology, rounds, x0=x0, progress=False)
     np.testing.assert_allclose(exact.x, run.x, rtol=0, atol=1e-11)
     for name in ("grad_norm_sq", "consensus", "loss"):
-        np.testing.assert_allclose(getattr(exact, name), getattr(run, name), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(exact, name), getattr(run, name), rtol=1e-9, atol=1e-12
+        )
 
 
-NOISY = [name for name, algorithm in EXACT.items() if getattr(algorithm, "participation", 1.0) == 1]
-NOISY = [name for name in NOISY if EXACT[name].links == "directed" and not EXACT[name].further]
+NOISY = [
+    name
+    for name, algorithm in EXACT.items()
+    if getattr(algorithm, "participation", 1.0) == 1
+]
+NOISY = [
+    name
+    for name in NOISY
+    if EXACT[name].links == "directed" and not EXACT[name].further
+]
 
 
 def over_random_matrices(name):
@@ -181,7 +209,9 @@ def over_random_matrices(name):
     ],
 )
 def test_sums_that_stay_do_not_keep_a_stationary_law_away(name, drawn):
-    """The limit is where 800 exact rounds have come to, from any start; over random matrices, too."""
+    """The limit is where 800 exact rounds have come to, from any start; over random
+    matrices, too.
+    """
     algorithm = replace(EXACT[name], eta=0.1) if "EXTRA" not in name else EXACT[name]
     task = dfl.tasks.quadratic(m=3, d=1, mu=0.8, L=0.8, zeta=1.0, sigma=0.3, seed=1)
     W = ring_matrix(3) / 2 + np.eye(3) / 2
@@ -189,21 +219,30 @@ def test_sums_that_stay_do_not_keep_a_stationary_law_away(name, drawn):
     topology = topology if algorithm.needs_topology else None
     limit = stationary(algorithm, task, topology)
     assert limit.radius < 0.999
-    x0 = np.random.default_rng(3).normal(size=(3 if algorithm.needs_topology else 1, 1)) * np.ones((3, 1))
+    x0 = np.random.default_rng(3).normal(
+        size=(3 if algorithm.needs_topology else 1, 1)
+    ) * np.ones((3, 1))
     rounds = exact_history(algorithm, task, topology, 800, x0=x0)
     np.testing.assert_allclose(limit.x, rounds.x[0], rtol=0, atol=1e-9)
     assert limit.measures["grad_norm_sq"] > 1e-6
     for measure in ("grad_norm_sq", "consensus", "loss"):
         np.testing.assert_allclose(
-            limit.measures[measure], getattr(rounds, measure)[0, -1], rtol=1e-7, atol=1e-12
+            limit.measures[measure],
+            getattr(rounds, measure)[0, -1],
+            rtol=1e-7,
+            atol=1e-12,
         )
     mean = average_over(algorithm, task, topology, 800, x0=x0)
-    assert mean["consensus"] == pytest.approx(rounds.consensus[0, :-1].mean(), rel=1e-7, abs=1e-12)
+    assert mean["consensus"] == pytest.approx(
+        rounds.consensus[0, :-1].mean(), rel=1e-7, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", [alg.DPSGD, alg.DSGT])
 def test_what_a_start_moves_is_no_sum_that_stays(kind):
-    """Without curvature the mean model stays where it began: there is no law that forgets it."""
+    """Without curvature the mean model stays where it began: there is no law that
+    forgets it.
+    """
     flat = dfl.tasks.Quadratic(np.zeros((3, 1, 1)), np.zeros((3, 1)))
     with pytest.raises(InputError, match="not below 1 beside sums that stay"):
         stationary(kind(eta=0.1), flat, ring_matrix(3))
@@ -211,28 +250,48 @@ def test_what_a_start_moves_is_no_sum_that_stays(kind):
 
 T = 3
 ENUMERATED = {
-    "DSGT": (alg.DSGT(eta=0.3), reference.dsgt, {"eta": 0.3, "order": "adapt-then-combine"}),
+    "DSGT": (
+        alg.DSGT(eta=0.3),
+        reference.dsgt,
+        {"eta": 0.3, "order": "adapt-then-combine"},
+    ),
     "DIGing": (
         alg.DSGT(eta=0.3, order="combine-then-adapt"),
         reference.dsgt,
         {"eta": 0.3, "order": "combine-then-adapt"},
     ),
-    "K-GT": (alg.KGT(eta=0.3, K=1, eta_s=0.7), reference.kgt, {"eta": 0.3, "K": 1, "eta_s": 0.7}),
+    "K-GT": (
+        alg.KGT(eta=0.3, K=1, eta_s=0.7),
+        reference.kgt,
+        {"eta": 0.3, "K": 1, "eta_s": 0.7},
+    ),
     "EXTRA": (alg.EXTRA(eta=0.3), reference.extra, {"eta": 0.3}),
     "D^2": (alg.D2(eta=0.3), reference.d2, {"eta": 0.3}),
-    "Exact Diffusion": (alg.D2(eta=0.3, lazy=True), reference.d2, {"eta": 0.3, "lazy": True}),
+    "Exact Diffusion": (
+        alg.D2(eta=0.3, lazy=True),
+        reference.d2,
+        {"eta": 0.3, "lazy": True},
+    ),
     "QG-DSGDm": (
         alg.QGDSGDm(eta=0.3, alpha=0.6, mu=0.8),
         reference.qgdsgdm,
         {"eta": 0.3, "alpha": 0.6, "mu": 0.8},
     ),
-    "FedProx": (alg.FedProx(eta=0.3, K=1, lam=0.5), reference.fedprox, {"eta": 0.3, "K": 1, "lam": 0.5}),
+    "FedProx": (
+        alg.FedProx(eta=0.3, K=1, lam=0.5),
+        reference.fedprox,
+        {"eta": 0.3, "K": 1, "lam": 0.5},
+    ),
     "SCAFFOLD": (
         alg.SCAFFOLD(eta=0.3, K=1, eta_s=0.7),
         reference.scaffold,
         {"eta": 0.3, "K": 1, "eta_s": 0.7, "option": "II"},
     ),
-    "FedDyn": (alg.FedDyn(eta=0.3, K=1, lam=0.5), reference.feddyn, {"eta": 0.3, "K": 1, "lam": 0.5}),
+    "FedDyn": (
+        alg.FedDyn(eta=0.3, K=1, lam=0.5),
+        reference.feddyn,
+        {"eta": 0.3, "K": 1, "lam": 0.5},
+    ),
 }
 
 
@@ -247,7 +306,10 @@ def test_exact_expectations_are_the_means_over_all_minibatches_of_the_twin(name)
         return twin(list(x0), gradient, draws, network, **letters)
 
     topology = W2 if algorithm.needs_topology else None
-    agree(exact_history(algorithm, task, topology, T, x0=np.array(x0)), enumerated(task, T, 1, path_of))
+    agree(
+        exact_history(algorithm, task, topology, T, x0=np.array(x0)),
+        enumerated(task, T, 1, path_of),
+    )
 
 
 def test_feddyn_begins_at_one_model():
@@ -257,7 +319,11 @@ def test_feddyn_begins_at_one_model():
 
 
 def test_lt_admm_keeps_the_duals_of_arcs_that_a_round_lacks():
-    ring, star = (dfl.graphs.metropolis(graph(M)) for graph in (dfl.graphs.ring, dfl.graphs.star))
-    run = dfl.train(EXACT["LT-ADMM"], clients(), [ring, star], 3000, evaluate_every=3000)
+    ring, star = (
+        dfl.graphs.metropolis(graph(M)) for graph in (dfl.graphs.ring, dfl.graphs.star)
+    )
+    run = dfl.train(
+        EXACT["LT-ADMM"], clients(), [ring, star], 3000, evaluate_every=3000
+    )
     assert run.grad_norm_sq[0, -1] < 1e-20
     assert run.consensus[0, -1] < 1e-10

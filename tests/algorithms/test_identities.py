@@ -1,4 +1,6 @@
-"""What the theory says of the updates: invariants, closed forms, and which algorithm is a case of which."""
+"""What the theory says of the updates: invariants, closed forms, and which algorithm is
+a case of which.
+"""
 
 from dataclasses import fields, replace
 
@@ -11,7 +13,14 @@ from hypothesis import strategies as st
 
 import dfltheory.algorithms as alg
 from dfltheory.training import train
-from tests.algorithms.problems import Matrices, Rows, Scripted, dense_mix, permuted_average, ring_matrix
+from tests.algorithms.problems import (
+    Matrices,
+    Rows,
+    Scripted,
+    dense_mix,
+    permuted_average,
+    ring_matrix,
+)
 from tests.algorithms.table import LETTERS
 
 F64 = torch.float64
@@ -34,14 +43,20 @@ def directed(m, seed=0):
 KEEPS_MEANS = [
     name
     for name, kind in alg.ALGORITHMS.items()
-    if kind.needs_topology and kind.mixing != "row-stochastic" and kind.links == "directed"
+    if kind.needs_topology
+    and kind.mixing != "row-stochastic"
+    and kind.links == "directed"
 ]
-"""Those with a state of every arc need a network's arcs: their sums are in test_families.py."""
+"""Those with a state of every arc need a network's arcs: their sums are in
+test_families.py.
+"""
 
 
 @pytest.mark.parametrize("name", KEEPS_MEANS)
 def test_communication_keeps_the_mean_and_lets_go_of_what_was_for_it_alone(name):
-    """Where columns sum to 1, the mean is that of clients who hear nobody; twice: all fields count."""
+    """Where columns sum to 1, the mean is that of clients who hear nobody; twice: all
+    fields count.
+    """
     algorithm, state = alg.get(name)(**LETTERS[name]), None
     for t in range(2):
         scripted = Scripted(gradients(3, seed=t))
@@ -49,11 +64,15 @@ def test_communication_keeps_the_mean_and_lets_go_of_what_was_for_it_alone(name)
         state = algorithm.init(start(), scripted) if state is None else state
         local = algorithm.local_update(state, scripted)
         alone = algorithm.communicate(local, dense_mix(np.eye(4)))
-        state = algorithm.communicate(local, dense_mix(permuted_average(4, np.random.default_rng(1))))
+        state = algorithm.communicate(
+            local, dense_mix(permuted_average(4, np.random.default_rng(1)))
+        )
         torch.testing.assert_close(state.x.mean(1), alone.x.mean(1), rtol=0, atol=1e-13)
         assert not torch.allclose(state.x, alone.x)
         state = replace(state, z=state.x)
-        passing = [f.name for f in fields(state) if f.default is None and f.name != "shared"]
+        passing = [
+            f.name for f in fields(state) if f.default is None and f.name != "shared"
+        ]
         assert [name for name in passing if getattr(state, name) is not None] == []
 
 
@@ -63,8 +82,12 @@ def test_partial_personalization_keeps_the_bodies_mean_and_every_head(name):
     scripted = Scripted(gradients(3))
     scripted.shared = slice(0, 2)
     local = algorithm.local_update(algorithm.init(start(), scripted), scripted)
-    mixed = algorithm.communicate(local, dense_mix(permuted_average(4, np.random.default_rng(1))))
-    torch.testing.assert_close(mixed.x[..., :2].mean(1), local.z[..., :2].mean(1), rtol=0, atol=1e-13)
+    mixed = algorithm.communicate(
+        local, dense_mix(permuted_average(4, np.random.default_rng(1)))
+    )
+    torch.testing.assert_close(
+        mixed.x[..., :2].mean(1), local.z[..., :2].mean(1), rtol=0, atol=1e-13
+    )
     assert not torch.allclose(mixed.x[..., :2], local.z[..., :2])
     assert torch.equal(mixed.x[..., 2:], local.z[..., 2:])
 
@@ -77,14 +100,21 @@ def test_partial_personalization_keeps_the_bodies_mean_and_every_head(name):
 )
 def test_push_sum_weights_sum_to_m_and_stay_positive(name, seed, rounds, m):
     algorithm = alg.get(name)(**LETTERS[name])
-    state = algorithm.init(torch.ones(1, m, 2, dtype=F64), Scripted(gradients(1, (1, m, 2))))
+    state = algorithm.init(
+        torch.ones(1, m, 2, dtype=F64), Scripted(gradients(1, (1, m, 2)))
+    )
     for t in range(rounds):
-        local = algorithm.local_update(state, Scripted(gradients(2, (1, m, 2), seed + t)))
+        local = algorithm.local_update(
+            state, Scripted(gradients(2, (1, m, 2), seed + t))
+        )
         total = local.z.sum(1)
         state = algorithm.communicate(local, dense_mix(directed(m, seed + t)))
-        torch.testing.assert_close(state.w.sum(1), torch.full((1, 1), float(m), dtype=F64))
+        torch.testing.assert_close(
+            state.w.sum(1), torch.full((1, 1), float(m), dtype=F64)
+        )
         assert (state.w > 0).all()
-        torch.testing.assert_close(state.x.sum(1), total)  # column sums of one: the mean of x is kept
+        # column sums of one: the mean of x is kept
+        torch.testing.assert_close(state.x.sum(1), total)
         torch.testing.assert_close(algorithm.models(state) * state.w, state.x)
 
 
@@ -92,7 +122,9 @@ def test_push_sum_finds_the_minimum_on_a_directed_graph_and_plain_gossip_does_no
     task = Rows(batch=None)
     P = directed(5, seed=3)
     assert not np.allclose(P.sum(1), 1)
-    right = train(alg.SGP(eta=0.02), task, Matrices([P]), rounds=4000, evaluate_every=4000)
+    right = train(
+        alg.SGP(eta=0.02), task, Matrices([P]), rounds=4000, evaluate_every=4000
+    )
     gossip = {"rounds": 4000, "evaluate_every": 4000, "check_topology": False}
     wrong = train(alg.DPSGD(eta=0.02), task, Matrices([P]), **gossip)
     assert right.grad_norm_sq[0, -1] < 1e-3 * right.grad_norm_sq[0, 0]
@@ -131,9 +163,13 @@ def test_dfedadmms_auxiliary_sequence_moves_by_the_weighted_mean_gradient():
         g = gradients(K, seed=t)
         w = algorithm.auxiliary(state)
         local = algorithm.local_update(state, Scripted(g))
-        state = algorithm.communicate(local, dense_mix(permuted_average(4, np.random.default_rng(t))))
+        state = algorithm.communicate(
+            local, dense_mix(permuted_average(4, np.random.default_rng(t)))
+        )
         mean = sum(r * (1 - r) ** (K - 1 - k) / gamma * g[k] for k in range(K)).mean(1)
-        torch.testing.assert_close(algorithm.auxiliary(state), w - lam * mean, rtol=0, atol=1e-13)
+        torch.testing.assert_close(
+            algorithm.auxiliary(state), w - lam * mean, rtol=0, atol=1e-13
+        )
     at_the_mean = alg.DFedADMM(eta=0.5, K=3, lam=0.5).auxiliary(state)  # gamma = 1
     torch.testing.assert_close(at_the_mean, state.x.mean(1), rtol=0, atol=1e-15)
     assert alg.DFedADMM(eta=0.2, K=3, lam=0.5, decay=0.9).auxiliary(state) is None
@@ -168,7 +204,9 @@ def test_sam_moves_by_rho_along_the_gradient_and_not_at_all_without_one():
     y, g = start(), gradients(1)[0]
     g[0, 2] = 0
     moved = alg.perturbed(y, g, 0.7) - y
-    torch.testing.assert_close(moved[0, [0, 1, 3]].norm(dim=-1), torch.full((3,), 0.7, dtype=F64))
+    torch.testing.assert_close(
+        moved[0, [0, 1, 3]].norm(dim=-1), torch.full((3,), 0.7, dtype=F64)
+    )
     torch.testing.assert_close(moved[0, 0], 0.7 * g[0, 0] / g[0, 0].norm())
     assert torch.equal(moved[0, 2], torch.zeros(3, dtype=F64))
     room = g.clone()
@@ -181,7 +219,15 @@ def test_sam_moves_by_rho_along_the_gradient_and_not_at_all_without_one():
 
 def path(algorithm, topology=None, rounds=4, **options):
     task = Rows(d=6, **options)
-    run = train(algorithm, task, topology, rounds=rounds, seeds=2, seed=3, x0=np.linspace(-1, 1, 6))
+    run = train(
+        algorithm,
+        task,
+        topology,
+        rounds=rounds,
+        seeds=2,
+        seed=3,
+        x0=np.linspace(-1, 1, 6),
+    )
     return run.x
 
 
@@ -190,8 +236,14 @@ COMPLETE = np.full((5, 5), 0.2)
 
 
 REDUCTIONS = {
-    "rho = 0: DFedSAM is DFedAvg": (alg.DFedSAM(eta=0.2, K=3, rho=0.0), alg.DFedAvg(eta=0.2, K=3)),
-    "alpha = 0: DFedAvgM is DFedAvg": (alg.DFedAvgM(eta=0.2, K=3, alpha=0.0), alg.DFedAvg(eta=0.2, K=3)),
+    "rho = 0: DFedSAM is DFedAvg": (
+        alg.DFedSAM(eta=0.2, K=3, rho=0.0),
+        alg.DFedAvg(eta=0.2, K=3),
+    ),
+    "alpha = 0: DFedAvgM is DFedAvg": (
+        alg.DFedAvgM(eta=0.2, K=3, alpha=0.0),
+        alg.DFedAvg(eta=0.2, K=3),
+    ),
     "K = 1: DFedAvg is D-PSGD, adapt then combine": (
         alg.DFedAvg(eta=0.2, K=1),
         alg.DPSGD(eta=0.2, order="adapt-then-combine"),
@@ -242,9 +294,21 @@ REDUCTIONS = {
         alg.D2(eta=0.2),
         (RING, (np.eye(5) + RING) / 2),
     ),
-    "identity matrix: EXTRA is Local": (alg.EXTRA(eta=0.2), alg.Local(eta=0.2, K=1), np.eye(5)),
-    "identity matrix: D^2 is Local": (alg.D2(eta=0.2), alg.Local(eta=0.2, K=1), np.eye(5)),
-    "identity matrix: K-GT is Local": (alg.KGT(eta=0.2, K=3), alg.Local(eta=0.2, K=3), np.eye(5)),
+    "identity matrix: EXTRA is Local": (
+        alg.EXTRA(eta=0.2),
+        alg.Local(eta=0.2, K=1),
+        np.eye(5),
+    ),
+    "identity matrix: D^2 is Local": (
+        alg.D2(eta=0.2),
+        alg.Local(eta=0.2, K=1),
+        np.eye(5),
+    ),
+    "identity matrix: K-GT is Local": (
+        alg.KGT(eta=0.2, K=3),
+        alg.Local(eta=0.2, K=3),
+        np.eye(5),
+    ),
     "K = 1: FedProx has not left the server's model, and is FedAvg": (
         alg.FedProx(eta=0.2, K=1, lam=0.7),
         alg.FedAvg(eta=0.2, K=1),
@@ -341,7 +405,11 @@ REDUCTIONS = {
         RING,
         {"shared": slice(0, 0)},
     ),
-    "identity matrix: DFedAvg is Local": (alg.DFedAvg(eta=0.2, K=3), alg.Local(eta=0.2, K=3), np.eye(5)),
+    "identity matrix: DFedAvg is Local": (
+        alg.DFedAvg(eta=0.2, K=3),
+        alg.Local(eta=0.2, K=3),
+        np.eye(5),
+    ),
     "complete graph: DFedAvg is FedAvg with full participation": (
         alg.DFedAvg(eta=0.2, K=3),
         alg.FedAvg(eta=0.2, K=3),
@@ -358,11 +426,16 @@ REDUCTIONS = {
         COMPLETE,
         {"shared": slice(0, 4)},
     ),
-    "sparsity 0: DisPFL is DFedAvg": (alg.DisPFL(eta=0.2, K=3, sparsity=0.0), alg.DFedAvg(eta=0.2, K=3)),
+    "sparsity 0: DisPFL is DFedAvg": (
+        alg.DisPFL(eta=0.2, K=3, sparsity=0.0),
+        alg.DFedAvg(eta=0.2, K=3),
+    ),
 }
-"""Two algorithms, over which network (the ring; or one for each), and what the task is told.
+"""Two algorithms, over which network (the ring; or one for each), and what the task is
+told.
 
-A network is for those that take one."""
+A network is for those that take one.
+"""
 
 
 @pytest.mark.parametrize("claim", REDUCTIONS)
@@ -370,7 +443,10 @@ def test_reduction(claim):
     one, other, *more = REDUCTIONS[claim]
     network, options = (*more, *(RING, {})[len(more) :])
     networks = network if isinstance(network, tuple) else (network, network)
-    found = [path(a, n if a.needs_topology else None, **options) for a, n in zip((one, other), networks)]
+    found = [
+        path(a, n if a.needs_topology else None, **options)
+        for a, n in zip((one, other), networks)
+    ]
     np.testing.assert_allclose(*found, rtol=0, atol=1e-12)
 
 
@@ -391,7 +467,9 @@ def test_dittos_and_fedrods_server_model_is_fedavgs():
     torch.testing.assert_close(server_model(alg.FedRoD(eta=0.2, K=2)), fedavg)
 
 
-@pytest.mark.parametrize(("body", "head"), [(slice(0, 4), slice(4, 6)), (slice(2, 6), slice(0, 2))])
+@pytest.mark.parametrize(
+    ("body", "head"), [(slice(0, 4), slice(4, 6)), (slice(2, 6), slice(0, 2))]
+)
 def test_fedbabu_keeps_its_head_until_it_fine_tunes(body, head):
     task = Rows(d=6, shared=body)
     heads = []
@@ -401,14 +479,18 @@ def test_fedbabu_keeps_its_head_until_it_fine_tunes(body, head):
         assert (state.x[..., body] != x0[body]).all()
 
     x0 = torch.arange(6.0, dtype=F64)
-    run = train(alg.FedBABU(eta=0.2, K=2, K_v=1), task, rounds=3, x0=x0, callbacks=[keep])
+    run = train(
+        alg.FedBABU(eta=0.2, K=2, K_v=1), task, rounds=3, x0=x0, callbacks=[keep]
+    )
     for kept in heads[:-1]:
         assert torch.equal(kept, x0[head].expand_as(kept))
     assert not np.allclose(run.x[..., head], x0[head].numpy())
 
 
 def test_two_block_measures():
-    """grad_u at (ubar, V^t) and (ubar, V^{t+1}), grad_v at (u_i, v_i), each from its definition."""
+    """grad_u at (ubar, V^t) and (ubar, V^{t+1}), grad_v at (u_i, v_i), each from its
+    definition.
+    """
     from dfltheory.constants import ProblemConstants
 
     class Known(Rows):
@@ -419,7 +501,12 @@ def test_two_block_measures():
     algorithm = alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1)
     x0 = np.random.default_rng(3).normal(size=(task.m, 5))
     run = train(
-        algorithm, task, RING, rounds=3, x0=x0, callbacks=[lambda t, s, r: states.append(s.x[0].numpy())]
+        algorithm,
+        task,
+        RING,
+        rounds=3,
+        x0=x0,
+        callbacks=[lambda t, s, r: states.append(s.x[0].numpy())],
     )
     states = [x0, *states]
     for t in range(4):
@@ -427,15 +514,27 @@ def test_two_block_measures():
 
         def body(heads, ubar=ubar):
             points = [np.concatenate([ubar, x[3:]]) for x in heads]
-            g = np.mean([task.one_gradient(i, p, range(task.n))[:3] for i, p in enumerate(points)], axis=0)
+            g = np.mean(
+                [
+                    task.one_gradient(i, p, range(task.n))[:3]
+                    for i, p in enumerate(points)
+                ],
+                axis=0,
+            )
             return g @ g
 
-        own = [task.one_gradient(i, x, range(task.n))[3:] for i, x in enumerate(states[t])]
+        own = [
+            task.one_gradient(i, x, range(task.n))[3:] for i, x in enumerate(states[t])
+        ]
         head = np.mean([g @ g for g in own])
         assert run.extra["grad_u_sq"][0, t] == pytest.approx(body(states[t]))
         assert run.extra["grad_v_sq"][0, t] == pytest.approx(head)
-        assert run.extra["two_block"][0, t] == pytest.approx(body(states[t]) / 2 + head / 4)
+        assert run.extra["two_block"][0, t] == pytest.approx(
+            body(states[t]) / 2 + head / 4
+        )
         if t < 3:
-            assert run.extra["two_block_next"][0, t] == pytest.approx(body(states[t + 1]) / 2 + head / 4)
+            assert run.extra["two_block_next"][0, t] == pytest.approx(
+                body(states[t + 1]) / 2 + head / 4
+            )
         else:
             assert np.isnan(run.extra["two_block_next"][0, t])

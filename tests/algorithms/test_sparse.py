@@ -1,4 +1,6 @@
-"""DisPFL's masks at their edges: thin layers, full masks, the end of the run, places that nobody has."""
+"""DisPFL's masks at their edges: thin layers, full masks, the end of the run, places
+that nobody has.
+"""
 
 import math
 from fractions import Fraction
@@ -16,7 +18,9 @@ OWN = {"density": "uniform", "first": "own"}
 
 
 class Luck:
-    """An oracle whose every gradient is 1, 2, ..., and whose random numbers are drawn once."""
+    """An oracle whose every gradient is 1, 2, ..., and whose random numbers are drawn
+    once.
+    """
 
     def __init__(self, d, blocks=None, t=0, horizon=4, m=3):
         self.d, self.m, self.t, self.horizon = d, m, t, horizon
@@ -45,26 +49,41 @@ def start(algorithm, grad):
 @pytest.mark.parametrize("first", ["common", "own"])
 @pytest.mark.parametrize(
     ("sparsity", "n", "living"),
-    [(0.5, 6, 3), (0.9, 3, 1), (0.9, 5, 1), (0.25, 8, 6), (0.0, 4, 4), (0.55, 6, 2), (0.55, 100, 45)],
+    [
+        (0.5, 6, 3),
+        (0.9, 3, 1),
+        (0.9, 5, 1),
+        (0.25, 8, 6),
+        (0.0, 4, 4),
+        (0.55, 6, 2),
+        (0.55, 100, 45),
+    ],
 )
 def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_least_one(
     sparsity, n, living, first
 ):
-    """max(1, floor((1 - sparsity) n)) weights with the largest random numbers are active.
+    """max(1, floor((1 - sparsity) n)) weights with the largest random numbers are
+    active.
 
     0.45 of 6 is 2.7; 0.45 of 100 is 45, although the floating-point product is smaller.
     All clients have one mask, or each its own.
     """
     layers = (slice(0, 2), slice(2, 2 + n))
     grad = Luck(2 + n, layers)
-    state = start(alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, density="uniform", first=first), grad)
+    state = start(
+        alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, density="uniform", first=first),
+        grad,
+    )
     drawn = grad.uniform((grad.m, grad.d))
     if first == "common":
         drawn = drawn.mean(1, keepdim=True).expand_as(drawn)
-    assert state.mask.dtype == torch.uint8  # a byte, not a number of the models' precision
+    # a byte, not a number of the models' precision
+    assert state.mask.dtype == torch.uint8
     assert set(state.mask.unique().tolist()) <= {0, 1}
     assert (state.mask[..., layers[1]].sum(-1) == living).all()
-    assert (state.mask[..., layers[0]].sum(-1) == max(1, math.floor(2 * (1 - sparsity)))).all()
+    assert (
+        state.mask[..., layers[0]].sum(-1) == max(1, math.floor(2 * (1 - sparsity)))
+    ).all()
     for i in range(grad.m):
         kept, uniform = state.mask[0, i, layers[1]] > 0, drawn[0, i, layers[1]]
         assert kept.all() or uniform[kept].min() > uniform[~kept].max()
@@ -75,9 +94,12 @@ def test_the_common_draw_does_not_know_the_clients_order():
     uniform = torch.rand((2, 300, 40), generator=torch.Generator().manual_seed(1))
     common = together(uniform)
     assert common.shape == (2, 1, 40)
-    torch.testing.assert_close(common, uniform.double().sum(1, keepdim=True), rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        common, uniform.double().sum(1, keepdim=True), rtol=1e-12, atol=0
+    )
     assert torch.equal(common, together(uniform.flip(1)))
-    assert len(common[0, 0].unique()) == 40  # of 16 bits, too, they are different numbers
+    # of 16 bits, too, they are different numbers
+    assert len(common[0, 0].unique()) == 40
     assert len(together(uniform.bfloat16())[0, 0].unique()) == 40
 
 
@@ -85,34 +107,52 @@ SHAPES = ((16, 3, 3, 3), (16,), (16, 64), (10, 16), (10,))
 
 
 def literal_erk(shapes, density):
-    """In fractions: eps sum(s) weights of each layer live, and the layers that would overflow are full."""
+    """In fractions: eps sum(s) weights of each layer live, and the layers that would
+    overflow are full.
+    """
     sizes = [math.prod(s) for s in shapes]
     full = set()
     while True:
         rest = [l for l in range(len(shapes)) if l not in full]
-        ones = density * sum(sizes[l] for l in rest) - (1 - density) * sum(sizes[l] for l in full)
+        ones = density * sum(sizes[l] for l in rest) - (1 - density) * sum(
+            sizes[l] for l in full
+        )
         eps = ones / sum(sum(shapes[l]) for l in rest)
         raw = {l: Fraction(sum(shapes[l]), sizes[l]) for l in rest}
         if eps * max(raw.values()) <= 1:
-            return [Fraction(1) if l in full else eps * raw[l] for l in range(len(shapes))]
+            return [
+                Fraction(1) if l in full else eps * raw[l] for l in range(len(shapes))
+            ]
         full |= {l for l in rest if raw[l] == max(raw.values())}
 
 
-@pytest.mark.parametrize("density", [Fraction(1, 50), Fraction(1, 5), Fraction(1, 2), Fraction(9, 10)])
+@pytest.mark.parametrize(
+    "density", [Fraction(1, 50), Fraction(1, 5), Fraction(1, 2), Fraction(9, 10)]
+)
 def test_the_densities_of_layers_are_those_of_erdos_renyi_with_kernels(density):
     shares, sizes = erk(SHAPES, float(density)), [math.prod(s) for s in SHAPES]
     expected = literal_erk(SHAPES, density)
     assert shares == pytest.approx([float(share) for share in expected], rel=1e-12)
-    assert sum(share * n for share, n in zip(shares, sizes)) == pytest.approx(float(density) * sum(sizes))
+    assert sum(share * n for share, n in zip(shares, sizes)) == pytest.approx(
+        float(density) * sum(sizes)
+    )
     algorithm = alg.DisPFL(eta=0.1, K=1, sparsity=float(1 - density))
-    counts = [max(1, math.floor(share * n)) for share, n in zip(expected, sizes, strict=True)]
+    counts = [
+        max(1, math.floor(share * n)) for share, n in zip(expected, sizes, strict=True)
+    ]
     assert algorithm.living(SHAPES) == tuple(counts)
 
 
 def test_the_densities_of_layers_at_their_edges():
-    """By hand: 0.5 of 14 is 7 = c (6 + 2 + 3), c = 7/11; where all live no layer is left to thin out."""
-    assert erk([(3, 3), (2,), (3,)], 0.5) == pytest.approx([7 / 11 * 6 / 9, 7 / 11, 7 / 11])
-    assert erk([(100, 100), (100,), ()], 0.2) == pytest.approx([(0.2 * 10101 - 101) / 10**4, 1, 1])
+    """By hand: 0.5 of 14 is 7 = c (6 + 2 + 3), c = 7/11; where all live no layer is
+    left to thin out.
+    """
+    assert erk([(3, 3), (2,), (3,)], 0.5) == pytest.approx(
+        [7 / 11 * 6 / 9, 7 / 11, 7 / 11]
+    )
+    assert erk([(100, 100), (100,), ()], 0.2) == pytest.approx(
+        [(0.2 * 10101 - 101) / 10**4, 1, 1]
+    )
     assert erk(SHAPES, 1.0) == [1.0] * 5
     assert erk([(7,)], 0.3) == pytest.approx([0.3])
 
@@ -121,7 +161,8 @@ def test_a_networks_layers_have_their_shapes():
     data = [(torch.zeros(4, 20), torch.zeros(4, dtype=torch.long))] * 2
     task = Supervised(torch.nn.Linear(20, 10), data)
     assert task.shapes == ((10, 20), (10,))
-    # 0.3 of 210 is 63 = 23 + 40: c = 63/40 > 1 would fill the biases; then 53/30 of (10 + 20)/200 each
+    # 0.3 of 210 is 63 = 23 + 40: c = 63/40 > 1 would fill the biases; then 53/30 of (10
+    # + 20)/200 each
     assert alg.DisPFL(eta=0.1, K=1, sparsity=0.7).living(task.shapes) == (53, 10)
 
 
@@ -136,7 +177,9 @@ def test_gradients_are_clipped_whole_before_the_mask_and_the_decay_of_weights(cl
     y = 3 * state.mask.double()
     for _ in range(2):
         y = y - 0.1 * state.mask.double() * (shrunk + 0.5 * y)
-    torch.testing.assert_close(algorithm.local_update(state, grad).z, y, rtol=1e-14, atol=0)
+    torch.testing.assert_close(
+        algorithm.local_update(state, grad).z, y, rtol=1e-14, atol=0
+    )
     assert alg.DisPFL(eta=0.1, K=2).clip == 10
 
 
@@ -145,16 +188,24 @@ def test_a_gradient_of_zero_or_below_the_clip_is_left_alone():
     for g in (torch.zeros(4, dtype=F64), torch.ones(4, dtype=F64)):
         grad = Luck(4)
         grad.__class__ = type(
-            "Flat", (Luck,), {"__call__": lambda self, y, batch, g=g: g.expand_as(y).clone()}
+            "Flat",
+            (Luck,),
+            {"__call__": lambda self, y, batch, g=g: g.expand_as(y).clone()},
         )
-        assert torch.equal(algorithm.local_update(start(algorithm, grad), grad).z[0], (3 - g).expand(3, 4))
+        assert torch.equal(
+            algorithm.local_update(start(algorithm, grad), grad).z[0],
+            (3 - g).expand(3, 4),
+        )
 
 
 @pytest.mark.parametrize(
-    ("m", "d", "at_a_time"), [(12, 10**5, [10, 2]), (13, 90_000, [11, 2]), (2, 10**6 + 1, [1, 1])]
+    ("m", "d", "at_a_time"),
+    [(12, 10**5, [10, 2]), (13, 90_000, [11, 2]), (2, 10**6 + 1, [1, 1])],
 )
 def test_clients_are_drawn_some_at_a_time(m, d, at_a_time, monkeypatch):
-    """10^6 weights at once, or one client: positions take room. Each gets what it would get alone."""
+    """10^6 weights at once, or one client: positions take room. Each gets what it would
+    get alone.
+    """
     drawn, topk = [], torch.Tensor.topk
 
     def seen(values, *arguments, **options):
@@ -172,7 +223,9 @@ def test_clients_are_drawn_some_at_a_time(m, d, at_a_time, monkeypatch):
 
 
 def test_masks_rest_where_nothing_is_pruned_or_nothing_is_dead():
-    """No gradient is asked for then: rate 0 at the end of the annealing, or prune = 0, or a full mask."""
+    """No gradient is asked for then: rate 0 at the end of the annealing, or prune = 0,
+    or a full mask.
+    """
     for algorithm, t, horizon in (
         (alg.DisPFL(eta=0.1, K=2), 4, 4),
         (alg.DisPFL(eta=0.1, K=2), 1, 1),
@@ -188,14 +241,20 @@ def test_masks_rest_where_nothing_is_pruned_or_nothing_is_dead():
 
 @pytest.mark.parametrize(("t", "changed"), [(0, 4), (1, 4), (2, 2), (3, 1)])
 def test_the_cosine_says_how_many_weights_change(t, changed):
-    """prune = 1: of 4 living weights 4, 3.4, 2 and 0.59, rounded up, die in rounds 0 to 3 of 4, and as many
-    are born of all that are dead then, the last of which are the steepest."""
+    """prune = 1: of 4 living weights 4, 3.4, 2 and 0.59, rounded up, die in rounds 0 to
+    3 of 4, and as many are born of all that are dead then, the last of which are the
+    steepest.
+    """
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=1.0, **OWN)
     grad = Luck(8, t=t)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
     for old, new, y in zip(state.mask[0], local.mask[0], local.z[0], strict=True):
-        dying = set(sorted(old.nonzero()[:, 0].tolist(), key=lambda j: abs(float(y[j])))[:changed])
+        dying = set(
+            sorted(old.nonzero()[:, 0].tolist(), key=lambda j: abs(float(y[j])))[
+                :changed
+            ]
+        )
         dead = dying | set((old == 0).nonzero()[:, 0].tolist())
         alive = set(old.nonzero()[:, 0].tolist()) - dying | set(sorted(dead)[-changed:])
         assert set(new.nonzero()[:, 0].tolist()) == alive
@@ -206,13 +265,17 @@ def test_a_count_that_is_whole_but_for_rounding_is_not_rounded_up():
     """0.55 of 100 is 55, although its product in floating point is more."""
     assert 0.55 * 100 > 55
     mask = torch.tensor([[[1] * 100 + [0] * 100]], dtype=torch.uint8)
-    found = alg.DisPFL(eta=0.1, K=1, prune=0.55).searched(mask, mask.double(), Luck(200, m=1))
+    found = alg.DisPFL(eta=0.1, K=1, prune=0.55).searched(
+        mask, mask.double(), Luck(200, m=1)
+    )
     assert (found > mask)[0, 0].nonzero()[:, 0].tolist() == list(range(145, 200))
 
 
 @pytest.mark.parametrize("order", ["send-then-search", "search-then-send"])
 def test_what_is_sent_goes_under_the_mask_of_before_the_search_unless_told(order):
-    """The newborn of the search are not in what others average, but their own clients take them over."""
+    """The newborn of the search are not in what others average, but their own clients
+    take them over.
+    """
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=0.5, order=order, **OWN)
     grad = Luck(8)
     state = start(algorithm, grad)
@@ -222,8 +285,12 @@ def test_what_is_sent_goes_under_the_mask_of_before_the_search_unless_told(order
     assert torch.equal(local.sent, local.mask if late else state.mask)
     assert torch.equal(local.z, local.z * local.sent)
     trained = state.x - state.mask * torch.arange(1.0, 9, dtype=F64) / math.sqrt(204)
-    torch.testing.assert_close(local.z, trained * (local.mask if late else 1), rtol=1e-14, atol=0)
-    after = algorithm.communicate(local, dense_mix(torch.full((3, 3), 1 / 3, dtype=F64)))
+    torch.testing.assert_close(
+        local.z, trained * (local.mask if late else 1), rtol=1e-14, atol=0
+    )
+    after = algorithm.communicate(
+        local, dense_mix(torch.full((3, 3), 1 / 3, dtype=F64))
+    )
     assert after.mask is local.mask
     assert after.sent is None
     heard = local.sent.double().sum(1, keepdim=True)
@@ -253,22 +320,30 @@ def _no_rounds():
 @pytest.mark.parametrize(
     ("sparsity", "prune", "dying"),
     [
-        (0.5, 1.0, [4, 1, 0]),  # all the living of 8 and of 2; a layer of one weight is full
+        # all the living of 8 and of 2; a layer of one weight is full
+        (0.5, 1.0, [4, 1, 0]),
         (0.5, 0.1, [1, 1, 0]),  # 0.4 and 0.1 of a weight are one
-        (0.25, 1.0, [6, 1, 0]),  # 6 of 8 live: more die than were dead, so that some are born again
+        # 6 of 8 live: more die than were dead, so that some are born again
+        (0.25, 1.0, [6, 1, 0]),
         (0.75, 1.0, [2, 1, 0]),  # 0.5 of 2 is 0, and yet one lives
         (0.25, 0.25, [2, 1, 0]),  # a quarter of 6 is 1.5, and of 8 it would be 2, too
         (0.75, 0.25, [1, 1, 0]),  # a quarter of 2; of the 8 it would be 2
     ],
 )
-def test_in_every_layer_a_share_of_the_living_dies_and_as_many_of_all_dead_are_born(sparsity, prune, dying):
-    """Weights are 3 - c j: the last of the living are the smallest, the last of all the dead the steepest."""
+def test_in_every_layer_a_share_of_the_living_dies_and_as_many_of_all_dead_are_born(
+    sparsity, prune, dying
+):
+    """Weights are 3 - c j: the last of the living are the smallest, the last of all the
+    dead the steepest.
+    """
     algorithm = alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, prune=prune, **OWN)
     layers = (slice(0, 8), slice(8, 10), slice(10, 11))
     grad = Luck(11, layers)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
-    for layer, count, living in zip(layers, dying, algorithm.living(grad.shapes), strict=True):
+    for layer, count, living in zip(
+        layers, dying, algorithm.living(grad.shapes), strict=True
+    ):
         before, after = state.mask[..., layer], local.mask[..., layer]
         assert (before.sum(-1) == living).all()
         for old, new in zip(before[0].tolist(), after[0].tolist(), strict=True):
@@ -295,25 +370,36 @@ def test_the_smallest_die_and_the_steepest_dead_are_born():
 
 
 def test_every_client_of_every_seed_chooses_among_its_own_weights():
-    """Two seeds, two clients with as many living weights in other places: the last is the steepest,
-    and where the last two live, the one that died is born again."""
+    """Two seeds, two clients with as many living weights in other places: the last is
+    the steepest, and where the last two live, the one that died is born again.
+    """
     mask = torch.zeros(2, 2, 6, dtype=torch.uint8)
     mask[0, 0, :2] = mask[0, 1, 2:4] = mask[1, 0, 4:] = mask[1, 1, ::4] = 1
     y = -torch.arange(1.0, 7, dtype=F64).expand(2, 2, 6)
     slope = torch.arange(6.0, dtype=F64).expand(2, 2, 6)
-    expected = [[[0, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 1]], [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1]]]
+    expected = [
+        [[0, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 1]],
+        [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1]],
+    ]
     assert reborn(y, slope, mask, 1).tolist() == expected
 
 
 @pytest.mark.parametrize("short", [4096, 2])
-def test_what_nobody_sent_is_zero_and_what_some_sent_is_their_average(short, monkeypatch):
+def test_what_nobody_sent_is_zero_and_what_some_sent_is_their_average(
+    short, monkeypatch
+):
     monkeypatch.setattr("dfltheory.algorithms.blocks._SHORT", short)
     sent = torch.tensor([[[1.0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]]], dtype=F64)
     mask = torch.tensor([[[1, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0]]], dtype=torch.uint8)
-    z = sent * torch.tensor([[[1.0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]], dtype=F64)
-    W = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]], dtype=F64)
+    z = sent * torch.tensor(
+        [[[1.0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]], dtype=F64
+    )
+    W = torch.tensor(
+        [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]], dtype=F64
+    )
     state = MaskedState(x=z, z=z, mask=mask, sent=sent.to(torch.uint8))
     after = alg.DisPFL(eta=0.1, K=1).communicate(state, dense_mix(W))
-    expected = [[4.0, 2, 0, 0], [5, 2, 7, 0], [0, 0, 0, 0]]  # 4 = 1/2 + 5/4 + 9/4; 2 = (2/2) / (1/2)
+    # 4 = 1/2 + 5/4 + 9/4; 2 = (2/2) / (1/2)
+    expected = [[4.0, 2, 0, 0], [5, 2, 7, 0], [0, 0, 0, 0]]
     torch.testing.assert_close(after.x, torch.tensor([expected], dtype=F64))
     assert after.mask is mask

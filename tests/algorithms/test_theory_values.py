@@ -1,4 +1,6 @@
-"""The letters by which a theorem sees an algorithm: a wrong one makes a verdict about another bound."""
+"""The letters by which a theorem sees an algorithm: a wrong one makes a verdict about
+another bound.
+"""
 
 import pytest
 import torch
@@ -12,10 +14,22 @@ from tests.algorithms.table import LETTERS
     ("algorithm", "letters"),
     [
         (a.DPSGD(eta=0.1), {"eta": 0.1, "K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}),
-        (a.DFedAvg(eta=0.1, K=3), {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.0, "alpha": 0.0}),
-        (a.DFedAvgM(eta=0.1, K=3, alpha=0.5), {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.0, "alpha": 0.5}),
-        (a.DFedSAM(eta=0.1, K=3), {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.01, "alpha": 0.0}),
-        (a.DFedSAM(eta=0.1, K=3, rho=0.2, Q=4), {"eta": 0.1, "K": 3, "Q": 4, "rho": 0.2, "alpha": 0.0}),
+        (
+            a.DFedAvg(eta=0.1, K=3),
+            {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.0, "alpha": 0.0},
+        ),
+        (
+            a.DFedAvgM(eta=0.1, K=3, alpha=0.5),
+            {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.0, "alpha": 0.5},
+        ),
+        (
+            a.DFedSAM(eta=0.1, K=3),
+            {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.01, "alpha": 0.0},
+        ),
+        (
+            a.DFedSAM(eta=0.1, K=3, rho=0.2, Q=4),
+            {"eta": 0.1, "K": 3, "Q": 4, "rho": 0.2, "alpha": 0.0},
+        ),
     ],
 )
 def test_gossip(algorithm, letters):
@@ -27,10 +41,22 @@ def test_gossip(algorithm, letters):
     [
         (a.SGP(eta=0.1), {"eta": 0.1, "K": 1, "alpha": 0.0, "rho": 0.0}),
         (a.OSGP(eta=0.1, K=3), {"eta": 0.1, "K": 3, "alpha": 0.0, "rho": 0.0}),
-        (a.DFedSGPM(eta=0.1, K=3, alpha=0.7), {"eta": 0.1, "K": 3, "alpha": 0.7, "rho": 0.0}),
-        (a.DFedSGPSM(eta=0.1, K=3, alpha=0.7, rho=0.2), {"eta": 0.1, "K": 3, "alpha": 0.7, "rho": 0.2}),
-        (a.DFedADMM(0.1, 3, 0.4), {"eta": 0.1, "K": 3, "lam_admm": 0.4, "rho": 0.0, "alpha": 0.0}),
-        (a.DFedADMMSAM(0.1, 3, 0.4, 0.2), {"eta": 0.1, "K": 3, "lam_admm": 0.4, "rho": 0.2, "alpha": 0.0}),
+        (
+            a.DFedSGPM(eta=0.1, K=3, alpha=0.7),
+            {"eta": 0.1, "K": 3, "alpha": 0.7, "rho": 0.0},
+        ),
+        (
+            a.DFedSGPSM(eta=0.1, K=3, alpha=0.7, rho=0.2),
+            {"eta": 0.1, "K": 3, "alpha": 0.7, "rho": 0.2},
+        ),
+        (
+            a.DFedADMM(0.1, 3, 0.4),
+            {"eta": 0.1, "K": 3, "lam_admm": 0.4, "rho": 0.0, "alpha": 0.0},
+        ),
+        (
+            a.DFedADMMSAM(0.1, 3, 0.4, 0.2),
+            {"eta": 0.1, "K": 3, "lam_admm": 0.4, "rho": 0.2, "alpha": 0.0},
+        ),
         (
             a.DFedMDC(eta_u=0.1, eta_v=0.2, K_u=3, K_v=4),
             {"eta_u": 0.1, "eta_v": 0.2, "K_u": 3, "K_v": 4, "alpha": 0.0, "rho": 0.0},
@@ -54,6 +80,19 @@ def test_momentum_takes_memory_only_where_it_is_kept(keep):
 
 @pytest.mark.parametrize("name", sorted(a.ALGORITHMS))
 def test_letters_mean_what_the_glossary_says(name):
-    """``lam`` is the network's contraction there: a field of such a name is called otherwise."""
-    theirs = {"eta", "eta_u", "eta_v", "K", "K_u", "K_v", "Q", "rho", "alpha", "lam_admm"}
+    """``lam`` is the network's contraction there: a field of such a name is called
+    otherwise.
+    """
+    theirs = {
+        "eta",
+        "eta_u",
+        "eta_v",
+        "K",
+        "K_u",
+        "K_v",
+        "Q",
+        "rho",
+        "alpha",
+        "lam_admm",
+    }
     assert set(a.get(name)(**LETTERS[name]).theory_values()) & set(GLOSSARY) <= theirs

@@ -1,4 +1,6 @@
-"""Every algorithm against its literal one-client-at-a-time twin: agreement to 1e-10 in float64."""
+"""Every algorithm against its literal one-client-at-a-time twin: agreement to 1e-10 in
+float64.
+"""
 
 from dataclasses import replace
 
@@ -23,40 +25,85 @@ def case(cls, twin, calls, letters, **more):
 
 GOSSIP = {
     "dpsgd": case(alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3}),
-    "dpsgd-atc": case(alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3, "order": "adapt-then-combine"}),
+    "dpsgd-atc": case(
+        alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3, "order": "adapt-then-combine"}
+    ),
     "dfedavg": case(alg.DFedAvg, reference.dfedavg, 3, {"eta": 0.2, "K": 3}),
-    "dfedavgm": case(alg.DFedAvgM, reference.dfedavgm, 3, {"eta": 0.2, "K": 3, "alpha": 0.7}),
+    "dfedavgm": case(
+        alg.DFedAvgM, reference.dfedavgm, 3, {"eta": 0.2, "K": 3, "alpha": 0.7}
+    ),
     "dfedavgm-kept": case(
-        alg.DFedAvgM, reference.dfedavgm, 3, {"eta": 0.2, "K": 3, "alpha": 0.7, "keep_momentum": True}
+        alg.DFedAvgM,
+        reference.dfedavgm,
+        3,
+        {"eta": 0.2, "K": 3, "alpha": 0.7, "keep_momentum": True},
     ),
-    "dfedsam": case(alg.DFedSAM, reference.dfedsam, 3, {"eta": 0.2, "K": 3, "rho": 0.4}),
-    "dfedsam-mgs": case(alg.DFedSAM, reference.dfedsam, 2, {"eta": 0.2, "K": 2, "rho": 0.4, "Q": 3}),
-    "qgdsgdm": case(alg.QGDSGDm, reference.qgdsgdm, 1, {"eta": 0.3, "alpha": 0.7, "mu": 0.6}),
+    "dfedsam": case(
+        alg.DFedSAM, reference.dfedsam, 3, {"eta": 0.2, "K": 3, "rho": 0.4}
+    ),
+    "dfedsam-mgs": case(
+        alg.DFedSAM, reference.dfedsam, 2, {"eta": 0.2, "K": 2, "rho": 0.4, "Q": 3}
+    ),
+    "qgdsgdm": case(
+        alg.QGDSGDm, reference.qgdsgdm, 1, {"eta": 0.3, "alpha": 0.7, "mu": 0.6}
+    ),
     "qgdsgdm-nesterov": case(
-        alg.QGDSGDm, reference.qgdsgdm, 1, {"eta": 0.2, "alpha": 0.7, "nesterov": True}, mu=0.7
+        alg.QGDSGDm,
+        reference.qgdsgdm,
+        1,
+        {"eta": 0.2, "alpha": 0.7, "nesterov": True},
+        mu=0.7,
     ),
-    "dsgt": case(alg.DSGT, reference.dsgt, 1, {"eta": 0.3, "order": "adapt-then-combine"}),
-    "diging": case(alg.DSGT, reference.dsgt, 1, {"eta": 0.3, "order": "combine-then-adapt"}),
+    "dsgt": case(
+        alg.DSGT, reference.dsgt, 1, {"eta": 0.3, "order": "adapt-then-combine"}
+    ),
+    "diging": case(
+        alg.DSGT, reference.dsgt, 1, {"eta": 0.3, "order": "combine-then-adapt"}
+    ),
     "kgt": case(alg.KGT, reference.kgt, 3, {"eta": 0.2, "K": 3, "eta_s": 0.7}),
     "extra": case(alg.EXTRA, reference.extra, 1, {"eta": 0.3}),
     "d2": case(alg.D2, reference.d2, 1, {"eta": 0.3}),
     "exact-diffusion": case(alg.D2, reference.d2, 1, {"eta": 0.3, "lazy": True}),
     "chocosgd": case(
-        alg.CHOCOSGD, reference.chocosgd, 1, {"eta": 0.3, "gamma": 0.4, "compressor": "top-k", "share": 0.5}
+        alg.CHOCOSGD,
+        reference.chocosgd,
+        1,
+        {"eta": 0.3, "gamma": 0.4, "compressor": "top-k", "share": 0.5},
     ),
     "chocosgd-signs": case(
-        alg.CHOCOSGD, reference.chocosgd, 1, {"eta": 0.3, "gamma": 0.3, "compressor": "sign"}
+        alg.CHOCOSGD,
+        reference.chocosgd,
+        1,
+        {"eta": 0.3, "gamma": 0.3, "compressor": "sign"},
     ),
     "sgp": case(alg.SGP, reference.push_sum, 1, {"eta": 0.3}),
     "osgp": case(alg.OSGP, reference.push_sum, 3, {"eta": 0.2, "K": 3}),
-    "dfedsgpm": case(alg.DFedSGPM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6}),
-    "dfedsgpsm": case(alg.DFedSGPSM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6, "rho": 0.3}),
-    "dfedadmm": case(alg.DFedADMM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5}),
-    "dfedadmmsam": case(alg.DFedADMMSAM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5, "rho": 0.3}),
+    "dfedsgpm": case(
+        alg.DFedSGPM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6}
+    ),
+    "dfedsgpsm": case(
+        alg.DFedSGPSM,
+        reference.push_sum,
+        3,
+        {"eta": 0.2, "K": 3, "alpha": 0.6, "rho": 0.3},
+    ),
+    "dfedadmm": case(
+        alg.DFedADMM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5}
+    ),
+    "dfedadmmsam": case(
+        alg.DFedADMMSAM,
+        reference.dfedadmm,
+        3,
+        {"eta": 0.2, "K": 3, "lam": 0.5, "rho": 0.3},
+    ),
 }
 NETWORKED = {
-    "pushpull": case(alg.PushPull, reference.pushpull, 1, {"eta": 0.3, "order": "adapt-then-combine"}),
-    "ab": case(alg.PushPull, reference.pushpull, 1, {"eta": 0.3, "order": "combine-then-adapt"}),
+    "pushpull": case(
+        alg.PushPull, reference.pushpull, 1, {"eta": 0.3, "order": "adapt-then-combine"}
+    ),
+    "ab": case(
+        alg.PushPull, reference.pushpull, 1, {"eta": 0.3, "order": "combine-then-adapt"}
+    ),
     "adpsgd": case(alg.ADPSGD, reference.adpsgd, 1, {"eta": 0.3}),
     "ltadmm": case(alg.LTADMM, reference.ltadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.4}),
     "ltadmm-two-step-sizes": case(
@@ -66,7 +113,12 @@ NETWORKED = {
 }
 TWO_BLOCKS = {
     "dfedmdc": case(
-        alg.DFedMDC, reference.dfedmdc, 5, {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2}, u=U, v=V
+        alg.DFedMDC,
+        reference.dfedmdc,
+        5,
+        {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2},
+        u=U,
+        v=V,
     ),
     "dfedmdc-momentum-one-batch": case(
         alg.DFedMDC,
@@ -80,7 +132,15 @@ TWO_BLOCKS = {
         alg.DFedSMDC,
         reference.dfedmdc,
         1,
-        {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2, "rho": 0.4, "alpha": 0.5, "fresh": False},
+        {
+            "eta_u": 0.2,
+            "eta_v": 0.3,
+            "K_u": 3,
+            "K_v": 2,
+            "rho": 0.4,
+            "alpha": 0.5,
+            "fresh": False,
+        },
         u=U,
         v=V,
     ),
@@ -97,10 +157,14 @@ TWO_BLOCKS = {
 }
 SERVER = {
     "fedavg": case(alg.FedAvg, reference.fedavg, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
-    "fedsam": case(alg.FedSAM, reference.fedavg, 3, {"eta": 0.2, "K": 3, "rho": 0.3, "alpha": 0.4}),
+    "fedsam": case(
+        alg.FedSAM, reference.fedavg, 3, {"eta": 0.2, "K": 3, "rho": 0.3, "alpha": 0.4}
+    ),
     "localsgd": case(alg.LocalSGD, reference.localsgd, 1, {"eta": 0.2, "K": 3}),
     "local": case(alg.Local, reference.local, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
-    "fedper": case(alg.FedPer, reference.fedper, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}, u=U, v=V),
+    "fedper": case(
+        alg.FedPer, reference.fedper, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}, u=U, v=V
+    ),
     "fedrep": case(
         alg.FedRep,
         reference.fedrep,
@@ -110,20 +174,45 @@ SERVER = {
         v=V,
     ),
     "fedbabu": case(
-        alg.FedBABU, reference.fedbabu, 3, {"eta": 0.2, "K": 3, "K_v": 2, "alpha": 0.4}, u=U, v=V
+        alg.FedBABU,
+        reference.fedbabu,
+        3,
+        {"eta": 0.2, "K": 3, "K_v": 2, "alpha": 0.4},
+        u=U,
+        v=V,
     ),
     "fedrod": case(alg.FedRoD, reference.fedrod, 3, {"eta": 0.2, "K": 3}, u=U, v=V),
-    "ditto": case(alg.Ditto, reference.ditto, 5, {"eta": 0.2, "K": 3, "K_v": 2, "lam": 0.8}),
+    "ditto": case(
+        alg.Ditto, reference.ditto, 5, {"eta": 0.2, "K": 3, "K_v": 2, "lam": 0.8}
+    ),
     "ditto-as-many": case(
-        alg.Ditto, reference.ditto, 6, {"eta": 0.2, "K": 3, "K_v": None, "lam": 0.8}, K_v=3
+        alg.Ditto,
+        reference.ditto,
+        6,
+        {"eta": 0.2, "K": 3, "K_v": None, "lam": 0.8},
+        K_v=3,
     ),
-    "fedprox": case(alg.FedProx, reference.fedprox, 3, {"eta": 0.2, "K": 3, "lam": 0.8}),
-    "scaffold": case(alg.SCAFFOLD, reference.scaffold, 3, {"eta": 0.2, "K": 3, "eta_s": 0.8, "option": "II"}),
+    "fedprox": case(
+        alg.FedProx, reference.fedprox, 3, {"eta": 0.2, "K": 3, "lam": 0.8}
+    ),
+    "scaffold": case(
+        alg.SCAFFOLD,
+        reference.scaffold,
+        3,
+        {"eta": 0.2, "K": 3, "eta_s": 0.8, "option": "II"},
+    ),
     "scaffold-I": case(
-        alg.SCAFFOLD, reference.scaffold, 4, {"eta": 0.2, "K": 3, "eta_s": 0.8, "option": "I"}
+        alg.SCAFFOLD,
+        reference.scaffold,
+        4,
+        {"eta": 0.2, "K": 3, "eta_s": 0.8, "option": "I"},
     ),
-    "fedpd": case(alg.FedPD, reference.fedpd, 3, {"eta": 0.2, "K": 3, "lam": 0.8, "R": 1}),
-    "fedpd-silent": case(alg.FedPD, reference.fedpd, 2, {"eta": 0.2, "K": 2, "lam": 0.8, "R": 2}),
+    "fedpd": case(
+        alg.FedPD, reference.fedpd, 3, {"eta": 0.2, "K": 3, "lam": 0.8, "R": 1}
+    ),
+    "fedpd-silent": case(
+        alg.FedPD, reference.fedpd, 2, {"eta": 0.2, "K": 2, "lam": 0.8, "R": 2}
+    ),
     "feddyn": case(alg.FedDyn, reference.feddyn, 3, {"eta": 0.2, "K": 3, "lam": 0.8}),
 }
 SCHEDULES = {"constant": {}, "decaying": {"decay": 0.8, "weight_decay": 0.3}}
@@ -160,7 +249,9 @@ def draws_of(task, calls):
 def agree(run, s, path):
     np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
     means = np.array([np.mean(x, axis=0) for x in path])
-    consensus = [np.mean([np.sum((v - mean) ** 2) for v in x]) for x, mean in zip(path, means)]
+    consensus = [
+        np.mean([np.sum((v - mean) ** 2) for v in x]) for x, mean in zip(path, means)
+    ]
     return means, np.array(consensus)
 
 
@@ -170,9 +261,16 @@ PAIRS += [(name, "directed") for name in PUSH_SUM]
 
 
 def scheduled(case, schedule):
-    """The case with its step sizes decaying and its weights, too, or not; the twin's letters with it."""
+    """The case with its step sizes decaying and its weights, too, or not; the twin's
+    letters with it.
+    """
     algorithm, twin, calls, letters = case
-    return replace(algorithm, **SCHEDULES[schedule]), twin, calls, {**letters, **SCHEDULES[schedule]}
+    return (
+        replace(algorithm, **SCHEDULES[schedule]),
+        twin,
+        calls,
+        {**letters, **SCHEDULES[schedule]},
+    )
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -187,10 +285,16 @@ def test_over_networks(name, kind, schedule):
     run = train(algorithm, task, sequence, **options, check_topology=False)
     draws = draws_of(task, calls)
     of_seed = SEEDS if kind == "random" else 1
-    given = np.array(sequence.given).reshape(ROUNDS, of_seed, letters.get("Q", 1), task.m, task.m)
+    given = np.array(sequence.given).reshape(
+        ROUNDS, of_seed, letters.get("Q", 1), task.m, task.m
+    )
     for s in range(SEEDS):
         path = twin(
-            list(x0[s]), task.one_gradient, [d[:, s] for d in draws[:-1]], given[:, s % of_seed], **letters
+            list(x0[s]),
+            task.one_gradient,
+            [d[:, s] for d in draws[:-1]],
+            given[:, s % of_seed],
+            **letters,
         )
         means, consensus = agree(run, s, path)
         if name in PUSH_SUM and kind == "directed":
@@ -198,8 +302,12 @@ def test_over_networks(name, kind, schedule):
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(run.grad_norm_sq[s], squares(task, means), rtol=1e-9)
         if "lam" in letters and "decay" not in letters:
-            w = reference.auxiliary_sequence(means, letters["eta"], letters["K"], letters["lam"])
-            np.testing.assert_allclose(run.extra["grad_norm_sq_w"][s], squares(task, w), rtol=1e-9)
+            w = reference.auxiliary_sequence(
+                means, letters["eta"], letters["K"], letters["lam"]
+            )
+            np.testing.assert_allclose(
+                run.extra["grad_norm_sq_w"][s], squares(task, w), rtol=1e-9
+            )
 
 
 def pair(m, i, j):
@@ -213,10 +321,15 @@ TREE = nx.Graph([(0, 1), (1, 2), (1, 3), (3, 4)])
 
 
 def asked(name, m):
-    """A topology for those that ask more of the network, and its matrices of each round."""
+    """A topology for those that ask more of the network, and its matrices of each
+    round.
+    """
     rng = np.random.default_rng(6)
     if name in ("pushpull", "ab"):
-        rows, columns = [directed(m, rng).T for _ in range(3)], [directed(m, rng) for _ in range(2)]
+        rows, columns = (
+            [directed(m, rng).T for _ in range(3)],
+            [directed(m, rng) for _ in range(2)],
+        )
         given = [(rows[t % 3], columns[t % 2]) for t in range(ROUNDS)]
         return {"W": Matrices(rows), "B": Matrices(columns)}, given
     if name == "adpsgd":
@@ -235,7 +348,13 @@ def test_what_asks_more_of_the_network(name, schedule):
     run = train(algorithm, task, topology, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
     draws = draws_of(task, calls)
     for s in range(SEEDS):
-        path = twin(list(x0[s]), task.one_gradient, [d[:, s] for d in draws[:-1]], given, **letters)
+        path = twin(
+            list(x0[s]),
+            task.one_gradient,
+            [d[:, s] for d in draws[:-1]],
+            given,
+            **letters,
+        )
         _, consensus = agree(run, s, path)
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
 
@@ -259,7 +378,13 @@ def test_two_blocks(name, split, schedule):
     given = np.array(sequence.given).reshape(ROUNDS, 1, task.m, task.m)
     for s in range(SEEDS):
         letters = {**letters, "u": u, "v": v}
-        path = twin(list(x0[s]), task.one_gradient, [d[:, s] for d in draws[:-1]], given, **letters)
+        path = twin(
+            list(x0[s]),
+            task.one_gradient,
+            [d[:, s] for d in draws[:-1]],
+            given,
+            **letters,
+        )
         _, consensus = agree(run, s, path)
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
 
@@ -280,26 +405,51 @@ def test_with_a_server(name, share, schedule):
     for s in range(SEEDS):
         active = [list(range(task.m)) for _ in range(ROUNDS)]
         if share < 1 and samples:
-            masks = [RoundOracle(task, range(SEEDS), ROOT, t, ROUNDS, share).active for t in range(ROUNDS)]
+            masks = [
+                RoundOracle(task, range(SEEDS), ROOT, t, ROUNDS, share).active
+                for t in range(ROUNDS)
+            ]
             active = [mask[s, :, 0].nonzero()[:, 0].tolist() for mask in masks]
             assert all(len(clients) == 2 for clients in active)
-        first = [task.one_gradient] if name != "fedrod" else [task.one_gradient, task.one_balanced_gradient]
-        path = twin(list(x0[s]), *first, [d[:, s] if len(d) else d for d in draws], active, **letters)
+        first = (
+            [task.one_gradient]
+            if name != "fedrod"
+            else [task.one_gradient, task.one_balanced_gradient]
+        )
+        path = twin(
+            list(x0[s]),
+            *first,
+            [d[:, s] if len(d) else d for d in draws],
+            active,
+            **letters,
+        )
         _, consensus = agree(run, s, path)
         if not name.startswith(("ditto", "fedrod")):  # whose mean is the server's model
-            np.testing.assert_allclose(run.consensus[s, -1:], consensus[-1:], rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(
+                run.consensus[s, -1:], consensus[-1:], rtol=1e-9, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("order", ["send-then-search", "search-then-send"])
 @pytest.mark.parametrize(
-    ("first", "density", "living"), [("common", "erk", (4, 1, 2)), ("own", "uniform", (5, 1, 1))]
+    ("first", "density", "living"),
+    [("common", "erk", (4, 1, 2)), ("own", "uniform", (5, 1, 1))],
 )
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_dispfl(schedule, first, density, living, order):
-    """A matrix (3, 3), vectors of 2 and 3; 60 % of the 14 weights live: by ERK .509, .764 and .764."""
+    """A matrix (3, 3), vectors of 2 and 3; 60 % of the 14 weights live: by ERK .509,
+    .764 and .764.
+    """
     task = Rows(d=14, parts=((0, 9), (9, 11), (11, 14)), shapes=((3, 3), (2,), (3,)))
     sequence, x0 = network("moving", task.m), starts(task)
-    letters = {"eta": 0.3, "K": 2, "sparsity": 0.4, "prune": 0.8, "clip": 0.7, "density": density}
+    letters = {
+        "eta": 0.3,
+        "K": 2,
+        "sparsity": 0.4,
+        "prune": 0.8,
+        "clip": 0.7,
+        "density": density,
+    }
     letters |= {"order": order, **SCHEDULES[schedule]}
     algorithm = alg.DisPFL(first=first, **letters)
     run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
@@ -313,7 +463,13 @@ def test_dispfl(schedule, first, density, living, order):
     for s in range(SEEDS):
         draw = [d[:, s] for d in draws[:-1]]
         path = reference.dispfl(
-            list(x0[s]), task.one_gradient, draw, given, list(masks[s]), blocks, **letters
+            list(x0[s]),
+            task.one_gradient,
+            draw,
+            given,
+            list(masks[s]),
+            blocks,
+            **letters,
         )
         agree(run, s, path)
     for block, count in zip(blocks, living, strict=True):
@@ -321,15 +477,19 @@ def test_dispfl(schedule, first, density, living, order):
 
 
 def test_every_algorithm_has_a_twin():
-    tested = [c[0].name for table in (GOSSIP, NETWORKED, TWO_BLOCKS, SERVER) for c in table.values()] + [
-        "dispfl"
-    ]
+    tested = [
+        c[0].name
+        for table in (GOSSIP, NETWORKED, TWO_BLOCKS, SERVER)
+        for c in table.values()
+    ] + ["dispfl"]
     assert set(tested) == set(alg.ALGORITHMS)
 
 
 @pytest.mark.parametrize("name", PUSH_SUM)
 def test_neighbours_that_losses_choose(name):
-    """DFedSGPSM-S: in round t the network sees f_i(x_i / w_i) of every client, before its local work."""
+    """DFedSGPSM-S: in round t the network sees f_i(x_i / w_i) of every client, before
+    its local work.
+    """
     algorithm, twin, calls, letters = GOSSIP[name]
     task, told, P = Rows(), [], directed(5, np.random.default_rng(8))
 
@@ -346,7 +506,13 @@ def test_neighbours_that_losses_choose(name):
     draws = draws_of(task, calls)
     given = np.array(sequence.given).reshape(ROUNDS, SEEDS, 1, task.m, task.m)
     for s in range(SEEDS):
-        path = twin(list(x0[s]), task.one_gradient, [d[:, s] for d in draws[:-1]], given[:, s], **letters)
+        path = twin(
+            list(x0[s]),
+            task.one_gradient,
+            [d[:, s] for d in draws[:-1]],
+            given[:, s],
+            **letters,
+        )
         np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
         for t, models in enumerate(path[:-1]):
             losses = [one_loss(task, i, z) for i, z in enumerate(models)]
@@ -355,4 +521,6 @@ def test_neighbours_that_losses_choose(name):
 
 def one_loss(task, i, z):
     """Mean of log(1 + exp(-a z)) over the rows a of client i, and 0.05 |z|^2."""
-    return np.mean([np.log1p(np.exp(-float(a @ z))) for a in task.a[i]]) + 0.05 * float(z @ z)
+    return np.mean([np.log1p(np.exp(-float(a @ z))) for a in task.a[i]]) + 0.05 * float(
+        z @ z
+    )

@@ -1,7 +1,8 @@
-"""A second parser of formulas, by binding powers, which shares no code with the package's.
+"""A second parser of formulas, by binding powers, which shares no code with the
+package's.
 
-It computes the number that a formula is at given values. ``^`` binds tightest and to the right; then unary
-minus; then ``*`` and ``/``; then ``+`` and ``-``.
+It computes the number that a formula is at given values. ``^`` binds tightest and to
+the right; then unary minus; then ``*`` and ``/``; then ``+`` and ``-``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ import re
 _TOKENS = re.compile(r"\s*(\d+\.\d+|\d+|[A-Za-z_]\w*|[-+*/^(),])")
 _LEFT = {"+": 10, "-": 10, "*": 20, "/": 20}
 _UNARY, _POWER = 30, 40
-_FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "min": min, "max": max}
+_FUNCTIONS = {
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "abs": abs,
+    "min": min,
+    "max": max,
+}
 
 
 def value_of(text, values):

@@ -1,4 +1,6 @@
-"""A stranger's paper, in a package of its own, is found by its entry point: by commands and test suites."""
+"""A stranger's paper, in a package of its own, is found by its entry point: by commands
+and test suites.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,17 @@ def statements():
         )
     ]
 """
-BOUND = ["bound", "stranger.theorem_1", "--json", "--set", "L=1", "T=100", "eta=0.5", "sigma_l=2", "f0_gap=3"]
+BOUND = [
+    "bound",
+    "stranger.theorem_1",
+    "--json",
+    "--set",
+    "L=1",
+    "T=100",
+    "eta=0.5",
+    "sigma_l=2",
+    "f0_gap=3",
+]
 COMMANDS = {
     "evaluated": BOUND,
     "listed": ["bound", "--json"],
@@ -45,13 +57,18 @@ COMMANDS = {
     "the paper": ["audit", "stranger", "--json"],
     "mistaken": ["audit", "mistaken", "--check", "units", "--json"],
 }
-GOOD, MISTAKEN = ("stranger", "stranger.theorem_1", "eta"), ("mistaken", "mistaken.theorem_1", "rho")
+GOOD, MISTAKEN = (
+    ("stranger", "stranger.theorem_1", "eta"),
+    ("mistaken", "mistaken.theorem_1", "rho"),
+)
 REFUSED = {
     "as the package's own": [("dfedsam", "dfedsam.theorem_1", "eta")],
     "as another stranger's": [GOOD, GOOD],
     "another key": [("broken", "strange.theorem_1", "eta")],
 }
-"""What is installed: each paper's name, its theorem's key, and the step in its noise term."""
+"""What is installed: each paper's name, its theorem's key, and the step in its noise
+term.
+"""
 SCRIPT = """
 import contextlib, importlib, io, json, sys
 from dfltheory.bounds import registry
@@ -80,20 +97,28 @@ print(json.dumps(told))
 
 
 def install(folder, name, text) -> str:
-    """A distribution as an installer leaves it: a module, and the metadata that names its entry point."""
+    """A distribution as an installer leaves it: a module, and the metadata that names
+    its entry point.
+    """
     module = f"{name}_in_{folder.name}"
     folder.mkdir(parents=True)
     (folder / f"{module}.py").write_text(text)
     metadata = folder / f"{module}-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[dfltheory.papers]\n{name} = {module}\n")
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n"
+    )
+    (metadata / "entry_points.txt").write_text(
+        f"[dfltheory.papers]\n{name} = {module}\n"
+    )
     return str(folder)
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    """Status, output and error of each command in one new interpreter, to which papers are installed."""
+    """Status, output and error of each command in one new interpreter, to which papers
+    are installed.
+    """
     root, plan = tmp_path_factory.mktemp("site"), []
     for k, (case, papers) in enumerate([*REFUSED.items(), ("found", [GOOD, MISTAKEN])]):
         texts = [(name, PAPER.format(key=key, step=step)) for name, key, step in papers]
@@ -101,7 +126,9 @@ def told(tmp_path_factory):
         plan.append((case, folders, COMMANDS if case == "found" else {"": ["bound"]}))
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-c", SCRIPT, json.dumps(plan)]
-    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | path, timeout=300)
+    done = subprocess.run(
+        words, capture_output=True, text=True, env=os.environ | path, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -127,7 +154,9 @@ def test_the_command_line_evaluates_it(told):
     assert status == 0
     assert found["value"] == pytest.approx(2.12)
     assert found["terms"] == pytest.approx({"optimization": 0.12, "noise": 2.0})
-    assert "stranger.theorem_1" in {t["key"] for t in json.loads(told["listed"][1])["theorems"]}
+    assert "stranger.theorem_1" in {
+        t["key"] for t in json.loads(told["listed"][1])["theorems"]
+    }
 
 
 @pytest.mark.parametrize("asked", ["its theorem", "the paper"])
@@ -142,7 +171,11 @@ def test_the_audit_finds_a_mistake_in_it(told):
     status, out, _ = told["mistaken"]
     assert status == 1
     (finding,) = json.loads(out)["findings"]
-    assert (finding["check"], finding["severity"], finding["place"]) == ("units", "error", "term noise")
+    assert (finding["check"], finding["severity"], finding["place"]) == (
+        "units",
+        "error",
+        "term noise",
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +188,10 @@ def test_the_audit_finds_a_mistake_in_it(told):
         ("as another stranger's", "two papers are called 'stranger': stranger_in_"),
         (
             "another key",
-            "strange.theorem_1 (printed) is stated in broken_in_20: its key must begin with broken.",
+            (
+                "strange.theorem_1 (printed) is stated in broken_in_20: its key must"
+                " begin with broken."
+            ),
         ),
     ],
 )
@@ -167,7 +203,10 @@ def test_what_cannot_be_a_paper_is_refused_in_one_line(told, case, words):
 
 VISITOR = Path(__file__).parent / "visitor"
 SUITES = {
-    "bounds": "formulas conditions theorem completeness tree rates document convex tuning audit extremes",
+    "bounds": (
+        "formulas conditions theorem completeness tree rates document convex tuning"
+        " audit extremes"
+    ),
     "counterexamples": "falsify_reach falsify_page",
     "experiments": "every_theorem",
     "rates": "rate_predictions",
@@ -176,26 +215,56 @@ SUITES = {
     "validation": "experiments",
 }
 WHOLE = (
-    "independent_twin", "terms_sum", "which_rounds_it_speaks", "latex", "is_held_is_stated",
-    "beyond_the_four", "form_is_recommended", "largest_step_is", "left_out_below", "has_its_outcome",
-)  # fmt: skip
-"""Tests that run over all papers at once, by words of their names; those of one paper have its name."""
+    "independent_twin",
+    "terms_sum",
+    "which_rounds_it_speaks",
+    "latex",
+    "is_held_is_stated",
+    "beyond_the_four",
+    "form_is_recommended",
+    "largest_step_is",
+    "left_out_below",
+    "has_its_outcome",
+)
+"""Tests that run over all papers at once, by words of their names; those of one paper
+have its name.
+"""
 
 
 @pytest.mark.slow
 def test_a_paper_of_two_files_passes_what_runs_over_all_papers(tmp_path):
-    """The statements and their independent evaluation, and nothing is told of them anywhere else: a symbol of
-    its own, a corrected theorem, a distance to x*, a corollary with its schedule, an O(.)."""
+    """The statements and their independent evaluation, and nothing is told of them
+    anywhere else: a symbol of its own, a corrected theorem, a distance to x*, a
+    corollary with its schedule, an O(.).
+    """
     site = install(tmp_path / "site", "visitor", (VISITOR / "paper.py").read_text())
     text = tmp_path / "site/tests/bounds/text/visitor.py"
     text.parent.mkdir(parents=True)
     text.write_text((VISITOR / "text.py").read_text())
     root = Path(__file__).parents[2]
-    files = [f"tests/{suite}/test_{name}.py" for suite, names in SUITES.items() for name in names.split()]
+    files = [
+        f"tests/{suite}/test_{name}.py"
+        for suite, names in SUITES.items()
+        for name in names.split()
+    ]
     # the text is imported before pytest gives the namespace ``tests`` one folder alone
     plugins = ("-p", "no:cacheprovider", "-p", "tests.bounds.text.visitor")
-    words = [sys.executable, "-m", "pytest", "-v", *plugins, "-k", " or ".join(("visitor", *WHOLE))]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        *plugins,
+        "-k",
+        " or ".join(("visitor", *WHOLE)),
+    ]
     path = {"PYTHONPATH": os.pathsep.join([str(root), site, *sys.path])}
-    done = subprocess.run([*words, *files], capture_output=True, text=True, cwd=root, env=os.environ | path)
+    done = subprocess.run(
+        [*words, *files],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        env=os.environ | path,
+    )
     assert done.returncode == 0, done.stdout[-5000:]
     assert len(re.findall(r"visitor.* PASSED", done.stdout)) >= 40

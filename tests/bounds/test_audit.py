@@ -1,5 +1,6 @@
-"""Each check of the audit on a planted error, which it must find, and on a right statement, which it
-must not."""
+"""Each check of the audit on a planted error, which it must find, and on a right
+statement, which it must not.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +16,18 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.by_form import monotone
 from dfltheory.bounds.rates import Monomial, leading, slowest_in_t
 from dfltheory.bounds.theorem import Condition, Definition
-from dfltheory.checks.agreement import compare_orders, compare_values, twice_defined, unused_definitions
-from dfltheory.checks.corollaries import _near, check_corollary, compare_rate, schedule_against_conditions
+from dfltheory.checks.agreement import (
+    compare_orders,
+    compare_values,
+    twice_defined,
+    unused_definitions,
+)
+from dfltheory.checks.corollaries import (
+    _near,
+    check_corollary,
+    compare_rate,
+    schedule_against_conditions,
+)
 from dfltheory.checks.extremes import check_extremes
 from dfltheory.checks.monotone import check_monotone
 from dfltheory.checks.run import CHECKS, audit, audit_statement
@@ -25,7 +36,9 @@ from dfltheory.errors import InputError, UnknownNameError
 from validation.papers import PAPERS, appendix
 from validation.papers.erratum import errata
 
-LARGER = registry.REGISTRY.including(lemma for paper in PAPERS for lemma in appendix(paper))
+LARGER = registry.REGISTRY.including(
+    lemma for paper in PAPERS for lemma in appendix(paper)
+)
 """The registry with the lemmas and displays of the papers' appendices."""
 GOOD = LARGER.get("dfedsam.theorem_4_5", "corrected")
 
@@ -42,16 +55,21 @@ def errors(findings):
 def planted(theorem=GOOD, conditions=None, **parts):
     """The theorem with some of its terms exchanged."""
     new = {name: parts.get(name, part) for name, part in theorem.parts.items()}
-    return replace(theorem, parts={**new, **{n: p for n, p in parts.items() if n not in new}},
-                   conditions=theorem.conditions if conditions is None else conditions)  # fmt: skip
+    return replace(
+        theorem,
+        parts={**new, **{n: p for n, p in parts.items() if n not in new}},
+        conditions=theorem.conditions if conditions is None else conditions,
+    )
 
 
-# -- the whole -------------------------------------------------------------------------------------
+# -- the whole
+# -------------------------------------------------------------------------------------
 
 
 WINDOWS = ("dfedsgpsm.theorem_1", "corrected_windows")
-"""Takes the way of DFedSGPSM's other corrections, and its network contracts in windows; those of the other
-statements take the way of the plain one."""
+"""Takes the way of DFedSGPSM's other corrections, and its network contracts in windows;
+those of the other statements take the way of the plain one.
+"""
 
 
 def _slowly(key, variant):
@@ -70,7 +88,9 @@ SOUND = [
     for t in bounds.statements()
     if t.variant.startswith("corrected") or not errata(t.key.split(".")[0])
 ]
-"""What is right: re-derived, checked by a proof assistant or a solver, or of papers without an entry."""
+"""What is right: re-derived, checked by a proof assistant or a solver, or of papers
+without an entry.
+"""
 
 
 @pytest.mark.parametrize(("key", "variant"), SOUND)
@@ -87,7 +107,9 @@ def test_what_is_right_reaches_beyond_the_four_papers():
 def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_again():
     findings = audited("dfedsam.theorem_4_5", "printed")
     assert {"limits", "agreement", "units"} <= {f.check for f in errors(findings)}
-    assert errors(findings)[0].command.startswith("dfltheory audit dfedsam.theorem_4_5 --variant ")
+    assert errors(findings)[0].command.startswith(
+        "dfltheory audit dfedsam.theorem_4_5 --variant "
+    )
     again = audited("dfedsam.theorem_4_5", checks=("agreement",))  # of every variant
     assert [str(f) for f in again if f.variant == "printed"] == [
         str(f) for f in findings if f.check == "agreement"
@@ -109,15 +131,23 @@ def test_a_theorem_that_is_not_registered():
     }
     wrong = replace(mine, parts={**mine.parts, "sharpness": sp.S.Zero})
     assert [f.place for f in errors(audited(wrong, checks=("limits",)))] == ["rho"]
-    rate = replace(LARGER.get("dfedsam.corollary_4_6", "corrected"), key="mine.rate", of=mine)
+    rate = replace(
+        LARGER.get("dfedsam.corollary_4_6", "corrected"), key="mine.rate", of=mine
+    )
     assert errors(audited(rate)) == []
-    lost = replace(rate, parts={n: p for n, p in rate.parts.items() if n != "consensus"})
-    assert any("mine.theorem_1 (mine) gives the term" in f.message for f in errors(audited(lost)))
+    lost = replace(
+        rate, parts={n: p for n, p in rate.parts.items() if n != "consensus"}
+    )
+    assert any(
+        "mine.theorem_1 (mine) gives the term" in f.message
+        for f in errors(audited(lost))
+    )
     with pytest.raises(InputError, match="leave it out"):
         audited(mine, "printed")
 
 
-# -- units -------------------------------------------------------------------------------------------
+# -- units
+# --------------------------------------------------------------------------------------
 
 
 def test_units_of_terms_sums_and_conditions():
@@ -129,7 +159,9 @@ def test_units_of_terms_sums_and_conditions():
     assert finding.mend == "a factor L^-1 would give it the right unit"
     (finding,) = check_units(planted(sharpness=s.L**2 * (s.rho**2 + s.rho**4)))
     assert "s^4" in finding.message
-    (finding,) = check_units(planted(conditions=(Condition("eta <= 1", s.eta, sp.Integer(1)),)))
+    (finding,) = check_units(
+        planted(conditions=(Condition("eta <= 1", s.eta, sp.Integer(1)),))
+    )
     assert finding.place == "condition eta <= 1"
     assert finding.severity == "warning"
 
@@ -137,12 +169,21 @@ def test_units_of_terms_sums_and_conditions():
 @pytest.mark.parametrize("kind", ["theorem", "corollary", "rate", "lemma", "equation"])
 def test_wrong_unit_is_an_error_in_a_bound_with_constants_only(kind):
     wrong = replace(planted(noise=s.eta * s.L**2 * s.sigma_l**2), kind=kind)
-    assert [f.severity for f in check_units(wrong) if f.place == "term noise"] == ["error"]
+    assert [f.severity for f in check_units(wrong) if f.place == "term noise"] == [
+        "error"
+    ]
     assert {f.severity for f in check_units(replace(wrong, order=True))} == {"warning"}
     mixed = replace(planted(sharpness=s.L**2 * (s.rho**2 + s.rho**4)), kind=kind)
-    assert [f.severity for f in check_units(mixed) if f.place == "term sharpness"] == ["error"]
-    inside = replace(planted(noise=sp.sqrt(s.sigma_l**4 + s.sigma_l**2 * s.L * s.eta * s.f0_gap)), kind=kind)
-    assert "error" in {f.severity for f in check_units(inside) if f.place == "term noise"}
+    assert [f.severity for f in check_units(mixed) if f.place == "term sharpness"] == [
+        "error"
+    ]
+    inside = replace(
+        planted(noise=sp.sqrt(s.sigma_l**4 + s.sigma_l**2 * s.L * s.eta * s.f0_gap)),
+        kind=kind,
+    )
+    assert "error" in {
+        f.severity for f in check_units(inside) if f.place == "term noise"
+    }
 
 
 @pytest.mark.parametrize("pure", [sp.exp(s.L), s.L**s.K, s.K**s.eta], ids=str)
@@ -155,9 +196,13 @@ def test_a_unit_inside_of_a_pure_number_is_an_error_in_a_bound(pure):
 
 def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
     used, other = sp.Symbol("used", positive=True), sp.Symbol("other", positive=True)
-    definitions = tuple(Definition(x, s.rho**2 + s.rho**4, x.name, "") for x in (used, other))
+    definitions = tuple(
+        Definition(x, s.rho**2 + s.rho**4, x.name, "") for x in (used, other)
+    )
     terms = {**GOOD.parts, "sharpness": s.L**2 * used}
-    wrong = replace(GOOD, parts=terms, definitions=(*GOOD.definitions, *definitions), kind="lemma")
+    wrong = replace(
+        GOOD, parts=terms, definitions=(*GOOD.definitions, *definitions), kind="lemma"
+    )
     severities = {f.place: f.severity for f in check_units(wrong)}
     assert severities == {"definition used": "error", "definition other": "warning"}
 
@@ -175,20 +220,34 @@ def test_terms_that_balance_each_other_are_no_error_in_any_kind():
     """f0/sqrt(T) + L sigma^2/sqrt(T) is a true rate with the step size 1/sqrt(T)."""
     root = sp.sqrt(s.T)
     balanced = {"optimization": s.f0_gap / root, "noise": s.L * s.sigma_l**2 / root}
-    rate = replace(GOOD, parts=balanced, conditions=(), definitions=(), schedule={}, kind="corollary")
+    rate = replace(
+        GOOD,
+        parts=balanced,
+        conditions=(),
+        definitions=(),
+        schedule={},
+        kind="corollary",
+    )
     assert {f.severity for f in check_units(rate)} == {"warning"}
     for name in balanced:  # each alone needs the other
         alone = replace(rate, parts={name: balanced[name]})
-        assert {f.place for f in errors(check_units(alone))} == {f"term {name}", "bound"}
-    eq_15 = LARGER.get("dfedmdc.eq_15")  # by unweighted Young: both of its squares are needed
+        assert {f.place for f in errors(check_units(alone))} == {
+            f"term {name}",
+            "bound",
+        }
+    # by unweighted Young: both of its squares are needed
+    eq_15 = LARGER.get("dfedmdc.eq_15")
     assert {f.severity for f in check_units(eq_15)} == {"warning"}
 
 
 def test_no_error_of_units_where_a_condition_fixes_the_unit():
     wrong = planted(noise=s.L**2 * s.sigma_l**2)
     assert len(errors(check_units(wrong))) == 1
-    fixed = (Condition("eta L <= 1", s.eta, 1 / s.L), Condition("eta <= 1", s.eta, sp.Integer(1)),
-             Condition("1 <= eta", sp.Integer(1), s.eta))  # fmt: skip
+    fixed = (
+        Condition("eta L <= 1", s.eta, 1 / s.L),
+        Condition("eta <= 1", s.eta, sp.Integer(1)),
+        Condition("1 <= eta", sp.Integer(1), s.eta),
+    )
     one = replace(planted(noise=s.L**2 * s.eta**3 * s.sigma_l**2), conditions=fixed)
     without = replace(one, conditions=fixed[:1])
     assert len(errors(check_units(without))) == 1
@@ -196,16 +255,24 @@ def test_no_error_of_units_where_a_condition_fixes_the_unit():
 
 
 def test_a_lower_bound_is_refuted_by_a_term_that_outgrows_the_left_side():
-    floor = replace(GOOD, parts={"floor": s.L * s.f0_gap}, conditions=(), definitions=(), schedule={},
-                    kind="lower bound")  # fmt: skip
+    floor = replace(
+        GOOD,
+        parts={"floor": s.L * s.f0_gap},
+        conditions=(),
+        definitions=(),
+        schedule={},
+        kind="lower bound",
+    )
     assert list(check_units(floor)) == []
     wrong = replace(floor, parts={"floor": s.L * s.f0_gap, "more": s.f0_gap})
     found = errors(check_units(wrong))
     assert {f.place for f in found} == {"term more", "bound"}
     (limit,) = (f for f in found if f.place == "bound")
     direction = limit.evidence["direction"]
-    growth = {n: sum(a * e for a, (_, e) in zip(direction, unit.scales, strict=True))
-              for n, unit in (("left", wrong.lhs.unit), ("more", s.GLOSSARY["f0_gap"].unit))}  # fmt: skip
+    growth = {
+        n: sum(a * e for a, (_, e) in zip(direction, unit.scales, strict=True))
+        for n, unit in (("left", wrong.lhs.unit), ("more", s.GLOSSARY["f0_gap"].unit))
+    }
     assert growth["more"] > growth["left"]
 
 
@@ -221,39 +288,64 @@ def test_an_error_of_units_is_one_that_a_scaling_limit_refutes():
         parts={"one": s.sigma_l**2 / 2, "other": s.sigma_l**2 * s.eta**2 / 2},
         lhs=replace(GOOD.lhs, measure="product", unit=product),
     )
-    assert {f.severity for f in check_units(young)} == {"warning"}  # sigma (eta sigma) <= ...: always true
-    refuted = replace(young, parts={"one": s.sigma_l**2 / 2, "other": s.sigma_l**2 / s.eta})
+    # sigma (eta sigma) <= ...: always true
+    assert {f.severity for f in check_units(young)} == {"warning"}
+    refuted = replace(
+        young, parts={"one": s.sigma_l**2 / 2, "other": s.sigma_l**2 / s.eta}
+    )
     found = errors(check_units(refuted))
     (finding,) = (f for f in found if f.place == "bound")
     assert {f.place for f in found} == {"bound", "term one", "term other"}
     assert "scaling limit" in finding.message
 
     def growth(unit):
-        return sum(a * e for a, (_, e) in zip(finding.evidence["direction"], unit.scales, strict=True))
+        return sum(
+            a * e
+            for a, (_, e) in zip(
+                finding.evidence["direction"], unit.scales, strict=True
+            )
+        )
 
     scale = {n: growth(s.GLOSSARY[n].unit) for n in ("sigma_l", "eta")}
     ratios = [
-        float(refuted.evaluate(**{n: 2.0 * t ** scale[n] for n in scale})) / t ** growth(product)
+        float(refuted.evaluate(**{n: 2.0 * t ** scale[n] for n in scale}))
+        / t ** growth(product)
         for t in (1.0, 1e3, 1e6)
     ]
     assert ratios[0] > 100 * ratios[1] > 10**4 * ratios[2]
     assert errors(check_units(replace(refuted, order=True))) == []
     kept = Condition("eta <= 1", s.eta, sp.Integer(1))
-    fixed = replace(refuted, conditions=(kept, Condition("1 <= eta", sp.Integer(1), s.eta)))
-    assert errors(check_units(fixed)) == []  # at eta = 1 the numbers need not have units
-    signed = replace(refuted, parts={**refuted.parts, "more": -(s.sigma_l**2) / s.eta**2})
+    fixed = replace(
+        refuted, conditions=(kept, Condition("1 <= eta", sp.Integer(1), s.eta))
+    )
+    # at eta = 1 the numbers need not have units
+    assert errors(check_units(fixed)) == []
+    signed = replace(
+        refuted, parts={**refuted.parts, "more": -(s.sigma_l**2) / s.eta**2}
+    )
     assert errors(check_units(signed)) == []
 
 
 def test_a_step_of_a_schedule_has_the_unit_of_the_step():
-    mixed = replace(GOOD, schedule={"eta": 1 / (2 * s.L + s.sigma_l * sp.sqrt(s.K / s.m))})
+    mixed = replace(
+        GOOD, schedule={"eta": 1 / (2 * s.L + s.sigma_l * sp.sqrt(s.K / s.m))}
+    )
     (finding,) = check_units(mixed)
     assert finding.place == "schedule of eta"
     assert "2*L has unit c s^-2" in finding.message
     assert "has unit c s^-1" in finding.message
     (finding,) = check_units(replace(GOOD, schedule={"eta": 1 / sp.sqrt(s.K * s.T)}))
     assert finding.message.endswith("scales as 1, eta as c^-1 s^2")
-    assert list(check_units(replace(GOOD, schedule={**GOOD.schedule, "rho": sp.S.Zero, "Q": sp.S.One}))) == []
+    assert (
+        list(
+            check_units(
+                replace(
+                    GOOD, schedule={**GOOD.schedule, "rho": sp.S.Zero, "Q": sp.S.One}
+                )
+            )
+        )
+        == []
+    )
 
 
 def test_a_mend_of_units_names_no_quantity_that_may_vanish():
@@ -271,7 +363,8 @@ def test_two_blocks_have_lengths_of_their_own():
     assert [f.place for f in check_units(mixed)] == ["term drift"]
 
 
-# -- limits ------------------------------------------------------------------------------------------
+# -- limits
+# --------------------------------------------------------------------------------------
 
 
 def test_a_term_that_does_not_vanish_under_the_schedule():
@@ -291,14 +384,23 @@ def test_a_schedule_that_keeps_a_floor():
     assert list({f.place for f in errors(check_extremes(floor))}) == ["schedule"]
 
 
-# -- monotonicity --------------------------------------------------------------------------------------
+# -- monotonicity
+# --------------------------------------------------------------------------------------
 
 
 def test_sign_and_monotonicity():
     assert [f.severity for f in check_monotone(GOOD)] == ["note"]
-    better = planted(noise=s.eta * s.L * s.sigma_l**2 / (s.m * (1 + s.sigma_l * s.eta / s.f0_gap) ** 3),
-                     drift=sp.S.Zero, consensus=sp.S.Zero)  # fmt: skip
-    assert any(f.place == "sigma_l" and f.severity == "warning" for f in check_monotone(better))
+    better = planted(
+        noise=s.eta
+        * s.L
+        * s.sigma_l**2
+        / (s.m * (1 + s.sigma_l * s.eta / s.f0_gap) ** 3),
+        drift=sp.S.Zero,
+        consensus=sp.S.Zero,
+    )
+    assert any(
+        f.place == "sigma_l" and f.severity == "warning" for f in check_monotone(better)
+    )
     negative = planted(noise=-s.eta * s.L * s.sigma_l**2)
     assert any("negative" in f.message for f in errors(check_monotone(negative)))
 
@@ -307,9 +409,13 @@ def test_no_direction_is_asked_of_what_the_left_side_or_the_steps_carry():
     printed = LARGER.get("dfedmdc.theorem_1")
     assert not any(f.severity == "warning" for f in check_monotone(printed))
     told = replace(printed, lhs=replace(printed.lhs, carries=()), schedule={})
-    assert {f.place for f in check_monotone(told) if f.severity == "warning"} == {"L_u", "L_v"}
+    assert {f.place for f in check_monotone(told) if f.severity == "warning"} == {
+        "L_u",
+        "L_v",
+    }
     free = replace(GOOD, parts={**GOOD.parts, "noise": s.eta * s.sigma_l**2 / s.L})
-    assert "L" in {f.place for f in check_monotone(free) if f.severity == "warning"}  # eta is free there
+    # eta is free there
+    assert "L" in {f.place for f in check_monotone(free) if f.severity == "warning"}
 
 
 @pytest.mark.parametrize(
@@ -327,7 +433,8 @@ def test_proofs_by_form(term, name, up, expected):
     assert monotone(term, name, up) is expected
 
 
-# -- agreement -----------------------------------------------------------------------------------------
+# -- agreement
+# --------------------------------------------------------------------------------------
 
 
 def test_variants_that_disagree():
@@ -344,7 +451,10 @@ def test_orders_that_disagree():
     claim = LARGER.get("dfedsam.corollary_4_8")
     assert list(compare_orders(claim, claim)) == []
     lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "drift"})
-    assert {f.mend for f in compare_orders(lost, claim)} == {"add K beta^2 / (T)", "add K sigma_l^2 / (T)"}
+    assert {f.mend for f in compare_orders(lost, claim)} == {
+        "add K beta^2 / (T)",
+        "add K sigma_l^2 / (T)",
+    }
 
 
 def test_constants_that_an_order_hides_are_no_disagreement():
@@ -353,38 +463,52 @@ def test_constants_that_an_order_hides_are_no_disagreement():
         assert found
         assert errors(found) == []
     claim = LARGER.get("dfedsam.corollary_4_8")
-    slower = replace(claim, parts={**claim.parts, "more": s.rho0**2 / s.T ** sp.Rational(1, 4)})
+    slower = replace(
+        claim, parts={**claim.parts, "more": s.rho0**2 / s.T ** sp.Rational(1, 4)}
+    )
     assert len(errors(compare_orders(claim, slower))) == 1
 
 
 def test_definitions_without_use_and_with_two_meanings():
     assert list(unused_definitions(GOOD)) == []
     idle = Definition(sp.Symbol("idle"), s.L * s.eta, "i", "nothing")
-    assert [f.place for f in unused_definitions(replace(GOOD, definitions=(*GOOD.definitions, idle)))] == [
-        "definition idle"
-    ]
+    assert [
+        f.place
+        for f in unused_definitions(
+            replace(GOOD, definitions=(*GOOD.definitions, idle))
+        )
+    ] == ["definition idle"]
     printed = LARGER.get("dfedadmm.theorem_1")
     assert list(twice_defined(printed, LARGER)) == []
     kappa = printed.definitions[0]
-    other = replace(printed, definitions=(replace(kappa, expr=sp.Rational(1, 2) - s.L * s.eta),))
+    other = replace(
+        printed, definitions=(replace(kappa, expr=sp.Rational(1, 2) - s.L * s.eta),)
+    )
     assert [f.severity for f in twice_defined(other, LARGER)] == ["error"]
 
 
 def test_the_slowest_part_for_large_T():
     root = sp.sqrt(s.T)
-    assert slowest_in_t(s.K / (2 * s.L * root) - s.K / (s.L * root) + s.lam / s.T) == -s.K / (2 * s.L * root)
+    assert slowest_in_t(
+        s.K / (2 * s.L * root) - s.K / (s.L * root) + s.lam / s.T
+    ) == -s.K / (2 * s.L * root)
     assert slowest_in_t(1 / (1 + s.L / root)) == 1
 
 
-# -- corollaries ---------------------------------------------------------------------------------------
+# -- corollaries
+# --------------------------------------------------------------------------------------
 
 
 def test_a_claimed_rate_that_lost_a_term():
     claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     assert errors(compare_rate(claim, GOOD)) == []
-    lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "consensus"})
+    lost = replace(
+        claim, parts={n: p for n, p in claim.parts.items() if n != "consensus"}
+    )
     assert any("lam**Q" in f.message for f in errors(compare_rate(lost, GOOD)))
-    faster = replace(claim, parts={**claim.parts, "optimization": s.L * s.f0_gap / (s.K * s.T)})
+    faster = replace(
+        claim, parts={**claim.parts, "optimization": s.L * s.f0_gap / (s.K * s.T)}
+    )
     (finding,) = errors(compare_rate(faster, GOOD))
     assert "K^-1 should be K^(-1/2) and T^-1 should be T^(-1/2)" in finding.message
 
@@ -393,49 +517,88 @@ def test_a_claim_is_read_under_its_own_conditions():
     claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     faster = replace(claim, parts={**claim.parts, "optimization": s.L * s.f0_gap / s.K})
     assert errors(compare_rate(faster, GOOD)) == []
-    lost = {**claim.parts, "optimization": s.L * s.f0_gap * s.sigma_l / (s.B * sp.sqrt(s.K * s.T))}
+    lost = {
+        **claim.parts,
+        "optimization": s.L * s.f0_gap * s.sigma_l / (s.B * sp.sqrt(s.K * s.T)),
+    }
     assert errors(compare_rate(replace(claim, parts=lost), GOOD))
     stated = replace(
-        claim, parts=lost, conditions=(*claim.conditions, Condition("B <= sigma_l", s.B, s.sigma_l))
+        claim,
+        parts=lost,
+        conditions=(*claim.conditions, Condition("B <= sigma_l", s.B, s.sigma_l)),
     )
     assert errors(compare_rate(stated, GOOD)) == []
 
 
 def test_the_nearest_claimed_term_is_the_nearest():
     def order(K, T):
-        return Monomial(sp.S.One, (("K", Fraction(K)), ("T", Fraction(T)), ("f0_gap", Fraction(1))))
+        return Monomial(
+            sp.S.One, (("K", Fraction(K)), ("T", Fraction(T)), ("f0_gap", Fraction(1)))
+        )
 
     near = _near(order(0, -1), (order(2, -2), order(1, -1), order(-3, -3)))
     assert near == "; in the claimed term K f0_gap / (T), K^1 should be K^0"
 
 
 def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
-    """Over a common denominator a sum once left products of denominators that no term has."""
+    """Over a common denominator a sum once left products of denominators that no term
+    has.
+    """
     base = LARGER.get("dfedsam.theorem_4_5")
     found = audited("dfedsam.rate_abstract_mgs", None, ("corollary",))
-    rows = [row for row in leading(base, 3, None, ()) if any("Q" in a for a, _ in row.exponents)]
+    rows = [
+        row
+        for row in leading(base, 3, None, ())
+        if any("Q" in a for a, _ in row.exponents)
+    ]
     assert rows
     assert not any("lam*m" in f.message for f in found)
     assert all(not (row["1 - lam"] and row["1 - lam**Q"]) for row in rows)
     names = {n: e.symbol for n, e in s.GLOSSARY.items()}
-    values = {"K": 2.0, "Q": 3.0, "T": 1e8, "m": 16.0, "lam": 0.9, "L": 1.0, "rho0": 1.0, "f0_gap": 1.0,
-              "sigma_l": 1.0, "sigma_g": 1.0}  # fmt: skip
+    values = {
+        "K": 2.0,
+        "Q": 3.0,
+        "T": 1e8,
+        "m": 16.0,
+        "lam": 0.9,
+        "L": 1.0,
+        "rho0": 1.0,
+        "f0_gap": 1.0,
+        "sigma_l": 1.0,
+        "sigma_g": 1.0,
+    }
     steps = base.step_sizes(**values)
     total = float(base.evaluate(where="ignore", **{**values, **steps}))
     for row in rows:
-        product = sp.Mul(*(sp.parse_expr(a, names) ** sp.Rational(e) for a, e in row.exponents))
+        product = sp.Mul(
+            *(sp.parse_expr(a, names) ** sp.Rational(e) for a, e in row.exponents)
+        )
         assert float(product.subs({names[n]: v for n, v in values.items()})) < total
 
 
-@pytest.mark.parametrize("term", [None, "optimization", "noise", "drift", "heterogeneity"])
+@pytest.mark.parametrize(
+    "term", [None, "optimization", "noise", "drift", "heterogeneity"]
+)
 def test_a_schedule_that_is_the_least_of_some_is_judged_in_the_case_of_each(term):
-    """1/Min is the largest of the inverses, so that each is owed its term; c Min is at most each of them."""
+    """1/Min is the largest of the inverses, so that each is owed its term; c Min is at
+    most each of them.
+    """
     claim = LARGER.get("wang2021.tuned")
     shrunk = {term: claim.parts[term] / s.T ** sp.Rational(1, 6)} if term else {}
-    found = [f for f in check_corollary(replace(claim, parts={**claim.parts, **shrunk})) if f.place == "rate"]
+    found = [
+        f
+        for f in check_corollary(replace(claim, parts={**claim.parts, **shrunk}))
+        if f.place == "rate"
+    ]
     assert [f.severity for f in found] == ["error"] * bool(term)
-    longest = {"eta": sp.Max(*claim.schedule["eta"].args)}  # under which the noise is not small
-    assert any(f.place == "rate" for f in check_corollary(replace(claim, schedule=longest))) is True
+    # under which the noise is not small
+    longest = {"eta": sp.Max(*claim.schedule["eta"].args)}
+    assert (
+        any(
+            f.place == "rate" for f in check_corollary(replace(claim, schedule=longest))
+        )
+        is True
+    )
 
 
 def test_from_which_round_on_a_schedule_applies():

@@ -22,7 +22,8 @@ EXPLICIT = [t for t in STATEMENTS if t.conditions and t.schedule]
 MAIN = bounds.get("dfedsam.theorem_4_5", "corrected")
 
 
-# -- formulas -----------------------------------------------------------------------------------------------
+# -- formulas
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -72,16 +73,26 @@ def test_different_formulas_have_different_texts(one, other):
 
 def test_a_number_with_a_large_prime_factor_is_hashed_at_once():
     huge = (2**607 - 1) * (2**521 - 1)
-    assert formula_text(sp.sqrt(sp.Integer(huge), evaluate=False)) != formula_text(sp.Integer(huge))
+    assert formula_text(sp.sqrt(sp.Integer(huge), evaluate=False)) != formula_text(
+        sp.Integer(huge)
+    )
 
 
-_LEAVES = st.sampled_from([s.L, s.K, s.eta, s.lam, s.T, sp.Integer(2), sp.Rational(3, 4), sp.Integer(-1)])
+_LEAVES = st.sampled_from(
+    [s.L, s.K, s.eta, s.lam, s.T, sp.Integer(2), sp.Rational(3, 4), sp.Integer(-1)]
+)
 
 
 def _grown(inner):
     pairs = st.tuples(inner, inner)
-    powers = st.tuples(inner, st.sampled_from([2, 3, -1])).filter(lambda pair: not pair[0].is_zero)
-    return st.one_of(pairs.map(sp.Add._from_args), pairs.map(sp.Mul._from_args), powers.map(_unevaluated))
+    powers = st.tuples(inner, st.sampled_from([2, 3, -1])).filter(
+        lambda pair: not pair[0].is_zero
+    )
+    return st.one_of(
+        pairs.map(sp.Add._from_args),
+        pairs.map(sp.Mul._from_args),
+        powers.map(_unevaluated),
+    )
 
 
 def _unevaluated(pair):
@@ -97,7 +108,9 @@ def test_a_formula_has_the_same_text_before_and_after_evaluation_by_sympy(formul
 
 
 def test_a_lower_bound_in_order_is_another_statement_than_the_upper_bound():
-    upper = next(t for t in STATEMENTS if t.order and t.kind == "corollary" and t.status.refuted)
+    upper = next(
+        t for t in STATEMENTS if t.order and t.kind == "corollary" and t.status.refuted
+    )
     for kind in ("lower bound", "definition"):
         other = replace(upper, kind=kind)
         assert statement_hash(other) != statement_hash(upper)
@@ -106,17 +119,25 @@ def test_a_lower_bound_in_order_is_another_statement_than_the_upper_bound():
 
 def test_the_reciprocal_of_a_reciprocal_is_the_sum_itself():
     reciprocal = sp.Pow(s.K + s.L, -1, evaluate=False)
-    assert formula_text(sp.Pow(reciprocal, -1, evaluate=False)) == formula_text(s.K + s.L)
+    assert formula_text(sp.Pow(reciprocal, -1, evaluate=False)) == formula_text(
+        s.K + s.L
+    )
 
 
-# -- statements: what does not count -------------------------------------------------------------------------
+# -- statements: what does not count
+# -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
 def test_hash_survives_prose_order_names_and_the_file(theorem):
     digest = statement_hash(theorem)
-    parts = [(f"term {k}", part) for k, part in enumerate(reversed(theorem.parts.values()))]
-    conditions = [replace(c, name=f"condition {k}") for k, c in enumerate(reversed(theorem.conditions))]
+    parts = [
+        (f"term {k}", part) for k, part in enumerate(reversed(theorem.parts.values()))
+    ]
+    conditions = [
+        replace(c, name=f"condition {k}")
+        for k, c in enumerate(reversed(theorem.conditions))
+    ]
     algorithms = tuple(reversed(theorem.scope.algorithms))
     other = replace(
         theorem,
@@ -145,7 +166,8 @@ def test_hash_survives_renamed_and_inlined_definitions():
         definitions=(),
         parts=theorem.terms,
         conditions=tuple(
-            replace(c, left=theorem.expand(c.left), right=theorem.expand(c.right)) for c in theorem.conditions
+            replace(c, left=theorem.expand(c.left), right=theorem.expand(c.right))
+            for c in theorem.conditions
         ),
         schedule={name: theorem.expand(e) for name, e in theorem.schedule.items()},
     )
@@ -168,19 +190,27 @@ def test_a_field_at_its_default_is_not_part_of_the_form():
     """So that a new field of a scope or a left-hand side changes no hash."""
     document = canonical_document(MAIN)
     plain = Scope(MAIN.scope.algorithms, MAIN.scope.network)
-    assert set(canonical_document(replace(MAIN, scope=plain))["scope"]) == {"algorithms", "network"}
+    assert set(canonical_document(replace(MAIN, scope=plain))["scope"]) == {
+        "algorithms",
+        "network",
+    }
     assert "participation" not in document["scope"]
 
 
-# -- statements: what counts ---------------------------------------------------------------------------------
+# -- statements: what counts
+# ---------------------------------------------------------------------------------
 
 
 SCOPE_CHANGES = {
     "algorithms": lambda scope: (*scope.algorithms, "DSGT"),
-    "network": lambda scope: "column-stochastic" if scope.network != "column-stochastic" else "symmetric",
+    "network": lambda scope: (
+        "column-stochastic" if scope.network != "column-stochastic" else "symmetric"
+    ),
     "sequence": lambda scope: (*scope.sequence, "windows"),
     "common_start": lambda scope: not scope.common_start,
-    "participation": lambda scope: "sampled" if scope.participation == "full" else "full",
+    "participation": lambda scope: (
+        "sampled" if scope.participation == "full" else "full"
+    ),
     "bounded_gradients": lambda scope: not scope.bounded_gradients,
     "two_blocks": lambda scope: not scope.two_blocks,
     "samplewise": lambda scope: not scope.samplewise,
@@ -195,7 +225,9 @@ LEFT_CHANGES = {
 }
 
 
-@pytest.mark.parametrize("field", [f.name for f in fields(Scope) if f.name in SCOPE_CHANGES])
+@pytest.mark.parametrize(
+    "field", [f.name for f in fields(Scope) if f.name in SCOPE_CHANGES]
+)
 def test_each_field_of_the_scope_counts(field):
     scope = replace(MAIN.scope, **{field: SCOPE_CHANGES[field](MAIN.scope)})
     assert statement_hash(replace(MAIN, scope=scope)) != statement_hash(MAIN)
@@ -238,7 +270,11 @@ def test_relation_and_units_of_own_quantities_count():
 
 def _numbers(formula):
     """The numbers of a formula, each once."""
-    found = {e for e in sp.preorder_traversal(formula) if e.is_Rational and e not in (0, 1, -1)}
+    found = {
+        e
+        for e in sp.preorder_traversal(formula)
+        if e.is_Rational and e not in (0, 1, -1)
+    }
     return sorted(found, key=sp.default_sort_key)
 
 
@@ -248,24 +284,34 @@ def test_a_single_change_of_a_formula_or_condition_changes_the_hash(data):
     theorem = data.draw(st.sampled_from(EXPLICIT))
     digest = statement_hash(theorem)
     kind = data.draw(
-        st.sampled_from(["constant", "power", "term", "direction", "strict", "drop", "schedule"])
+        st.sampled_from(
+            ["constant", "power", "term", "direction", "strict", "drop", "schedule"]
+        )
     )
     name = data.draw(st.sampled_from(sorted(theorem.parts)))
     part = sp.sympify(theorem.parts[name])
     number = data.draw(st.integers(0, len(theorem.conditions) - 1))
     condition = theorem.conditions[number]
-    conditions, parts, schedule = list(theorem.conditions), dict(theorem.parts), dict(theorem.schedule)
+    conditions, parts, schedule = (
+        list(theorem.conditions),
+        dict(theorem.parts),
+        dict(theorem.schedule),
+    )
     if kind == "constant":
         parts[name] = part * data.draw(st.fractions(2, 50))
     elif kind == "power":
-        symbol = data.draw(st.sampled_from(sorted(theorem.expand(part).free_symbols, key=str)))
+        symbol = data.draw(
+            st.sampled_from(sorted(theorem.expand(part).free_symbols, key=str))
+        )
         parts[name] = theorem.expand(part) * symbol
     elif kind == "term":
         if theorem.expand(part) == 0 or len(parts) == 1:
             return
         del parts[name]
     elif kind == "direction":
-        conditions[number] = replace(condition, left=condition.right, right=condition.left)
+        conditions[number] = replace(
+            condition, left=condition.right, right=condition.left
+        )
     elif kind == "strict":
         conditions[number] = replace(condition, strict=not condition.strict)
     elif kind == "drop":
@@ -273,8 +319,12 @@ def test_a_single_change_of_a_formula_or_condition_changes_the_hash(data):
     else:
         step = data.draw(st.sampled_from(sorted(schedule)))
         schedule[step] = schedule[step] / 2
-    changed = replace(theorem, parts=parts, conditions=tuple(conditions), schedule=schedule)
-    if {str(c) for c in changed.conditions} == {str(c) for c in theorem.conditions} and kind == "direction":
+    changed = replace(
+        theorem, parts=parts, conditions=tuple(conditions), schedule=schedule
+    )
+    if {str(c) for c in changed.conditions} == {
+        str(c) for c in theorem.conditions
+    } and kind == "direction":
         return
     assert statement_hash(changed) != digest
 
@@ -299,4 +349,6 @@ def test_a_changed_number_within_a_formula_changes_the_hash(data):
 def test_a_condition_counts_once_however_often_it_is_written():
     step = Condition("step", s.eta * s.L, sp.Integer(1))
     once = replace(MAIN, conditions=(step,))
-    assert statement_hash(replace(MAIN, conditions=(step, step))) == statement_hash(once)
+    assert statement_hash(replace(MAIN, conditions=(step, step))) == statement_hash(
+        once
+    )

@@ -1,4 +1,6 @@
-"""Every statement of the papers is in the registry, and everything in it is a statement of theirs."""
+"""Every statement of the papers is in the registry, and everything in it is a statement
+of theirs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ PRINTED = {paper: getattr(text, "LABELS", {}) for paper, text in TEXTS.items()}
 CORRECTED = of_all("REDERIVED")
 LABELS = [(paper, label) for paper, labels in PRINTED.items() for label in labels]
 HELD = {
-    "printed": {place for labels in PRINTED.values() for places in labels.values() for place in places},
+    "printed": {
+        place
+        for labels in PRINTED.values()
+        for places in labels.values()
+        for place in places
+    },
     "corrected": {place for places in CORRECTED.values() for place in places},
 }
 
@@ -86,13 +93,23 @@ def test_a_label_of_a_missing_statement_is_noticed():
 
 
 NOTHING_BOUNDED = {"dfedsam": {*range(9, 20), 26, 27, 28}}
-"""Numbers that show matrices, X^{t+1} = W Z^t and the like, or the definition of zeta^t."""
-NOT_CITED = {"dfedmdc": {16, 17, 18, 26, 30, 31, 32, 36}, "dfedsam": {6}, "dfedsgpsm": {6}}
+"""Numbers that show matrices, X^{t+1} = W Z^t and the like, or the definition of
+zeta^t.
+"""
+NOT_CITED = {
+    "dfedmdc": {16, 17, 18, 26, 30, 31, 32, 36},
+    "dfedsam": {6},
+    "dfedsgpsm": {6},
+}
 """Displays that no erratum cites: an appendix holds those that errata cite."""
 
 
 def test_numbers_of_equations_leave_no_gap():
-    for paper, numbers in (("dfedmdc", range(1, 37)), ("dfedsam", range(1, 35)), ("dfedsgpsm", range(1, 7))):
+    for paper, numbers in (
+        ("dfedmdc", range(1, 37)),
+        ("dfedsam", range(1, 35)),
+        ("dfedsgpsm", range(1, 7)),
+    ):
         text = " ".join(PRINTED[paper])
         found = {int(n) for n in re.findall(r"\((\d+)\)", text)}
         for low, high in re.findall(r"\((\d+)\)-\((\d+)\)", text):

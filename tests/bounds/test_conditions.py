@@ -1,4 +1,6 @@
-"""Conditions and the vacuous region: proofs, witnesses, contradictions, and until which T a bound is idle."""
+"""Conditions and the vacuous region: proofs, witnesses, contradictions, and until which
+T a bound is idle.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from dfltheory.checks.conditions import check_conditions
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.logarithms import contradiction, least, monomial
 from dfltheory.checks.satisfiable import check_satisfiable, small_steps
-from dfltheory.checks.vacuous import first_useful_round, trivial, useful_round, vacuous, vacuous_until
+from dfltheory.checks.vacuous import (
+    first_useful_round,
+    trivial,
+    useful_round,
+    vacuous,
+    vacuous_until,
+)
 from dfltheory.cli import run
 
 ONE = sp.Integer(1)
@@ -26,15 +34,19 @@ STEP = Condition("8 eta K L <= 1", 8 * s.eta * s.K * s.L, ONE)
 
 
 def planted(conditions=None, **parts):
-    return replace(GOOD, parts={**GOOD.parts, **parts},
-                   conditions=GOOD.conditions if conditions is None else conditions)  # fmt: skip
+    return replace(
+        GOOD,
+        parts={**GOOD.parts, **parts},
+        conditions=GOOD.conditions if conditions is None else conditions,
+    )
 
 
 def errors(findings):
     return [f for f in findings if f.severity == "error"]
 
 
-# -- satisfiable ---------------------------------------------------------------------------------------
+# -- satisfiable
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -42,25 +54,36 @@ def errors(findings):
     [
         (t.key, t.variant)
         for t in bounds.statements()
-        if t.kind in ("theorem", "corollary") and t.conditions and not {"lam_min", "offset"} & {*t.needs}
+        if t.kind in ("theorem", "corollary")
+        and t.conditions
+        and not {"lam_min", "offset"} & {*t.needs}
     ],
 )
 def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
-    """The way that is reported is walked: at random constants all conditions hold for a small e. (At lam_min
-    = -1, which the glossary has and Definition 1 has not, DGD has none; an offset is no step size.)"""
+    """The way that is reported is walked: at random constants all conditions hold for a
+    small e. (At lam_min = -1, which the glossary has and Definition 1 has not, DGD has
+    none; an offset is no step size.)
+    """
     theorem = bounds.get(key, variant)
     (finding,) = check_satisfiable(theorem)
     assert (finding.severity, finding.evidence["certificate"]) == ("note", "proved")
     way = small_steps(conditions_of(theorem))
     points = draw(theorem.needs, 200, np.random.default_rng(7), theorem.glossary)
-    told = values_of([theorem.expand(c.slack) for c in way.demands], points)  # as that f is convex
+    # as that f is convex
+    told = values_of([theorem.expand(c.slack) for c in way.demands], points)
     inside = np.all(
-        [(v > 0) if c.strict else (v >= 0) for c, v in zip(way.demands, told, strict=True)], axis=0
+        [
+            (v > 0) if c.strict else (v >= 0)
+            for c, v in zip(way.demands, told, strict=True)
+        ],
+        axis=0,
     )
     points = {n: v[np.broadcast_to(inside, 200)] for n, v in points.items()}
     e = 1e-30
     for name, value in way.steps.items():
-        small = value.xreplace({x: sp.Float(e) for x in value.free_symbols if x.name == "e_small"})
+        small = value.xreplace(
+            {x: sp.Float(e) for x in value.free_symbols if x.name == "e_small"}
+        )
         points[name] = values_of([small], points)[0]
     if way.long:
         points["T"] = np.full(len(points["T"]), e**-2)
@@ -76,8 +99,10 @@ def test_a_condition_that_no_small_step_meets_is_not_proved():
     assert finding.evidence["certificate"] == "witness"
     assert small_steps((Condition("eta < eta", s.eta, s.eta, strict=True),)) is None
     assert small_steps((Condition("eta <= eta", s.eta, s.eta),)) is not None
-    assert small_steps((Condition("1 + eta L <= K", 1 + s.eta * s.L, s.K),)) is None  # K may be 1
-    assert small_steps((Condition("2 eta <= K eta", 2 * s.eta, s.K * s.eta),)) is None  # K may be 1
+    # K may be 1
+    assert small_steps((Condition("1 + eta L <= K", 1 + s.eta * s.L, s.K),)) is None
+    # K may be 1
+    assert small_steps((Condition("2 eta <= K eta", 2 * s.eta, s.K * s.eta),)) is None
 
 
 def test_demands_on_the_constants_alone_are_named():
@@ -92,7 +117,10 @@ def test_conditions_that_exclude_each_other():
     assert finding.severity == "error"
     assert finding.evidence["certificate"] == "proved"
     assert "says 8 <= 1" in finding.message
-    hidden = (Condition("a", s.lam_admm, 2 * s.eta), Condition("b", 3 * s.eta, s.lam_admm))
+    hidden = (
+        Condition("a", s.lam_admm, 2 * s.eta),
+        Condition("b", 3 * s.eta, s.lam_admm),
+    )
     assert "says 1.5 <= 1" in contradiction(hidden)
     assert contradiction((STEP, Condition("c", ONE, 9 * s.eta * s.K * s.L))) is None
     curved = (STEP, Condition("d", 2 * s.eta * s.L + ONE, (s.eta * s.L) ** 2))
@@ -102,7 +130,10 @@ def test_conditions_that_exclude_each_other():
 
 
 def test_linear_programs_in_logarithms():
-    assert monomial(3 * s.eta * s.K**2 / s.L) == ({"eta": 1, "K": 2, "L": -1}, pytest.approx(np.log(3)))
+    assert monomial(3 * s.eta * s.K**2 / s.L) == (
+        {"eta": 1, "K": 2, "L": -1},
+        pytest.approx(np.log(3)),
+    )
     assert monomial(s.eta + s.L) is None
     assert monomial(-s.eta) is None
     assert monomial(s.lam**s.Q) is None
@@ -115,16 +146,20 @@ def test_linear_programs_in_logarithms():
     assert value == pytest.approx(0)
 
 
-# -- denominators ----------------------------------------------------------------------------------------
+# -- denominators
+# --------------------------------------------------------------------------------------
 
 
 def test_a_denominator_that_may_vanish():
     assert errors(check_conditions(GOOD)) == []
-    risky = planted(noise=s.sigma_l**2 / (1 - 4 * s.eta * s.L * s.K) * s.eta * s.L, conditions=())
+    risky = planted(
+        noise=s.sigma_l**2 / (1 - 4 * s.eta * s.L * s.K) * s.eta * s.L, conditions=()
+    )
     assert any("denominator" in f.message for f in errors(check_conditions(risky)))
 
 
-# -- vacuous ----------------------------------------------------------------------------------------------
+# -- vacuous
+# --------------------------------------------------------------------------------------
 
 
 def test_vacuous_everywhere():

@@ -1,4 +1,6 @@
-"""Theorems as plain data: every statement goes through a file and back; hostile files run nothing."""
+"""Theorems as plain data: every statement goes through a file and back; hostile files
+run nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from tests.hostile import places, put, refused
 
 
 def through_a_file(theorem):
-    return theorem_from_document(json.loads(json.dumps(theorem_to_document(theorem), allow_nan=False)))
+    return theorem_from_document(
+        json.loads(json.dumps(theorem_to_document(theorem), allow_nan=False))
+    )
 
 
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
@@ -31,15 +35,32 @@ def test_every_statement_of_the_registry_comes_back(theorem):
     assert back.conditions == theorem.conditions
     assert back.schedule == dict(theorem.schedule)
     assert back.lhs == theorem.lhs
-    assert (back.scope.names, back.scope.network) == (theorem.scope.names, theorem.scope.network)
+    assert (back.scope.names, back.scope.network) == (
+        theorem.scope.names,
+        theorem.scope.network,
+    )
     assert replace(back.scope, algorithms=theorem.scope.algorithms) == theorem.scope
     assert [d.expr for d in back.definitions] == [d.expr for d in theorem.definitions]
     assert back.bound == theorem.bound
 
 
 def test_the_numbers_are_the_same():
-    names = ("L", "K", "T", "Q", "m", "eta", "rho", "lam", "sigma_l", "sigma_g", "f0_gap")
-    point = dict(zip(names, (1, 5, 1000, 1, 16, 0.005, 0.01, 0.8, 1, 1, 1), strict=True))
+    names = (
+        "L",
+        "K",
+        "T",
+        "Q",
+        "m",
+        "eta",
+        "rho",
+        "lam",
+        "sigma_l",
+        "sigma_g",
+        "f0_gap",
+    )
+    point = dict(
+        zip(names, (1, 5, 1000, 1, 16, 0.005, 0.01, 0.8, 1, 1, 1), strict=True)
+    )
     theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
     assert through_a_file(theorem).evaluate(**point) == theorem.evaluate(**point)
 
@@ -58,7 +79,9 @@ def own(**changes):
         "source": "a draft",
         "lhs": LeftSide("grad_norm_sq", "G", "min"),
         "quantities": (quantity,),
-        "parts": {"all": quantity.symbol * GLOSSARY["f0_gap"].symbol / GLOSSARY["T"].symbol},
+        "parts": {
+            "all": quantity.symbol * GLOSSARY["f0_gap"].symbol / GLOSSARY["T"].symbol
+        },
         "scope": Scope((MyAlgorithm,), lambda W: None, letters={"order": "mine"}),
     }
     return Theorem(**fields | changes)
@@ -79,8 +102,16 @@ def test_a_quantity_of_a_file_is_not_another_one_of_the_glossary():
     document = json.loads(json.dumps(theorem_to_document(own())))
     (quantity,) = document["quantities"]
     with pytest.raises(InputError, match="the glossary has L already"):
-        theorem_from_document(document | {"quantities": [quantity, quantity | {"name": "L"}]})
-    definition = {"symbol": "mu_file", "latex": "m", "meaning": "", "sign": "positive", "expr": 1}
+        theorem_from_document(
+            document | {"quantities": [quantity, quantity | {"name": "L"}]}
+        )
+    definition = {
+        "symbol": "mu_file",
+        "latex": "m",
+        "meaning": "",
+        "sign": "positive",
+        "expr": 1,
+    }
     with pytest.raises(InputError, match="mu_file"):
         theorem_from_document(document | {"definitions": [definition]})
 
@@ -105,10 +136,18 @@ HOSTILE = (
 def test_every_field_is_attacked_and_nothing_runs(hostile, most, monkeypatch):
     """And the first two items of every list, or in the slow suite all of them."""
     monkeypatch.setattr("builtins.eval", lambda *a: pytest.fail("eval was called"))
-    monkeypatch.setattr("sympy.core.sympify.parse_expr", lambda *a: pytest.fail("parsed"), raising=False)
+    monkeypatch.setattr(
+        "sympy.core.sympify.parse_expr", lambda *a: pytest.fail("parsed"), raising=False
+    )
     document = theorem_to_document(bounds.get("dfedsam.theorem_4_5", "printed"))
-    changed = (put(document, path, copy.deepcopy(hostile)) for path in places(document, most=most))
-    told = [refused(theorem_from_document, bad) for bad in (copy.deepcopy(hostile), *changed)]
+    changed = (
+        put(document, path, copy.deepcopy(hostile))
+        for path in places(document, most=most)
+    )
+    told = [
+        refused(theorem_from_document, bad)
+        for bad in (copy.deepcopy(hostile), *changed)
+    ]
     assert told[0]
     assert sum(line is not None for line in told) > (70 if most else 100)
 
@@ -122,7 +161,8 @@ def test_fields_that_are_missing_or_unknown_are_refused():
         theorem_from_document(document | {"code": "print()"})
 
 
-# -- by reference -------------------------------------------------------------------------------------------
+# -- by reference
+# --------------------------------------------------------------------------------------
 
 SOURCE = """
 from dataclasses import replace
@@ -159,9 +199,13 @@ def test_a_theorem_is_loaded_by_object_key_file_or_module(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["bound", "audit"])
-def test_the_command_line_takes_a_file_and_a_name(tmp_path, monkeypatch, capsys, command):
+def test_the_command_line_takes_a_file_and_a_name(
+    tmp_path, monkeypatch, capsys, command
+):
     (tmp_path / "my_theorems.py").write_text(SOURCE)
     monkeypatch.chdir(tmp_path)
     assert cli.run([command, "my_theorems.py:mine", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["key"] == "mine.a" if command == "bound" else told["counts"]["error"] == 0
+    assert (
+        told["key"] == "mine.a" if command == "bound" else told["counts"]["error"] == 0
+    )

@@ -1,4 +1,6 @@
-"""Limits and special cases: each law on a planted error, which it must find, and on a right statement."""
+"""Limits and special cases: each law on a planted error, which it must find, and on a
+right statement.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from dfltheory.checks.special import (
     sam_fixed_point,
     sam_fixed_point_in_order,
     simplest_case,
-)  # fmt: skip
+)
 from dfltheory.errors import InputError
 
 GOOD = bounds.get("dfedsam.theorem_4_5", "corrected")
@@ -32,7 +34,8 @@ def planted(theorem=GOOD, **parts):
     return replace(theorem, parts={**theorem.parts, **parts})
 
 
-# -- ends of ranges ----------------------------------------------------------------------------------
+# -- ends of ranges
+# ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -59,12 +62,16 @@ def test_momentum_going_to_zero():
     assert [f.place for f in ends_of_ranges(odd, points)] == ["alpha"]
 
 
-# -- gradient descent --------------------------------------------------------------------------------
+# -- gradient descent
+# --------------------------------------------------------------------------------
 
 
 def test_the_simplest_case_is_gradient_descent():
     assert list(simplest_case(GOOD, POINTS)) == []
-    floor = planted(drift=(s.eta * s.K * s.L) ** 2 * s.L * s.f0_gap + s.eta**2 * s.L**2 * s.T * s.L**2)
+    floor = planted(
+        drift=(s.eta * s.K * s.L) ** 2 * s.L * s.f0_gap
+        + s.eta**2 * s.L**2 * s.T * s.L**2
+    )
     (finding,) = simplest_case(floor, POINTS)
     assert finding.severity == "warning"
     assert list(finding.evidence["terms"]) == ["drift"]
@@ -77,17 +84,22 @@ def test_dual_variables_are_absent_after_one_step_of_equal_size():
     theorem = bounds.get("dfedadmm.theorem_1", "corrected")
     assert list(simplest_case(theorem, points_of(theorem, 200))) == []
     loose = bounds.get("dfedadmm.theorem_1", "corrected_any_penalty")
-    assert [f.severity for f in simplest_case(loose, points_of(loose, 200))] == ["warning"]
+    assert [f.severity for f in simplest_case(loose, points_of(loose, 200))] == [
+        "warning"
+    ]
 
 
-# -- SAM ---------------------------------------------------------------------------------------------
+# -- SAM
+# --------------------------------------------------------------------------------------
 
 
 def test_no_bound_on_a_sam_method_is_below_its_fixed_point():
     assert list(sam_fixed_point(GOOD, POINTS)) == []
     tight = planted(sharpness=s.L**2 * s.rho**2)
     assert list(sam_fixed_point(tight, POINTS)) == []
-    (finding,) = sam_fixed_point(planted(sharpness=s.L**2 * s.rho**2 * sp.Rational(98, 100)), POINTS)
+    (finding,) = sam_fixed_point(
+        planted(sharpness=s.L**2 * s.rho**2 * sp.Rational(98, 100)), POINTS
+    )
     assert finding.severity == "error"
     assert finding.evidence["ratio"] >= 0.98 - 1e-9
     point = finding.evidence["point"]
@@ -95,14 +107,18 @@ def test_no_bound_on_a_sam_method_is_below_its_fixed_point():
 
 
 def test_the_fixed_point_is_one_of_the_training_core():
-    """The loss that the check speaks of, run literally: SAM does not move, the gradient stays L rho."""
+    """The loss that the check speaks of, run literally: SAM does not move, the gradient
+    stays L rho.
+    """
     L, rho, eta, x = 2.0, 0.3, 0.05, 0.0
     for _ in range(50):
         slope = L * max(rho - abs(x), 0.0)
         moved = x + rho * np.sign(slope)
         x -= eta * L * max(rho - abs(moved), 0.0)
     assert x == 0.0
-    height = np.trapezoid(L * np.maximum(rho - np.abs(np.linspace(-1, 0, 100001)), 0), dx=1e-5)
+    height = np.trapezoid(
+        L * np.maximum(rho - np.abs(np.linspace(-1, 0, 100001)), 0), dx=1e-5
+    )
     assert height == pytest.approx(L * rho**2 / 2, rel=1e-4)
 
 
@@ -111,12 +127,17 @@ def test_the_fixed_point_of_two_blocks(variant):
     theorem = bounds.get("dfedmdc.theorem_2", variant)
     points = points_of(theorem, 200)
     assert list(sam_fixed_point(theorem, points)) == []
-    assert [f.severity for f in sam_fixed_point(planted(theorem, sharpness=sp.S.Zero), points)] == ["error"]
+    assert [
+        f.severity
+        for f in sam_fixed_point(planted(theorem, sharpness=sp.S.Zero), points)
+    ] == ["error"]
 
 
 @pytest.mark.parametrize("variant", ["printed", "appendix", "appendix_eq35"])
 def test_the_fixed_point_against_a_statement_in_order(variant):
-    """Measured over claimed at T = 100 to 6400 is 9, 19, 39, 79: no constant of O(.) makes up for that."""
+    """Measured over claimed at T = 100 to 6400 is 9, 19, 39, 79: no constant of O(.)
+    makes up for that.
+    """
     theorem = bounds.get("dfedmdc.theorem_2", variant)
     (finding,) = [f for f in check_extremes(theorem) if f.place == "rho"]
     assert finding.severity == "error"
@@ -125,21 +146,31 @@ def test_the_fixed_point_against_a_statement_in_order(variant):
     assert list(sam_fixed_point_in_order(replace(theorem, parts=parts))) == []
     hidden = {**theorem.parts, "sharpness": 1 / s.T}  # L_u rho0^2 hidden by O(.)
     assert list(sam_fixed_point_in_order(replace(theorem, parts=hidden))) == []
-    assert list(sam_fixed_point_in_order(replace(theorem, schedule={"rho": sp.S.Zero}))) == []
+    assert (
+        list(sam_fixed_point_in_order(replace(theorem, schedule={"rho": sp.S.Zero})))
+        == []
+    )
 
 
 def test_the_fixed_point_on_right_rates():
-    for key in ("dfedsam.corollary_4_6", "dfedsam.corollary_4_8", "dfedmdc.rate_theorem_2"):
+    for key in (
+        "dfedsam.corollary_4_6",
+        "dfedsam.corollary_4_8",
+        "dfedmdc.rate_theorem_2",
+    ):
         theorem = bounds.get(key, "corrected")
         assert theorem.schedule["rho"] != 0
         assert list(sam_fixed_point_in_order(theorem)) == []
 
 
-# -- points and names that are not the statement's --------------------------------------------------------
+# -- points and names that are not the statement's
+# --------------------------------------------------------
 
 
 def test_names_of_terms_are_ours_and_say_nothing():
-    renamed = replace(GOOD, parts={f"drift of {name}": part for name, part in GOOD.parts.items()})
+    renamed = replace(
+        GOOD, parts={f"drift of {name}": part for name, part in GOOD.parts.items()}
+    )
     assert list(check_extremes(renamed)) == []
 
 
@@ -163,17 +194,21 @@ def test_a_window_of_rounds_contracts_in_one_round_in_the_simplest_case():
     assert list(simplest_case(theorem, points_of(theorem, 200))) == []
 
 
-# -- T -> infinity -------------------------------------------------------------------------------------
+# -- T -> infinity
+# -------------------------------------------------------------------------------------
 
 
 def test_corollaries_must_vanish_for_large_t():
     claim = bounds.get("dfedsam.corollary_4_6")
     assert not any(f.place == "schedule" for f in check_extremes(claim))
     floor = replace(claim, parts={**claim.parts, "drift": s.K * s.beta**2})
-    assert [f.severity for f in check_extremes(floor) if f.place == "schedule"] == ["error"]
+    assert [f.severity for f in check_extremes(floor) if f.place == "schedule"] == [
+        "error"
+    ]
 
 
-# -- the simpler algorithm -----------------------------------------------------------------------------
+# -- the simpler algorithm
+# -----------------------------------------------------------------------------
 
 
 def test_mechanisms_are_read_from_quantities_schedules_and_conditions():
@@ -185,11 +220,25 @@ def test_mechanisms_are_read_from_quantities_schedules_and_conditions():
 
 
 def without_sam(theorem=GOOD):
-    """The same statement on the algorithm with rho = 0, as a paper would state it beside."""
-    parts = {n: p.xreplace({s.rho: sp.S.Zero}) for n, p in theorem.parts.items() if n != "sharpness"}
-    definitions = tuple(replace(d, expr=d.expr.xreplace({s.rho: sp.S.Zero})) for d in theorem.definitions)
-    return replace(theorem, key="dfedsam.theorem_plain", parts=parts, definitions=definitions,
-                   schedule={"eta": theorem.schedule["eta"]})  # fmt: skip
+    """The same statement on the algorithm with rho = 0, as a paper would state it
+    beside.
+    """
+    parts = {
+        n: p.xreplace({s.rho: sp.S.Zero})
+        for n, p in theorem.parts.items()
+        if n != "sharpness"
+    }
+    definitions = tuple(
+        replace(d, expr=d.expr.xreplace({s.rho: sp.S.Zero}))
+        for d in theorem.definitions
+    )
+    return replace(
+        theorem,
+        key="dfedsam.theorem_plain",
+        parts=parts,
+        definitions=definitions,
+        schedule={"eta": theorem.schedule["eta"]},
+    )
 
 
 def test_a_bound_without_its_mechanism_is_that_of_the_simpler_algorithm():
@@ -221,8 +270,11 @@ def test_statements_that_are_not_comparable_are_not_compared():
 
 
 def test_one_gossip_step_by_a_condition():
-    pinned = replace(GOOD, key="dfedsam.theorem_q1",
-                     conditions=(*GOOD.conditions, Condition("Q = 1", s.Q, sp.Integer(1))))  # fmt: skip
+    pinned = replace(
+        GOOD,
+        key="dfedsam.theorem_q1",
+        conditions=(*GOOD.conditions, Condition("Q = 1", s.Q, sp.Integer(1))),
+    )
     (finding,) = check_simpler(GOOD, [pinned])
     assert "without several gossip steps it is the bound" in finding.message
 
@@ -236,7 +288,9 @@ def test_orders_of_the_simpler_algorithm():
     (finding,) = check_simpler(lost, [simple])
     assert finding.severity == "warning"
     assert set(finding.evidence["lost"]) == {"K beta^2 / (T)", "K sigma_l^2 / (T)"}
-    more = replace(claim, parts={**claim.parts, "more": s.sigma_l / s.T ** sp.Rational(1, 4)})
+    more = replace(
+        claim, parts={**claim.parts, "more": s.sigma_l / s.T ** sp.Rational(1, 4)}
+    )
     (finding,) = check_simpler(more, [simple])
     assert finding.severity == "note"
     assert "it keeps sigma_l / (T^(1/4))" in finding.message
@@ -245,14 +299,19 @@ def test_orders_of_the_simpler_algorithm():
 def test_the_theorem_with_sam_at_rho_zero_against_the_one_without():
     for variant in ("corrected", "corrected_different_steps", "corrected_same_round"):
         (finding,) = check_simpler(bounds.get("dfedmdc.theorem_2", variant))
-        assert finding.message == f"without SAM it is the bound of dfedmdc.theorem_1 ({variant})"
+        assert (
+            finding.message
+            == f"without SAM it is the bound of dfedmdc.theorem_1 ({variant})"
+        )
     (finding,) = check_simpler(bounds.get("dfedmdc.theorem_2", "printed"))
     assert finding.severity == "warning"
     assert "sigma_v^2 / (L_v T^(1/2))" in finding.evidence["lost"]
 
 
 def test_variants_that_differ_by_their_momentum_alone():
-    printed, derived = (bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "appendix"))
+    printed, derived = (
+        bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "appendix")
+    )
     (finding,) = compare_values(printed, derived)
     assert "they agree at alpha = 0" in finding.message
     other = planted(derived, noise=derived.parts["noise"] * 2)
@@ -261,47 +320,68 @@ def test_variants_that_differ_by_their_momentum_alone():
 
 
 def test_a_whole_number_beyond_a_doubles_range_is_one_line():
-    with pytest.raises(InputError, match=r"^T is an integer beyond 1\.8e308: give") as told:
+    with pytest.raises(
+        InputError, match=r"^T is an integer beyond 1\.8e308: give"
+    ) as told:
         s.GLOSSARY["T"].check(10**400)
     assert "\n" not in str(told.value)
 
 
 def test_a_bound_without_a_horizon_is_examined_all_the_same():
     base = bounds.get("dfedsam.theorem_4_5", "corrected")
-    bare = replace(base, parts={"sharpness": s.L**2 * s.rho**2}, conditions=(), definitions=(), schedule={})
+    bare = replace(
+        base,
+        parts={"sharpness": s.L**2 * s.rho**2},
+        conditions=(),
+        definitions=(),
+        schedule={},
+    )
     assert "T" not in bare.needs
     assert [f for f in check_extremes(bare) if f.severity == "error"] == []
 
 
-# -- limits -----------------------------------------------------------------------------------------
+# -- limits
+# --------------------------------------------------------------------------------------
 
 
 def how(theorem, name):
-    (found,) = (word for word, names in limits(theorem).items() for n in names if n.startswith(f"{name} -> "))
+    (found,) = (
+        word
+        for word, names in limits(theorem).items()
+        for n in names
+        if n.startswith(f"{name} -> ")
+    )
     return found
 
 
 def test_the_limits_of_theorem_a_are_proved():
     told = limits(GOOD)
     assert told["sampled"] == []
-    assert {"m -> 1", "lam -> 0", "rho -> 0", "Q -> infinity", "T -> infinity"} <= set(told["proved"])
+    assert {"m -> 1", "lam -> 0", "rho -> 0", "Q -> infinity", "T -> infinity"} <= set(
+        told["proved"]
+    )
 
 
-@pytest.mark.parametrize(("term", "name"), [
-    (s.sigma_l**2 / s.rho**2 / s.L**2, "rho"),
-    (s.L**2 * s.rho**2 / (s.K - 1), "K"),
-    (s.L**2 * s.rho**2 * s.lam ** (-s.Q), "lam"),
-    (s.sigma_l**2 * s.Q, "Q"),
-    (s.sigma_l**2, "T"),
-    (s.sigma_l**2 / (1 + s.T), "T"),  # vanishes, and is no sum of powers
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("term", "name"),
+    [
+        (s.sigma_l**2 / s.rho**2 / s.L**2, "rho"),
+        (s.L**2 * s.rho**2 / (s.K - 1), "K"),
+        (s.L**2 * s.rho**2 * s.lam ** (-s.Q), "lam"),
+        (s.sigma_l**2 * s.Q, "Q"),
+        (s.sigma_l**2, "T"),
+        (s.sigma_l**2 / (1 + s.T), "T"),  # vanishes, and is no sum of powers
+    ],
+)
 def test_a_limit_that_is_none_or_no_polynomial_one_is_not_proved(term, name):
     last = limits(planted(wrong=term))["sampled"]
     assert any(told.startswith(f"{name} -> ") for told in last)
 
 
 def test_a_divisor_that_the_conditions_keep_positive_at_the_end_is_proved():
-    """1/(1 - 4 a + K - 1) with a = eta K L <= 1/8, at K = 1; the conditions are needed."""
+    """1/(1 - 4 a + K - 1) with a = eta K L <= 1/8, at K = 1; the conditions are
+    needed.
+    """
     term = s.sigma_l**2 / (s.K - 4 * s.eta * s.K * s.L)
     assert how(planted(more=term), "K") == "proved"
     assert how(replace(planted(more=term), conditions=()), "K") == "sampled"

@@ -1,4 +1,6 @@
-"""Formulas of theorem files: precedence, exact numbers, limits, and where an error stands."""
+"""Formulas of theorem files: precedence, exact numbers, limits, and where an error
+stands.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def random_formula(rng, depth):
         name = rng.choice(["exp(-eta)*sqrt", "sqrt", "log", "abs"])
         return f"{name}(1 + ({random_formula(rng, depth - 1)})^2)"
     if kind < 0.55:
-        return f"max({random_formula(rng, depth - 1)}, {random_formula(rng, depth - 1)}, L)"
+        return (
+            f"max({random_formula(rng, depth - 1)},"
+            f" {random_formula(rng, depth - 1)}, L)"
+        )
     if kind < 0.7:
         exponent = rng.choice(["2", "3", "-1", "-2", "2^2", "K", "T"])
         return f"{rng.choice([*VALUES, '2', '(L + eta)'])}^{exponent}"
@@ -52,7 +57,9 @@ def test_2000_random_formulas_have_the_value_that_a_second_parser_gives():
         if isinstance(expected, complex) or not 1e-9 < abs(expected) < 1e9:
             continue
         formula = read_formula(text, SYMBOLS)
-        found = float(formula.subs({SYMBOLS[name]: value for name, value in VALUES.items()}))
+        found = float(
+            formula.subs({SYMBOLS[name]: value for name, value in VALUES.items()})
+        )
         assert math.isclose(found, expected, rel_tol=AGREEMENT, abs_tol=AGREEMENT), text
         compared += 1
 
@@ -158,5 +165,9 @@ def test_a_condition_is_one_comparison():
     ],
 )
 def test_a_written_formula_is_read_back(formula):
-    expected = formula.replace(sp.Float, lambda *_: sp.Rational(1, 10)) if formula.has(sp.Float) else formula
+    expected = (
+        formula.replace(sp.Float, lambda *_: sp.Rational(1, 10))
+        if formula.has(sp.Float)
+        else formula
+    )
     assert read_formula(write_formula(formula), SYMBOLS) == expected

@@ -1,4 +1,6 @@
-"""Every formula of the registry against the same formula typed from the text in plain floats."""
+"""Every formula of the registry against the same formula typed from the text in plain
+floats.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from tests.bounds.text.points import point
 from tests.bounds.texts import STATEMENTS, of_all
 from validation.papers import statement
 
-TERMS, CONDITIONS, SCHEDULES = of_all("TERMS"), of_all("CONDITIONS"), of_all("SCHEDULES")
+TERMS, CONDITIONS, SCHEDULES = (
+    of_all("TERMS"),
+    of_all("CONDITIONS"),
+    of_all("SCHEDULES"),
+)
 DEFINITIONS = of_all("DEFINITIONS")
 
 
@@ -38,7 +44,8 @@ def test_terms_agree_to_1e_12(key, variant, seed):
     assert set(found) == set(expected)
     total = math.fsum(expected.values())
     for name, value in expected.items():
-        assert found[name] == pytest.approx(value, rel=1e-12, abs=1e-300), name  # subnormal below
+        # subnormal below
+        assert found[name] == pytest.approx(value, rel=1e-12, abs=1e-300), name
     assert theorem.evaluate(where="ignore", **values) == pytest.approx(
         total, rel=1e-12, abs=1e-13 * sum(map(abs, expected.values())) + 1e-300
     )
@@ -66,7 +73,9 @@ def test_conditions_agree(key, variant):
         assert len(found) == len(pairs)
         for (condition, slack, ok), (left, right) in zip(found, pairs, strict=True):
             assert slack == pytest.approx(right - left, rel=1e-11, abs=1e-12), condition
-            assert ok == (left < right if condition.strict else left <= right * (1 + 1e-14)), condition
+            assert ok == (
+                left < right if condition.strict else left <= right * (1 + 1e-14)
+            ), condition
 
 
 @pytest.mark.parametrize(("key", "variant"), named(SCHEDULES))
@@ -75,11 +84,13 @@ def test_schedules_agree(key, variant):
     names = {s.name for e in theorem.schedule.values() for s in e.free_symbols}
     for seed in range(4):
         values = point(random.Random(seed), names)
-        expected = SCHEDULES[key, variant](**{**values, **{n: 1.0 for n in ("rho0",) if n not in values}})
+        expected = SCHEDULES[key, variant](
+            **{**values, **{n: 1.0 for n in ("rho0",) if n not in values}}
+        )
         for name, expr in theorem.schedule.items():
-            assert float(expr.subs({s: values[s.name] for s in expr.free_symbols})) == pytest.approx(
-                expected[name], rel=1e-12
-            )
+            assert float(
+                expr.subs({s: values[s.name] for s in expr.free_symbols})
+            ) == pytest.approx(expected[name], rel=1e-12)
 
 
 def test_statements_without_conditions_or_schedule_in_the_text_have_none_in_the_registry():
@@ -102,7 +113,10 @@ def test_momentum_sums_do_not_cancel_near_one(alpha, K):
     before = [sum(a**j for j in range(K - s)) for s in range(1, K)]
 
     def total(steps):
-        return sum((sum((a**j for j in range(n)), Fraction(0)) for n in range(1, steps + 1)), Fraction(0))
+        return sum(
+            (sum((a**j for j in range(n)), Fraction(0)) for n in range(1, steps + 1)),
+            Fraction(0),
+        )
 
     exact = (
         total(K),
@@ -128,7 +142,9 @@ def test_momentum_sums_of_a_billion_steps(alpha):
         found = definition.numeric(np.float64(alpha), K)
         closed = sp.lambdify([s.alpha, s.K], definition.expr, "mpmath")
         with mpmath.workdps(60):
-            exact = [float(closed(mpmath.mpf(alpha), mpmath.mpf(k))) for k in K.tolist()]
+            exact = [
+                float(closed(mpmath.mpf(alpha), mpmath.mpf(k))) for k in K.tolist()
+            ]
         assert found == pytest.approx(exact, rel=1e-9), definition.symbol
 
 
@@ -143,9 +159,14 @@ NUMERIC = {
 def test_momentum_sums_of_more_steps_than_64_bits_count():
     from dfltheory.momentum import _sums
 
-    few, many = _sums(np.array([0.5, 0.0]), np.array([2.0**52, 2.0**52])), _sums(0.5, 2.0**63)
+    few, many = (
+        _sums(np.array([0.5, 0.0]), np.array([2.0**52, 2.0**52])),
+        _sums(0.5, 2.0**63),
+    )
     # c tends to 2, at and sum c^2 grow with K, U and D with its square
-    assert many == pytest.approx(few[0] * 2.0 ** np.array([0, 11, 11, 22, 22]), rel=1e-12)
+    assert many == pytest.approx(
+        few[0] * 2.0 ** np.array([0, 11, 11, 22, 22]), rel=1e-12
+    )
     assert np.isnan(_sums(0.5, np.array([np.inf, np.nan, -1.0]))).all()
 
 
@@ -154,11 +175,16 @@ def test_momentum_sums_of_more_steps_than_64_bits_count():
 def test_numbers_of_a_definition_are_those_of_its_formula(name, seed):
     definition = NUMERIC[name]
     values = point(
-        random.Random(seed), {s.name for s in definition.expr.free_symbols} | set(definition.takes)
+        random.Random(seed),
+        {s.name for s in definition.expr.free_symbols} | set(definition.takes),
     )
-    exact = definition.expr.subs({s: sp.Rational(values[s.name]) for s in definition.expr.free_symbols})
+    exact = definition.expr.subs(
+        {s: sp.Rational(values[s.name]) for s in definition.expr.free_symbols}
+    )
     with np.errstate(all="ignore"):
-        number = float(definition.numeric(*(np.float64(values[n]) for n in definition.takes)))
+        number = float(
+            definition.numeric(*(np.float64(values[n]) for n in definition.takes))
+        )
     assert number == pytest.approx(float(exact), rel=1e-9)
 
 
@@ -182,8 +208,12 @@ def test_dual_weights_do_not_cancel_and_cover_every_ratio(K, ratio):
     exact = (gamma, (1 - gamma) / gamma, 1 - (1 - r) ** (K - 1))
     for definition, value in zip((GAMMA, THETA, P), exact, strict=True):
         with np.errstate(all="ignore"):
-            found = definition.numeric(np.float64(ratio), np.float64(1.0), np.float64(K))
-        assert float(found) == pytest.approx(float(value), rel=1e-13, abs=0), definition.symbol
+            found = definition.numeric(
+                np.float64(ratio), np.float64(1.0), np.float64(K)
+            )
+        assert float(found) == pytest.approx(float(value), rel=1e-13, abs=0), (
+            definition.symbol
+        )
 
 
 @pytest.mark.parametrize(("key", "variant"), named(DEFINITIONS))
@@ -193,6 +223,6 @@ def test_definitions_that_no_term_uses_are_the_text_s_too(key, variant):
     for name, formula in DEFINITIONS[key, variant].items():
         expr = theorem.expand(symbols[name])
         values = point(random.Random(3), {s.name for s in expr.free_symbols})
-        assert float(expr.subs({s: values[s.name] for s in expr.free_symbols})) == pytest.approx(
-            formula(**values)
-        )
+        assert float(
+            expr.subs({s: values[s.name] for s in expr.free_symbols})
+        ) == pytest.approx(formula(**values))

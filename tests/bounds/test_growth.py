@@ -1,4 +1,6 @@
-"""How saved families are described: the fitted exponent with the range over which it was fitted."""
+"""How saved families are described: the fitted exponent with the range over which it
+was fitted.
+"""
 
 import json
 from pathlib import Path
@@ -14,15 +16,35 @@ SAVED = Path(__file__).parents[2] / "docs" / "counterexamples"
     ("parameter", "words"),
     [
         ("T", "like T^0.62 over the range searched (T = 256 to 4096)"),
-        ("T*gap", "like T^0.62, in step with 1/(1 - lambda), over the range searched (T = 256 to 4096)"),
-        ("gap*T*T", "like (1/(1 - lambda))^0.62, with T growing like its square, over the range searched "
-                    "(1/(1 - lambda) = 256 to 4096)"),
-        ("alpha*T*T*T", "like (1/(1 - alpha))^0.62, with T growing like its cube, over the range searched "
-                        "(1/(1 - alpha) = 256 to 4096)"),
+        (
+            "T*gap",
+            (
+                "like T^0.62, in step with 1/(1 - lambda), over the range searched (T ="
+                " 256 to 4096)"
+            ),
+        ),
+        (
+            "gap*T*T",
+            (
+                "like (1/(1 - lambda))^0.62, with T growing like its square, over the"
+                " range searched (1/(1 - lambda) = 256 to 4096)"
+            ),
+        ),
+        (
+            "alpha*T*T*T",
+            (
+                "like (1/(1 - alpha))^0.62, with T growing like its cube, over the"
+                " range searched (1/(1 - alpha) = 256 to 4096)"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_growth_is_an_exponent_over_a_range(parameter, words):
-    family = {"parameter": parameter, "exponent": 0.6203, "values": [256.0, 1024.0, 4096.0]}
+    family = {
+        "parameter": parameter,
+        "exponent": 0.6203,
+        "values": [256.0, 1024.0, 4096.0],
+    }
     assert growth_words(family) == words
 
 

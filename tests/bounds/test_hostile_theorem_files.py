@@ -1,4 +1,6 @@
-"""Hostile theorem files end in one error message, at once and in little memory; so do JSON statements."""
+"""Hostile theorem files end in one error message, at once and in little memory; so do
+JSON statements.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,14 @@ def with_term(formula):
 
 def with_definitions(formulas, term):
     lines = [f"{name} = {json.dumps(formula)}" for name, formula in formulas.items()]
-    return "\n".join([f"{HEAD}terms = {{ x = {json.dumps(term)} }}", "[statement.definitions]", *lines, ""])
+    return "\n".join(
+        [
+            f"{HEAD}terms = {{ x = {json.dumps(term)} }}",
+            "[statement.definitions]",
+            *lines,
+            "",
+        ]
+    )
 
 
 def squares(first, how="d{0}^2"):
@@ -48,7 +57,9 @@ FILES = {
     "exponents_that_square": with_definitions(squares("K", "2^d{0}"), "2^d60"),
     "definitions_in_a_circle": with_definitions({"a": "b + 1", "b": "a + 1"}, "a"),
     "sum_of_1e9_terms": with_term("sum(L/k, k, 1, 10^9)"),
-    "sums_in_sums": with_term("sum(sum(sum(i*j*k, i, 1, 1000), j, 1, 1000), k, 1, 1000)"),
+    "sums_in_sums": with_term(
+        "sum(sum(sum(i*j*k, i, 1, 1000), j, 1, 1000), k, 1, 1000)"
+    ),
     "huge_exponent": with_term("L^(10^12)"),
     "huge_power": with_term("9^9^9^9^9"),
     "huge_exponential": with_term("exp(exp(exp(exp(1000))))"),
@@ -61,10 +72,14 @@ FILES = {
     "import": with_term("__import__('os').system('touch ran')"),
     "attribute": with_term("L.__class__.__mro__"),
     "comprehension": with_term("[x for x in (1,)*10^9]"),
-    "many_maxima": with_term("max(" + ", ".join(f"L*{n} + K/{n + 1}" for n in range(400)) + ")"),
+    "many_maxima": with_term(
+        "max(" + ", ".join(f"L*{n} + K/{n + 1}" for n in range(400)) + ")"
+    ),
     "code_in_the_scope": with_term("L").replace('"DPSGD"', '"evil.py:Evil"'),
     "code_as_a_module": with_term("L").replace('"DPSGD"', '"os:system"'),
-    "unknown_key": with_term("L").replace('title = "t"', 'title = "t"\nrun = "touch ran"'),
+    "unknown_key": (
+        with_term("L").replace('title = "t"', 'title = "t"\nrun = "touch ran"')
+    ),
     "deep_lists": "format = 1\nx = " + "[" * 50_000,
     "deep_keys": ".".join(["a"] * 50_000) + " = 1",
     "long_file": "format = 1\n" + "# padding\n" * 200_000,
@@ -94,7 +109,9 @@ def _limit_memory():
 
 
 def run(code, cwd, stdin=""):
-    """Time, memory and message of reading, in a process that may not grow beyond the limit by far."""
+    """Time, memory and message of reading, in a process that may not grow beyond the
+    limit by far.
+    """
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=cwd,
@@ -117,7 +134,10 @@ def test_hostile_file_ends_in_one_message(name, tmp_path):
     path.write_text(FILES[name], encoding="utf-8")
     (tmp_path / "evil.py").write_text("open('ran', 'w').close()\nclass Evil: ...\n")
     code = CODE.format(
-        module="theorem_file", function="read_theorem_file", prepare="", argument="'hostile.toml'"
+        module="theorem_file",
+        function="read_theorem_file",
+        prepare="",
+        argument="'hostile.toml'",
     )
     seconds, memory, message = run(code, tmp_path)
     assert seconds < SECONDS
@@ -128,13 +148,17 @@ def test_hostile_file_ends_in_one_message(name, tmp_path):
 
 
 def document_with(definitions, term):
-    """A statement as a counterexample file holds it, with these definitions and one term."""
+    """A statement as a counterexample file holds it, with these definitions and one
+    term.
+    """
     from dfltheory import bounds
     from dfltheory.bounds.document import theorem_to_document
 
     document = theorem_to_document(bounds.get("lian2017.rate", "restated"))
     shared = {"latex": "d", "meaning": "", "sign": "positive"}
-    document["definitions"] = [{"symbol": name, "expr": tree} | shared for name, tree in definitions.items()]
+    document["definitions"] = [
+        {"symbol": name, "expr": tree} | shared for name, tree in definitions.items()
+    ]
     document["parts"] = {"x": term}
     return document
 
@@ -146,7 +170,10 @@ def square_trees(first, how):
 STATEMENTS = {
     "numbers_that_square": (square_trees(3, lambda d: ["Pow", d, 2]), "d60"),
     "symbols_that_square": (square_trees("L", lambda d: ["Pow", d, 2]), "d60"),
-    "products_that_double": (square_trees(["Add", "L", "K"], lambda d: ["Mul", d, d]), "d60"),
+    "products_that_double": (
+        square_trees(["Add", "L", "K"], lambda d: ["Mul", d, d]),
+        "d60",
+    ),
     "exponents_that_square": (square_trees("K", lambda d: ["Pow", 2, d]), "d60"),
     "huge_exponent": ({}, ["Pow", "L", 10**12]),
     "long_sum": ({}, ["Add", *["L"] * 3000]),
@@ -161,7 +188,9 @@ def test_hostile_statement_of_a_counterexample_file_ends_in_one_message(name, tm
         prepare="import json; document = json.loads(sys.stdin.read())",
         argument="document",
     )
-    seconds, memory, message = run(code, tmp_path, json.dumps(document_with(*STATEMENTS[name])))
+    seconds, memory, message = run(
+        code, tmp_path, json.dumps(document_with(*STATEMENTS[name]))
+    )
     assert seconds < SECONDS
     assert memory < MEMORY
     assert message.startswith("theorem")

@@ -1,4 +1,6 @@
-"""Results depend neither on the papers that were imported before nor on installed third-party papers."""
+"""Results depend neither on the papers that were imported before nor on installed
+third-party papers.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,14 @@ ORDERS = {
     "sorted": tuple(sorted(PAPERS)),
     "reversed": tuple(sorted(PAPERS, reverse=True)),
     "random": tuple(random.Random(1).sample(PAPERS, len(PAPERS))),
-    "random, the third-party paper first": ("visitor", *random.Random(2).sample(PAPERS, len(PAPERS))),
-    "random, the third-party paper last": (*random.Random(3).sample(PAPERS, len(PAPERS)), "visitor"),
+    "random, the third-party paper first": (
+        "visitor",
+        *random.Random(2).sample(PAPERS, len(PAPERS)),
+    ),
+    "random, the third-party paper last": (
+        *random.Random(3).sample(PAPERS, len(PAPERS)),
+        "visitor",
+    ),
 }
 
 
@@ -64,17 +72,25 @@ def install(folder: Path) -> None:
     (folder / "visitor_paper.py").write_text(THIRD_PARTY.read_text())
     metadata = folder / "visitor_paper-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: visitor_paper\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[dfltheory.papers]\nvisitor = visitor_paper\n")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: visitor_paper\nVersion: 1.0\n"
+    )
+    (metadata / "entry_points.txt").write_text(
+        "[dfltheory.papers]\nvisitor = visitor_paper\n"
+    )
 
 
 def results(order: str, folder: Path) -> dict:
-    """The results of all statements of the papers in a new interpreter, in one order of imports."""
+    """The results of all statements of the papers in a new interpreter, in one order of
+    imports.
+    """
     if "visitor" in ORDERS[order]:
         install(folder)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
     words = [sys.executable, "-c", SCRIPT, " ".join(ORDERS[order])]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=600, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, env=environment, timeout=600, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -87,7 +103,9 @@ def expected(tmp_path_factory):
 @pytest.mark.parametrize("order", [order for order in ORDERS if order != "sorted"])
 def test_statements_have_the_same_results_in_every_order(order, expected, tmp_path):
     found = results(order, tmp_path)
-    assert {name: row for name, row in found.items() if "visitor." not in name} == expected
+    assert {
+        name: row for name, row in found.items() if "visitor." not in name
+    } == expected
 
 
 def test_each_statement_knows_the_glossary_and_its_own_quantities(expected, tmp_path):
@@ -95,5 +113,7 @@ def test_each_statement_knows_the_glossary_and_its_own_quantities(expected, tmp_
     assert known.pop("wang2021.lemma_1 (printed)") == ["mu", "x_star_sq", "dist_before"]
     assert known.pop("khaled2019.lemma_2 (printed)") == ["mu", "x_star_sq", "D_bar"]
     assert all(names == ["mu", "x_star_sq"] for names in known.values())
-    theirs = results("random, the third-party paper first", tmp_path)["visitor.theorem_1 (printed)"]
+    theirs = results("random, the third-party paper first", tmp_path)[
+        "visitor.theorem_1 (printed)"
+    ]
     assert theirs[5] == ["mu", "x_star_sq", "spare"]

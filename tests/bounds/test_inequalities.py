@@ -1,4 +1,6 @@
-"""The prover of inequalities: what it claims holds at random points, and wrong constants are not proved."""
+"""The prover of inequalities: what it claims holds at random points, and wrong
+constants are not proved.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ X, Y, Z = sp.symbols("x:3", nonnegative=True)
 LATE = Condition("T >= 64 K", 64 * K, T)
 FAST = Condition("eta K L <= 1/8", 8 * eta * K * L, sp.S.One)
 SMALL = Condition("eta <= lam_admm", eta, pen)
-SPREAD = Condition("eta K L lam^Q <= (1 - lam^Q)/8", 8 * eta * K * L * lam**Q, 1 - lam**Q)
+SPREAD = Condition(
+    "eta K L lam^Q <= (1 - lam^Q)/8", 8 * eta * K * L * lam**Q, 1 - lam**Q
+)
 GAP = Condition("1024 <= T (1 - lam)^2", sp.Integer(1024), T * (1 - lam) ** 2)
 CONDITIONS = (LATE, FAST, SMALL, SPREAD, GAP)
 WEIGHT = (K - alpha * (1 - alpha**K) / (1 - alpha)) / (1 - alpha)
@@ -39,7 +43,9 @@ KEPT, BEFORE = (1 - 1 / K) ** K, (1 - 1 / K) ** (K - 1)
 
 
 def least(expr, conditions=(), size=2000, seed=0):
-    """The least value over the sum of the sizes of its terms, at random points of the region."""
+    """The least value over the sum of the sizes of its terms, at random points of the
+    region.
+    """
     expr = sp.sympify(expr)
     names = {x.name for x in expr.free_symbols} or {"L"}
     points = admissible(names, conditions, size, np.random.default_rng(seed))
@@ -49,11 +55,14 @@ def least(expr, conditions=(), size=2000, seed=0):
     return float(np.min(relative, initial=np.inf))
 
 
-# -- what is proved, and what with a wrong constant is not -----------------------------------------------
+# -- what is proved, and what with a wrong constant is not
+# -----------------------------------------------
 
 
 def constant(c):
-    """An inequality with a constant: (conditions, expression that holds for c = 1 and not for c > 1)."""
+    """An inequality with a constant: (conditions, expression that holds for c = 1 and
+    not for c > 1).
+    """
     return {
         "sums of monomials": ((), (K + 1) ** 2 - 4 * c * K),
         "roots of monomials": ((LATE,), 1 - 8 * c * sp.sqrt(K) / sp.sqrt(T)),
@@ -61,15 +70,27 @@ def constant(c):
         "roots of quotients": ((), sp.sqrt(1 / (1 - q**2)) - c / sp.sqrt(1 - q**2)),
         "third roots": ((), T - c * sp.cbrt(T)),
         "boxes": ((FAST,), 1 - 8 * c * eta * L),
-        "powers of a share": ((SPREAD,), 1 - lam**Q - 8 * c * eta * K * L * lam ** (2 * Q)),
+        "powers of a share": (
+            (SPREAD,),
+            1 - lam**Q - 8 * c * eta * K * L * lam ** (2 * Q),
+        ),
         "products of a condition": ((GAP,), 1 - 32 * c / (sp.sqrt(T) * (1 - lam))),
         "another condition": ((GAP,), 1 - lam - 32 * c / sp.sqrt(T)),
         "sums of powers": ((), WEIGHT - c),
         "means of powers": ((), K - c * (1 - alpha**K) / (1 - alpha)),
         "Bernoulli": ((), K * (1 - alpha) - c * (1 - alpha**K)),
-        "Bernoulli from above": ((SMALL,), 1 - (1 - eta / pen) ** K * (1 + c * K * eta / pen)),
-        "powers of 1 - 1/K": ((), R(18463, 10000) - c * (KEPT / (1 - KEPT) + 2 - 2 * BEFORE)),
-        "powers of 1 - 1/K with K": ((), R(10, 9) - c * (1 + KEPT) / ((1 - KEPT) * (2 - 1 / K))),
+        "Bernoulli from above": (
+            (SMALL,),
+            1 - (1 - eta / pen) ** K * (1 + c * K * eta / pen),
+        ),
+        "powers of 1 - 1/K": (
+            (),
+            R(18463, 10000) - c * (KEPT / (1 - KEPT) + 2 - 2 * BEFORE),
+        ),
+        "powers of 1 - 1/K with K": (
+            (),
+            R(10, 9) - c * (1 + KEPT) / ((1 - KEPT) * (2 - 1 / K)),
+        ),
         "maxima": ((), sp.Max(K, T) - c * K),
         "minima": ((), K - c * sp.Min(K, T)),
         "squares": ((), (L * rho + sigma) ** 2 - 4 * c * L * rho * sigma),
@@ -92,7 +113,9 @@ def test_with_a_constant_two_percent_larger_they_are_not(name):
     assert not Region(conditions).holds(expr)
 
 
-@pytest.mark.parametrize("name", ["roots of monomials", "boxes", "powers of a share", "another condition"])
+@pytest.mark.parametrize(
+    "name", ["roots of monomials", "boxes", "powers of a share", "another condition"]
+)
 def test_without_the_condition_they_are_not(name):
     _, expr = constant(sp.S.One)[name]
     assert not EVERYWHERE.holds(expr)
@@ -105,7 +128,8 @@ def test_equal_expressions_are_proved_to_be_at_most_each_other_and_not_less():
         assert not EVERYWHERE.holds(difference, strict=True)
 
 
-# -- strict inequalities -----------------------------------------------------------------------------
+# -- strict inequalities
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -130,11 +154,22 @@ def test_positive_is_more_than_not_negative(expr, conditions, strict):
     assert Region(conditions).holds(expr, strict=True) is strict
 
 
-# -- nothing else ------------------------------------------------------------------------------------
+# -- nothing else
+# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "expr", [sp.nan, sp.oo, sp.zoo, sp.I**2 * L, 1.5 * L, sp.Float(0.5), sp.Symbol("x"), sp.exp(-L) - 1]
+    "expr",
+    [
+        sp.nan,
+        sp.oo,
+        sp.zoo,
+        sp.I**2 * L,
+        1.5 * L,
+        sp.Float(0.5),
+        sp.Symbol("x"),
+        sp.exp(-L) - 1,
+    ],
 )
 def test_what_is_no_rational_expression_is_not_proved(expr):
     assert not EVERYWHERE.holds(expr)
@@ -159,7 +194,9 @@ def test_quantities_have_the_ranges_of_the_regions_glossary():
 
 
 def test_induction_uses_no_condition_on_the_whole_number():
-    """It starts at K = 1 with 14 and rises from K = 5 on, where the condition begins; at K = 5 it is < 0."""
+    """It starts at K = 1 with 14 and rises from K = 5 on, where the condition begins;
+    at K = 5 it is < 0.
+    """
     late = Condition("K >= 5", sp.Integer(5), K)
     assert not Region((late,)).holds((K - 5) ** 2 - 2 + alpha**K)
 
@@ -178,10 +215,18 @@ def test_induction_uses_no_condition_on_the_whole_number():
         (BEFORE - R(369, 1000), (), False),
         (R(1482911, 2**20) - L, (Condition("L^2 <= 2", L**2, sp.Integer(2)),), True),
         (R(1482910, 2**20) - L, (Condition("L^2 <= 2", L**2, sp.Integer(2)),), False),
-        (sigma - L + 1, (Condition("1 <= sigma/(L - 1)", sp.S.One, sigma / (L - 1)),), False),  # L < 1
+        # L < 1
+        (
+            sigma - L + 1,
+            (Condition("1 <= sigma/(L - 1)", sp.S.One, sigma / (L - 1)),),
+            False,
+        ),
         (
             L - K,
-            (Condition("L > 5", sp.Integer(5), L, strict=True), Condition("K <= 4", K, sp.Integer(4))),
+            (
+                Condition("L > 5", sp.Integer(5), L, strict=True),
+                Condition("K <= 4", K, sp.Integer(4)),
+            ),
             True,
         ),
     ],
@@ -200,7 +245,11 @@ def test_a_power_with_a_base_out_of_its_range_is_refused():
 
 
 def test_what_stands_for_an_expression_is_it_again():
-    exprs = (lam ** (2 * Q) * sp.sqrt(K / T), sp.Max(K, sp.sqrt(1 - q)), (1 - eta / pen) ** (K - 1))
+    exprs = (
+        lam ** (2 * Q) * sp.sqrt(K / T),
+        sp.Max(K, sp.sqrt(1 - q)),
+        (1 - eta / pen) ** (K - 1),
+    )
     rewriting = Rewriting(exprs, Region((SMALL,)).holds)
     for expr in exprs:
         there = rewriting.of(expr)
@@ -228,10 +277,17 @@ REWRITTEN = (
 
 
 @pytest.mark.parametrize("expr", REWRITTEN)
-def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_their_facts(expr):
+def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_their_facts(
+    expr,
+):
     rewriting = Rewriting([expr], Region((SMALL,)).holds)
-    points = admissible({x.name for x in expr.free_symbols}, (SMALL,), 3000, np.random.default_rng(0))
-    small = {name: np.minimum(v, 3.0) if name in ("K", "Q", "T") else v for name, v in points.items()}
+    points = admissible(
+        {x.name for x in expr.free_symbols}, (SMALL,), 3000, np.random.default_rng(0)
+    )
+    small = {
+        name: np.minimum(v, 3.0) if name in ("K", "Q", "T") else v
+        for name, v in points.items()
+    }
     points = {name: np.concatenate([v, small[name]]) for name, v in points.items()}
     assert rewriting.meanings
     for variable in rewriting.meanings:
@@ -244,7 +300,8 @@ def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_th
         assert np.nanmin(values) >= -1e-9
 
 
-# -- random inequalities -----------------------------------------------------------------------------
+# -- random inequalities
+# -----------------------------------------------------------------------------
 
 SMALL_NUMBERS = st.integers(-4, 4)
 ATOMS = (
@@ -269,7 +326,8 @@ def expressions(draw):
 
     def total():
         terms = [
-            draw(SMALL_NUMBERS) * sp.Mul(*draw(st.lists(st.sampled_from(ATOMS), max_size=2)))
+            draw(SMALL_NUMBERS)
+            * sp.Mul(*draw(st.lists(st.sampled_from(ATOMS), max_size=2)))
             for _ in range(3)
         ]
         return sp.Add(*terms)
@@ -301,15 +359,26 @@ def test_what_is_claimed_of_random_expressions_holds_at_random_points(expr, cond
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(expressions(), SOME_CONDITIONS)
-def test_what_is_claimed_of_many_random_expressions_holds_at_random_points(expr, conditions):
+def test_what_is_claimed_of_many_random_expressions_holds_at_random_points(
+    expr, conditions
+):
     check_claims(expr, conditions)
 
 
 TERMS = st.dictionaries(
-    st.tuples(*[st.integers(0, 2)] * 2), st.integers(-5, 5).filter(bool), min_size=1, max_size=5
+    st.tuples(*[st.integers(0, 2)] * 2),
+    st.integers(-5, 5).filter(bool),
+    min_size=1,
+    max_size=5,
 )
 INTERVALS = st.sampled_from(
-    [Interval(), Interval(QQ(1)), Interval(high=QQ(1)), Interval(QQ(1, 2), QQ(3)), Interval(QQ(-1), QQ(1))]
+    [
+        Interval(),
+        Interval(QQ(1)),
+        Interval(high=QQ(1)),
+        Interval(QQ(1, 2), QQ(3)),
+        Interval(QQ(-1), QQ(1)),
+    ]
 )
 
 
@@ -318,7 +387,10 @@ def exact(terms):
 
 
 def values(terms, points):
-    return sum(number * points[:, 0] ** i * points[:, 1] ** j for (i, j), number in terms.items())
+    return sum(
+        number * points[:, 0] ** i * points[:, 1] ** j
+        for (i, j), number in terms.items()
+    )
 
 
 def box(intervals, rng, size=4000):
@@ -328,13 +400,24 @@ def box(intervals, rng, size=4000):
         low = float(interval.low)
         width = 1.0 if interval.high is None else float(interval.high) - low
         share = np.round(rng.beta(0.5, 0.5, size), 3)
-        columns.append(low + (width * share if interval.high is not None else 10.0 ** (4 * share - 2) - 0.01))
+        columns.append(
+            low
+            + (
+                width * share
+                if interval.high is not None
+                else 10.0 ** (4 * share - 2) - 0.01
+            )
+        )
     return np.stack(columns, axis=1)
 
 
 @settings(max_examples=300, deadline=None)
-@given(TERMS, INTERVALS, INTERVALS, st.lists(st.tuples(TERMS, st.booleans()), max_size=2))
-def test_signs_of_random_polynomials_are_those_at_random_points(terms, first, second, facts):
+@given(
+    TERMS, INTERVALS, INTERVALS, st.lists(st.tuples(TERMS, st.booleans()), max_size=2)
+)
+def test_signs_of_random_polynomials_are_those_at_random_points(
+    terms, first, second, facts
+):
     intervals = [first, second]
     points = box(intervals, np.random.default_rng(0))
     known = [Fact(exact(fact), strict) for fact, strict in facts]
@@ -351,14 +434,18 @@ def test_signs_of_random_polynomials_are_those_at_random_points(terms, first, se
 @settings(max_examples=100, deadline=None)
 @given(TERMS, st.tuples(INTERVALS, INTERVALS))
 def test_bernstein_coefficients_are_those_of_the_polynomial(terms, intervals):
-    """The combination of the basis with the coefficients has the polynomial's values."""
+    """The combination of the basis with the coefficients has the polynomial's
+    values.
+    """
     points = box(intervals, np.random.default_rng(1), 20)
     table = polynomials._bernstein(exact(terms), intervals)
     degrees = polynomials._degrees(terms, 2)
     total = np.zeros(len(points))
     for exponents, number in table.items():
         product = float(number) * np.ones(len(points))
-        for column, k, d, interval in zip(points.T, exponents, degrees, intervals, strict=True):
+        for column, k, d, interval in zip(
+            points.T, exponents, degrees, intervals, strict=True
+        ):
             t = column - float(interval.low)
             if interval.high is None:
                 product *= t**k
@@ -371,7 +458,10 @@ def test_bernstein_coefficients_are_those_of_the_polynomial(terms, intervals):
 
 def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
     """x y on [0, 1) x (0, 1]: 0 where x = 0; x + y is 0 nowhere there."""
-    closed, opened = Interval(high=QQ(1), open_high=True), Interval(high=QQ(1), open_low=True)
+    closed, opened = (
+        Interval(high=QQ(1), open_high=True),
+        Interval(high=QQ(1), open_low=True),
+    )
     assert not polynomials.is_positive({(1, 1): QQ(1)}, [closed, opened])
     assert polynomials.is_positive({(1, 0): QQ(1), (0, 1): QQ(1)}, [closed, opened])
     assert polynomials.is_positive({(1, 1): QQ(1)}, [opened, opened])
@@ -380,22 +470,39 @@ def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
     assert not polynomials.is_positive(one_less, [opened, opened])
 
 
-# -- in the audit ------------------------------------------------------------------------------------
+# -- in the audit
+# ------------------------------------------------------------------------------------
 
 
 def test_the_audit_proves_that_a_bound_rises_with_its_constants_and_says_where_it_samples():
-    """The bound of DFedADMM holds powers of 1 - eta/lam_admm, which only its conditions keep in [0, 1]."""
-    (note,) = check_monotone(registry.get("dfedadmm.theorem_1", "corrected_second_moment"))
+    """The bound of DFedADMM holds powers of 1 - eta/lam_admm, which only its conditions
+    keep in [0, 1].
+    """
+    (note,) = check_monotone(
+        registry.get("dfedadmm.theorem_1", "corrected_second_moment")
+    )
     proved, sampled = note.message.split(": ", 1)[1].split(" (proved); ")
-    assert set(proved.split(", ")) == {"T", "rho", "L", "sigma_l", "S2", "f0_gap", "lam"}
+    assert set(proved.split(", ")) == {
+        "T",
+        "rho",
+        "L",
+        "sigma_l",
+        "S2",
+        "f0_gap",
+        "lam",
+    }
     assert sampled.startswith("none")
 
 
 def test_the_audit_does_not_prove_what_is_false():
-    """With the noise of Theorem A subtracted, the bound falls with sigma_l: no proof, and a finding."""
+    """With the noise of Theorem A subtracted, the bound falls with sigma_l: no proof,
+    and a finding.
+    """
     theorem = registry.get("dfedsam.theorem_4_5", "corrected")
     parts = {**theorem.parts, "wrong": -2 * theorem.parts["noise"]}
-    (warning,) = (f for f in check_monotone(replace(theorem, parts=parts)) if f.place == "sigma_l")
+    (warning,) = (
+        f for f in check_monotone(replace(theorem, parts=parts)) if f.place == "sigma_l"
+    )
     assert warning.severity == "warning"
 
 

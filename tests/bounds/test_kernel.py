@@ -1,5 +1,7 @@
-"""The kernel's rules attacked with random finite probability spaces in exact rational arithmetic; a wrong
-constant of a rule is caught; a Fact is not forged; false scripts do not check."""
+"""The kernel's rules attacked with random finite probability spaces in exact rational
+arithmetic; a wrong constant of a rule is caught; a Fact is not forged; false scripts do
+not check.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,16 @@ from dfltheory.proofs.moments import (
 from dfltheory.proofs.script import Script
 from tests.bounds import proved
 from tests.bounds.vocabulary import UK, VK, U, V, gossiping, push_sum
-from tests.bounds.worlds import Line, Problem, Recorder, World, admm_run, gossip_run, push_run, split_run
+from tests.bounds.worlds import (
+    Line,
+    Problem,
+    Recorder,
+    World,
+    admm_run,
+    gossip_run,
+    push_run,
+    split_run,
+)
 from validation.pages import proofs as proofs_page
 
 R = sp.Rational
@@ -77,32 +88,67 @@ RUN = gossiping(s.eta)
 
 def given_fact(left, right, of=None) -> r.Fact:
     """A premise that a test takes for granted: tests alone reach for the token."""
-    return r.Fact(r._TOKEN, left=exactly(left), right=exactly(right), equal=False,
-                  demands=(), uses=frozenset(), lags=frozenset(), premises=(), rule="given",
-                  of=of)  # fmt: skip
+    return r.Fact(
+        r._TOKEN,
+        left=exactly(left),
+        right=exactly(right),
+        equal=False,
+        demands=(),
+        uses=frozenset(),
+        lags=frozenset(),
+        premises=(),
+        rule="given",
+        of=of,
+    )
 
 
 def exactly(form):
-    return {m: rational(c) if isinstance(c, Fraction) else sp.sympify(c) for m, c in form.items()}
+    return {
+        m: rational(c) if isinstance(c, Fraction) else sp.sympify(c)
+        for m, c in form.items()
+    }
 
 
 def small(rng: random.Random, low: int = -2, high: int = 2) -> Fraction:
     return Fraction(rng.randint(low, high))
 
 
-def free(rng: random.Random, T: int = 1, dims: int | None = None, **numbers: Fraction) -> World:
-    """Random vectors on 2 to 6 outcomes, with equal entries often enough that inequalities are sharp."""
-    n, m, K, d = rng.randint(2, 6), rng.randint(1, 3), rng.randint(1, 3), dims or rng.randint(1, 2)
+def free(
+    rng: random.Random, T: int = 1, dims: int | None = None, **numbers: Fraction
+) -> World:
+    """Random vectors on 2 to 6 outcomes, with equal entries often enough that
+    inequalities are sharp.
+    """
+    n, m, K, d = (
+        rng.randint(2, 6),
+        rng.randint(1, 3),
+        rng.randint(1, 3),
+        dims or rng.randint(1, 2),
+    )
     weights = [Fraction(rng.randint(1, 3)) for _ in range(n)]
-    alike = ((), ("w",), ("w", "i"), ("w", "i", "k"), ("k",), ("same",), ("w", "i", "k", "same"), ("t", "k"))
+    alike = (
+        (),
+        ("w",),
+        ("w", "i"),
+        ("w", "i", "k"),
+        ("k",),
+        ("same",),
+        ("w", "i", "k", "same"),
+        ("t", "k"),
+    )
     flat, turned = rng.choice(alike), rng.random() < 0.2 and m == 2
     held: dict = {}
 
     def values(name: str, w: int, t: int, step: int, i: int) -> tuple[Fraction, ...]:
         if turned and i == 1:
             return tuple(-x for x in values(name, w, t, step, 0))
-        key = ("" if "same" in flat else name, 0 if "w" in flat else w, 0 if "t" in flat else t,
-               0 if "k" in flat else step, 0 if "i" in flat else i)  # fmt: skip
+        key = (
+            "" if "same" in flat else name,
+            0 if "w" in flat else w,
+            0 if "t" in flat else t,
+            0 if "k" in flat else step,
+            0 if "i" in flat else i,
+        )
         if key not in held:
             held[key] = tuple(small(rng) for _ in range(d))
         return held[key]
@@ -129,7 +175,9 @@ def slope(rng: random.Random, *points: Vec) -> World:
     problem = Problem.draw(rng, 3)
     if rng.random() < 0.5:
         steep = Line((Fraction(0),), (Fraction(2), Fraction(2)), small(rng))
-        problem = Problem((steep,) * 3, (Line((Fraction(0),), (Fraction(0),) * 2, Fraction(0)),) * 3)
+        problem = Problem(
+            (steep,) * 3, (Line((Fraction(0),), (Fraction(0),) * 2, Fraction(0)),) * 3
+        )
     world = free(rng, dims=1)
     world.m, world.numbers = 3, problem.constants()
     world.gradient, world.objective = problem.functions()
@@ -138,7 +186,9 @@ def slope(rng: random.Random, *points: Vec) -> World:
 
 def apart(rng: random.Random) -> World:
     """Gradients that differ by constants: the diversity is as large as it says."""
-    lines = [Line((Fraction(0),), (Fraction(1), Fraction(1)), Fraction(c)) for c in (-1, 1)]
+    lines = [
+        Line((Fraction(0),), (Fraction(1), Fraction(1)), Fraction(c)) for c in (-1, 1)
+    ]
     world = free(rng, dims=1)
     world.m, world.numbers = 2, {s.sigma_g: Fraction(1)}
     world.gradient = lambda i, x: (lines[i](x[0]),)
@@ -154,7 +204,11 @@ def extreme(rng: random.Random, name: str, bound: sp.Symbol) -> World:
     world.values = lambda other, w, t, j, i: (
         signs[(7 * w + 5 * j + i) % 64] * share * size * (other == name),
     )
-    world.numbers = {bound: size**2 if bound == s.S2 else size, s.L: size, s.rho: Fraction(1)}
+    world.numbers = {
+        bound: size**2 if bound == s.S2 else size,
+        s.L: size,
+        s.rho: Fraction(1),
+    }
     if name in ("e", "e^", "eu"):
         world.numbers = {s.L: Fraction(1), s.L_u: Fraction(1), s.rho: size}
     world.numbers |= {s.K_u: Fraction(world.K), s.K_v: Fraction(world.K)}
@@ -167,30 +221,50 @@ def sampled_run(rng: random.Random) -> World:
 
 
 def pushing(rng: random.Random, balanced: bool | None = None) -> World:
-    """Two clients: weights that sum to 2 and are at least delta; one round of a column-stochastic matrix."""
+    """Two clients: weights that sum to 2 and are at least delta; one round of a
+    column-stochastic matrix.
+    """
     even = rng.random() < 0.5 if balanced is None else balanced
     low = Fraction(1) if even else Fraction(rng.randint(1, 3), 4)
     w = (low, 2 - low)
     c = Fraction(rng.randint(0, 4), 4)
     P = ((1 - c, c), (c, 1 - c))
     after = [sum(P[i][j] * w[j] for j in range(2)) for i in range(2)]
-    x, h = [small(rng) for _ in range(2)], [rng.choice([small(rng), Fraction(0)]) for _ in range(2)]
+    x, h = (
+        [small(rng) for _ in range(2)],
+        [rng.choice([small(rng), Fraction(0)]) for _ in range(2)],
+    )
     if rng.random() < 0.4:  # both parts in the direction that contracts least
         x, h = [Fraction(1), -w[0] / w[1]], [Fraction(-1), Fraction(1)]
     bar = sum(w[i] * x[i] for i in range(2)) / 2
-    moved = [sum(P[i][j] * (w[j] * x[j] - h[j]) for j in range(2)) / after[i] for i in range(2)]
+    moved = [
+        sum(P[i][j] * (w[j] * x[j] - h[j]) for j in range(2)) / after[i]
+        for i in range(2)
+    ]
     moved_bar = bar - sum(h) / 2
-    # the second singular value of D'^(-1/2) P D^(1/2): its square is det^2/(w' of both) times w of both
+    # the second singular value of D'^(-1/2) P D^(1/2): its square is det^2/(w' of both)
+    # times w of both
     det = abs(P[0][0] * P[1][1] - P[0][1] * P[1][0])
     square = det**2 * w[0] * w[1] / (after[0] * after[1])
     q = r_up(square)
-    held = {("x", 0, 0, i): x[i] for i in range(2)} | {("x", 0, 1, i): moved[i] for i in range(2)}
+    held = {("x", 0, 0, i): x[i] for i in range(2)} | {
+        ("x", 0, 1, i): moved[i] for i in range(2)
+    }
     held |= {("xbar", 0, 0): bar, ("xbar", 0, 1): moved_bar}
-    held |= {("g", 0, 0, 0, i): h[i] for i in range(2)} | {("n", 0, 0, 0, i): Fraction(0) for i in range(2)}
+    held |= {("g", 0, 0, 0, i): h[i] for i in range(2)} | {
+        ("n", 0, 0, 0, i): Fraction(0) for i in range(2)
+    }
     held |= {("e", 0, 0, 0, i): Fraction(0) for i in range(2)}
     numbers = {s.q: q, s.delta: min(*w, *after), s.eta: Fraction(1)}
-    return World([Fraction(1)], 2, 1, 1, numbers, Recorder(held),
-                 weights=lambda _, t, i: (after if t else w)[i])  # fmt: skip
+    return World(
+        [Fraction(1)],
+        2,
+        1,
+        1,
+        numbers,
+        Recorder(held),
+        weights=lambda _, t, i: (after if t else w)[i],
+    )
 
 
 def r_up(square: Fraction) -> Fraction:
@@ -203,8 +277,14 @@ PUSH = push_sum(s.eta)
 
 
 def windowed(rng: random.Random) -> World:
-    """Two clients whose distance keeps its size in one round and shrinks to q of it in the next, in turn."""
-    q, first, T = rng.choice([Fraction(0), Fraction(1, 2)]), rng.randint(0, 1), rng.choice([2, 4])
+    """Two clients whose distance keeps its size in one round and shrinks to q of it in
+    the next, in turn.
+    """
+    q, first, T = (
+        rng.choice([Fraction(0), Fraction(1, 2)]),
+        rng.randint(0, 1),
+        rng.choice([2, 4]),
+    )
     x, held = rng.choice([small(rng), Fraction(0)]), {}
     for t in range(T + 1):
         h = rng.choice([small(rng), Fraction(0)])
@@ -214,14 +294,23 @@ def windowed(rng: random.Random) -> World:
         held["xbar", 0, t] = Fraction(0)
         x = (x - h) * (q if (t + first) % 2 else 1)
     numbers = {s.q: q, s.delta: Fraction(1), s.eta: Fraction(1), s.window: Fraction(2)}
-    return World([Fraction(1)], 2, 1, T, numbers, Recorder(held), weights=lambda *_: Fraction(1))
+    return World(
+        [Fraction(1)], 2, 1, T, numbers, Recorder(held), weights=lambda *_: Fraction(1)
+    )
 
 
-def sequence(rng: random.Random, p: Fraction, start: Fraction, added: Fraction, T: int) -> World:
+def sequence(
+    rng: random.Random, p: Fraction, start: Fraction, added: Fraction, T: int
+) -> World:
     """a_{t+1} = p a_t + c b + d exactly, from ``start``."""
     a, held = start, {}
     for t in range(T + 1):
-        held |= {("u", 0, t): a, ("v", 0, t): Fraction(1), ("x", 0, t): Fraction(0), ("dual", 0, t): a}
+        held |= {
+            ("u", 0, t): a,
+            ("v", 0, t): Fraction(1),
+            ("x", 0, t): Fraction(0),
+            ("dual", 0, t): a,
+        }
         a = p * a + added
     return World([Fraction(1)], 1, 1, T, {}, Recorder(held))
 
@@ -232,7 +321,9 @@ def recursion(rng: random.Random, invariant: bool = False):
     if invariant:
         start, c, d, T = 0, 0, 1, 12
     u = DUAL if invariant else U
-    fact = given_fact({root(u).at(rounds="next"): 1}, {root(u): R(1, 8), root(V): c, one("d"): d}, RUN)
+    fact = given_fact(
+        {root(u).at(rounds="next"): 1}, {root(u): R(1, 8), root(V): c, one("d"): d}, RUN
+    )
     fact = given_fact(fact.left, {m: x for m, x in fact.right.items() if x}, RUN)
     world = sequence(rng, p, Fraction(start), Fraction(c + d), T)
     made = r.invariant(fact, r.dual_start(RUN)) if invariant else r.convolution(fact)
@@ -247,19 +338,35 @@ def telescoped(rng: random.Random):
     for t in range(3):
         held |= {("x", 0, t): x, ("g", 0, t): line(x)}
         x -= eta * line(x)
-    world = World([Fraction(1)], 1, 1, 2, {s.eta: eta, s.f0_gap: line.integral(start)}, Recorder(held),
-                  lambda i, y: (line(y[0]),), lambda i, y: line.integral(y[0]))  # fmt: skip
+    world = World(
+        [Fraction(1)],
+        1,
+        1,
+        2,
+        {s.eta: eta, s.f0_gap: line.integral(start)},
+        Recorder(held),
+        lambda i, y: (line(y[0]),),
+        lambda i, y: line.integral(y[0]),
+    )
     w = alg.mean_model
     slack = -eta * (1 - eta)  # f(x+) - f(x) = -eta (1 - eta) f'(x)^2 for f = x^2
-    fact = given_fact({value(alg.following(w)): 1, value(w): -1}, {sq(alg.full(w)): rational(slack)}, alg)
+    fact = given_fact(
+        {value(alg.following(w)): 1, value(w): -1},
+        {sq(alg.full(w)): rational(slack)},
+        alg,
+    )
     return r.telescope(alg, fact), world
 
 
-def premise(rng: random.Random, kind: Callable, u: Vec, parts: list, equal: bool = False):
+def premise(
+    rng: random.Random, kind: Callable, u: Vec, parts: list, equal: bool = False
+):
     return given_fact({kind(u): 1}, dict(parts))
 
 
-def by(rng: random.Random, make: Callable[[], tuple[r.Fact, World, tuple[r.Fact, ...]]]):
+def by(
+    rng: random.Random, make: Callable[[], tuple[r.Fact, World, tuple[r.Fact, ...]]]
+):
     """Draw until the premises hold there."""
     for _ in range(200):
         fact, world, premises = make()
@@ -269,8 +376,14 @@ def by(rng: random.Random, make: Callable[[], tuple[r.Fact, World, tuple[r.Fact,
 
 
 def tight(rng: random.Random, world: World):
-    """One number everywhere, so that roots add: premises that are equalities, and Young's best weight."""
-    v, c, d = Fraction(rng.randint(1, 3)), Fraction(rng.randint(1, 3)), Fraction(rng.randint(1, 3))
+    """One number everywhere, so that roots add: premises that are equalities, and
+    Young's best weight.
+    """
+    v, c, d = (
+        Fraction(rng.randint(1, 3)),
+        Fraction(rng.randint(1, 3)),
+        Fraction(rng.randint(1, 3)),
+    )
     world.values = lambda name, *_: (v if name == "v" else c * v + d,)
     world._atoms.clear()
     world._terms.clear()
@@ -279,7 +392,12 @@ def tight(rng: random.Random, world: World):
     step = given_fact({root(UK): 1}, apart)
     whole = (c * v + d) ** 2 / v**2
     square = given_fact({sq(UK): 1}, {sq(VK): whole / 2, sq(V): whole / 2})
-    return given_fact({root(U): 1}, {root(V): c, one("d"): d}), step, square, c * v / (c * v + d)
+    return (
+        given_fact({root(U): 1}, {root(V): c, one("d"): d}),
+        step,
+        square,
+        c * v / (c * v + d),
+    )
 
 
 def linear(rng: random.Random, name: str):
@@ -290,7 +408,8 @@ def linear(rng: random.Random, name: str):
         world = free(rng, T=rng.choice([1, 2]))
         most = sq(VK).at(steps="max")
         u, v, w = (world.moment(moment, 0, 0)[1] for moment in (sq(U), sq(V), most))
-        d, e = (x - c * y if x >= c * y else d for x, y in ((u, v), (v, w)))  # equality where it can be
+        # equality where it can be
+        d, e = (x - c * y if x >= c * y else d for x, y in ((u, v), (v, w)))
         a = given_fact({sq(U): 1}, {sq(V): c, one("d"): d})
         b = given_fact({sq(V): 1}, {most: c, one("e"): e})
         roots = given_fact({root(U): 1}, {root(V): c, one("d"): d})
@@ -299,29 +418,37 @@ def linear(rng: random.Random, name: str):
         again = given_fact({sq(U): 1}, {sq(U): R(1, 2), sq(V): c})
         zero = given_fact({}, {sq(U): -rational(c), sq(V): d})
         x, y = shares(rng)
-        if rng.random() < 0.7 and world.T == 1:  # U = c V + d, as the triangle inequality has it
+        # U = c V + d, as the triangle inequality has it
+        if rng.random() < 0.7 and world.T == 1:
             roots, step, square, x = tight(rng, world)
             y = 1 - x
         made = {
             "chain": lambda: (r.chain(a, b), (a, b)),
             "weaken": lambda: (r.weaken(a, {sq(V): rational(c)}), (a,)),
             "label": lambda: (r.label(a, "z"), (a,)),
-            "solve": lambda: rng.choice([
-                lambda: (r.solve(again), (again,)),
-                lambda: (r.solve(zero, {sq(U): 1}), (zero,)),
-                lambda: (r.solve(a, {sq(U): R(1, 3), most: 1}, rational(x)), (a,)),
-            ])(),
+            "solve": lambda: rng.choice(
+                [
+                    lambda: (r.solve(again), (again,)),
+                    lambda: (r.solve(zero, {sq(U): 1}), (zero,)),
+                    lambda: (r.solve(a, {sq(U): R(1, 3), most: 1}, rational(x)), (a,)),
+                ]
+            )(),
             "add": lambda: (r.add((rational(x), 2), a, b), (a, b)),
-            "square": lambda: (r.square(roots, {root(V): rational(x), one("d"): rational(y)}), (roots,)),
+            "square": lambda: (
+                r.square(roots, {root(V): rational(x), one("d"): rational(y)}),
+                (roots,),
+            ),
             "take_root": lambda: (r.take_root(a), (a,)),
-            "average": lambda: rng.choice([
-                lambda: (r.average(square, "k"), (square,)),
-                lambda: (r.average(step, "k"), (step,)),
-                lambda: (r.average(roots, "t"), (roots,)),
-                lambda: (r.average(a, "t"), (a,)),
-            ])(),
+            "average": lambda: rng.choice(
+                [
+                    lambda: (r.average(square, "k"), (square,)),
+                    lambda: (r.average(step, "k"), (step,)),
+                    lambda: (r.average(roots, "t"), (roots,)),
+                    lambda: (r.average(a, "t"), (a,)),
+                ]
+            )(),
             "largest": lambda: (r.largest(step), (step,)),
-        }  # fmt: skip
+        }
         fact, premises = made[name]()
         return fact, world, premises
 
@@ -335,7 +462,9 @@ def longer_steps(rng: random.Random):
     before = weights.whole(k)
     sizes = [Fraction(str(before.subs(k, j))) for j in range(world.K)]
     world.values = lambda name, w, t, j, i: (v + c * sizes[j] if name == "u" else v,)
-    world.numbers = {PATH: Fraction(str(weights.partial.subs({count: world.K, s.K: world.K})))}
+    world.numbers = {
+        PATH: Fraction(str(weights.partial.subs({count: world.K, s.K: world.K})))
+    }
     fact = given_fact({root(UK): 1}, {root(V): 1, one("c"): rational(c) * before})
     assert world.violation(fact) is None
     return r.steps_sum(fact, weights), world
@@ -359,13 +488,21 @@ def bounded_gradients(rng: random.Random):
 
 
 ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
-    "minkowski": lambda g: (r.minkowski(*zip(map(rational, two(g)), (U, V), strict=True)), free(g)),
+    "minkowski": lambda g: (
+        r.minkowski(*zip(map(rational, two(g)), (U, V), strict=True)),
+        free(g),
+    ),
     "young": lambda g: (
-        r.young(tuple(map(rational, shares(g))), (g.choice([-3, 1, 2]), U), (1, V)), free(g)),
+        r.young(tuple(map(rational, shares(g))), (g.choice([-3, 1, 2]), U), (1, V)),
+        free(g),
+    ),
     "mean_of": lambda g: (r.mean_of(U), free(g)),
     "dev_of": lambda g: (r.dev_of(U), free(g)),
     "steps_mean": lambda g: (r.steps_mean(UK), free(g)),
-    "steps_max": lambda g: (r.steps_max(UK, *g.choice([(k, PLAIN), (s.K, PLAIN), (s.K, GROWING)])), free(g)),
+    "steps_max": lambda g: (
+        r.steps_max(UK, *g.choice([(k, PLAIN), (s.K, PLAIN), (s.K, GROWING)])),
+        free(g),
+    ),
     "steps_sum": longer_steps,
     "polarization": lambda g: (r.polarization(U, V), free(g)),
     "bilinear": lambda g: (r.bilinear(U, (R(2), V), (R(-1), U)), free(g)),
@@ -377,38 +514,68 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
     "bounded": bounded_gradients,
     "second_moment": lambda g: (r.second_moment(RUN), extreme(g, "g", s.S2)),
     "variance": lambda g: (r.variance(RUN), extreme(g, "n", s.sigma_l)),
-    "sam": lambda g: (lambda part: (r.sam(RUN, part), extreme(g, "e" if part == E else "e^", s.rho)))(
-        g.choice([E, EHAT])
-    ),
+    "sam": lambda g: (
+        lambda part: (r.sam(RUN, part), extreme(g, "e" if part == E else "e^", s.rho))
+    )(g.choice([E, EHAT])),
     "pythagoras": lambda g: (
-        r.pythagoras(RUN, g.choice([MEAN, G, RUN.local]), g.choice([N, NOISE])), sampled_run(g)),
-    "unbiased": lambda g: (r.unbiased(RUN, g.choice([X, RUN.full(X.mean())]), NOISE), sampled_run(g)),
+        r.pythagoras(RUN, g.choice([MEAN, G, RUN.local]), g.choice([N, NOISE])),
+        sampled_run(g),
+    ),
+    "unbiased": lambda g: (
+        r.unbiased(RUN, g.choice([X, RUN.full(X.mean())]), NOISE),
+        sampled_run(g),
+    ),
     "martingale": bounded_noise,
     "clients": lambda g: (r.clients(RUN, g.choice([N, NOISE])), sampled_run(g)),
     "gossip": lambda g: (
-        r.gossip(replace(RUN, gossips=sp.S.One)), gossip_run(g, 2, 1, 1, common=False, steps=(1,))),
-    "gossip_steps": lambda g: (r.gossip_steps(RUN), gossip_run(g, 2, 1, 1, common=False)),
+        r.gossip(replace(RUN, gossips=sp.S.One)),
+        gossip_run(g, 2, 1, 1, common=False, steps=(1,)),
+    ),
+    "gossip_steps": lambda g: (
+        r.gossip_steps(RUN),
+        gossip_run(g, 2, 1, 1, common=False),
+    ),
     "push": lambda g: (r.push(PUSH), pushing(g)),
     "push_windows": lambda g: (r.push_windows(PUSH), windowed(g)),
     "convolution": recursion,
     "invariant": lambda g: recursion(g, invariant=True),
     "common_start": lambda g: (r.common_start(RUN), gossip_run(g, 2, 1, 1)),
     "any_start": lambda g: (
-        r.any_start(RUN, size=g.choice([s.x0_spread, s.x0_sq])), gossip_run(g, 2, 1, 1, common=False)),
-    "dual_start": lambda g: (r.dual_start(RUN), sequence(g, Fraction(1, 2), Fraction(0), Fraction(1), 2)),
+        r.any_start(RUN, size=g.choice([s.x0_spread, s.x0_sq])),
+        gossip_run(g, 2, 1, 1, common=False),
+    ),
+    "dual_start": lambda g: (
+        r.dual_start(RUN),
+        sequence(g, Fraction(1, 2), Fraction(0), Fraction(1), 2),
+    ),
     "telescope": telescoped,
-    **{name: partial(linear, name=name) for name in (
-        "chain", "weaken", "label", "solve", "add", "square", "take_root", "average", "largest",
-    )},
-}  # fmt: skip
+    **{
+        name: partial(linear, name=name)
+        for name in (
+            "chain",
+            "weaken",
+            "label",
+            "solve",
+            "add",
+            "square",
+            "take_root",
+            "average",
+            "largest",
+        )
+    },
+}
 
 
 def coupled(rng: random.Random) -> World:
-    """F_i = L_u u^2/2 + L_v v^2/2 + c u v, so that each partial gradient is as steep as it says."""
+    """F_i = L_u u^2/2 + L_v v^2/2 + c u v, so that each partial gradient is as steep as
+    it says.
+    """
     world, L_u, L_v = free(rng, dims=1), Fraction(4), Fraction(1)
     tie = rng.choice([Fraction(0), Fraction(2), Fraction(-2)])
     world.gradient = lambda i, x: (L_u * x[0] + tie * x[1], L_v * x[1] + tie * x[0])
-    world.objective = lambda i, x: (L_u * x[0] ** 2 + L_v * x[1] ** 2) / 2 + tie * x[0] * x[1]
+    world.objective = lambda i, x: (
+        (L_u * x[0] ** 2 + L_v * x[1] ** 2) / 2 + tie * x[0] * x[1]
+    )
     one_ = Fraction(1)
     world.numbers = {
         s.L_u: L_u,
@@ -423,7 +590,9 @@ def coupled(rng: random.Random) -> World:
 
 
 def two_run(rng: random.Random) -> World:
-    return split_run(rng, *rng.choice([(2, 1, 1, 1), (1, 2, 1, 1), (2, 1, 2, 1), (1, 1, 2, 1)]))
+    return split_run(
+        rng, *rng.choice([(2, 1, 1, 1), (1, 2, 1, 1), (2, 1, 2, 1), (1, 1, 2, 1)])
+    )
 
 
 def diverse(rng: random.Random) -> World:
@@ -443,18 +612,36 @@ def two_noise(rng: random.Random):
 
 SHIFTED = X_U.mean() + X_V * 2
 OF_BLOCKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
-    "lipschitz in its block": lambda g: (r.lipschitz(TWO, X_U + X_V, X_U.mean() + X_V, "u"), coupled(g)),
-    "lipschitz, v of u": lambda g: (r.lipschitz(TWO, X_U + X_V, X_U.mean() + X_V, "v"), coupled(g)),
-    "lipschitz, u of v": lambda g: (r.lipschitz(TWO, SHIFTED, TWO.mean_model, "u"), coupled(g)),
+    "lipschitz in its block": lambda g: (
+        r.lipschitz(TWO, X_U + X_V, X_U.mean() + X_V, "u"),
+        coupled(g),
+    ),
+    "lipschitz, v of u": lambda g: (
+        r.lipschitz(TWO, X_U + X_V, X_U.mean() + X_V, "v"),
+        coupled(g),
+    ),
+    "lipschitz, u of v": lambda g: (
+        r.lipschitz(TWO, SHIFTED, TWO.mean_model, "u"),
+        coupled(g),
+    ),
     "descent in u": lambda g: (r.descent(TWO, TWO.mean_model, X_U.mean()), coupled(g)),
     "descent in v": lambda g: (r.descent(TWO, X_U + X_V, X_V), coupled(g)),
     "diversity": lambda g: (r.diversity(TWO, TURN), diverse(g)),
     "variance in u": lambda g: (r.variance(TWO, N_U), extreme(g, "nu", s.sigma_u)),
     "variance in v": lambda g: (r.variance(TWO, N_V), extreme(g, "nv", s.sigma_v)),
     "sam": lambda g: (r.sam(TWO, E_U), extreme(g, "eu", s.rho)),
-    "pythagoras": lambda g: (r.pythagoras(TWO, g.choice([G_U, TWO.local]), N_U), two_run(g)),
-    "unbiased in u": lambda g: (r.unbiased(TWO, g.choice([TWO.grad(TURN), V_NEXT]), N_U), two_run(g)),
-    "unbiased in v": lambda g: (r.unbiased(TWO, TWO.grad(X_U + X_V, "v"), N_V), two_run(g)),
+    "pythagoras": lambda g: (
+        r.pythagoras(TWO, g.choice([G_U, TWO.local]), N_U),
+        two_run(g),
+    ),
+    "unbiased in u": lambda g: (
+        r.unbiased(TWO, g.choice([TWO.grad(TURN), V_NEXT]), N_U),
+        two_run(g),
+    ),
+    "unbiased in v": lambda g: (
+        r.unbiased(TWO, TWO.grad(X_U + X_V, "v"), N_V),
+        two_run(g),
+    ),
     "martingale": two_noise,
     "clients": lambda g: (r.clients(TWO, g.choice([N_U, N_V])), two_run(g)),
     "gossip": lambda g: (r.gossip(TWO), split_run(g, 2, 1, 1, 1)),
@@ -463,15 +650,19 @@ OF_BLOCKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
     "steps_mean": lambda g: (r.steps_mean(N_U), two_run(g)),
     "largest": lambda g: (r.largest(r.minkowski((2, G_V))), two_run(g)),
     "average": lambda g: (r.average(r.young((1,), (2, N_U)), "k"), two_run(g)),
-}  # fmt: skip
+}
 """The rules that speak of blocks, in models of two."""
 ATTACKS |= {f"{name}, two blocks": attack for name, attack in OF_BLOCKS.items()}
 BY_THE_SCRIPTS = {"next_dual"}
-"""Rules that say what a line of the algorithm says: runs of the algorithms attack them."""
+"""Rules that say what a line of the algorithm says: runs of the algorithms attack
+them.
+"""
 
 
 def test_every_rule_is_attacked():
-    assert (set(ATTACKS) - {f"{name}, two blocks" for name in OF_BLOCKS}) | BY_THE_SCRIPTS == set(r.RULES)
+    assert (
+        set(ATTACKS) - {f"{name}, two blocks" for name in OF_BLOCKS}
+    ) | BY_THE_SCRIPTS == set(r.RULES)
 
 
 @pytest.mark.parametrize("name", sorted(ATTACKS))
@@ -485,12 +676,23 @@ def test_a_rule_holds_in_every_world(name, seed):
 def test_windows_keep_the_weights_bound_as_one_round_does():
     """At T = 8, B = 2, q = 1/2, delta = 1/4, by hand."""
     at = {s.T: 8, s.window: 2, s.q: R(1, 2), s.delta: R(1, 4)}
-    start, moves = (sp.sympify(c).xreplace(at) for c in r.push_windows(PUSH).right.values())
+    start, moves = (
+        sp.sympify(c).xreplace(at) for c in r.push_windows(PUSH).right.values()
+    )
     assert (start, moves) == (sp.sqrt(R(1, 3)), 6)
-    assert [sp.sympify(c).xreplace(at) for c in r.push(PUSH).right.values()] == [R(1, 2), 1]
+    assert [sp.sympify(c).xreplace(at) for c in r.push(PUSH).right.values()] == [
+        R(1, 2),
+        1,
+    ]
 
 
-ZEROS = {"common_start", "dual_start", "unbiased", "unbiased in u, two blocks", "unbiased in v, two blocks"}
+ZEROS = {
+    "common_start",
+    "dual_start",
+    "unbiased",
+    "unbiased in u, two blocks",
+    "unbiased in v, two blocks",
+}
 
 
 def drawn(name: str) -> Iterator[tuple[r.Fact, World]]:
@@ -498,8 +700,12 @@ def drawn(name: str) -> Iterator[tuple[r.Fact, World]]:
 
 
 def late(name, *endings):
-    """A case that costs as much as many, and says what a lighter one says too: `make test-all` runs it."""
-    return pytest.param(name, marks=pytest.mark.slow) if name.endswith(endings) else name
+    """A case that costs as much as many, and says what a lighter one says too: `make
+    test-all` runs it.
+    """
+    return (
+        pytest.param(name, marks=pytest.mark.slow) if name.endswith(endings) else name
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(ATTACKS) - ZEROS))
@@ -510,8 +716,14 @@ def test_a_wrong_constant_is_caught(name):
         for moment, c in fact.right.items():
             place = (moment.kind, moment.label, moment.steps, moment.rounds)
             if not seen.get(place):
-                less = c * R(99, 100) if not sp.sympify(c).could_extract_minus_sign() else c * R(101, 100)
-                seen[place] = world.violation(fact, {**fact.right, moment: less}) is not None
+                less = (
+                    c * R(99, 100)
+                    if not sp.sympify(c).could_extract_minus_sign()
+                    else c * R(101, 100)
+                )
+                seen[place] = (
+                    world.violation(fact, {**fact.right, moment: less}) is not None
+                )
         if seen and all(seen.values()):
             break
     assert seen
@@ -526,7 +738,9 @@ def test_a_zero_is_needed(name):
     fact = ATTACKS[name](random.Random(0))[0]
     worlds = {
         "common_start": lambda g: gossip_run(g, 2, 1, 1, common=False),
-        "dual_start": lambda g: sequence(g, Fraction(1, 2), Fraction(1), Fraction(1), 2),
+        "dual_start": lambda g: sequence(
+            g, Fraction(1, 2), Fraction(1), Fraction(1), 2
+        ),
         "unbiased": lambda g: biased(g),
     }
     assert any(worlds[name](random.Random(seed)).violation(fact) for seed in range(20))
@@ -538,7 +752,8 @@ def biased(rng: random.Random) -> World:
     return world
 
 
-# -- facts are made by rules alone -------------------------------------------------------------------
+# -- facts are made by rules alone
+# -------------------------------------------------------------------
 
 
 def test_a_fact_is_not_forged():
@@ -582,37 +797,63 @@ def test_a_fact_is_not_forged():
         (lambda: r.diversity(RUN, X), "common point"),
         (lambda: r.sam(RUN, SAMPLED), "what SAM adds"),
         (lambda: r.convolution(r.minkowski((1, U), (1, V))), "at the next round"),
-        (lambda: r.telescope(RUN, r.descent(RUN, X.mean(), DUAL.mean())), "change in a round"),
-        (lambda: r.telescope(a := replace(RUN, mean_model=X), r.variance(a)), "mean of states"),
-        (lambda: r.telescope(a := replace(RUN, mean_model=N.mean()), r.variance(a)), "mean of states"),
+        (
+            lambda: r.telescope(RUN, r.descent(RUN, X.mean(), DUAL.mean())),
+            "change in a round",
+        ),
+        (
+            lambda: r.telescope(a := replace(RUN, mean_model=X), r.variance(a)),
+            "mean of states",
+        ),
+        (
+            lambda: r.telescope(a := replace(RUN, mean_model=N.mean()), r.variance(a)),
+            "mean of states",
+        ),
         (lambda: r.chain(r.variance(RUN), r.variance(PUSH)), "different algorithms"),
         (lambda: r.chain(r.mean_of(U), r.mean_of(V)), "is not in"),
         (lambda: r.solve(r.mean_of(U), {sq(U): 1}), "alone must be wanted"),
         (lambda: r.square(r.minkowski((1, U), (1, V)), {root(U): 1}), "needs a weight"),
         (lambda: r.young((R(1, 2),), (1, U), (1, V)), "as many weights"),
         (lambda: r.average(r.steps_max(UK, s.K), "k"), "does not depend on the step"),
-        (lambda: r.invariant(given_fact({root(U).at(rounds="next"): 1}, {root(U): R(1, 2)}),
-                             r.dual_start(RUN)), "must be 0"),
+        (
+            lambda: r.invariant(
+                given_fact({root(U).at(rounds="next"): 1}, {root(U): R(1, 2)}),
+                r.dual_start(RUN),
+            ),
+            "must be 0",
+        ),
         (lambda: r.dual_start(RUN, X), "no part of the dual"),
         (lambda: r.next_dual(RUN, DUAL - X.mean()), "no part of the dual"),
         (lambda: replace(TURNED[0], partial=count * (count + 1) / 2), "is not the sum"),
         (lambda: r.steps_sum(r.variance(RUN), PLAIN), "have no name"),
-        (lambda: r.steps_sum(given_fact({root(UK): 1}, {one("c"): k**2}), TURNED[0]), "varies"),
-        (lambda: r.steps_sum(given_fact({root(UK): 1}, {root(VK): 1}), TURNED[0]), "varies"),
-        (lambda: r.steps_sum(given_fact({root(U): 1}, {one("c"): k}), TURNED[0]), "of this round and step"),
+        (
+            lambda: r.steps_sum(given_fact({root(UK): 1}, {one("c"): k**2}), TURNED[0]),
+            "varies",
+        ),
+        (
+            lambda: r.steps_sum(given_fact({root(UK): 1}, {root(VK): 1}), TURNED[0]),
+            "varies",
+        ),
+        (
+            lambda: r.steps_sum(given_fact({root(U): 1}, {one("c"): k}), TURNED[0]),
+            "of this round and step",
+        ),
         (lambda: Lag(lag, count), "is not the sum"),
         (lambda: Lag(2 * lag, count * (count + 1), count), "is not the sum"),
         (lambda: N.sum(s.K).sum(s.K), "sum of sums"),
         (lambda: X.pushed().mean(), "no name"),
     ],
-)  # fmt: skip
+)
 def test_a_rule_says_no_more_than_it_says(refused, why):
     with pytest.raises(RuleError, match=why):
         refused()
 
 
 def test_what_a_weight_or_a_coefficient_must_be_is_demanded():
-    assert [d.expr for d in r.young((s.q, 1 - 2 * s.q), (1, U), (1, V)).demands] == [s.q, 1 - 2 * s.q]
+    assert [d.expr for d in r.young((s.q, 1 - 2 * s.q), (1, U), (1, V)).demands] == [
+        s.q,
+        1 - 2 * s.q,
+    ]
     assert any(d.strict for d in r.young((s.alpha, s.q), (1, U), (1, V)).demands)
     apart = given_fact({sq(U): 1}, {sq(U): s.q, sq(V): 1})
     assert [(d.expr, d.strict) for d in r.solve(apart).demands] == [(1 - s.q, True)]
@@ -620,7 +861,8 @@ def test_what_a_weight_or_a_coefficient_must_be_is_demanded():
     assert [d.expr for d in lower.demands] == [s.q - 1]
 
 
-# -- the scripts -------------------------------------------------------------------------------------
+# -- the scripts
+# -------------------------------------------------------------------------------------
 
 
 def runs(claim: str, seed: int) -> World:
@@ -629,10 +871,17 @@ def runs(claim: str, seed: int) -> World:
     shape = rng.choice([(2, 2, 1), (2, 1, 2), (1, 2, 2), (3, 1, 1)])
     made = {
         "dfedsam": lambda: gossip_run(
-            rng, *shape, common="starts" not in claim, slack=12 if "starts" in claim else 8
+            rng,
+            *shape,
+            common="starts" not in claim,
+            slack=12 if "starts" in claim else 8,
         ),
-        "dfedadmm": lambda: admm_run(rng, *shape, slack=32 if "no_bounded_gradients" in claim else 2),
-        "dfedsgpsm": lambda: push_run(rng, *shape[1:], small="corrected_no_bounded_gradients" in claim),
+        "dfedadmm": lambda: admm_run(
+            rng, *shape, slack=32 if "no_bounded_gradients" in claim else 2
+        ),
+        "dfedsgpsm": lambda: push_run(
+            rng, *shape[1:], small="corrected_no_bounded_gradients" in claim
+        ),
         "dfedmdc": lambda: split_run(
             rng,
             *rng.choice([(2, 1, 1, 1), (2, 1, 2, 1), (1, 2, 1, 1), (1, 1, 1, 2)]),
@@ -654,7 +903,7 @@ CLAIMS = [
 def last_fact(claim: str, case: int = 0) -> r.Fact:
     script = proved.scripts()[claim]
     assert isinstance(script, Script)
-    (proof, _) = script.cases(registry.get(*claim.split(":")))[case]
+    proof, _ = script.cases(registry.get(*claim.split(":")))[case]
     return proof.prove(**proof.weights)
 
 
@@ -671,31 +920,49 @@ def test_every_fact_of_every_script_holds_in_runs_of_the_algorithm(claim, case, 
     assert not wrong
 
 
-@pytest.mark.parametrize("claim", ["dfedsam.theorem_4_5:corrected",
-                                   "dfedadmm.theorem_1:corrected_second_moment",
-                                   late("dfedadmm.theorem_1:corrected_no_bounded_gradients", ""),
-                                   late("dfedsgpsm.theorem_1:corrected", "")])  # fmt: skip
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "dfedsam.theorem_4_5:corrected",
+        "dfedadmm.theorem_1:corrected_second_moment",
+        late("dfedadmm.theorem_1:corrected_no_bounded_gradients", ""),
+        late("dfedsgpsm.theorem_1:corrected", ""),
+    ],
+)
 @pytest.mark.parametrize("name", ["x", "n", "g"])
 def test_a_run_of_another_algorithm_is_told(claim, name):
-    """Half of a state, or of a sample's parts, is another algorithm: some fact is false."""
+    """Half of a state, or of a sample's parts, is another algorithm: some fact is
+    false.
+    """
 
     def changed(seed):
         world = runs(claim, seed)
         true = world.values
         world.values = lambda other, w, t, j, i: tuple(
-            x * (3 if other == name and (name != "x" or t == world.T) else 1) for x in true(other, w, t, j, i)
+            x * (3 if other == name and (name != "x" or t == world.T) else 1)
+            for x in true(other, w, t, j, i)
         )
         return world
 
     facts = list(last_fact(claim).trail())
-    assert any(world.violation(fact) for world in map(changed, range(6)) for fact in facts)
+    assert any(
+        world.violation(fact) for world in map(changed, range(6)) for fact in facts
+    )
 
 
-POINTWISE = r"3: $\|\nabla f_i(x) - \nabla f(x)\|^2 \le \sigma_g^2$ for every $i$ and $x$"
-VACUOUS = r"if $\rho > 0$: $F_i(\cdot\,, v; \xi)$ is $L_u$-smooth in $u$ for almost every $\xi$"
+POINTWISE = (
+    r"3: $\|\nabla f_i(x) - \nabla f(x)\|^2 \le \sigma_g^2$ for every $i$ and $x$"
+)
+VACUOUS = (
+    r"if $\rho > 0$: $F_i(\cdot\,, v; \xi)$ is $L_u$-smooth in $u$ for almost every"
+    r" $\xi$"
+)
 
 
-UNPROVED = {"dfedadmm.theorem_1:corrected_small_steps", "dfedsgpsm.theorem_1:corrected_any_step"}
+UNPROVED = {
+    "dfedadmm.theorem_1:corrected_small_steps",
+    "dfedsgpsm.theorem_1:corrected_any_step",
+}
 """Scripts whose last inequality is not proved."""
 PROVED = [claim for claim in proved.scripts() if claim not in UNPROVED]
 HEAVY = ("corrected_no_bounded_gradients",)
@@ -722,44 +989,64 @@ def test_a_proof_in_two_cases_needs_both():
     theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
     case = Condition("rho <= x", s.rho * s.L, s.sigma_l)
     assert proved.check(theorem, replace(script, case=case, otherwise=script)).proved
-    less = replace(script, weights={**script.weights, "spread": (R(1, 100), R(1, 100), R(98, 100))})
+    less = replace(
+        script, weights={**script.weights, "spread": (R(1, 100), R(1, 100), R(98, 100))}
+    )
     for wrong in (
         replace(script, case=case, otherwise=less),
         replace(less, case=case, otherwise=script),
     ):
-        assert any("at most the bound" in why for why in proved.check(theorem, wrong).missing)
+        assert any(
+            "at most the bound" in why for why in proved.check(theorem, wrong).missing
+        )
 
 
 @pytest.mark.parametrize(
-    "claim", ["dfedadmm.theorem_1:corrected_second_moment", "dfedadmm.theorem_1:corrected_any_penalty"]
+    "claim",
+    [
+        "dfedadmm.theorem_1:corrected_second_moment",
+        "dfedadmm.theorem_1:corrected_any_penalty",
+    ],
 )
 def test_a_script_does_not_prove_a_smaller_bound(claim):
     theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
     for name, part in theorem.parts.items():
         less = replace(theorem, parts={**theorem.parts, name: part * R(9, 10)})
-        assert any("at most the bound" in why for why in proved.check(less, script).missing)
+        assert any(
+            "at most the bound" in why for why in proved.check(less, script).missing
+        )
 
 
 def test_what_a_proof_does_not_use_is_told():
-    idle = {h.name for h in proved.checked("dfedadmm.theorem_1:corrected_any_penalty").idle}
+    idle = {
+        h.name for h in proved.checked("dfedadmm.theorem_1:corrected_any_penalty").idle
+    }
     assert idle == {"variance", "independent"}
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     more = replace(theorem, assumptions=(*theorem.assumptions, "clients are many"))
-    assert proved.check(more, proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]).unused == (
-        "clients are many",
-    )
+    assert proved.check(
+        more, proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]
+    ).unused == ("clients are many",)
 
 
-@pytest.mark.parametrize("claim", ["dfedadmm.theorem_1:corrected", "dfedsgpsm.theorem_1:corrected",
-                                   late("dfedadmm.theorem_1:corrected_no_bounded_gradients", ""),
-                                   late("dfedsgpsm.theorem_1:corrected_sharper", ""),
-                                   "dfedsgpsm.theorem_1:corrected_windows",
-                                   "dfedmdc.theorem_2:corrected_different_steps"])  # fmt: skip
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "dfedadmm.theorem_1:corrected",
+        "dfedsgpsm.theorem_1:corrected",
+        late("dfedadmm.theorem_1:corrected_no_bounded_gradients", ""),
+        late("dfedsgpsm.theorem_1:corrected_sharper", ""),
+        "dfedsgpsm.theorem_1:corrected_windows",
+        "dfedmdc.theorem_2:corrected_different_steps",
+    ],
+)
 def test_without_an_assumption_nothing_is_proved(claim):
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
     for text in theorem.assumptions:
-        less = replace(theorem, assumptions=tuple(t for t in theorem.assumptions if t != text))
+        less = replace(
+            theorem, assumptions=tuple(t for t in theorem.assumptions if t != text)
+        )
         answer = proved.check(less, script)
         assert not answer.proved
         assert all("what is not assumed" in why for why in answer.missing)
@@ -776,31 +1063,44 @@ def test_without_an_assumption_nothing_is_proved(claim):
 def test_a_network_or_a_start_of_another_kind_is_refused(scope, why):
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     other = replace(theorem, scope=replace(theorem.scope, **scope))
-    answer = proved.check(other, proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"])
+    answer = proved.check(
+        other, proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]
+    )
     assert not answer.proved
     assert any(why in said for said in answer.missing)
 
 
-@pytest.mark.parametrize("claim", ["dfedadmm.theorem_1:corrected_second_moment",
-                                   "dfedadmm.theorem_1:corrected_any_penalty",
-                                   "dfedsgpsm.theorem_1:corrected",
-                                   "dfedsgpsm.theorem_1:corrected_windows",
-                                   "dfedsgpsm.theorem_1:corrected_sharper"])  # fmt: skip
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "dfedadmm.theorem_1:corrected_second_moment",
+        "dfedadmm.theorem_1:corrected_any_penalty",
+        "dfedsgpsm.theorem_1:corrected",
+        "dfedsgpsm.theorem_1:corrected_windows",
+        "dfedsgpsm.theorem_1:corrected_sharper",
+    ],
+)
 def test_a_lower_constant_is_refused(claim):
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
     for name, part in theorem.parts.items():
         lower = replace(theorem, parts={**theorem.parts, name: part * R(99, 100)})
-        assert proved.check(lower, script).missing == ("not shown: what is derived is at most the bound",)
+        assert proved.check(lower, script).missing == (
+            "not shown: what is derived is at most the bound",
+        )
 
 
 def test_a_lower_constant_of_theorem_a_and_a_larger_step_are_refused():
-    script, theorem = (f("dfedsam.theorem_4_5", "corrected") for f in (
-        lambda *claim: proved.scripts()[":".join(claim)], registry.get))  # fmt: skip
+    script, theorem = (
+        f("dfedsam.theorem_4_5", "corrected")
+        for f in (lambda *claim: proved.scripts()[":".join(claim)], registry.get)
+    )
     less = {**theorem.parts, "optimization": theorem.parts["optimization"] * R(9, 10)}
     fact = last_fact("dfedsam.theorem_4_5:corrected")
     known = replace(script, prove=lambda **_: fact)
-    assert "is at most the bound" in str(proved.check(replace(theorem, parts=less), known))
+    assert "is at most the bound" in str(
+        proved.check(replace(theorem, parts=less), known)
+    )
     wide = replace(theorem, conditions=theorem.conditions[1:])
     assert "range of a does not follow" in str(proved.check(wide, known))
 
@@ -813,7 +1113,9 @@ def test_theorem_b2_with_a_lower_constant_or_without_a_condition_is_refused():
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
     for name, part in theorem.parts.items():
         lower = replace(theorem, parts={**theorem.parts, name: part * R(99, 100)})
-        assert proved.check(lower, script).missing == ("not shown: what is derived is at most the bound",)
+        assert proved.check(lower, script).missing == (
+            "not shown: what is derived is at most the bound",
+        )
     for left_out in theorem.conditions:
         fewer = tuple(c for c in theorem.conditions if c != left_out)
         assert not proved.check(replace(theorem, conditions=fewer), script).proved
@@ -826,7 +1128,9 @@ def test_theorem_m_with_a_lower_constant_or_without_a_condition_is_refused():
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
     for name in ("optimization", "noise of the shared part", "sharpness"):
-        lower = replace(theorem, parts={**theorem.parts, name: theorem.parts[name] * R(99, 100)})
+        lower = replace(
+            theorem, parts={**theorem.parts, name: theorem.parts[name] * R(99, 100)}
+        )
         assert "is at most the bound" in str(proved.check(lower, script))
     for left_out in theorem.conditions:
         fewer = tuple(c for c in theorem.conditions if c != left_out)
@@ -836,24 +1140,39 @@ def test_theorem_m_with_a_lower_constant_or_without_a_condition_is_refused():
 
 
 def test_windows_that_contract_are_no_rounds_that_do():
-    """The proof of the one is none of the other, and q^(1/window) in the place of q proves nothing."""
-    rounds, windows = (f"dfedsgpsm.theorem_1:corrected{end}" for end in ("", "_windows"))
+    """The proof of the one is none of the other, and q^(1/window) in the place of q
+    proves nothing.
+    """
+    rounds, windows = (
+        f"dfedsgpsm.theorem_1:corrected{end}" for end in ("", "_windows")
+    )
     of = {claim: registry.get(*claim.split(":")) for claim in (rounds, windows)}
     for claim, other, why in (
         (windows, rounds, "one round contracts"),
         (rounds, windows, "together contract"),
     ):
         missing = proved.check(of[claim], proved.scripts()[other]).missing
-        assert any(f"not assumed: {why}" in told or f"{why} by q" in told for told in missing)
-    root_of_q = {n: p.subs(s.q, s.q ** (1 / s.window)) for n, p in of[rounds].parts.items()}
-    told = proved.check(replace(of[windows], parts=root_of_q), proved.scripts()[windows]).missing
+        assert any(
+            f"not assumed: {why}" in told or f"{why} by q" in told for told in missing
+        )
+    root_of_q = {
+        n: p.subs(s.q, s.q ** (1 / s.window)) for n, p in of[rounds].parts.items()
+    }
+    told = proved.check(
+        replace(of[windows], parts=root_of_q), proved.scripts()[windows]
+    ).missing
     assert told == ("not shown: what is derived is at most the bound",)
 
 
 def test_another_left_hand_side_is_refused():
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     script = proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]
-    for change in ({"measure": "grad_norm_sq"}, {"aggregate": "last"}, {"first": sp.S.One}, {"start": 1}):
+    for change in (
+        {"measure": "grad_norm_sq"},
+        {"aggregate": "last"},
+        {"first": sp.S.One},
+        {"start": 1},
+    ):
         other = replace(theorem, lhs=replace(theorem.lhs, **change))
         assert "another left-hand side" in str(proved.check(other, script))
 
@@ -862,7 +1181,8 @@ def test_a_definition_of_another_meaning_is_refused():
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     changed = tuple(replace(d, expr=d.expr * R(99, 100)) for d in theorem.definitions)
     answer = proved.check(
-        replace(theorem, definitions=changed), proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]
+        replace(theorem, definitions=changed),
+        proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"],
     )
     assert any("is not what the theorem defines" in why for why in answer.missing)
 
@@ -875,26 +1195,44 @@ def test_a_corollary_without_the_script_of_its_parent_is_not_checked():
 
 def test_the_page_lists_the_terms_beyond_a_factor_2_the_loosest_first(tmp_path):
     theorem = registry.get("dfedsam.theorem_4_5", "corrected")
-    shares = {"noise": (0.25, 3.0), "drift": (0.0, 0.5), "sharpness": (0.499, 9.0), "consensus": (0.5, 1.0)}
+    shares = {
+        "noise": (0.25, 3.0),
+        "drift": (0.0, 0.5),
+        "sharpness": (0.499, 9.0),
+        "consensus": (0.5, 1.0),
+    }
     terms = {name: {"share": a, "without": b} for name, (a, b) in shares.items()}
-    (tmp_path / "dfedsam.theorem_4_5-corrected.json").write_text(json.dumps({"terms": terms}))
-    rows = [row.split(" | ") for row in proofs_page._loose({theorem: "paper"}, tmp_path)]
+    (tmp_path / "dfedsam.theorem_4_5-corrected.json").write_text(
+        json.dumps({"terms": terms})
+    )
+    rows = [
+        row.split(" | ") for row in proofs_page._loose({theorem: "paper"}, tmp_path)
+    ]
     assert [row[-1] for row in rows] == ["drift |", "noise |", "sharpness |"]
     assert [row[:3] for row in rows] == [
-        ["| no instance", "0", "0.5"], ["| 4", "0.25", "3"], ["| 2", "0.499", "9"]
-    ]  # fmt: skip
+        ["| no instance", "0", "0.5"],
+        ["| 4", "0.25", "3"],
+        ["| 2", "0.499", "9"],
+    ]
 
 
 @pytest.mark.slow
 def test_the_page_of_proofs_is_what_the_scripts_say():
     docs = Path(__file__).parents[2] / "docs"
-    written, found = (docs / "proofs.md").read_text(encoding="utf-8"), proofs_page.examine()
+    written, found = (
+        (docs / "proofs.md").read_text(encoding="utf-8"),
+        proofs_page.examine(),
+    )
     assert written == proofs_page.markdown(found, docs / "counterexamples")
-    assert proofs_page.proof_results(found) == json.loads((docs / "proofs.json").read_text())
+    assert proofs_page.proof_results(found) == json.loads(
+        (docs / "proofs.json").read_text()
+    )
 
 
 def test_no_corrected_statement_stays_on_paper():
-    stated = {f"{t.key}:{t.variant}" for t in registry.statements() if proofs_page._main(t)}
+    stated = {
+        f"{t.key}:{t.variant}" for t in registry.statements() if proofs_page._main(t)
+    }
     assert set(proved.scripts()) == stated
 
 
@@ -904,15 +1242,23 @@ def test_a_cell_of_the_page_keeps_its_formulas_and_hides_signs_of_prose():
 
 
 def test_hyperparameter_without_a_place_in_the_statement_is_absent():
-    """At rho = 0 Theorem 4.5 is proved without its rho; not where the scope fixes another rho."""
+    """At rho = 0 Theorem 4.5 is proved without its rho; not where the scope fixes
+    another rho.
+    """
     corrected, script = (
         registry.get("dfedsam.theorem_4_5", "corrected"),
         proved.scripts()["dfedsam.theorem_4_5:corrected"],
     )
     without_sam = replace(
         corrected,
-        parts={name: part.subs(s.rho, 0) for name, part in corrected.parts.items() if name != "sharpness"},
-        definitions=tuple(replace(d, expr=d.expr.subs(s.rho, 0)) for d in corrected.definitions),
+        parts={
+            name: part.subs(s.rho, 0)
+            for name, part in corrected.parts.items()
+            if name != "sharpness"
+        },
+        definitions=tuple(
+            replace(d, expr=d.expr.subs(s.rho, 0)) for d in corrected.definitions
+        ),
         schedule={"eta": corrected.schedule["eta"]},
     )
     script = replace(
@@ -923,4 +1269,6 @@ def test_hyperparameter_without_a_place_in_the_statement_is_absent():
     assert proved.check(without_sam, script).proved
     letters = {**without_sam.scope.letters, "rho": 1.0}
     with_sam = replace(without_sam, scope=replace(without_sam.scope, letters=letters))
-    assert any("at most the bound" in why for why in proved.check(with_sam, script).missing)
+    assert any(
+        "at most the bound" in why for why in proved.check(with_sam, script).missing
+    )

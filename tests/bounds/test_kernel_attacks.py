@@ -1,4 +1,6 @@
-"""Attacks on the kernel from outside: forged facts, symbols of two meanings, strictness that is lost."""
+"""Attacks on the kernel from outside: forged facts, symbols of two meanings, strictness
+that is lost.
+"""
 
 from __future__ import annotations
 
@@ -94,9 +96,13 @@ def test_a_proof_does_not_bring_a_rule_of_its_own():
         r.RULES["free"] = r.RULES["chain"]
 
 
-# -- false scripts -----------------------------------------------------------------------------------
+# -- false scripts
+# -----------------------------------------------------------------------------------
 
-SGPSM, ADMM = "dfedsgpsm.theorem_1:corrected", "dfedadmm.theorem_1:corrected_second_moment"
+SGPSM, ADMM = (
+    "dfedsgpsm.theorem_1:corrected",
+    "dfedadmm.theorem_1:corrected_second_moment",
+)
 
 
 def stated(claim):
@@ -107,7 +113,11 @@ def stated(claim):
 
 def test_a_range_is_that_of_a_new_quantity():
     theorem, script = stated(SGPSM)
-    parts = {n: p * (1 + (n == "sharpness")) for n, p in theorem.parts.items() if n != "optimization"}
+    parts = {
+        n: p * (1 + (n == "sharpness"))
+        for n, p in theorem.parts.items()
+        if n != "optimization"
+    }
     less = replace(theorem, parts=parts)
     zero = Range(s.f0_gap, sp.S.Zero, high=sp.S.Zero)
     fresh = sp.Symbol("fresh", nonnegative=True)
@@ -122,26 +132,41 @@ def test_a_range_is_that_of_a_new_quantity():
 
 
 def test_a_range_does_not_follow_from_what_it_is_used_for():
-    """L lam_admm (1 - 2 gamma)/gamma may be negative; in its own terms it is a symbol that is not."""
+    """L lam_admm (1 - 2 gamma)/gamma may be negative; in its own terms it is a symbol
+    that is not.
+    """
     theorem, script = stated(ADMM)
-    gamma, c = script.lags[0].at, next(r.symbol for r in script.ranges if str(r.symbol) == "c")
+    gamma, c = (
+        script.lags[0].at,
+        next(r.symbol for r in script.ranges if str(r.symbol) == "c"),
+    )
     x = sp.Symbol("x_", nonnegative=True)
     range_ = Range(x, s.L * s.lam_admm * (1 - 2 * gamma) / gamma)
     values = {**script.values, gamma: c / (2 * c + x)}
-    answer = proved.check(theorem, replace(script, ranges=(*script.ranges, range_), values=values))
+    answer = proved.check(
+        theorem, replace(script, ranges=(*script.ranges, range_), values=values)
+    )
     assert answer.missing == ("the range of x_ does not follow",)
 
 
 def test_the_range_of_a_total_says_what_the_total_is():
     theorem, script = stated(ADMM)
-    changed = tuple(replace(r, means=r.means / 2) if str(r.symbol) == "gamma" else r for r in script.ranges)
+    changed = tuple(
+        replace(r, means=r.means / 2) if str(r.symbol) == "gamma" else r
+        for r in script.ranges
+    )
     assert changed != script.ranges
     answer = proved.check(theorem, replace(script, ranges=changed))
     assert "the range of gamma is not that of a new quantity" in answer.missing
 
 
-@pytest.mark.parametrize(("change", "why"), [({"participation": "sampled"}, "full participation"),
-                                              ({"two_blocks": True}, "another left-hand side")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"participation": "sampled"}, "full participation"),
+        ({"two_blocks": True}, "another left-hand side"),
+    ],
+)
 def test_runs_of_another_kind_are_refused(change, why):
     theorem, script = stated(SGPSM)
     other = replace(theorem, scope=replace(theorem.scope, **change))
@@ -151,19 +176,40 @@ def test_runs_of_another_kind_are_refused(change, why):
 def test_a_proof_about_another_algorithm_is_none():
     theorem, script = stated(SGPSM)
     other = replace(theorem, scope=replace(theorem.scope, algorithms=("SGP",)))
-    assert any("which is not in the theorem's scope" in why for why in proved.check(other, script).missing)
+    assert any(
+        "which is not in the theorem's scope" in why
+        for why in proved.check(other, script).missing
+    )
 
 
 @pytest.mark.parametrize(
     ("claim", "of", "why"),
     [
-        ("dfedsam.theorem_4_5:corrected_less_noise", "dfedsam.theorem_4_5:corrected", "the bound of"),
-        ("dfedsam.theorem_4_5:corrected", "dfedsam.theorem_4_5:corrected_different_starts", "a condition of"),
-        ("dfedadmm.corollary_1:corrected_paper_schedule", "dfedadmm.corollary_1:corrected", "schedules"),
-        ("dfedsam.corollary_4_6:corrected", "dfedadmm.theorem_1:corrected_any_penalty", "other runs"),
+        (
+            "dfedsam.theorem_4_5:corrected_less_noise",
+            "dfedsam.theorem_4_5:corrected",
+            "the bound of",
+        ),
+        (
+            "dfedsam.theorem_4_5:corrected",
+            "dfedsam.theorem_4_5:corrected_different_starts",
+            "a condition of",
+        ),
+        (
+            "dfedadmm.corollary_1:corrected_paper_schedule",
+            "dfedadmm.corollary_1:corrected",
+            "schedules",
+        ),
+        (
+            "dfedsam.corollary_4_6:corrected",
+            "dfedadmm.theorem_1:corrected_any_penalty",
+            "other runs",
+        ),
     ],
 )
-def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_conditions(claim, of, why):
+def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_conditions(
+    claim, of, why
+):
     told = proved.check(registry.get(*claim.split(":")), Corollary(claim, of)).missing
     assert any(why in said for said in told)
 
@@ -198,12 +244,14 @@ SLACK = {
     }
     for n in (1, 2)
 }
-"""Terms of rates that the theorem's own are below by more than a tenth: 12.42/16 and 25.62/108 of chi^2.
-So is a condition of the theorem: 27 in the place of 125."""
+"""Terms of rates that the theorem's own are below by more than a tenth: 12.42/16 and
+25.62/108 of chi^2. So is a condition of the theorem: 27 in the place of 125.
+"""
 
 
 @pytest.mark.parametrize(
-    "claim", [c for c, script in proved.scripts().items() if isinstance(script, Corollary)]
+    "claim",
+    [c for c, script in proved.scripts().items() if isinstance(script, Corollary)],
 )
 def test_a_corollary_with_a_smaller_constant_or_a_weaker_condition_is_not_proved(claim):
     theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
@@ -257,22 +305,39 @@ assert all(proved.checked(claim).proved for claim in (
 
 @pytest.mark.slow
 def test_a_strangers_quantities_have_the_letters_of_our_proofs(tmp_path):
-    """The audit of another's theorem runs, and our proofs, which do not speak of it, hold as before."""
+    """The audit of another's theorem runs, and our proofs, which do not speak of it,
+    hold as before.
+    """
     (tmp_path / "theirs.py").write_text(STRANGER)
-    audit = [sys.executable, "-m", "dfltheory", "audit", f"{tmp_path / 'theirs.py'}:MINE", "--no-notes"]
+    audit = [
+        sys.executable,
+        "-m",
+        "dfltheory",
+        "audit",
+        f"{tmp_path / 'theirs.py'}:MINE",
+        "--no-notes",
+    ]
     done = subprocess.run(audit, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_proof_holds_beside_quantities_that_have_its_letters():
-    """Another theorem has quantities with the names of a script's symbols: its units and limits are
-    audited."""
-    theirs = tuple(Quantity(name, name, ONE, "theirs", high=1.0) for name in ("gamma", "p", "a", "c", "z"))
+    """Another theorem has quantities with the names of a script's symbols: its units
+    and limits are audited.
+    """
+    theirs = tuple(
+        Quantity(name, name, ONE, "theirs", high=1.0)
+        for name in ("gamma", "p", "a", "c", "z")
+    )
     assert proved.check(*stated(ADMM)).proved
     old = registry.get("dfedsam.theorem_4_5", "corrected")
     more = old.bound * sum(quantity.symbol for quantity in theirs)
     mine = replace(
-        old, key="mine.theorem", variant="mine", parts={**old.parts, "more": more}, quantities=theirs
+        old,
+        key="mine.theorem",
+        variant="mine",
+        parts={**old.parts, "more": more},
+        quantities=theirs,
     )
     found = audit(mine, checks=("units", "limits"))
     assert [f for f in found if f.severity == "error"] == []
@@ -280,20 +345,32 @@ def test_a_proof_holds_beside_quantities_that_have_its_letters():
 
 def test_a_theorem_that_speaks_of_a_letter_is_not_proved_with_a_sum_or_a_range_of_this_name():
     theorem, script = stated(SGPSM)
-    for name, why in (("path", "path has two meanings"), ("a", "the range of a is not that of a new")):
+    for name, why in (
+        ("path", "path has two meanings"),
+        ("a", "the range of a is not that of a new"),
+    ):
         theirs = Quantity(name, name, ONE, "theirs")
         assert proved.check(replace(theorem, quantities=(theirs,)), script).proved
-        more = replace(theorem, parts={**theorem.parts, "more": theirs.symbol}, quantities=(theirs,))
+        more = replace(
+            theorem,
+            parts={**theorem.parts, "more": theirs.symbol},
+            quantities=(theirs,),
+        )
         assert any(why in told for told in proved.check(more, script).missing)
 
 
 def test_a_range_is_new_to_the_proof_too():
-    """A step size of the algorithm that the theorem does not name is not said to be 0 by a range."""
+    """A step size of the algorithm that the theorem does not name is not said to be 0
+    by a range.
+    """
     theorem, script = stated(SGPSM)
     fact, theirs = script.prove(**script.weights), sp.Symbol("theirs", nonnegative=True)
     more = r.weaken(fact, {one("sam"): fact.right[one("sam")] + theirs})
     nought = Range(theirs, sp.S.Zero, high=sp.S.Zero)
-    answer = proved.check(theorem, replace(script, prove=lambda **_: more, ranges=(*script.ranges, nought)))
+    answer = proved.check(
+        theorem,
+        replace(script, prove=lambda **_: more, ranges=(*script.ranges, nought)),
+    )
     assert "the range of theirs is not that of a new quantity" in answer.missing
 
 
@@ -305,13 +382,16 @@ def test_the_symbol_of_a_sum_says_no_more_than_its_sign():
 
 def test_the_weights_of_a_proof_are_those_of_its_script():
     theorem, script = stated(SGPSM)
-    assert "weights that its script does not name" in str(proved.check(theorem, replace(script, lags=())))
+    assert "weights that its script does not name" in str(
+        proved.check(theorem, replace(script, lags=()))
+    )
     other = replace(stated(ADMM)[1].lags[0], at=sgpsm.at, squared=None)
     answer = proved.check(theorem, replace(script, lags=(*script.lags, other)))
     assert f"{sgpsm.at} has two meanings" in answer.missing
 
 
-# -- rules that asked too little ---------------------------------------------------------------------
+# -- rules that asked too little
+# ---------------------------------------------------------------------
 
 
 def test_what_is_0_at_the_far_end_of_a_range_is_not_positive():
@@ -366,6 +446,9 @@ def test_the_gradient_is_measured_where_the_theorem_says():
     assert not proved._left(theorem, SimpleNamespace(of=elsewhere, lags=fact.lags))
     admm, proof = stated(ADMM)
     last = proof.prove(**proof.weights)
-    half = replace(last.of, mean_model=X.mean() + (last.of.mean_model - X.mean()) * sp.Rational(1, 2))
+    half = replace(
+        last.of,
+        mean_model=X.mean() + (last.of.mean_model - X.mean()) * sp.Rational(1, 2),
+    )
     assert proved._left(admm, last)
     assert not proved._left(admm, SimpleNamespace(of=half, lags=last.lags))

@@ -1,4 +1,6 @@
-"""Proof scripts that try to prove what is false: arguments of rules are real, finite and canonical."""
+"""Proof scripts that try to prove what is false: arguments of rules are real, finite
+and canonical.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def telescoped(c: sp.Expr) -> r.Fact:
 
 def contracted(c: sp.Expr) -> r.Fact:
     alg = algorithm(c)
-    return r.chain(r.gossip_steps(alg), r.minkowski((1, X.dev()), (-c, SAMPLED.sum(s.K).dev())))
+    return r.chain(
+        r.gossip_steps(alg), r.minkowski((1, X.dev()), (-c, SAMPLED.sum(s.K).dev()))
+    )
 
 
 def later_steps(c: sp.Expr) -> r.Fact:
@@ -120,7 +124,9 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "sam": lambda c: r.sam(algorithm(c), E),
     "pythagoras": lambda c: r.pythagoras(algorithm(s.eta), G * c, N),
     "unbiased": lambda c: r.unbiased(algorithm(s.eta), X, N * c),
-    "martingale": lambda c: r.martingale(r.square(r.variance(algorithm(s.eta))), s.K, weights(c)),
+    "martingale": lambda c: r.martingale(
+        r.square(r.variance(algorithm(s.eta))), s.K, weights(c)
+    ),
     "clients": lambda c: r.clients(algorithm(s.eta), N * c),
     "gossip": lambda c: r.gossip(replace(algorithm(c), gossips=sp.S.One)),
     "gossip_steps": lambda c: r.gossip_steps(algorithm(c)),
@@ -128,7 +134,8 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "push_windows": lambda c: r.push_windows(push_sum(c)),
     "convolution": lambda c: r.convolution(contracted(c)),
     "invariant": lambda c: r.invariant(
-        r.chain(r.next_dual(algorithm(c)), r.minkowski((c, DUAL))), r.dual_start(algorithm(c))
+        r.chain(r.next_dual(algorithm(c)), r.minkowski((c, DUAL))),
+        r.dual_start(algorithm(c)),
     ),
     "common_start": lambda c: r.common_start(algorithm(c)),
     "any_start": lambda c: r.any_start(algorithm(c)),
@@ -144,7 +151,7 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "solve": lambda c: r.solve(two_squares(), {sq(U): 1}, c),
     "square": lambda c: r.square(two_roots(), {root(U): c, root(X): HALF}),
     "take_root": lambda c: r.take_root(r.young((1,), (c, U))),
-}  # fmt: skip
+}
 """Each rule with a number that the caller chooses."""
 
 WRONG = {
@@ -233,7 +240,8 @@ def test_equal_objects_of_other_types_are_checked_again():
         expression(True)
 
 
-# -- false theorems ----------------------------------------------------------------------------------
+# -- false theorems
+# ----------------------------------------------------------------------------------
 
 
 def stated() -> tuple[proved.Theorem, Script]:
@@ -249,25 +257,38 @@ def last_fact() -> r.Fact:
 
 
 def vanishing_gradient(c: sp.Expr) -> r.Fact:
-    """mean E||grad f||^2 <= 0, from sq(c g) <= c^2 sq(g) for a c whose square is negative."""
+    """mean E||grad f||^2 <= 0, from sq(c g) <= c^2 sq(g) for a c whose square is
+    negative.
+    """
     g = dfedsam.g
-    nothing = r.weaken(r.solve(r.young((1,), (c, g)), {sq(g): 1}), {sq(g * c): sp.S.Zero})
+    nothing = r.weaken(
+        r.solve(r.young((1,), (c, g)), {sq(g): 1}), {sq(g * c): sp.S.Zero}
+    )
     about = r.add((1, 0), nothing, r.common_start(dfedsam.A))
     return r.average(about, "t")
 
 
 @pytest.mark.parametrize("share", [0, sp.Rational(1, 1000)])
 def test_imaginary_coefficient_proves_nothing(share):
-    """Neither that the gradient vanishes, nor Theorem A with each constant divided by 1000."""
+    """Neither that the gradient vanishes, nor Theorem A with each constant divided by
+    1000.
+    """
     theorem, script = stated()
     parts = {name: part * share for name, part in theorem.parts.items()}
     false = replace(theorem, parts=parts, assumptions=())
     for c in (sp.I, sp.sqrt(-1 - s.eta * s.L)):
         with pytest.raises(RuleError):
-            proved.check(false, replace(script, grants={}, prove=lambda c=c, **_: vanishing_gradient(c)))
+            proved.check(
+                false,
+                replace(
+                    script, grants={}, prove=lambda c=c, **_: vanishing_gradient(c)
+                ),
+            )
     last = vanishing_gradient(sp.sqrt(s.eta * s.L - 2))
     assert not last.right
-    told = proved.check(replace(theorem, parts=parts), replace(script, prove=lambda **_: last)).missing
+    told = proved.check(
+        replace(theorem, parts=parts), replace(script, prove=lambda **_: last)
+    ).missing
     assert told == ("not shown: sqrt(L*eta - 2) is a real number",)
 
 
@@ -276,11 +297,14 @@ def test_a_root_is_real_only_under_a_condition():
     region = proved.ScriptRegion(theorem, replace(stated()[1]))
     demand = next(d for d in r.young((1,), (sp.sqrt(1 - 2 * s.eta * s.L), U)).demands)
     assert region.holds(demand.expr)  # eta K L <= 1/8
-    wide = proved.ScriptRegion(replace(theorem, conditions=()), replace(stated()[1], ranges=(), values={}))
+    wide = proved.ScriptRegion(
+        replace(theorem, conditions=()), replace(stated()[1], ranges=(), values={})
+    )
     assert not wide.holds(demand.expr)
 
 
-# -- vectors -----------------------------------------------------------------------------------------
+# -- vectors
+# --------------------------------------------------------------------------------------
 
 e, ehat = Atom("e", "k"), Atom("e^", "k")
 
@@ -308,7 +332,9 @@ def test_vector_is_in_normal_form(terms):
 def test_rule_rejects_a_vector_that_was_changed_after_it_was_made():
     changed = E - EHAT
     object.__setattr__(
-        changed, "terms", frozenset({(e, sp.Integer(1)), (e, sp.Integer(3)), (ehat, -sp.S.One)})
+        changed,
+        "terms",
+        frozenset({(e, sp.Integer(1)), (e, sp.Integer(3)), (ehat, -sp.S.One)}),
     )
     with pytest.raises(RuleError):
         r.unbiased(algorithm(s.eta), X, changed)
@@ -349,7 +375,16 @@ def test_noise_is_a_sample_less_its_conditional_mean():
     assert N.noise
     assert NOISE.noise
     assert (N * 2 + E.mean() - EHAT.mean()).noise
-    for other in (E, E * 4 - EHAT, E - EHAT.mean(), N.sum(s.K), N.pushed(), N * k, X, U):
+    for other in (
+        E,
+        E * 4 - EHAT,
+        E - EHAT.mean(),
+        N.sum(s.K),
+        N.pushed(),
+        N * k,
+        X,
+        U,
+    ):
         assert not other.noise
 
 
@@ -368,10 +403,17 @@ def test_unknown_vector_is_not_known_before_a_sample():
         {"weight": lag / lag * count, "total": count**2, "squares": count**3},
         {"weight": k, "total": k * count, "squares": k**2 * count},
         {"weight": sp.I, "total": sp.I * count, "squares": -count},
-        {"weight": Lying("c"), "total": Lying("c") * count, "squares": Lying("c") ** 2 * count},
+        {
+            "weight": Lying("c"),
+            "total": Lying("c") * count,
+            "squares": Lying("c") ** 2 * count,
+        },
         {"total": count + lag - lag + 1},
         {"at": Lying("c")},
-        {"at": sp.Symbol("c", nonnegative=True), "squared": sp.Symbol("c", nonnegative=True) * count},
+        {
+            "at": sp.Symbol("c", nonnegative=True),
+            "squared": sp.Symbol("c", nonnegative=True) * count,
+        },
     ],
 )
 def test_sum_of_weights_has_a_true_total(wrong):
@@ -385,7 +427,8 @@ def test_weight_is_not_defined_by_its_own_total():
         Lag(total, total * count, total**2 * count, at=total)
 
 
-# -- rules -------------------------------------------------------------------------------------------
+# -- rules
+# --------------------------------------------------------------------------------------
 
 RUN = algorithm(s.eta)
 
@@ -460,17 +503,36 @@ def test_gossip_has_a_whole_number_of_steps(times):
         (lambda c: r.solve(two_squares(), {sq(U): 1}, c), lambda c: 1 / c, True),
         (lambda c: r.solve(r.young((1,), (c, U)), {sq(U): 1}), lambda c: -(c**2), True),
         (lambda c: r.take_root(r.young((1 / c,), (1, U))), lambda c: c, False),
-        (lambda c: r.average(r.weaken(r.minkowski((1, UK)), {one("c"): c}), "k"), lambda c: c, False),
-        (lambda c: r.largest(r.weaken(r.minkowski((1, UK)), {one("c"): c})), lambda c: c, False),
+        (
+            lambda c: r.average(r.weaken(r.minkowski((1, UK)), {one("c"): c}), "k"),
+            lambda c: c,
+            False,
+        ),
+        (
+            lambda c: r.largest(r.weaken(r.minkowski((1, UK)), {one("c"): c})),
+            lambda c: c,
+            False,
+        ),
         (lambda c: r.steps_max(UK, s.K, weights(c)), lambda c: c, False),
-        (lambda c: r.convolution(r.weaken(contracted(s.eta), {one("c"): c})), lambda c: c, False),
-        (lambda c: r.chain(r.add((1,), r.weaken(two_roots(), {root(U): c})), r.minkowski((1, U))),
-         lambda c: c, False),
+        (
+            lambda c: r.convolution(r.weaken(contracted(s.eta), {one("c"): c})),
+            lambda c: c,
+            False,
+        ),
+        (
+            lambda c: r.chain(
+                r.add((1,), r.weaken(two_roots(), {root(U): c})), r.minkowski((1, U))
+            ),
+            lambda c: c,
+            False,
+        ),
     ],
-)  # fmt: skip
+)
 def test_sign_of_a_number_that_may_be_negative_is_demanded(make, expr, strict):
     c = sp.Symbol("c", real=True)
-    held = [d for d in make(c).demands if is_zero(d.expr - expr(c)) and d.strict >= strict]
+    held = [
+        d for d in make(c).demands if is_zero(d.expr - expr(c)) and d.strict >= strict
+    ]
     assert held
 
 
@@ -504,7 +566,8 @@ def test_powers_of_different_quantities_are_different():
     assert is_zero(x ** (2 * n) - (x**n) ** 2)
 
 
-# -- scripts -----------------------------------------------------------------------------------------
+# -- scripts
+# --------------------------------------------------------------------------------------
 
 
 def test_algorithm_is_compared_by_its_updates_not_by_name():
@@ -527,18 +590,26 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
     still = Algorithm("DFedSAM", X, X, X.mean(), gossips=s.Q)
     false = replace(script, prove=lambda **_: r.common_start(still))
     told = proved.check(theorem, false).missing
-    assert "the proof is about another algorithm than DFedSAM: an update differs" in told
-    order = replace(theorem, scope=replace(theorem.scope, letters={"order": "combine-then-adapt"}))
+    assert (
+        "the proof is about another algorithm than DFedSAM: an update differs" in told
+    )
+    order = replace(
+        theorem, scope=replace(theorem.scope, letters={"order": "combine-then-adapt"})
+    )
     assert not proved.check(order, known).proved
-    theirs = replace(theorem, scope=replace(theorem.scope, algorithms=("other.package:DFedSAM",)))
+    theirs = replace(
+        theorem, scope=replace(theorem.scope, algorithms=("other.package:DFedSAM",))
+    )
     assert not proved.check(theirs, known).proved
 
 
 def test_rounds_with_sums_of_other_names_are_the_same():
-    for claim, name in (("dfedadmm.theorem_1:corrected_second_moment", "DFedADMMSAM"),
-                        ("dfedsgpsm.theorem_1:corrected", "DFedSGPSM"),
-                        ("dfedmdc.theorem_1:corrected", "DFedMDC"),
-                        ("dfedmdc.theorem_2:corrected", "DFedSMDC")):  # fmt: skip
+    for claim, name in (
+        ("dfedadmm.theorem_1:corrected_second_moment", "DFedADMMSAM"),
+        ("dfedsgpsm.theorem_1:corrected", "DFedSGPSM"),
+        ("dfedmdc.theorem_1:corrected", "DFedMDC"),
+        ("dfedmdc.theorem_2:corrected", "DFedSMDC"),
+    ):
         script = proved.scripts()[claim]
         about = script.prove(**script.weights).of
         assert [other for other in ROUNDS if same_round(about, ROUNDS[other])] == [name]
@@ -585,32 +656,48 @@ def test_symbol_of_a_range_says_no_more_than_its_sign(symbol):
 def test_range_is_that_of_a_finite_number(means):
     theorem, script = stated()
     ranges = (*script.ranges, Range(sp.Symbol("y", nonnegative=True), means))
-    told = proved.check(theorem, replace(script, prove=lambda **_: last_fact(), ranges=ranges)).missing
+    told = proved.check(
+        theorem, replace(script, prove=lambda **_: last_fact(), ranges=ranges)
+    ).missing
     assert "the range of y does not follow" in told
 
 
 def test_condition_of_cases_is_real():
     theorem, script = stated()
     bare = replace(script, prove=lambda **_: last_fact())
-    for case, allowed in ((Condition("c", sp.sqrt(s.lam - 2), s.lam), False),
-                          (Condition("c", s.eta * s.L, s.lam), True)):  # fmt: skip
+    for case, allowed in (
+        (Condition("c", sp.sqrt(s.lam - 2), s.lam), False),
+        (Condition("c", s.eta * s.L, s.lam), True),
+    ):
         told = proved.check(theorem, replace(bare, case=case, otherwise=bare)).missing
-        assert ("the condition of the cases may be no real number" not in told) is allowed
+        assert (
+            "the condition of the cases may be no real number" not in told
+        ) is allowed
     with pytest.raises(RuleError):
-        proved.check(theorem, replace(bare, case=Condition("c", sp.I, sp.S.One), otherwise=bare))
+        proved.check(
+            theorem, replace(bare, case=Condition("c", sp.I, sp.S.One), otherwise=bare)
+        )
 
 
 def test_symbol_of_a_script_has_no_range_of_an_unused_quantity():
-    """A number called ``y`` is neither at most 1 nor absent because the theorem declares such a quantity."""
+    """A number called ``y`` is neither at most 1 nor absent because the theorem
+    declares such a quantity.
+    """
     theorem, script = stated()
     fact, y = last_fact(), sp.Symbol("y", nonnegative=True)
     more = r.weaken(fact, {one("sam"): fact.right[one("sam")] + y})
-    smaller = r.add((1,), r.weaken(more, {one("sam"): more.right[one("sam")] + 2 - 2 * y}))
-    for quantity in (Quantity("y", "y", ONE, "theirs", high=1.0),
-                     Quantity("y", "y", ONE, "theirs", neutral=0.0)):  # fmt: skip
+    smaller = r.add(
+        (1,), r.weaken(more, {one("sam"): more.right[one("sam")] + 2 - 2 * y})
+    )
+    for quantity in (
+        Quantity("y", "y", ONE, "theirs", high=1.0),
+        Quantity("y", "y", ONE, "theirs", neutral=0.0),
+    ):
         declaring = replace(theorem, quantities=(quantity,))
         for last in (more, smaller):
-            told = proved.check(declaring, replace(script, prove=lambda last=last, **_: last))
+            told = proved.check(
+                declaring, replace(script, prove=lambda last=last, **_: last)
+            )
             assert not told.proved
         assert forms.nonnegative(1 - y, declaring.glossary) is (quantity.high == 1)
         assert not forms.nonnegative(1 - y)

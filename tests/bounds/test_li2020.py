@@ -1,4 +1,6 @@
-"""FedAvg with steps that decrease from one local step to the next: Theorem 1 of Li et al. 2020, a control."""
+"""FedAvg with steps that decrease from one local step to the next: Theorem 1 of Li et
+al. 2020, a control.
+"""
 
 import re
 from dataclasses import replace
@@ -15,7 +17,9 @@ THEOREM = bounds.get("li2020.theorem_1", "printed")
 
 
 def setting(seed, K, clients=3, noise=0.0):
-    """A random diagonal problem, FedAvg with the theorem's steps, and what the theorem asks for beside."""
+    """A random diagonal problem, FedAvg with the theorem's steps, and what the theorem
+    asks for beside.
+    """
     rng = np.random.default_rng(seed)
     h, b = rng.uniform(0.5, 4.0, (clients, 2)), rng.normal(size=(clients, 2))
     offset = max(8 * h.max() / h.min(), K) + 1
@@ -27,17 +31,26 @@ def setting(seed, K, clients=3, noise=0.0):
 
 
 def literal(algorithm, h, b, x, rounds):
-    """One client, one step at a time; f at every round, and the largest ||grad f_i||^2 on the way."""
+    """One client, one step at a time; f at every round, and the largest ||grad f_i||^2
+    on the way.
+    """
     s, worst, values = 0, 0.0, []
     for _ in range(rounds + 1):
-        values.append(np.mean([(hi * (x - bi) ** 2).sum() / 2 for hi, bi in zip(h, b, strict=True)]))
+        values.append(
+            np.mean(
+                [(hi * (x - bi) ** 2).sum() / 2 for hi, bi in zip(h, b, strict=True)]
+            )
+        )
         sent = []
         for hi, bi in zip(h, b, strict=True):
             y = x.copy()
             for k in range(algorithm.K):
                 g = hi * (y - bi)
                 worst = max(worst, (g**2).sum())
-                y = y - algorithm.eta * algorithm.offset / (algorithm.offset + s + k) * g
+                y = (
+                    y
+                    - algorithm.eta * algorithm.offset / (algorithm.offset + s + k) * g
+                )
             sent.append(y)
         s, x = s + algorithm.K, np.mean(sent, axis=0)
     return np.array(values), worst
@@ -53,7 +66,9 @@ def test_steps_decrease_from_one_local_step_to_the_next(K):
     np.testing.assert_allclose(exact.loss[0], values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5))])
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5))]
+)
 @pytest.mark.parametrize("K", [1, 3, 40])
 def test_it_holds_on_random_problems(seed, K):
     task, algorithm, start, given, (h, b) = setting(seed, K)
@@ -76,7 +91,9 @@ def test_it_holds_on_random_problems(seed, K):
 )
 def test_it_speaks_of_these_steps_alone(letters, why):
     task, algorithm, start, given, _ = setting(0, 2)
-    run = dfl.train(replace(algorithm, **letters), task, None, rounds=3, x0=start, progress=False)
+    run = dfl.train(
+        replace(algorithm, **letters), task, None, rounds=3, x0=start, progress=False
+    )
     verdict = dfl.compare(run, THEOREM, S2=100.0, **given)
     assert verdict.kind == "not applicable"
     assert re.search(why, verdict.reason)

@@ -1,4 +1,6 @@
-"""Lower bounds: functions on which every first-order method is so far off; and what they are not."""
+"""Lower bounds: functions on which every first-order method is so far off; and what
+they are not.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ def chain(size: int, dimension: int) -> np.ndarray:
 
 
 def gaps(A: np.ndarray, b: np.ndarray, T: int) -> dict[str, np.ndarray]:
-    """f - f* along T rounds from 0 of gradient descent, of acceleration, and of the best in the gradients'
-    span (conjugate gradients), on f(x) = x'Ax/2 - b'x."""
+    """f - f* along T rounds from 0 of gradient descent, of acceleration, and of the
+    best in the gradients' span (conjugate gradients), on f(x) = x'Ax/2 - b'x.
+    """
     best = np.linalg.lstsq(A, b, rcond=None)[0]
 
     def gap(x):
@@ -32,7 +35,11 @@ def gaps(A: np.ndarray, b: np.ndarray, T: int) -> dict[str, np.ndarray]:
 
     x = z = y = np.zeros(len(b))
     r = p = b
-    found: dict[str, list[float]] = {"descent": [gap(x)], "accelerated": [gap(x)], "conjugate": [gap(x)]}
+    found: dict[str, list[float]] = {
+        "descent": [gap(x)],
+        "accelerated": [gap(x)],
+        "conjugate": [gap(x)],
+    }
     for k in range(T):
         x = x - (A @ x - b) / L
         after = y - (A @ y - b) / L
@@ -55,7 +62,8 @@ def test_no_method_is_below_the_smooth_floor_and_the_best_comes_close():
     least = floor.evaluate(T=T, L=L, mu=0.0, x_star_sq=far)
     found = {name: along.min() / least for name, along in gaps(A, b, T).items()}
     assert all(ratio >= 1 for ratio in found.values()), found
-    assert found["conjugate"] < 1.12  # (1/(T+1) - 1/(2 T+4)) for 1/(2 T+4), and ||x*||^2 for its bound
+    # (1/(T+1) - 1/(2 T+4)) for 1/(2 T+4), and ||x*||^2 for its bound
+    assert found["conjugate"] < 1.12
 
 
 def test_no_method_shrinks_faster_than_the_strongly_convex_floor():
@@ -64,7 +72,9 @@ def test_no_method_shrinks_faster_than_the_strongly_convex_floor():
     A = (L - mu) / 4 * chain(d, d) + mu * np.eye(d)
     b = (L - mu) / 4 * np.eye(d)[0]
     far = float(np.sum(np.linalg.solve(A, b) ** 2))
-    least = np.array([floor.evaluate(T=t, L=L, mu=mu, x_star_sq=far) for t in range(1, T + 1)])
+    least = np.array(
+        [floor.evaluate(T=t, L=L, mu=mu, x_star_sq=far) for t in range(1, T + 1)]
+    )
     found = {name: along[1:] / least for name, along in gaps(A, b, T).items()}
     assert all(ratio.min() >= 1 for ratio in found.values()), found
     assert found["conjugate"].max() < kappa
@@ -77,11 +87,15 @@ def test_a_lower_bound_is_no_upper_bound(key):
     assert r"&\ge" in floor.latex()
     assert r"&\le" not in floor.latex()
     run = dfl.train(
-        dfl.algorithms.get("FedAvg")(eta=0.1, K=1), dfl.tasks.quadratic(3, 2, L=1.0, mu=0.5, seed=0), rounds=3
+        dfl.algorithms.get("FedAvg")(eta=0.1, K=1),
+        dfl.tasks.quadratic(3, 2, L=1.0, mu=0.5, seed=0),
+        rounds=3,
     )
     told = compare(run, floor)
     assert told.kind == "not applicable"
     assert "no upper bound" in told.reason
     assert "no upper bound" in (obstacle_of(run, floor, {}) or "")
-    with pytest.raises(DFLTheoryError, match="is a lower bound: falsify searches theorems"):
+    with pytest.raises(
+        DFLTheoryError, match="is a lower bound: falsify searches theorems"
+    ):
         falsify(floor, candidates=10)

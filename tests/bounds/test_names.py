@@ -1,4 +1,6 @@
-"""Statements consist of known names: of measures, aggregates, algorithms, hyperparameters and quantities."""
+"""Statements consist of known names: of measures, aggregates, algorithms,
+hyperparameters and quantities.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.bounds import GLOSSARY, Condition, Definition, LeftSide, Quantity, Scope, Theorem
+from dfltheory.bounds import (
+    GLOSSARY,
+    Condition,
+    Definition,
+    LeftSide,
+    Quantity,
+    Scope,
+    Theorem,
+)
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
@@ -41,13 +51,18 @@ def statement(**changes):
     return Theorem(**given | changes)
 
 
-# -- the tables are those of the package --------------------------------------------------------------------
+# -- the tables are those of the package
+# --------------------------------------------------------------------
 
 
 def made(cls):
     """An algorithm with some values for what has no default."""
     values = {"K": 2, "K_u": 2, "K_v": 2}
-    required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
+    required = [
+        f.name
+        for f in fields(cls)
+        if f.default is MISSING and f.default_factory is MISSING
+    ]
     return cls(**{name: values.get(name, 0.5) for name in required})
 
 
@@ -62,11 +77,16 @@ def test_algorithms_and_their_hyperparameters_are_those_of_the_package():
             *algorithm.theory_values(8),
         }
         found[cls.__name__] = names
-    assert {name: set(known.split()) for name, known in HYPERPARAMETERS.items()} == found
+    assert {
+        name: set(known.split()) for name, known in HYPERPARAMETERS.items()
+    } == found
 
 
 def test_measures_of_runs_are_those_that_runs_record():
-    W, start = dfl.graphs.metropolis(dfl.graphs.ring(4)), {"rounds": 1, "progress": False}
+    W, start = (
+        dfl.graphs.metropolis(dfl.graphs.ring(4)),
+        {"rounds": 1, "progress": False},
+    )
     coupled = dfl.tasks.get("coupled", m=4, p=2, seed=1)
     plain = dfl.tasks.quadratic(m=4, d=2, seed=1)
     personal = dfl.algorithms.DFedMDC(eta_u=0.01, eta_v=0.01, K_u=1, K_v=1)
@@ -84,10 +104,13 @@ def test_measures_of_proofs_are_those_of_the_registry():
     assert set(MEASURES) - set(MEASURES_OF_RUNS) == used - set(MEASURES_OF_RUNS)
 
 
-# -- measures -----------------------------------------------------------------------------------------------
+# -- measures
+# --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("measure", ["grad_nrom_sq", "grad_norm_sqq", "fgap", "consensu"])
+@pytest.mark.parametrize(
+    "measure", ["grad_nrom_sq", "grad_norm_sqq", "fgap", "consensu"]
+)
 def test_a_misspelled_measure_is_rejected_even_with_a_unit(measure):
     for unit in (None, GRADIENT_SQ):
         with pytest.raises(UnknownNameError, match="measure"):
@@ -126,7 +149,8 @@ def test_the_other_fields_of_a_left_side_are_checked(field, value):
         LeftSide("grad_norm_sq", "X", "mean", **{field: value})
 
 
-# -- scopes -------------------------------------------------------------------------------------------------
+# -- scopes
+# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -135,7 +159,9 @@ class Own(dfl.algorithms.Algorithm):
     damping: float = 0.5
 
 
-@pytest.mark.parametrize("name", ["DPSDG", "dpsgd", "Own", "", ":Own", "module:", "module:3"])
+@pytest.mark.parametrize(
+    "name", ["DPSDG", "dpsgd", "Own", "", ":Own", "module:", "module:3"]
+)
 def test_an_unknown_algorithm_is_rejected(name):
     with pytest.raises(DFLTheoryError, match="algorithm"):
         Scope((name,), "symmetric")
@@ -149,10 +175,14 @@ def test_an_algorithm_is_a_class_or_text():
 
 def test_algorithms_of_ones_own_are_accepted():
     assert Scope((Own,), "symmetric", letters={"damping": 0.5}).covers(Own(eta=0.1))
-    assert Scope(("mine.py:Own",), "symmetric", letters={"anything": 0.5}).names == ("Own",)
+    assert Scope(("mine.py:Own",), "symmetric", letters={"anything": 0.5}).names == (
+        "Own",
+    )
 
 
-@pytest.mark.parametrize("algorithms", [("DPSGD",), (Own,), (dfl.algorithms.DPSGD,), ("DPSGD", Own)])
+@pytest.mark.parametrize(
+    "algorithms", [("DPSGD",), (Own,), (dfl.algorithms.DPSGD,), ("DPSGD", Own)]
+)
 def test_an_unknown_hyperparameter_is_rejected(algorithms):
     with pytest.raises(UnknownNameError, match="hyperparameter"):
         Scope(algorithms, "symmetric", letters={"ordre": "adapt-then-combine"})
@@ -176,7 +206,8 @@ def test_the_other_fields_of_a_scope_are_checked(field, value):
         Scope(**{"algorithms": ("DPSGD",), "network": "symmetric", field: value})
 
 
-# -- theorems -----------------------------------------------------------------------------------------------
+# -- theorems
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["Theorem", "theorm", "", None, ["theorem"]])
@@ -189,7 +220,9 @@ def test_carried_quantities_and_notation_are_those_of_the_theorem():
     delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
     carried = LeftSide("grad_norm_sq", "X", "mean", carries=("delay_own",))
     written = Scope(("DPSGD",), "symmetric", notation={"delay_own": "d"})
-    stated = statement(lhs=carried, scope=written, parts={"all": delay.symbol}, quantities=(delay,))
+    stated = statement(
+        lhs=carried, scope=written, parts={"all": delay.symbol}, quantities=(delay,)
+    )
     assert "d" in stated.latex()
     with pytest.raises(UnknownNameError, match="carries"):
         statement(lhs=carried)
@@ -210,7 +243,9 @@ def test_a_bound_has_terms(parts):
         statement(parts=parts)
 
 
-@pytest.mark.parametrize("term", [None, True, "L", sp.Le(S["L"], 1), sp.Matrix([1]), sp.nan])
+@pytest.mark.parametrize(
+    "term", [None, True, "L", sp.Le(S["L"], 1), sp.Matrix([1]), sp.nan]
+)
 def test_a_term_is_an_expression(term):
     with pytest.raises(InputError, match="optimization"):
         statement(parts={"optimization": term})
@@ -238,10 +273,14 @@ def test_a_term_calls_known_functions_of_real_numbers(term):
         statement(conditions=(Condition("step", term, sp.Integer(1)),))
 
 
-@pytest.mark.parametrize("function", [sp.exp, sp.log, sp.Abs, sp.sign, sp.floor, sp.ceiling, sp.sin, sp.tanh])
+@pytest.mark.parametrize(
+    "function", [sp.exp, sp.log, sp.Abs, sp.sign, sp.floor, sp.ceiling, sp.sin, sp.tanh]
+)
 def test_known_functions_are_evaluated_and_audited(function):
     theorem = statement(parts={"optimization": function(S["eta"] * S["L"] + 2)})
-    assert theorem.evaluate(eta=0.5, L=1.0) == pytest.approx(float(function(sp.Rational(5, 2))))
+    assert theorem.evaluate(eta=0.5, L=1.0) == pytest.approx(
+        float(function(sp.Rational(5, 2)))
+    )
     assert dfl.audit(theorem) is not None
 
 
@@ -251,7 +290,10 @@ def test_known_functions_are_evaluated_and_audited(function):
         {"parts": {"noise": UNKNOWN}},
         {"conditions": (Condition("noise", S["eta"], 1 / UNKNOWN),)},
         {"schedule": {"eta": UNKNOWN}},
-        {"definitions": (Definition(sp.Symbol("own"), UNKNOWN, "o"),), "parts": {"noise": sp.Symbol("own")}},
+        {
+            "definitions": (Definition(sp.Symbol("own"), UNKNOWN, "o"),),
+            "parts": {"noise": sp.Symbol("own")},
+        },
     ],
 )
 def test_a_symbol_that_is_nowhere_defined_is_rejected(changes):
@@ -261,7 +303,10 @@ def test_a_symbol_that_is_nowhere_defined_is_rejected(changes):
 
 def test_symbols_that_are_defined_are_accepted():
     own, later = sp.Symbol("own"), sp.Symbol("later")
-    first, second = Definition(own, S["L"] ** 2, "o"), Definition(later, own / S["L"], "l")
+    first, second = (
+        Definition(own, S["L"] ** 2, "o"),
+        Definition(later, own / S["L"], "l"),
+    )
     theorem = statement(definitions=(first, second), parts={"all": later})
     assert dfl.audit(theorem) is not None
     assert theorem.needs == ("eta", "L")
@@ -273,7 +318,9 @@ def test_symbols_that_are_defined_are_accepted():
 
 def test_a_theorem_brings_quantities_that_hold_for_it_alone():
     delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
-    theorem = statement(parts={"all": delay.symbol / S["T"]}, conditions=(), quantities=(delay,))
+    theorem = statement(
+        parts={"all": delay.symbol / S["T"]}, conditions=(), quantities=(delay,)
+    )
     assert theorem.needs == ("T", "delay_own")
     assert theorem.evaluate(T=10, delay_own=5) == 0.5
     with pytest.raises(InputError, match="delay_own"):
@@ -357,7 +404,8 @@ def test_the_other_fields_of_a_theorem_are_checked(field, value):
         statement(**{field: value})
 
 
-# -- documents ----------------------------------------------------------------------------------------------
+# -- documents
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

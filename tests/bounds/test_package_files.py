@@ -1,4 +1,6 @@
-"""The package's own theorem files are read without the data models, with the same result."""
+"""The package's own theorem files are read without the data models, with the same
+result.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,15 @@ MODELS = {
 
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_defaults_are_those_of_the_models(kind):
-    fields = {n: field for n, field in MODELS[kind].model_fields.items() if not field.is_required()}
-    expected = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
+    fields = {
+        n: field
+        for n, field in MODELS[kind].model_fields.items()
+        if not field.is_required()
+    }
+    expected = {
+        name: field.get_default(call_default_factory=True)
+        for name, field in fields.items()
+    }
     if kind == "file":
         expected["source"] = {}  # a table whose keys all have defaults
     assert expected == DEFAULTS[kind]
@@ -44,7 +53,11 @@ def test_each_file_is_read_as_the_models_read_it(path: Path):
     for one, other in zip(plain.theorems(), checked.theorems, strict=True):
         assert statement_hash(one) == statement_hash(other)
         assert theorem_to_document(one) == theorem_to_document(other)
-        assert (one.of, one.control, one.steps) == (other.of, other.control, other.steps)
+        assert (one.of, one.control, one.steps) == (
+            other.of,
+            other.control,
+            other.steps,
+        )
 
 
 def test_statements_are_read_one_by_one():

@@ -1,4 +1,6 @@
-"""Gradient descent as PEPit states it: false for small steps as it reads, a control at gamma = 1/L."""
+"""Gradient descent as PEPit states it: false for small steps as it reads, a control at
+gamma = 1/L.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from dfltheory.tasks.quadratics import Quadratic
 def told(variant, eta, h, rounds, K=1, noise=0.0):
     """On two clients with f_i = x_1^2/2 + h x_2^2/2 (L = 1), from (0, 1)."""
     task = Quadratic.diagonal([[1.0, h]], np.zeros((2, 2)), noise)
-    run = dfl.exact_history(dfl.algorithms.FedAvg(eta=eta, K=K), task, None, rounds, x0=[0.0, 1.0])
+    run = dfl.exact_history(
+        dfl.algorithms.FedAvg(eta=eta, K=K), task, None, rounds, x0=[0.0, 1.0]
+    )
     return dfl.compare(run, bounds.get("pepit.gradient_descent", variant))
 
 
@@ -33,7 +37,11 @@ def test_at_the_step_of_its_example_it_holds(rounds):
 
 @pytest.mark.parametrize(
     ("letters", "why"),
-    [({"noise": 0.1}, "exact gradients fails"), ({"K": 2}, "K = 1"), ({"eta": 0.5}, ">= 1/L")],
+    [
+        ({"noise": 0.1}, "exact gradients fails"),
+        ({"K": 2}, "K = 1"),
+        ({"eta": 0.5}, ">= 1/L"),
+    ],
 )
 def test_it_speaks_of_one_exact_step_of_that_size(letters, why):
     found = told("example", **{"eta": 1.0, "h": 0.5, "rounds": 3, **letters})

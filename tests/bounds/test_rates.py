@@ -1,9 +1,10 @@
-"""Every exponent of every rate against the numeric log-slope of the bound itself, where that term rules.
+"""Every exponent of every rate against the numeric log-slope of the bound itself, where
+that term rules.
 
-A term that no others cover rules somewhere: a linear program finds a direction in the logarithms of T, K, m,
-the gaps and the constants along which it outgrows every other term of the expansion. Far along it, the bound
-is evaluated under its schedule in many digits, and its slope in the logarithm of each quantity is the
-exponent.
+A term that no others cover rules somewhere: a linear program finds a direction in the
+logarithms of T, K, m, the gaps and the constants along which it outgrows every other
+term of the expansion. Far along it, the bound is evaluated under its schedule in many
+digits, and its slope in the logarithm of each quantity is the exponent.
 """
 
 from __future__ import annotations
@@ -17,32 +18,54 @@ import sympy as sp
 from scipy.optimize import linprog
 
 from dfltheory import bounds
-from dfltheory.bounds.rates import Monomial, expanded, leading, scheduled, scheduled_region
+from dfltheory.bounds.rates import (
+    Monomial,
+    expanded,
+    leading,
+    scheduled,
+    scheduled_region,
+)
 
 SHARES = ("lam", "q", "alpha", "delta")
 LEAST = {"T": 40.0, "K": 14.0, "m": 9.0, "window": 0.0}
 Q = 3
 ORDERS = {
-    "at": {"K": 1}, "at_before": {"K": 1}, "sum_c2": {"K": 1}, "dbar": {"K": 1}, "S": {"S2": Fraction(1, 2)},
-    "lam**Q": {"lam": Q}, "lam**Q - 1": {"1 - lam": 1}, "lam**Q + 1": {}, "Phi": {"1 - lam": -2},
-}  # fmt: skip
+    "at": {"K": 1},
+    "at_before": {"K": 1},
+    "sum_c2": {"K": 1},
+    "dbar": {"K": 1},
+    "S": {"S2": Fraction(1, 2)},
+    "lam**Q": {"lam": Q},
+    "lam**Q - 1": {"1 - lam": 1},
+    "lam**Q + 1": {},
+    "Phi": {"1 - lam": -2},
+}
 """Orders of atoms that are functions of quantities."""
-STATEMENTS = [t for t in bounds.statements() if t.schedule and t.kind in ("theorem", "corollary", "rate")]
+STATEMENTS = [
+    t
+    for t in bounds.statements()
+    if t.schedule and t.kind in ("theorem", "corollary", "rate")
+]
 
 
 class Rate:
-    """A statement under its schedule: its monomials in plain quantities, its value in many digits."""
+    """A statement under its schedule: its monomials in plain quantities, its value in
+    many digits.
+    """
 
     def __init__(self, theorem):
         self.theorem = theorem
         self.rows, self.rate = expanded(theorem, 8), leading(theorem)
         self.definitions = {
-            d.symbol.name: scheduled(theorem, theorem.expand(d.symbol)) for d in theorem.definitions
+            d.symbol.name: scheduled(theorem, theorem.expand(d.symbol))
+            for d in theorem.definitions
         }
         self.bound = scheduled(theorem, theorem.bound)
         self.names = sorted(x.name for x in self.bound.free_symbols)
         self.symbols = {x.name: x for x in self.bound.free_symbols}
-        self.value = sp.lambdify([self.symbols[n] for n in self.names], self.bound, "mpmath", cse=True)
+        self.value = sp.lambdify(
+            [self.symbols[n] for n in self.names], self.bound, "mpmath", cse=True
+        )
         self.region = scheduled_region(theorem)
 
     def atom(self, name):
@@ -74,41 +97,80 @@ class Rate:
     def frozen(self):
         """Quantities inside atoms whose order is not known: they stay as they are."""
         names = {a for row in self.rows for a, _ in row.exponents}
-        odd = [n for n in names if n not in self.symbols and not n.startswith("1 - ") and n not in ORDERS]
+        odd = [
+            n
+            for n in names
+            if n not in self.symbols and not n.startswith("1 - ") and n not in ORDERS
+        ]
         return {x.name for n in odd for x in self.atom(n).free_symbols} - {"T"}
 
     def direction(self, row, near_one):
-        """Where this term outgrows all others by the largest margin: (direction, margin)."""
+        """Where this term outgrows all others by the largest margin: (direction,
+        margin).
+        """
         mine = self.plain(row.exponents)
-        theirs = [self.plain(other.exponents) for other in self.rows if other is not row]
+        theirs = [
+            self.plain(other.exponents) for other in self.rows if other is not row
+        ]
         theirs = [other for other in theirs if other != mine]
         frozen = self.frozen()
-        variables = [n for n in self.names if n not in frozen and n not in ("Q", *SHARES)]
+        variables = [
+            n for n in self.names if n not in frozen and n not in ("Q", *SHARES)
+        ]
         variables += [
-            f"1 - {n}" if n in near_one else n for n in SHARES if n in self.symbols and n not in frozen
+            f"1 - {n}" if n in near_one else n
+            for n in SHARES
+            if n in self.symbols and n not in frozen
         ]
         variables = [n for n in variables if n != "1 - delta"]
-        gains = [[float(mine.get(v, 0) - other.get(v, 0)) for v in variables] for other in theirs]
-        rules = [
-            [float(r.get(v, 0)) for v in variables] for r in (self.plain(x.items()) for x in self.region)
+        gains = [
+            [float(mine.get(v, 0) - other.get(v, 0)) for v in variables]
+            for other in theirs
         ]
-        rows = [[-g for g in gain] + [1.0] for gain in gains] + [[-g for g in rule] + [0.0] for rule in rules]
-        limits = [(0, 1) if v in LEAST else (-1, 0) if v.startswith("1 -") or v in SHARES else (-1, 1)
-                  for v in variables]  # fmt: skip
-        found = linprog([0.0] * len(variables) + [-1.0], A_ub=rows or None, b_ub=[0.0] * len(rows) or None,
-                        bounds=[*limits, (None, 5)])  # fmt: skip
+        rules = [
+            [float(r.get(v, 0)) for v in variables]
+            for r in (self.plain(x.items()) for x in self.region)
+        ]
+        rows = [[-g for g in gain] + [1.0] for gain in gains] + [
+            [-g for g in rule] + [0.0] for rule in rules
+        ]
+        limits = [
+            (
+                (0, 1)
+                if v in LEAST
+                else (-1, 0)
+                if v.startswith("1 -") or v in SHARES
+                else (-1, 1)
+            )
+            for v in variables
+        ]
+        found = linprog(
+            [0.0] * len(variables) + [-1.0],
+            A_ub=rows or None,
+            b_ub=[0.0] * len(rows) or None,
+            bounds=[*limits, (None, 5)],
+        )
         if found.status != 0 or found.x[-1] < 1e-6:
             return None, 0.0
         return dict(zip(variables, found.x[:-1], strict=True)), found.x[-1]
 
     def point(self, row, direction, margin):
-        """Logarithms of all quantities, far along the direction; shares by their gap where it is moved."""
+        """Logarithms of all quantities, far along the direction; shares by their gap
+        where it is moved.
+        """
         logs = {n: LEAST.get(n, 0.0) for n in self.names if n not in SHARES}
-        logs |= {n: float(np.log(0.5)) for n in SHARES if n in self.symbols and f"1 - {n}" not in direction}
+        logs |= {
+            n: float(np.log(0.5))
+            for n in SHARES
+            if n in self.symbols and f"1 - {n}" not in direction
+        }
         logs |= {n: float(np.log(0.5)) for n in direction if n.startswith("1 - ")}
         mine = self.plain(row.exponents)
         others = [self.plain(other.exponents) for other in self.rows]
-        ahead = max(sum(float(o.get(n, 0) - mine.get(n, 0)) * v for n, v in logs.items()) for o in others)
+        ahead = max(
+            sum(float(o.get(n, 0) - mine.get(n, 0)) * v for n, v in logs.items())
+            for o in others
+        )
         reach = (25.0 + ahead) / min(margin, 1.0)
         for n, d in direction.items():
             logs[n] += reach * d
@@ -116,18 +178,31 @@ class Rate:
 
     def numbers(self, logs):
         """The quantities in many digits."""
-        values = {n: mpmath.e ** mpmath.mpf(v) for n, v in logs.items() if not n.startswith("1 - ")}
-        values |= {n[4:]: 1 - mpmath.e ** mpmath.mpf(v) for n, v in logs.items() if n.startswith("1 - ")}
+        values = {
+            n: mpmath.e ** mpmath.mpf(v)
+            for n, v in logs.items()
+            if not n.startswith("1 - ")
+        }
+        values |= {
+            n[4:]: 1 - mpmath.e ** mpmath.mpf(v)
+            for n, v in logs.items()
+            if n.startswith("1 - ")
+        }
         return values | ({"Q": mpmath.mpf(Q)} if "Q" in self.symbols else {})
 
     def known(self, row):
-        """Is every atom of a term a quantity, a gap, or a function whose order is known?"""
+        """Is every atom of a term a quantity, a gap, or a function whose order is
+        known?
+        """
         return all(
-            a in self.symbols or a.startswith(("1 - ", "Max(")) or a in ORDERS for a, _ in row.exponents
+            a in self.symbols or a.startswith(("1 - ", "Max(")) or a in ORDERS
+            for a, _ in row.exponents
         )
 
     def ruled(self, row):
-        """The direction in which a term rules, with its margin; None where the program finds none."""
+        """The direction in which a term rules, with its margin; None where the program
+        finds none.
+        """
         ways = [self.direction(row, near) for near in regimes(self.symbols)]
         return max(ways, key=lambda way: way[1])
 
@@ -136,7 +211,9 @@ def slope(function, logs, name):
     """d log(function)/d log(name), the rest as it is."""
     h = mpmath.mpf(10) ** -12
     up, down = ({**logs, name: mpmath.mpf(logs[name]) + way * h} for way in (1, -1))
-    return float((mpmath.log(abs(function(up))) - mpmath.log(abs(function(down)))) / (2 * h))
+    return float(
+        (mpmath.log(abs(function(up))) - mpmath.log(abs(function(down)))) / (2 * h)
+    )
 
 
 def regimes(names):
@@ -151,7 +228,11 @@ def quick(theorem):
 
 
 @pytest.mark.parametrize(
-    "theorem", [pytest.param(t, id=str(t), marks=() if quick(t) else pytest.mark.slow) for t in STATEMENTS]
+    "theorem",
+    [
+        pytest.param(t, id=str(t), marks=() if quick(t) else pytest.mark.slow)
+        for t in STATEMENTS
+    ],
 )
 def test_every_exponent_is_a_slope_of_the_bound(theorem):
     rate = Rate(theorem)
@@ -159,20 +240,31 @@ def test_every_exponent_is_a_slope_of_the_bound(theorem):
     terms = [row for row in rate.rate if rate.known(row)]
     for row in terms:
         direction, margin = rate.ruled(row)
-        if direction is None:  # it is covered after all, by what only the sizes of atoms tell
+        # it is covered after all, by what only the sizes of atoms tell
+        if direction is None:
             continue
         looked_at += 1
         logs = rate.point(row, direction, margin)
         with mpmath.workdps(60 + int(2 * max(abs(v) for v in logs.values()))):
             for name, found, expected in slopes(rate, row, logs, direction):
-                assert found == pytest.approx(expected, abs=2e-3), f"{row}: exponent of {name}"
+                assert found == pytest.approx(expected, abs=2e-3), (
+                    f"{row}: exponent of {name}"
+                )
     assert looked_at
-    few = (theorem.key, theorem.variant) == ("dfedmdc.theorem_2", "corrected_same_round")  # 6 of its 13
-    assert looked_at >= (6 if few else len(terms) / 2), f"{looked_at} of {len(terms)} terms were looked at"
+    # 6 of its 13
+    few = (theorem.key, theorem.variant) == (
+        "dfedmdc.theorem_2",
+        "corrected_same_round",
+    )
+    assert looked_at >= (6 if few else len(terms) / 2), (
+        f"{looked_at} of {len(terms)} terms were looked at"
+    )
 
 
 def slopes(rate, row, logs, direction):
-    """(quantity, slope of the bound, slope of the term) for all that is large, small or free."""
+    """(quantity, slope of the bound, slope of the term) for all that is large, small or
+    free.
+    """
     atoms = [rate.compiled(name) for name, _ in row.exponents]
     powers = [mpmath.mpf(e.numerator) / e.denominator for _, e in row.exponents]
 
@@ -200,8 +292,13 @@ def test_a_wrong_exponent_is_noticed():
     row = rate.rate[0]
     direction, margin = rate.ruled(row)
     logs = rate.point(row, direction, margin)
-    wrong = Monomial(row.coefficient, tuple((n, e + (n == "K")) for n, e in row.exponents))
+    wrong = Monomial(
+        row.coefficient, tuple((n, e + (n == "K")) for n, e in row.exponents)
+    )
     with mpmath.workdps(400):
-        gaps = {n: found - expected for n, found, expected in slopes(rate, wrong, logs, direction)}
+        gaps = {
+            n: found - expected
+            for n, found, expected in slopes(rate, wrong, logs, direction)
+        }
     assert gaps["K"] == pytest.approx(-1, abs=2e-3)
     assert gaps["T"] == pytest.approx(0, abs=2e-3)

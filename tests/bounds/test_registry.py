@@ -1,4 +1,6 @@
-"""The registry loads statements only, and the package has no statement about a line of an appendix."""
+"""The registry loads statements only, and the package has no statement about a line of
+an appendix.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ LEMMAS = [lemma for paper in PAPERS for lemma in appendix(paper)]
 def test_keys_list_theorems_corollaries_and_rates_and_of_a_named_paper_lower_bounds():
     kinds = {theorem.kind for key in bounds.keys() for theorem in map_variants(key)}  # noqa: SIM118
     assert kinds == {"theorem", "corollary", "rate"}  # all lower bounds are controls
-    of_controls = {t.kind for key in bounds.keys("bubeck2015") for t in map_variants(key)}
+    of_controls = {
+        t.kind for key in bounds.keys("bubeck2015") for t in map_variants(key)
+    }
     assert "lower bound" in of_controls
     assert not set(bounds.keys("bubeck2015")) & set(bounds.keys())
     assert set(bounds.keys("bubeck2015")) <= set(bounds.keys(all=True))
@@ -53,11 +57,24 @@ def test_wheel_contains_no_case_study():
     assert 'include = ["dfltheory*"]' in packages
     folder = ROOT / "dfltheory" / "bounds" / "papers"
     modules = {path.stem for paper in PAPERS for path in (folder / paper).glob("*.py")}
-    assert not modules & {"proof", "ledger", "errata", "worlds", "derivations", "appendix"}
+    assert not modules & {
+        "proof",
+        "ledger",
+        "errata",
+        "worlds",
+        "derivations",
+        "appendix",
+    }
     parts = [path for paper in PAPERS for path in (folder / paper).glob("*.py")]
-    sources = [path.read_text(encoding="utf-8") for path in parts if path.stem in ("printed", "corrected")]
+    sources = [
+        path.read_text(encoding="utf-8")
+        for path in parts
+        if path.stem in ("printed", "corrected")
+    ]
     for lemma in LEMMAS:
-        assert not any(f'"{lemma.key.partition(".")[2]}"' in source for source in sources), lemma.key
+        assert not any(
+            f'"{lemma.key.partition(".")[2]}"' in source for source in sources
+        ), lemma.key
 
 
 def test_a_registry_with_further_statements_leaves_the_default_one_as_it_is():
@@ -81,7 +98,9 @@ def test_registries_are_independent_objects():
     assert registry.get("lian2017.rate", "restated").bound == theorem.bound
 
 
-@pytest.mark.parametrize("call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"])
+@pytest.mark.parametrize(
+    "call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"]
+)
 def test_reading_statements_imports_no_proof(call):
     """Scripts, steps and normal forms are imported by those who ask for them."""
     code = f"""
@@ -106,18 +125,28 @@ print(spent, *sorted(name for name in set(sys.modules) - before if "." not in na
 
 
 def test_a_statement_is_read_in_a_fifth_of_a_second(tmp_path):
-    """Processor time after the import of SymPy, from bytecode: the first run writes it."""
-    environment = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
+    """Processor time after the import of SymPy, from bytecode: the first run writes
+    it.
+    """
+    environment = {
+        n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"
+    }
     environment |= {
         "PYTHONPYCACHEPREFIX": str(tmp_path),
         "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
     }
     runs = [
         subprocess.run(
-            [sys.executable, "-c", COLD], check=True, capture_output=True, text=True, env=environment
+            [sys.executable, "-c", COLD],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
         )
         for _ in range(4)
     ]
     spent = [float(run.stdout.split()[0]) for run in runs]
     assert min(spent[1:]) < 0.2, spent
-    assert not {"numpy", "pydantic", "scipy", "torch", "email"} & set(runs[-1].stdout.split())
+    assert not {"numpy", "pydantic", "scipy", "torch", "email"} & set(
+        runs[-1].stdout.split()
+    )

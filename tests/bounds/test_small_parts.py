@@ -1,4 +1,6 @@
-"""Small parts of the statements' and proofs' machinery, each by what its docstring says."""
+"""Small parts of the statements' and proofs' machinery, each by what its docstring
+says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A status belongs to the content of a statement, and every place that shows a statement shows it."""
+"""A status belongs to the content of a statement, and every place that shows a
+statement shows it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,20 @@ from dfltheory.errors import DataError, InputError
 from validation import statuses
 
 KEY = "dfedsam.theorem_4_5"
-SET = "--set L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1".split()  # noqa: SIM905
+SET = [
+    "--set",
+    "L=1",
+    "K=5",
+    "T=1000",
+    "Q=1",
+    "m=16",
+    "eta=0.005",
+    "rho=0.01",
+    "lam=0.8",
+    "sigma_l=1",
+    "sigma_g=1",
+    "f0_gap=1",
+]
 STORED = json.loads(status.FILE.read_text(encoding="utf-8"))["statements"]
 SEARCHES = statuses.read(statuses.SEARCHES)
 
@@ -34,17 +49,24 @@ def theory_page(theorem):
 
 
 def test_printed_theorem_is_refuted_and_corrected_one_proved():
-    refuted, proved = bounds.get(KEY, "printed").status, bounds.get(KEY, "corrected").status
+    refuted, proved = (
+        bounds.get(KEY, "printed").status,
+        bounds.get(KEY, "corrected").status,
+    )
     assert (refuted.kind, proved.kind) == ("refuted", "proved")
     assert refuted.ratio == pytest.approx(52.736, rel=1e-4)
     assert 3 <= len(refuted.counterexample) <= 5
     assert "hypotheses" in proved.how
 
 
-def test_status_does_not_survive_a_changed_constant_under_the_same_name(tmp_path, capsys, monkeypatch):
+def test_status_does_not_survive_a_changed_constant_under_the_same_name(
+    tmp_path, capsys, monkeypatch
+):
     corrected = bounds.get(KEY, "corrected")
     name = next(iter(corrected.parts))
-    smaller = replace(corrected, parts={**corrected.parts, name: corrected.parts[name] / 16000})
+    smaller = replace(
+        corrected, parts={**corrected.parts, name: corrected.parts[name] / 16000}
+    )
     assert smaller.key == corrected.key
     assert smaller.status == NOT_EXAMINED
     (tmp_path / "mine.py").write_text(
@@ -71,7 +93,10 @@ def test_each_place_shows_the_status(variant, capsys):
         cli.run(["bound", KEY, "--variant", variant, *values])
         assert f"status: {text}\n" in capsys.readouterr().out
         cli.run(["bound", KEY, "--variant", variant, "--json", *values])
-        assert status_from_dict(json.loads(capsys.readouterr().out)["status"]) == theorem.status
+        assert (
+            status_from_dict(json.loads(capsys.readouterr().out)["status"])
+            == theorem.status
+        )
     task = dfl.tasks.quadratic(m=4, d=2, seed=0)
     algorithm = dfl.algorithms.DFedAvg(eta=0.01, K=1)
     run = dfl.exact_history(algorithm, task, dfl.graphs.topology("ring", 4), rounds=2)
@@ -88,13 +113,17 @@ def test_holds_on_a_refuted_statement_is_about_the_run_alone():
     task = dfl.tasks.quadratic(m=4, d=2, seed=0)
     algorithm = dfl.algorithms.DFedAvg(eta=0.01, K=1)
     run = dfl.exact_history(algorithm, task, dfl.graphs.topology("ring", 4), rounds=2)
-    printed, corrected = (dfl.compare(run, KEY, variant=v) for v in ("printed", "corrected"))
+    printed, corrected = (
+        dfl.compare(run, KEY, variant=v) for v in ("printed", "corrected")
+    )
     assert "[printed]: within the bound here" in str(replace(printed, kind="holds"))
     assert "[printed]: violated" in str(replace(printed, kind="violated"))
     assert "[corrected]: holds" in str(replace(corrected, kind="holds"))
 
 
-def test_falsify_shows_the_stored_counterexample_from_any_folder(tmp_path, monkeypatch, capsys):
+def test_falsify_shows_the_stored_counterexample_from_any_folder(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     stored = bounds.get(KEY).status
     for reference in (f"{KEY}:printed", KEY):
@@ -108,7 +137,8 @@ def test_falsify_shows_the_stored_counterexample_from_any_folder(tmp_path, monke
     assert cli.run(["falsify", KEY, "--show", KEY]) == 2
 
 
-# -- the file ------------------------------------------------------------------------------------------------
+# -- the file
+# --------------------------------------------------------------------------------------
 
 
 def test_file_is_what_the_writer_makes_from_the_stored_results():
@@ -116,8 +146,13 @@ def test_file_is_what_the_writer_makes_from_the_stored_results():
 
 
 def test_file_ships_in_the_wheel():
-    project = tomllib.loads((statuses.DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    assert "bounds/status.json" in project["tool"]["setuptools"]["package-data"]["dfltheory"]
+    project = tomllib.loads(
+        (statuses.DOCS.parent / "pyproject.toml").read_text(encoding="utf-8")
+    )
+    assert (
+        "bounds/status.json"
+        in project["tool"]["setuptools"]["package-data"]["dfltheory"]
+    )
 
 
 def test_stored_searches_are_of_the_outcome_files_and_statements_of_today():
@@ -125,7 +160,10 @@ def test_stored_searches_are_of_the_outcome_files_and_statements_of_today():
     assert sorted(SEARCHES) == [file.name for file in files]
     for file in files:
         name, hashes = statuses.key_of(file)
-        assert (SEARCHES[file.name]["name"], SEARCHES[file.name]["hashes"]) == (name, hashes)
+        assert (SEARCHES[file.name]["name"], SEARCHES[file.name]["hashes"]) == (
+            name,
+            hashes,
+        )
         violated = json.loads(file.read_text(encoding="utf-8"))["violated"]
         assert (SEARCHES[file.name]["status"]["kind"] == "refuted") is violated
 
@@ -135,7 +173,9 @@ def test_every_entry_is_of_a_registered_statement_of_that_content():
     for digest, entry in STORED.items():
         assert {known[name] for name in entry["statements"]} == {digest}
     kinds = [entry["status"]["kind"] for entry in STORED.values()]
-    assert kinds.count("refuted") == sum(r["status"]["kind"] == "refuted" for r in SEARCHES.values())
+    assert kinds.count("refuted") == sum(
+        r["status"]["kind"] == "refuted" for r in SEARCHES.values()
+    )
 
 
 def test_unchanged_outcome_is_not_replayed_and_a_changed_one_is(tmp_path, monkeypatch):
@@ -159,14 +199,21 @@ def test_unchanged_outcome_is_not_replayed_and_a_changed_one_is(tmp_path, monkey
     assert replayed == [name]
     before = SEARCHES[name]["status"]
     assert again["status"].pop("ratio") == pytest.approx(before["ratio"], rel=1e-6)
-    assert again["status"] == {field: value for field, value in before.items() if field != "ratio"}
-    assert again["hashes"]["file"] == sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
+    assert again["status"] == {
+        field: value for field, value in before.items() if field != "ratio"
+    }
+    assert (
+        again["hashes"]["file"]
+        == sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
+    )
     document["ratio"] *= 2  # it does not replay
     (tmp_path / name).write_text(json.dumps(document))
     assert statuses.search_records(tmp_path, SEARCHES) == {}
 
 
-def test_an_outcome_does_not_count_for_another_statement_of_the_same_name(tmp_path, monkeypatch):
+def test_an_outcome_does_not_count_for_another_statement_of_the_same_name(
+    tmp_path, monkeypatch
+):
     name = "dfedsam.theorem_4_5-printed.json"
     (tmp_path / name).write_bytes((statuses.OUTCOMES / name).read_bytes())
     printed = bounds.get(KEY)
@@ -178,13 +225,22 @@ def test_an_outcome_does_not_count_for_another_statement_of_the_same_name(tmp_pa
 def test_a_statement_that_is_refuted_and_proved_is_an_error():
     (name,) = [n for n in SEARCHES if n == "dfedsam.theorem_4_5-printed.json"]
     digest = SEARCHES[name]["hashes"]["statement"]
-    proof = {"statements": ["a.b:c"], "method": "kernel-checked", "hypotheses": ["smooth"], "rules": 3}
+    proof = {
+        "statements": ["a.b:c"],
+        "method": "kernel-checked",
+        "hypotheses": ["smooth"],
+        "rules": 3,
+    }
     with pytest.raises(InputError, match="refuted and proved"):
         statuses.entries({name: SEARCHES[name]}, {digest: proof})
 
 
 def test_a_proof_from_cited_lemmas_names_them():
-    proof = {"statements": ["a.b:c"], "method": "certified algebra", "cited": ["a.lemma_1 (printed)"]}
+    proof = {
+        "statements": ["a.b:c"],
+        "method": "certified algebra",
+        "cited": ["a.lemma_1 (printed)"],
+    }
     (entry,) = statuses.entries({}, {"0": proof}).values()
     found = status_from_dict(entry["status"])
     assert found.kind == "proved from cited lemmas"
@@ -216,7 +272,9 @@ def test_a_status_of_a_file_is_checked_field_by_field(document, field):
 
 
 def test_a_status_is_read_back_as_it_was_written():
-    found = Status("refuted", "2 times", 2.0, ("one", "two"), "command", "search", "a.b:c")
+    found = Status(
+        "refuted", "2 times", 2.0, ("one", "two"), "command", "search", "a.b:c"
+    )
     assert status_from_dict(json.loads(json.dumps(found.to_dict()))) == found
     assert status_from_dict(NOT_EXAMINED.to_dict()) == NOT_EXAMINED
 

@@ -17,9 +17,18 @@ from dfltheory.errors import ConditionError, InputError, UnknownNameError
 from tests.bounds.texts import of_all
 
 POINT = {
-    "L": 1, "K": 5, "T": 1000, "Q": 1, "m": 16, "eta": 0.005, "rho": 0.01, "lam": 0.8, "sigma_l": 1,
-    "sigma_g": 1, "f0_gap": 1,
-}  # fmt: skip
+    "L": 1,
+    "K": 5,
+    "T": 1000,
+    "Q": 1,
+    "m": 16,
+    "eta": 0.005,
+    "rho": 0.01,
+    "lam": 0.8,
+    "sigma_l": 1,
+    "sigma_g": 1,
+    "f0_gap": 1,
+}
 KEY = "dfedsam.theorem_4_5"
 
 
@@ -42,20 +51,32 @@ def test_names_of_terms():
 
 def test_rounds_that_the_left_side_runs_over():
     printed, corrected = bounds.get(KEY).lhs, bounds.get(KEY, "corrected").lhs
-    assert (printed.aggregate, printed.rounds(10), printed.start) == ("min", range(1, 11), 1)
-    assert (corrected.aggregate, corrected.rounds(10), corrected.start) == ("mean", range(10), 0)
+    assert (printed.aggregate, printed.rounds(10), printed.start) == (
+        "min",
+        range(1, 11),
+        1,
+    )
+    assert (corrected.aggregate, corrected.rounds(10), corrected.start) == (
+        "mean",
+        range(10),
+        0,
+    )
 
 
 def test_every_theorem_says_over_which_rounds_it_speaks():
-    """The mean over the rounds 0..T-1 unless the paper's text says otherwise, here for T = 10."""
+    """The mean over the rounds 0..T-1 unless the paper's text says otherwise, here for
+    T = 10.
+    """
     said = of_all("ROUNDS")
     for theorem in bounds.statements():
         lhs, name = theorem.lhs, (theorem.key, theorem.variant)
         if theorem.kind in ("theorem", "corollary"):
             expected = said.get(name, ("mean", range(10), 0))
-            assert (lhs.aggregate, lhs.rounds(10), lhs.start) == expected, (
-                f"{theorem}: not ROUNDS of its text"
-            )
+            assert (
+                lhs.aggregate,
+                lhs.rounds(10),
+                lhs.start,
+            ) == expected, f"{theorem}: not ROUNDS of its text"
 
 
 def test_unknown_names_tell_the_nearest():
@@ -77,9 +98,22 @@ def test_missing_names_are_listed():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("K", 0), ("K", 2.5), ("rho", -0.1), ("L", 0), ("lam", 1), ("lam", -0.1), ("T", np.nan),
-     ("sigma_l", np.inf), ("eta", 0), ("m", 0), ("L", "one"), ("f0_gap", -1), ("Q", [1, 2, 0])],
-)  # fmt: skip
+    [
+        ("K", 0),
+        ("K", 2.5),
+        ("rho", -0.1),
+        ("L", 0),
+        ("lam", 1),
+        ("lam", -0.1),
+        ("T", np.nan),
+        ("sigma_l", np.inf),
+        ("eta", 0),
+        ("m", 0),
+        ("L", "one"),
+        ("f0_gap", -1),
+        ("Q", [1, 2, 0]),
+    ],
+)
 def test_values_out_of_range_are_refused_in_one_line(name, value):
     with pytest.raises(InputError, match=f"^{name} = ") as caught:
         bounds.get(KEY).evaluate(**{**POINT, name: value})
@@ -92,7 +126,10 @@ def test_names_of_the_glossary_that_are_not_needed_are_ignored():
 
 
 def test_a_failing_condition_is_named_with_its_numbers():
-    with pytest.raises(ConditionError, match=r"'eta <= 1/\(10 K L\)'.*= 25 > 1 \(K = 5, eta = 0.5, L = 1\)"):
+    with pytest.raises(
+        ConditionError,
+        match=r"'eta <= 1/\(10 K L\)'.*= 25 > 1 \(K = 5, eta = 0.5, L = 1\)",
+    ):
         bounds.get(KEY).evaluate(**{**POINT, "eta": 0.5})
     with pytest.raises(ConditionError, match=r"at index \(2,\)"):
         bounds.get(KEY).evaluate(**{**POINT, "eta": [0.001, 0.02, 0.021]})
@@ -101,7 +138,9 @@ def test_a_failing_condition_is_named_with_its_numbers():
 def test_a_condition_met_with_equality_holds_in_spite_of_rounding():
     for K in range(1, 60):
         for L in (0.1, 0.3, 0.7, 1.1, 3.3):
-            bounds.get(KEY).evaluate(**{**POINT, "K": K, "L": L, "eta": 1 / (10 * K * L)})
+            bounds.get(KEY).evaluate(
+                **{**POINT, "K": K, "L": L, "eta": 1 / (10 * K * L)}
+            )
 
 
 def test_where():
@@ -121,28 +160,39 @@ def test_terms_of_a_grid_have_its_shape_and_sum_to_it():
     values = {**POINT, "lam": np.linspace(0, 0.8, 4)[:, None], "m": np.array([2, 4])}
     terms = theorem.evaluate_terms(**values)
     assert {v.shape for v in terms.values()} == {(4, 2)}
-    np.testing.assert_allclose(sum(terms.values()), theorem.evaluate(**values), rtol=1e-14)
+    np.testing.assert_allclose(
+        sum(terms.values()), theorem.evaluate(**values), rtol=1e-14
+    )
 
 
 def test_arrays_that_do_not_broadcast():
     with pytest.raises(InputError, match=r"eta \(2,\).*lam \(3,\)"):
-        bounds.get(KEY).evaluate(**{**POINT, "eta": [0.01, 0.01], "lam": [0.1, 0.2, 0.3]})
+        bounds.get(KEY).evaluate(
+            **{**POINT, "eta": [0.01, 0.01], "lam": [0.1, 0.2, 0.3]}
+        )
 
 
 def test_without_sam_there_is_no_sharpness():
     for variant in ("printed", "appendix", "corrected"):
-        assert bounds.get(KEY, variant).evaluate_terms(**{**POINT, "rho": 0})["sharpness"] == 0
+        assert (
+            bounds.get(KEY, variant).evaluate_terms(**{**POINT, "rho": 0})["sharpness"]
+            == 0
+        )
 
 
 def test_d_psgd_on_a_complete_graph_has_neither_drift_nor_consensus_in_the_corrected_bound():
-    terms = bounds.get(KEY, "corrected").evaluate_terms(**{**POINT, "rho": 0, "lam": 0, "K": 1})
+    terms = bounds.get(KEY, "corrected").evaluate_terms(
+        **{**POINT, "rho": 0, "lam": 0, "K": 1}
+    )
     assert terms["drift"] == terms["consensus"] == 0
     assert terms["optimization"] == pytest.approx(606 / 271 / (0.005 * 1000))
 
 
 def test_derivative_against_a_difference():
     theorem = bounds.get(KEY, "corrected")
-    slope = theorem.derivative("lam").subs({x: POINT[x.name] for x in theorem.symbols.values()})
+    slope = theorem.derivative("lam").subs(
+        {x: POINT[x.name] for x in theorem.symbols.values()}
+    )
     h = 1e-6
     low, high = (theorem.evaluate(**{**POINT, "lam": 0.8 + d}) for d in (-h, h))
     assert float(slope) == pytest.approx((high - low) / (2 * h), rel=1e-6)
@@ -162,7 +212,9 @@ def formulas():
 
 
 def test_latex_is_balanced_and_what_is_in_it_is_drawn_by_mathtext():
-    """Every command and sign of the registry in a formula that has it, and the longest formula."""
+    """Every command and sign of the registry in a formula that has it, and the longest
+    formula.
+    """
     from matplotlib.mathtext import MathTextParser
 
     for theorem in bounds.statements():
@@ -189,12 +241,15 @@ def test_every_formula_is_drawn_by_mathtext():
 
 
 def test_whole_statements_are_latex_that_a_converter_reads():
-    """The left side, ``aligned``, ``Big`` and ``mathcal``, which mathtext does not know."""
+    """The left side, ``aligned``, ``Big`` and ``mathcal``, which mathtext does not
+    know.
+    """
     converter = pytest.importorskip("latex2mathml.converter")
     for theorem in bounds.statements():
         mathml = converter.convert(theorem.latex())
         assert mathml.startswith("<math")
-        assert "\\" not in mathml, theorem  # a command that was not understood is left as text
+        # a command that was not understood is left as text
+        assert "\\" not in mathml, theorem
 
 
 def test_every_quantity_is_told_apart_by_its_symbol():
@@ -209,7 +264,9 @@ def test_step_sizes_are_the_schedule_at_these_numbers():
     theorem = bounds.get("dfedsam.theorem_4_5", variant="printed")
     steps = theorem.step_sizes(L=2.0, K=4, T=100, rho0=3.0, m=7)
     assert steps == pytest.approx({"eta": 1 / (2.0 * 2 * 10), "rho": 0.3}, rel=1e-15)
-    with pytest.raises(InputError, match=r"the schedule of .* \(printed\) needs rho0 for rho: give it"):
+    with pytest.raises(
+        InputError, match=r"the schedule of .* \(printed\) needs rho0 for rho: give it"
+    ):
         theorem.step_sizes(L=2.0, K=4, T=100)
 
 
@@ -232,8 +289,17 @@ def test_the_glossary_is_immutable():
 def test_quantities_of_a_theorem_have_ranges_signs_and_neutral_values():
     mu = Quantity("mu_test", r"\mu", CURVATURE, "strong convexity", open_low=True)
     omega = Quantity("omega_test", r"\omega", ONE, "compression", neutral=0.0)
-    least = Quantity("lam_min_test", r"\lambda_m", ONE, "least eigenvalue of W", low=-1, high=1)
-    step = Quantity("eta_server_test", r"\eta_g", ONE, "step of the server", open_low=True, step=True)
+    least = Quantity(
+        "lam_min_test", r"\lambda_m", ONE, "least eigenvalue of W", low=-1, high=1
+    )
+    step = Quantity(
+        "eta_server_test",
+        r"\eta_g",
+        ONE,
+        "step of the server",
+        open_low=True,
+        step=True,
+    )
     assert mu.symbol.is_positive
     assert least.symbol.is_nonnegative is None
     own = Theorem(
@@ -243,14 +309,22 @@ def test_quantities_of_a_theorem_have_ranges_signs_and_neutral_values():
         "own symbols",
         "here",
         LeftSide("grad_norm_sq", "G"),
-        {"all": mu.symbol * (1 + omega.symbol) * (1 + least.symbol), "step": step.symbol},
+        {
+            "all": mu.symbol * (1 + omega.symbol) * (1 + least.symbol),
+            "step": step.symbol,
+        },
         Scope(("DPSGD",), "definition 1"),
         quantities=(mu, omega, least, step),
     )
     assert own.needs == ("mu_test", "omega_test", "lam_min_test", "eta_server_test")
     assert own.neutral["omega_test"] == 0.0
     assert own.step_names == ("eta_server_test",)
-    values = {"mu_test": 2.0, "omega_test": 0.5, "lam_min_test": -0.5, "eta_server_test": 1.0}
+    values = {
+        "mu_test": 2.0,
+        "omega_test": 0.5,
+        "lam_min_test": -0.5,
+        "eta_server_test": 1.0,
+    }
     assert own.evaluate(**values) == 2.5
     with pytest.raises(InputError, match="lam_min_test = -2"):
         own.evaluate(**values | {"lam_min_test": -2})
@@ -290,5 +364,7 @@ def test_the_latex_has_each_condition_where_asked():
     plain, whole = theorem.latex(), theorem.latex(conditions=True)
     assert len(theorem.conditions) == 2
     assert whole.count(r"\text{where }") == 2
-    assert whole.replace(r"\end{aligned}", "").startswith(plain.replace(r" \end{aligned}", ""))
+    assert whole.replace(r"\end{aligned}", "").startswith(
+        plain.replace(r" \end{aligned}", "")
+    )
     assert r"8 K L \eta \le 1" in whole

@@ -1,4 +1,6 @@
-"""Theorem files: the examples of the specification, the registry there and back, and messages with places."""
+"""Theorem files: the examples of the specification, the registry there and back, and
+messages with places.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ def written(theorem):
     return found
 
 
-# -- the examples of the specification -----------------------------------------------------------------------
+# -- the examples of the specification
+# -----------------------------------------------------------------------
 
 
 def test_example_1_explicit_constants():
@@ -65,7 +68,9 @@ def test_example_1_explicit_constants():
         "sigma_g": 0.0,
     }
     expected = 2 / (0.1 * 100) + 0.1 * 2 * 9 / 8 + 0.01 * 4 * 9 * 2 * 0.25 / 0.75
-    assert theorem.evaluate(where="ignore", **values) == pytest.approx(expected, rel=1e-14)
+    assert theorem.evaluate(where="ignore", **values) == pytest.approx(
+        expected, rel=1e-14
+    )
     assert [c.name for c in theorem.conditions] == ["step", "homogeneous"]
     with pytest.raises(ValueError, match="homogeneous"):
         theorem.evaluate(**values | {"eta": 1e-3, "sigma_g": 1.0})
@@ -86,7 +91,9 @@ def test_example_3_a_rate():
     theorem = load(example(3))
     assert theorem.order
     assert theorem.of == ("wang2021.corollary_3", "stated")
-    assert theorem.bound == 1 / sp.sqrt(s.m * s.T) + s.m * s.lam**2 / ((1 - s.lam**2) * s.T)
+    assert theorem.bound == 1 / sp.sqrt(s.m * s.T) + s.m * s.lam**2 / (
+        (1 - s.lam**2) * s.T
+    )
 
 
 def test_example_4_a_lower_bound():
@@ -94,7 +101,9 @@ def test_example_4_a_lower_bound():
     assert theorem.kind == "lower bound"
     assert theorem.control
     assert theorem.lhs.last == s.T
-    assert [(c.left, c.right) for c in theorem.conditions] == [(2 * s.sigma_l, s.sigma_l)]
+    assert [(c.left, c.right) for c in theorem.conditions] == [
+        (2 * s.sigma_l, s.sigma_l)
+    ]
 
 
 def test_example_5_a_computed_quantity():
@@ -116,20 +125,27 @@ def test_a_statement_has_one_hash_in_python_and_in_a_file():
         title="the same in Python",
         source="a test",
         lhs=LeftSide("grad_norm_sq", aggregate="mean"),
-        parts={"all": 2 * s.f0_gap / (s.eta * s.T) + s.eta * s.L * s.sigma_l**2 / s.m, "network": network},
+        parts={
+            "all": 2 * s.f0_gap / (s.eta * s.T) + s.eta * s.L * s.sigma_l**2 / s.m,
+            "network": network,
+        },
         scope=Scope(
-            ("DPSGD",), "symmetric", common_start=True, samplewise=False,
+            ("DPSGD",),
+            "symmetric",
+            common_start=True,
+            samplewise=False,
             letters={"order": "adapt-then-combine"},
         ),
         conditions=(
             Condition("homogeneous", 2 * s.sigma_g, s.sigma_g),
             Condition("step", step, sp.Integer(1)),
         ),
-    )  # fmt: skip
+    )
     assert statement_hash(load(example(1))) == statement_hash(in_python)
 
 
-# -- there and back -----------------------------------------------------------------------------------------
+# -- there and back
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
@@ -140,7 +156,11 @@ def test_a_written_statement_is_read_back_with_the_same_hash(theorem):
     names = [f.symbol.name for f in found.definitions]
     assert names == [d.symbol.name for d in theorem.definitions]
     for one, other in zip(found.definitions, theorem.definitions, strict=True):
-        assert (one.symbol, one.takes, one.numeric) == (other.symbol, other.takes, other.numeric)
+        assert (one.symbol, one.takes, one.numeric) == (
+            other.symbol,
+            other.takes,
+            other.numeric,
+        )
 
 
 @pytest.mark.parametrize("number", range(1, 6))
@@ -148,7 +168,9 @@ def test_an_example_is_written_and_read_and_survives_json(number):
     for theorem in load_all(example(number)):
         assert statement_hash(written(theorem)) == statement_hash(theorem)
         document = json.loads(json.dumps(theorem_to_document(theorem)))
-        assert statement_hash(theorem_from_document(document)) == statement_hash(theorem)
+        assert statement_hash(theorem_from_document(document)) == statement_hash(
+            theorem
+        )
 
 
 def test_every_field_of_a_theorem_is_written():
@@ -158,14 +180,31 @@ def test_every_field_of_a_theorem_is_written():
         kind="lemma",
         title="a 'quoted' \"title\" \\ with\ttab",
         source="s",
-        lhs=LeftSide("energy", r"E_t", "max", sp.Integer(2), s.T, 3, unit=ONE, averaging="w", carries=("L",)),
+        lhs=LeftSide(
+            "energy",
+            r"E_t",
+            "max",
+            sp.Integer(2),
+            s.T,
+            3,
+            unit=ONE,
+            averaging="w",
+            carries=("L",),
+        ),
         parts={"a term": s.L * s.eta, "b": sp.Symbol("own", nonnegative=True) * s.lam},
         scope=Scope(
-            ("DFedSAM", "DPSGD"), "column-stochastic", sequence=("fixed", "any"), participation="sampled",
-            bounded_gradients=True, two_blocks=True, letters={"alpha": 0.5, "order": "any"},
+            ("DFedSAM", "DPSGD"),
+            "column-stochastic",
+            sequence=("fixed", "any"),
+            participation="sampled",
+            bounded_gradients=True,
+            two_blocks=True,
+            letters={"alpha": 0.5, "order": "any"},
             notation={"m": "n"},
         ),
-        definitions=(Definition(sp.Symbol("half", real=True), s.L / 2 - s.K, r"\frac12", "m"),),
+        definitions=(
+            Definition(sp.Symbol("half", real=True), s.L / 2 - s.K, r"\frac12", "m"),
+        ),
         conditions=(
             Condition("equal", s.eta, 1 / s.L),
             Condition("equal", 1 / s.L, s.eta),
@@ -179,12 +218,27 @@ def test_every_field_of_a_theorem_is_written():
         order=True,
         of=("other.key", "printed"),
         remark="r",
-        quantities=(Quantity("own", r"\omega", ONE, "mine", high=1.0, open_high=True, neutral=0.0),),
+        quantities=(
+            Quantity(
+                "own", r"\omega", ONE, "mine", high=1.0, open_high=True, neutral=0.0
+            ),
+        ),
         control=True,
         steps=(ProofStep("L <= K", ("smooth",), "descent"),),
-    )  # fmt: skip
+    )
     found = written(theorem)
-    for name in ("key", "variant", "kind", "title", "source", "lhs", "scope", "assumptions", "order", "of"):
+    for name in (
+        "key",
+        "variant",
+        "kind",
+        "title",
+        "source",
+        "lhs",
+        "scope",
+        "assumptions",
+        "order",
+        "of",
+    ):
         assert getattr(found, name) == getattr(theorem, name), name
     for name in ("remark", "quantities", "control", "steps", "parts", "schedule"):
         assert getattr(found, name) == getattr(theorem, name), name
@@ -198,14 +252,18 @@ def test_every_field_of_a_theorem_is_written():
 def test_what_a_file_cannot_carry_is_refused():
     theorem = bounds.get("lian2017.rate", "restated")
     own_law = replace(theorem, scope=replace(theorem.scope, network=lambda W: None))
-    own_class = replace(theorem, scope=replace(theorem.scope, algorithms=("mine:Mine",)))
+    own_class = replace(
+        theorem, scope=replace(theorem.scope, algorithms=("mine:Mine",))
+    )
     own_function = replace(theorem, parts={"x": sp.sin(s.L)})
     for other in (own_law, own_class, own_function):
         with pytest.raises(InputError):
             other.to_toml()
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem
+)
 def test_papers_of_the_package_are_theorem_files(path):
     found = read_theorem_file(path)
     assert found.paper.citation
@@ -213,7 +271,8 @@ def test_papers_of_the_package_are_theorem_files(path):
     assert {theorem.key.split(".")[0] for theorem in found.theorems} == {path.stem}
 
 
-# -- names --------------------------------------------------------------------------------------------------
+# -- names
+# --------------------------------------------------------------------------------------
 
 
 def test_a_file_with_several_statements_needs_a_key(tmp_path):
@@ -234,7 +293,9 @@ def test_a_corollary_knows_its_parent_in_the_same_file(tmp_path):
     path = tmp_path / "two.toml"
     one = HEAD + 'terms = { x = "L" }\n'
     two = one.replace("format = 1\n", "").replace("draft.theorem", "draft.rate")
-    path.write_text(one + two.replace('kind = "theorem"', 'kind = "rate"\nof = "draft.theorem"'))
+    path.write_text(
+        one + two.replace('kind = "theorem"', 'kind = "rate"\nof = "draft.theorem"')
+    )
     parent = load(f"{path}:draft.rate").of
     assert isinstance(parent, Theorem)
     assert parent.key == "draft.theorem"
@@ -250,7 +311,9 @@ def test_code_is_imported_for_those_alone_who_trust_the_file(tmp_path, monkeypat
         "def law(W): return None\n"
         "open('ran', 'w').close()\n"
     )
-    text = HEAD.replace('"DPSGD"', '"mine.py:Mine"').replace('"symmetric"', '"mine.py:law"')
+    text = HEAD.replace('"DPSGD"', '"mine.py:Mine"').replace(
+        '"symmetric"', '"mine.py:law"'
+    )
     (folder / "mine.toml").write_text(text + 'terms = { x = "L" }\n')
     with pytest.raises(InputError, match="--trust"):
         load("paper/mine.toml")
@@ -260,22 +323,39 @@ def test_code_is_imported_for_those_alone_who_trust_the_file(tmp_path, monkeypat
     assert theorem.scope.network(None) is None
 
 
-# -- messages -----------------------------------------------------------------------------------------------
+# -- messages
+# --------------------------------------------------------------------------------------
 
 MISTAKES = {
     "character": ('terms = { x = "L*\u03b7" }', "line 9, column 18", "U\\+03B7"),
     "name": ('[statement.terms]\nx = "L*sigma"', "line 10, column 8", "sigma_l"),
     "keyword": ('terms = { x = "lambda" }', "line 9, column 16", "use lam"),
-    "two_comparisons": ('terms = { x = "L" }\nconditions = { c = "0<L < 1" }', "line 10, column 25", "is a"),
-    "no_comparison": ('terms = { x = "L" }\nconditions = { c = "L" }', "line 10", "needs one of"),
-    "definition_of_a_known_name": ('terms = { x = "L" }\ndefinitions = { m = "2" }', "line 10", "already"),
+    "two_comparisons": (
+        'terms = { x = "L" }\nconditions = { c = "0<L < 1" }',
+        "line 10, column 25",
+        "is a",
+    ),
+    "no_comparison": (
+        'terms = { x = "L" }\nconditions = { c = "L" }',
+        "line 10",
+        "needs one of",
+    ),
+    "definition_of_a_known_name": (
+        'terms = { x = "L" }\ndefinitions = { m = "2" }',
+        "line 10",
+        "already",
+    ),
     "unknown_function": (
-        'terms = { x = "L" }\ndefinitions = { a = { formula = "K", function = "os.system" } }',
-        "line 10", "registered function",
+        (
+            'terms = { x = "L" }\ndefinitions = { a = { formula = "K", function ='
+            ' "os.system" } }'
+        ),
+        "line 10",
+        "registered function",
     ),
     "no_terms": ("terms = {}", "line 9", "terms"),
     "wrong_type": ("terms = { x = 3 }", "line 9", "string"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -291,7 +371,7 @@ def test_a_message_names_file_line_and_column(name, tmp_path):
 
 CHANGES = {
     "unknown_key": ('title = "t"', 'title = "t"\ntitel = "t"', "titel"),
-    "missing": (', common_start = true', "", "common_start"),
+    "missing": (", common_start = true", "", "common_start"),
     "kind": ('"theorem"', '"theory"', "kind"),
     "network": ('"symmetric"', '"square"', "network"),
     "algorithm": ('"DPSGD"', '"DPSDG"', "DPSGD"),
@@ -299,7 +379,7 @@ CHANGES = {
     "measure": ('"grad_norm_sq"', '"grad_nrom_sq"', "grad_norm_sq"),
     "format": ("format = 1", "format = 2", "format"),
     "boolean": ("common_start = true", "common_start = 1", "common_start"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -321,7 +401,8 @@ def test_a_statement_says_what_it_leaves_open():
     assert len(unstated(stated)) == 1
 
 
-# -- parts --------------------------------------------------------------------------------------------------
+# -- parts
+# --------------------------------------------------------------------------------------
 
 
 def test_units_and_ranges_there_and_back():
@@ -347,5 +428,7 @@ def test_the_schema_lists_the_keys_of_the_format():
     schema = theorem_schema()
     assert set(schema["properties"]) == {"format", "source", "quantities", "statement"}
     statement = schema["$defs"]["StatementTable"]
-    assert {"key", "kind", "title", "source", "scope", "left", "terms"} == set(statement["required"])
+    assert {"key", "kind", "title", "source", "scope", "left", "terms"} == set(
+        statement["required"]
+    )
     assert statement["additionalProperties"] is False

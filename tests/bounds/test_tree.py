@@ -1,4 +1,6 @@
-"""Formulas as plain data: the whole registry goes there and back; nothing hostile is run, and none hangs."""
+"""Formulas as plain data: the whole registry goes there and back; nothing hostile is
+run, and none hangs.
+"""
 
 import json
 import time
@@ -38,9 +40,17 @@ def test_every_formula_of_the_registry_goes_through_json_and_back(paper):
 
 def test_functions_beyond_the_registry_go_there_and_back():
     for formula in (
-        sp.exp(s.q * s.T), sp.log(1 + s.K), sp.Abs(s.L - 1), sp.Min(s.K, s.T), sp.exp(1), s.lam**s.T,
-        sp.Float(0.1) * s.L, 2 ** (s.K - 1), sp.floor(s.T / 2), sp.Integer(7),
-    ):  # fmt: skip
+        sp.exp(s.q * s.T),
+        sp.log(1 + s.K),
+        sp.Abs(s.L - 1),
+        sp.Min(s.K, s.T),
+        sp.exp(1),
+        s.lam**s.T,
+        sp.Float(0.1) * s.L,
+        2 ** (s.K - 1),
+        sp.floor(s.T / 2),
+        sp.Integer(7),
+    ):
         assert from_tree(json.loads(json.dumps(to_tree(formula)))) == formula
     assert from_tree(["sqrt", "L"]) == sp.sqrt(s.L)
 
@@ -129,7 +139,8 @@ def test_what_is_no_formula_gets_one_line_at_once(number):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda t: t, lambda t: [t, 1], lambda t: ["Add", t, 1], lambda t: ["Pow", "L", t]]
+    "make",
+    [lambda t: t, lambda t: [t, 1], lambda t: ["Add", t, 1], lambda t: ["Pow", "L", t]],
 )
 def test_code_in_any_place_is_not_run(make, tmp_path):
     witness = tmp_path / "ran"
@@ -139,9 +150,13 @@ def test_code_in_any_place_is_not_run(make, tmp_path):
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("paper", [p for p in papers() if any(t.schedule for t in bounds.statements(p))])
+@pytest.mark.parametrize(
+    "paper", [p for p in papers() if any(t.schedule for t in bounds.statements(p))]
+)
 def test_the_atoms_of_every_rate_are_read_from_their_text(paper, every):
-    """Of every statement's first variant, or in the slow suite of all: to work out a rate takes long."""
+    """Of every statement's first variant, or in the slow suite of all: to work out a
+    rate takes long.
+    """
     from sympy.parsing.sympy_parser import parse_expr
 
     count = 0
@@ -189,7 +204,10 @@ def test_text_that_is_no_formula_gets_one_line(text):
 
 
 def test_a_schedule_takes_numbers_alone(tmp_path):
-    theorem, witness = bounds.get("dfedsam.corollary_4_6", "corrected"), tmp_path / "ran"
+    theorem, witness = (
+        bounds.get("dfedsam.corollary_4_6", "corrected"),
+        tmp_path / "ran",
+    )
     numbers = {"L": 2.0, "K": 4, "T": 100, "rho0": 0.0}
     assert theorem.step_sizes(**numbers)["eta"] == pytest.approx(1 / 40)
     for name in ("L", "K", "T"):

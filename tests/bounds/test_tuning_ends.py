@@ -1,4 +1,6 @@
-"""Step sizes at the ends of the numbers: one line of the package's own, never scipy's or numpy's error."""
+"""Step sizes at the ends of the numbers: one line of the package's own, never scipy's
+or numpy's error.
+"""
 
 from dataclasses import replace
 
@@ -22,7 +24,9 @@ def test_where_no_step_is_admissible_one_line_says_so(change):
 
 
 def test_a_bound_that_is_a_number_nowhere_has_no_best_step(monkeypatch):
-    monkeypatch.setattr(type(THEOREM), "evaluate", lambda *_, **given: np.nan * given["eta"])
+    monkeypatch.setattr(
+        type(THEOREM), "evaluate", lambda *_, **given: np.nan * given["eta"]
+    )
     with pytest.raises(ConditionError, match="no step eta that is tried is admissible"):
         THEOREM.best_step(**VALUES)
 
@@ -35,13 +39,19 @@ def test_several_values_of_a_quantity_are_refused():
 
 
 def test_infinite_terms_have_no_shares_and_say_so():
-    with pytest.raises(InputError, match=r"the term \w+ is inf at T = 1: take milder values"):
+    with pytest.raises(
+        InputError, match=r"the term \w+ is inf at T = 1: take milder values"
+    ):
         bounds.dominance(THEOREM, "T", [1, 10], **VALUES | {"eta": 0.001, "K": 1e300})
 
 
 def test_shares_add_up_to_one_also_where_the_terms_add_up_to_no_number():
-    two = replace(THEOREM, parts={"less": 11 * s.f0_gap / s.T, "more": 12 * s.f0_gap / s.T})
+    two = replace(
+        THEOREM, parts={"less": 11 * s.f0_gap / s.T, "more": 12 * s.f0_gap / s.T}
+    )
     for gap in (1, 1e307, 0):
-        (found,) = bounds.dominance(two, "T", [1], **VALUES | {"eta": 0.001, "f0_gap": gap})
+        (found,) = bounds.dominance(
+            two, "T", [1], **VALUES | {"eta": 0.001, "f0_gap": gap}
+        )
         shares = ("more", pytest.approx(12 / 23)) if gap else ("less", 0.0)
         assert (found.term, found.share_low) == (found.term, found.share_high) == shares

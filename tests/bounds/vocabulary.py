@@ -10,7 +10,9 @@ UK, VK = (Vec.of(((Atom(name, "k"), sp.S.One),)) for name in ("u", "v"))
 
 
 def gossiping(step: sp.Expr, dual: Vec = DUAL) -> Algorithm:
-    """K local steps of that size, and Q gossip steps; ``dual`` is the next second state."""
+    """K local steps of that size, and Q gossip steps; ``dual`` is the next second
+    state.
+    """
     local, sent = X - SAMPLED.sum(k) * step, X - SAMPLED.sum(s.K) * step
     return Algorithm("run", local, sent, X.mean(), dual, s.Q)
 

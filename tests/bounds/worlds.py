@@ -1,8 +1,10 @@
-"""Finite probability spaces in exact arithmetic, in which facts of the kernel are true or false.
+"""Finite probability spaces in exact arithmetic, in which facts of the kernel are true
+or false.
 
-A :class:`World` has outcomes with rational probabilities, clients, steps and rounds; a value for every state,
-noise and gradient; and a value for every glossary symbol. It evaluates vectors and moments from their
-meaning (as ``kernel.py`` states it) and shares no code with the rules. Roots are enclosed between rationals.
+A :class:`World` has outcomes with rational probabilities, clients, steps and rounds; a
+value for every state, noise and gradient; and a value for every glossary symbol. It
+evaluates vectors and moments from their meaning (as ``kernel.py`` states it) and shares
+no code with the rules. Roots are enclosed between rationals.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ def product(x: Interval, y: Interval) -> Interval:
 
 @dataclass
 class World:
-    """``values(name, outcome, round, step, client)`` is a base vector; ``gradient(i, point)`` and
-    ``objective(i, point)`` are of client i's function; ``weights(outcome, round, client)``: push-sum's. Of
-    two blocks of one coordinate each: a point is (u, v), and the names of vectors end in the block."""
+    """``values(name, outcome, round, step, client)`` is a base vector; ``gradient(i,
+    point)`` and ``objective(i, point)`` are of client i's function; ``weights(outcome,
+    round, client)``: push-sum's. Of two blocks of one coordinate each: a point is (u,
+    v), and the names of vectors end in the block.
+    """
 
     probabilities: list[Fraction]
     m: int
@@ -61,18 +65,30 @@ class World:
     @cached_property
     def substitution(self) -> dict[sp.Symbol, sp.Rational]:
         known = {sp.Symbol("K", positive=True): self.K, s.T: self.T, s.m: self.m}
-        given = {x: sp.Rational(v.numerator, v.denominator) for x, v in self.numbers.items()}
+        given = {
+            x: sp.Rational(v.numerator, v.denominator) for x, v in self.numbers.items()
+        }
         return {**{x: sp.Integer(v) for x, v in known.items()}, **given}
 
-    def number(self, expr, step: int | None = None, extra: Mapping | None = None) -> Interval:
+    def number(
+        self, expr, step: int | None = None, extra: Mapping | None = None
+    ) -> Interval:
         """An enclosure of a coefficient."""
-        key = (expr, step if k in getattr(expr, "free_symbols", ()) else None, tuple((extra or {}).items()))
+        key = (
+            expr,
+            step if k in getattr(expr, "free_symbols", ()) else None,
+            tuple((extra or {}).items()),
+        )
         if key not in self._numbers:
             self._numbers[key] = self._number(expr, step, extra)
         return self._numbers[key]
 
     def _number(self, expr, step: int | None, extra: Mapping | None) -> Interval:
-        at = {**self.substitution, **({k: sp.Integer(step)} if step is not None else {}), **(extra or {})}
+        at = {
+            **self.substitution,
+            **({k: sp.Integer(step)} if step is not None else {}),
+            **(extra or {}),
+        }
         value = sp.sympify(expr).xreplace(at)
         if value.is_Rational:
             exact = Fraction(int(value.p), int(value.q))
@@ -88,7 +104,8 @@ class World:
         assert low == high, f"{expr} is not rational"
         return low
 
-    # -- vectors -----------------------------------------------------------------------------------
+    # -- vectors
+    # ----------------------------------------------------------------------------------
 
     def atom(self, a: Atom, w: int, t: int, step: int, i: int) -> Vector:
         known, key = self._atoms.setdefault(a, {}), (w, t, step, i)
@@ -101,21 +118,32 @@ class World:
             whole = self.atom(replace(a, pushed=False), w, t, step, i)
             return tuple(x / self.weights(w, t, i) for x in whole)
         if a.mean and a.name != "xbar":
-            every = [self.atom(replace(a, mean=False), w, t, step, j) for j in range(self.m)]
+            every = [
+                self.atom(replace(a, mean=False), w, t, step, j) for j in range(self.m)
+            ]
             return tuple(sum(xs) / self.m for xs in zip(*every, strict=True))
         if isinstance(a.step, tuple):
             weights, n = a.step
             n = int(self.exact(n, step))
             parts = [self.atom(replace(a, step="k"), w, t, j, i) for j in range(n)]
-            shares = [self.exact(weights.weight, None, {lag: sp.Integer(n - j)}) for j in range(n)]
+            shares = [
+                self.exact(weights.weight, None, {lag: sp.Integer(n - j)})
+                for j in range(n)
+            ]
             for form, power in ((weights.total, 1), (weights.squares, 2)):
-                assert self.exact(form, None, {count: sp.Integer(n)}) == sum(c**power for c in shares)
+                assert self.exact(form, None, {count: sp.Integer(n)}) == sum(
+                    c**power for c in shares
+                )
             zero = tuple(0 * x for x in self.atom(replace(a, step="k"), w, t, 0, i))
-            scaled = [tuple(c * x for x in p) for c, p in zip(shares, parts, strict=True)]
+            scaled = [
+                tuple(c * x for x in p) for c, p in zip(shares, parts, strict=True)
+            ]
             return tuple(map(sum, zip(zero, *scaled, strict=True)))
         if a.point is not None:
             slope = self.gradient(i, self.vector(a.point, w, t, step, i))
-            return tuple(x * (not a.block or "uv"[j] == a.block) for j, x in enumerate(slope))
+            return tuple(
+                x * (not a.block or "uv"[j] == a.block) for j, x in enumerate(slope)
+            )
         held = self.values(a.name + a.block, w, t, step, i)
         return tuple(held[0] * (a.block == b) for b in "uv") if a.block else held
 
@@ -124,8 +152,12 @@ class World:
         return int(self.exact(BLOCKS[next(iter(phases))].K, None)) if phases else self.K
 
     def vector(self, v: Vec, w: int, t: int, step: int, i: int) -> Vector:
-        if (v, step) not in self._terms:  # an atom's hash and its coefficient, once for all outcomes
-            known = [(a, self._atoms.setdefault(a, {}), self.exact(c, step)) for a, c in v.terms]
+        # an atom's hash and its coefficient, once for all outcomes
+        if (v, step) not in self._terms:
+            known = [
+                (a, self._atoms.setdefault(a, {}), self.exact(c, step))
+                for a, c in v.terms
+            ]
             self._terms[v, step] = known
         parts, key = [], (w, t, step, i)
         for a, known, c in self._terms[v, step]:
@@ -133,10 +165,15 @@ class World:
             parts.append(tuple(c * x for x in at))
         return tuple(map(sum, zip(*parts, strict=True))) if parts else (Fraction(0),)
 
-    # -- moments -----------------------------------------------------------------------------------
+    # -- moments
+    # ----------------------------------------------------------------------------------
 
     def moment(self, moment: Moment, t: int, step: int) -> Interval:
-        key = (moment, t if moment.rounds in ("", "next") else 0, step if moment.free else 0)
+        key = (
+            moment,
+            t if moment.rounds in ("", "next") else 0,
+            step if moment.free else 0,
+        )
         if key not in self._moments:
             self._moments[key] = self._moment(moment, t, step)
         return self._moments[key]
@@ -144,12 +181,18 @@ class World:
     def _moment(self, moment: Moment, t: int, step: int) -> Interval:
         if moment.kind == "one":
             return Fraction(1), Fraction(1)
-        rounds = {"": [t], "mean": range(self.T), "next": [t + 1], "start": [0]}[moment.rounds]
-        steps = range(self.steps(moment.at(steps="").phases)) if moment.steps else [step]
+        rounds = {"": [t], "mean": range(self.T), "next": [t + 1], "start": [0]}[
+            moment.rounds
+        ]
+        steps = (
+            range(self.steps(moment.at(steps="").phases)) if moment.steps else [step]
+        )
         table = [[self._plain(moment, r, j) for j in steps] for r in rounds]
         of_steps = max if moment.steps == "max" else lambda row: sum(row) / len(row)
         value = sum(of_steps(row) for row in table) / len(table)
-        return enclosed_root((value, value)) if moment.kind == "root" else (value, value)
+        return (
+            enclosed_root((value, value)) if moment.kind == "root" else (value, value)
+        )
 
     def _plain(self, moment: Moment, t: int, step: int) -> Fraction:
         total = Fraction(0)
@@ -159,23 +202,40 @@ class World:
                 if moment.kind == "value":
                     total += p * self.objective(i, u) / self.m
                     continue
-                v = self.vector(moment.other, w, t, step, i) if moment.kind == "inner" else u
-                u, v = (x if len(x) >= max(len(u), len(v)) else x * max(len(u), len(v)) for x in (u, v))
+                v = (
+                    self.vector(moment.other, w, t, step, i)
+                    if moment.kind == "inner"
+                    else u
+                )
+                u, v = (
+                    x if len(x) >= max(len(u), len(v)) else x * max(len(u), len(v))
+                    for x in (u, v)
+                )
                 share = self.weights(w, t, i) if moment.weighted else 1
-                total += p * share * sum(a * b for a, b in zip(u, v, strict=True)) / self.m
+                total += (
+                    p * share * sum(a * b for a, b in zip(u, v, strict=True)) / self.m
+                )
         return total
 
-    # -- facts -------------------------------------------------------------------------------------
+    # -- facts
+    # ----------------------------------------------------------------------------------
 
-    def sides(self, left: Mapping, right: Mapping, t: int, step: int) -> tuple[Interval, Interval]:
+    def sides(
+        self, left: Mapping, right: Mapping, t: int, step: int
+    ) -> tuple[Interval, Interval]:
         made = []
         for form in (left, right):
-            parts = [product(self.number(c, step), self.moment(m, t, step)) for m, c in form.items()]
+            parts = [
+                product(self.number(c, step), self.moment(m, t, step))
+                for m, c in form.items()
+            ]
             made.append((sum(p[0] for p in parts), sum(p[1] for p in parts)))
         return made[0], made[1]
 
     def violation(self, fact: Fact, right: Mapping | None = None) -> str | None:
-        """Where a fact (with another right-hand side) is false, or None; where a demand fails: None."""
+        """Where a fact (with another right-hand side) is false, or None; where a demand
+        fails: None.
+        """
         right = fact.right if right is None else right
         if any(
             self.number(d.expr, j, {lag: sp.Integer(j + 1)})[1] < 0
@@ -186,16 +246,22 @@ class World:
         for t, step in itertools.product(range(self.T), range(self.steps(fact.phases))):
             a, b = self.sides(fact.left, right, t, step)
             if a[0] > b[1] or (fact.equal and b[0] > a[1]):
-                return f"round {t}, step {step}: {float(a[0])} and {float(b[1])} of {fact.rule}"
+                return (
+                    f"round {t}, step {step}: {float(a[0])} and {float(b[1])} of"
+                    f" {fact.rule}"
+                )
         return None
 
 
-# -- functions of one variable ---------------------------------------------------------------------
+# -- functions of one variable
+# ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Line:
-    """A continuous piecewise linear function with rational kinks, and its integral from 0."""
+    """A continuous piecewise linear function with rational kinks, and its integral from
+    0.
+    """
 
     kinks: tuple[Fraction, ...]
     slopes: tuple[Fraction, ...]
@@ -210,7 +276,9 @@ class Line:
         return area + height * (x - start) + slope * (x - start) ** 2 / 2
 
     def _piece(self, x: Fraction) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-        """Where it has been made, what it and its integral are there, and the slope from there to x."""
+        """Where it has been made, what it and its integral are there, and the slope
+        from there to x.
+        """
         below = bisect.bisect_left(self.kinks, x)
         return *self._ends[max(below - 1, 0)], self.slopes[below]
 
@@ -230,7 +298,8 @@ class Line:
         return found
 
 
-# -- runs of the algorithms, every outcome of every sample enumerated --------------------------------
+# -- runs of the algorithms, every outcome of every sample enumerated
+# --------------------------------
 
 
 def random_line(rng: random.Random, slopes: list[int], flat: bool = False) -> Line:
@@ -243,7 +312,9 @@ def random_line(rng: random.Random, slopes: list[int], flat: bool = False) -> Li
 
 @dataclass(frozen=True)
 class Problem:
-    """Clients' functions by their gradients, and what multiplies the sample's coin; constants that hold."""
+    """Clients' functions by their gradients, and what multiplies the sample's coin;
+    constants that hold.
+    """
 
     gradients: tuple[Line, ...]
     noises: tuple[Line, ...]
@@ -251,10 +322,13 @@ class Problem:
     @staticmethod
     def draw(rng: random.Random, m: int) -> Problem:
         common = random_line(rng, [-1, 0, 1, 2])
-        common = Line(common.kinks, (Fraction(1), *common.slopes[1:-1], Fraction(1)), common.level)
+        common = Line(
+            common.kinks, (Fraction(1), *common.slopes[1:-1], Fraction(1)), common.level
+        )
         own = [random_line(rng, [-1, 0, 1], flat=True) for _ in range(m)]
         return Problem(
-            tuple(_sum(common, b) for b in own), tuple(random_line(rng, [-1, 0, 1], True) for _ in range(m))
+            tuple(_sum(common, b) for b in own),
+            tuple(random_line(rng, [-1, 0, 1], True) for _ in range(m)),
         )
 
     @property
@@ -266,23 +340,38 @@ class Problem:
         return sum((g(x) for g in self.gradients), Fraction(0)) / len(self.gradients)
 
     def objective(self, x: Fraction) -> Fraction:
-        return sum((g.integral(x) for g in self.gradients), Fraction(0)) / len(self.gradients)
+        return sum((g.integral(x) for g in self.gradients), Fraction(0)) / len(
+            self.gradients
+        )
 
     def functions(self) -> tuple[Callable, Callable]:
         """Each client's gradient and objective at a point, for a World."""
-        return lambda i, x: (self.gradients[i](x[0]),), lambda i, x: self.gradients[i].integral(x[0])
+        return lambda i, x: (self.gradients[i](x[0]),), lambda i, x: self.gradients[
+            i
+        ].integral(x[0])
 
     def constants(self) -> dict[sp.Symbol, Fraction]:
         """L, sigma_l and sigma_g: rational, and no smaller than they are."""
         pairs = list(zip(self.gradients, self.noises, strict=True))
         ends = [*self.kinks, *(2 * e for e in (self.kinks[0] - 1, self.kinks[-1] + 1))]
-        steep = [abs(g(b) - g(a) + c * (h(b) - h(a))) / (b - a)
-                 for a, b in itertools.pairwise(sorted(ends)) for g, h in pairs for c in (-1, 1)]  # fmt: skip
-        spread = max(sum((g(x) - self.mean(x)) ** 2 for g in self.gradients) / len(pairs) for x in self.kinks)
+        steep = [
+            abs(g(b) - g(a) + c * (h(b) - h(a))) / (b - a)
+            for a, b in itertools.pairwise(sorted(ends))
+            for g, h in pairs
+            for c in (-1, 1)
+        ]
+        spread = max(
+            sum((g(x) - self.mean(x)) ** 2 for g in self.gradients) / len(pairs)
+            for x in self.kinks
+        )
         noise = max(sum(h(x) ** 2 for h in self.noises) for x in self.kinks)
         single = max(abs(h(x)) for h in self.noises for x in self.kinks)
         assert noise >= single**2
-        return {s.L: max(steep), s.sigma_l: single, s.sigma_g: enclosed_root((spread, spread))[1]}
+        return {
+            s.L: max(steep),
+            s.sigma_l: single,
+            s.sigma_g: enclosed_root((spread, spread))[1],
+        }
 
     def least(self) -> Fraction:
         """The least value of f: at a kink or where the mean gradient is zero."""
@@ -320,7 +409,9 @@ class Recorder:
         raise KeyError((name, w, t, step, i))
 
 
-def sampled(problem: Problem, rho: Fraction, i: int, y: Fraction, coin: int) -> dict[str, Fraction]:
+def sampled(
+    problem: Problem, rho: Fraction, i: int, y: Fraction, coin: int
+) -> dict[str, Fraction]:
     """The parts of one SAM gradient at y: two gradients on one minibatch."""
     g, h = problem.gradients[i], problem.noises[i]
 
@@ -328,7 +419,12 @@ def sampled(problem: Problem, rho: Fraction, i: int, y: Fraction, coin: int) -> 
         there = y + rho * sign(g(y) + c * h(y))
         return g(there) + c * h(there) - g(y) - c * h(y)
 
-    return {"g": g(y), "n": coin * h(y), "e": added(coin), "e^": (added(1) + added(-1)) / 2}
+    return {
+        "g": g(y),
+        "n": coin * h(y),
+        "e": added(coin),
+        "e^": (added(1) + added(-1)) / 2,
+    }
 
 
 def gossip_run(
@@ -340,7 +436,9 @@ def gossip_run(
     slack: int = 8,
     steps: tuple[int, ...] = (1, 2),
 ) -> World:
-    """DFedSAM, literally: W = (1 - p) I + p P with |1 - p| = lam, Q gossip steps; 2^(m K T) outcomes."""
+    """DFedSAM, literally: W = (1 - p) I + p P with |1 - p| = lam, Q gossip steps; 2^(m
+    K T) outcomes.
+    """
     problem, Q = Problem.draw(rng, m), rng.choice(steps)
     numbers = problem.constants()
     p, rho = Fraction(rng.randint(1, 7), 4), Fraction(rng.randint(0, 2), 2)
@@ -371,25 +469,49 @@ def gossip_run(
         held.update({("x", w, T, i): x[i] for i in range(m)})
     mean = sum(starts) / m
     numbers |= {
-        s.eta: eta, s.lam: lam, s.Q: Fraction(Q), s.rho: rho,
+        s.eta: eta,
+        s.lam: lam,
+        s.Q: Fraction(Q),
+        s.rho: rho,
         s.f0_gap: problem.objective(mean) - problem.least(),
-        s.x0_spread: sum((z - mean) ** 2 for z in starts) / m, s.x0_sq: sum(z**2 for z in starts) / m,
-    }  # fmt: skip
-    return World([Fraction(1, len(coins))] * len(coins), m, K, T, numbers, Recorder(held),
-                 *problem.functions())  # fmt: skip
+        s.x0_spread: sum((z - mean) ** 2 for z in starts) / m,
+        s.x0_sq: sum(z**2 for z in starts) / m,
+    }
+    return World(
+        [Fraction(1, len(coins))] * len(coins),
+        m,
+        K,
+        T,
+        numbers,
+        Recorder(held),
+        *problem.functions(),
+    )
 
 
-def _largest_square(held: dict, names: tuple[str, ...], n: int, m: int, K: int, T: int) -> Fraction:
+def _largest_square(
+    held: dict, names: tuple[str, ...], n: int, m: int, K: int, T: int
+) -> Fraction:
     """The largest over rounds and steps of (1/m) sum_i E||sum of the named||^2."""
     return max(
-        sum(sum((held[x, w, t, j, i] for x in names), Fraction(0)) ** 2 for w in range(n) for i in range(m))
-        / n / m for t in range(T) for j in range(K)
-    )  # fmt: skip
+        sum(
+            sum((held[x, w, t, j, i] for x in names), Fraction(0)) ** 2
+            for w in range(n)
+            for i in range(m)
+        )
+        / n
+        / m
+        for t in range(T)
+        for j in range(K)
+    )
 
 
 def admm_run(rng: random.Random, m: int, K: int, T: int, slack: int = 2) -> World:
     """DFedADMM-SAM, literally; line 19 with z_l; L lam_admm = 1/slack."""
-    problem, p, rho = Problem.draw(rng, m), Fraction(rng.randint(1, 7), 4), Fraction(rng.randint(0, 2), 2)
+    problem, p, rho = (
+        Problem.draw(rng, m),
+        Fraction(rng.randint(1, 7), 4),
+        Fraction(rng.randint(0, 2), 2),
+    )
     numbers = problem.constants()
     numbers[s.L] = numbers[s.L] or Fraction(1, 10)
     penalty, ratio = 1 / (slack * numbers[s.L]), Fraction(rng.randint(1, 4), 4)
@@ -399,7 +521,8 @@ def admm_run(rng: random.Random, m: int, K: int, T: int, slack: int = 2) -> Worl
         x, dual = [start] * m, [Fraction(0)] * m
         for t in range(T + 1):
             held.update(
-                {("x", w, t, i): x[i] for i in range(m)} | {("dual", w, t, i): dual[i] for i in range(m)}
+                {("x", w, t, i): x[i] for i in range(m)}
+                | {("dual", w, t, i): dual[i] for i in range(m)}
             )
             if t == T:
                 break
@@ -409,7 +532,13 @@ def admm_run(rng: random.Random, m: int, K: int, T: int, slack: int = 2) -> Worl
                 for j in range(K):
                     parts = sampled(problem, rho, i, y, coin[(t * K + j) * m + i])
                     held.update({(name, w, t, j, i): v for name, v in parts.items()})
-                    y -= eta * (parts["g"] + parts["n"] + parts["e"] - dual[i] + (y - x[i]) / penalty)
+                    y -= eta * (
+                        parts["g"]
+                        + parts["n"]
+                        + parts["e"]
+                        - dual[i]
+                        + (y - x[i]) / penalty
+                    )
                 sent.append(y - penalty * dual[i])
                 new.append(dual[i] - (y - x[i]) / penalty)
             x, dual = [(1 - p) * z + p * sum(sent) / m for z in sent], new
@@ -417,16 +546,31 @@ def admm_run(rng: random.Random, m: int, K: int, T: int, slack: int = 2) -> Worl
     plain = _largest_square(held, ("g",), len(coins), m, K, T)
     weight = lambda n: 1 - (1 - ratio) ** n  # noqa: E731
     numbers |= {
-        s.eta: eta, s.lam_admm: penalty, s.lam: abs(1 - p), s.rho: rho, s.S2: square,
-        s.B: enclosed_root((plain, plain))[1], s.f0_gap: problem.objective(start) - problem.least(),
-        sp.Symbol("gamma", nonnegative=True): weight(K), sp.Symbol("p", nonnegative=True): weight(K - 1),
-    }  # fmt: skip
-    return World([Fraction(1, len(coins))] * len(coins), m, K, T, numbers, Recorder(held),
-                 *problem.functions())  # fmt: skip
+        s.eta: eta,
+        s.lam_admm: penalty,
+        s.lam: abs(1 - p),
+        s.rho: rho,
+        s.S2: square,
+        s.B: enclosed_root((plain, plain))[1],
+        s.f0_gap: problem.objective(start) - problem.least(),
+        sp.Symbol("gamma", nonnegative=True): weight(K),
+        sp.Symbol("p", nonnegative=True): weight(K - 1),
+    }
+    return World(
+        [Fraction(1, len(coins))] * len(coins),
+        m,
+        K,
+        T,
+        numbers,
+        Recorder(held),
+        *problem.functions(),
+    )
 
 
 def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> World:
-    """DFedSGPSM on two clients, literally: momentum from 0 in every round, changing matrices."""
+    """DFedSGPSM on two clients, literally: momentum from 0 in every round, changing
+    matrices.
+    """
     m, problem, rho = 2, Problem.draw(rng, 2), Fraction(rng.randint(0, 2), 2)
     numbers, alpha = problem.constants(), Fraction(rng.randint(0, 2), 4)
     numbers[s.L] = numbers[s.L] or Fraction(1, 10)
@@ -449,7 +593,8 @@ def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> World:
         x = list(starts)
         for t in range(T + 1):
             held.update(
-                {("x", w, t, i): x[i] / weights[t][i] for i in range(m)} | {("xbar", w, t): sum(x) / m}
+                {("x", w, t, i): x[i] / weights[t][i] for i in range(m)}
+                | {("xbar", w, t): sum(x) / m}
             )
             if t == T:
                 break
@@ -457,7 +602,9 @@ def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> World:
             for i in range(m):
                 y, v = x[i], Fraction(0)
                 for j in range(K):
-                    parts = sampled(problem, rho, i, y / weights[t][i], coin[(t * K + j) * m + i])
+                    parts = sampled(
+                        problem, rho, i, y / weights[t][i], coin[(t * K + j) * m + i]
+                    )
                     held.update({(name, w, t, j, i): u for name, u in parts.items()})
                     v = alpha * v + parts["g"] + parts["n"] + parts["e"]
                     y -= eta * v
@@ -465,24 +612,51 @@ def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> World:
             x = [sum(matrices[t][i][j] * moved[j] for j in range(m)) for i in range(m)]
     plain, mean = _largest_square(held, ("g",), len(coins), m, K, T), sum(starts) / m
     numbers |= {
-        s.eta: eta, s.alpha: alpha, s.rho: rho, s.q: q, s.window: Fraction(rng.randint(1, 3)),
-        s.delta: delta, s.B: enclosed_root((plain, plain))[1],
-        s.x0_spread: sum((z - mean) ** 2 for z in starts) / m, s.x0_sq: sum(z**2 for z in starts) / m,
+        s.eta: eta,
+        s.alpha: alpha,
+        s.rho: rho,
+        s.q: q,
+        s.window: Fraction(rng.randint(1, 3)),
+        s.delta: delta,
+        s.B: enclosed_root((plain, plain))[1],
+        s.x0_spread: sum((z - mean) ** 2 for z in starts) / m,
+        s.x0_sq: sum(z**2 for z in starts) / m,
         s.f0_gap: problem.objective(mean) - problem.least(),
-        sp.Symbol("at", nonnegative=True): sum(c), sp.Symbol("at_before", nonnegative=True): sum(c[:-1]),
+        sp.Symbol("at", nonnegative=True): sum(c),
+        sp.Symbol("at_before", nonnegative=True): sum(c[:-1]),
         sp.Symbol("sum_c2", nonnegative=True): sum(u**2 for u in c),
-        sp.Symbol("path", nonnegative=True): sum(u * sum(c[:j]) for j, u in enumerate(reversed(c))),
-    }  # fmt: skip
-    return World([Fraction(1, len(coins))] * len(coins), m, K, T, numbers, Recorder(held),
-                 *problem.functions(),
-                 lambda w, t, i: weights[t][i])  # fmt: skip
+        sp.Symbol("path", nonnegative=True): sum(
+            u * sum(c[:j]) for j, u in enumerate(reversed(c))
+        ),
+    }
+    return World(
+        [Fraction(1, len(coins))] * len(coins),
+        m,
+        K,
+        T,
+        numbers,
+        Recorder(held),
+        *problem.functions(),
+        lambda w, t, i: weights[t][i],
+    )
 
 
-def split_run(rng: random.Random, m: int, K_v: int, K_u: int, T: int, sam: bool = True) -> World:
-    """DFedMDC (with SAM DFedSMDC), literally: K_v steps of v_i at u_i, K_u steps of u_i at the new v_i, u
-    mixed. F_i(u, v) = phi_i(u) + psi_i(v) + c_i u v; the noise of a block depends on it alone."""
-    shared, own, p = Problem.draw(rng, m), Problem.draw(rng, m), Fraction(rng.randint(1, 7), 4)
-    rho, ties = Fraction(rng.randint(0, 2), 2) * sam, [Fraction(rng.randint(-1, 1), 2) for _ in range(m)]
+def split_run(
+    rng: random.Random, m: int, K_v: int, K_u: int, T: int, sam: bool = True
+) -> World:
+    """DFedMDC (with SAM DFedSMDC), literally: K_v steps of v_i at u_i, K_u steps of u_i
+    at the new v_i, u mixed. F_i(u, v) = phi_i(u) + psi_i(v) + c_i u v; the noise of a
+    block depends on it alone.
+    """
+    shared, own, p = (
+        Problem.draw(rng, m),
+        Problem.draw(rng, m),
+        Fraction(rng.randint(1, 7), 4),
+    )
+    rho, ties = (
+        Fraction(rng.randint(0, 2), 2) * sam,
+        [Fraction(rng.randint(-1, 1), 2) for _ in range(m)],
+    )
     of_u, of_v, lam = shared.constants(), own.constants(), abs(1 - p)
     L_u, L_v = of_u[s.L], of_v[s.L]
     steep = max(map(abs, ties))
@@ -498,7 +672,9 @@ def split_run(rng: random.Random, m: int, K_v: int, K_u: int, T: int, sam: bool 
     for w, coin in enumerate(coins):
         u, v = map(list, starts)
         for t in range(T + 1):
-            held |= {("xu", w, t, i): u[i] for i in range(m)} | {("xv", w, t, i): v[i] for i in range(m)}
+            held |= {("xu", w, t, i): u[i] for i in range(m)} | {
+                ("xv", w, t, i): v[i] for i in range(m)
+            }
             if t == T:
                 break
             sent, tossed = [], iter(coin[t * m * (K_u + K_v) :])
@@ -523,27 +699,63 @@ def split_run(rng: random.Random, m: int, K_v: int, K_u: int, T: int, sam: bool 
             u = [(1 - p) * y + p * sum(sent) / m for y in sent]
 
     def objective(i: int, x: Vector) -> Fraction:
-        return shared.gradients[i].integral(x[0]) + own.gradients[i].integral(x[1]) + ties[i] * x[0] * x[1]
+        return (
+            shared.gradients[i].integral(x[0])
+            + own.gradients[i].integral(x[1])
+            + ties[i] * x[0] * x[1]
+        )
 
     def least(problem: Problem, i: int) -> Fraction:
-        """Of the client's function of one block less |c_i| x^2/2, since c u v >= -|c| (u^2 + v^2)/2."""
+        """Of the client's function of one block less |c_i| x^2/2, since c u v >= -|c|
+        (u^2 + v^2)/2.
+        """
         less = Line((Fraction(0),), (-abs(ties[i]),) * 2, Fraction(0))
-        return Problem((_sum(problem.gradients[i], less),), (problem.noises[i],)).least()
+        return Problem(
+            (_sum(problem.gradients[i], less),), (problem.noises[i],)
+        ).least()
 
     bar = sum(starts[0]) / m
     start = sum(objective(i, (bar, starts[1][i])) for i in range(m)) / m
     numbers = {
-        s.K_u: Fraction(K_u), s.K_v: Fraction(K_v), s.L_u: L_u, s.L_v: L_v, s.chi: chi, s.eta_u: eta_u,
-        s.eta_v: eta_v, s.lam: lam, s.rho: rho, s.sigma_u: of_u[s.sigma_l], s.sigma_v: of_v[s.sigma_l],
-        s.delta_u: enclosed_root((apart, apart))[1], s.x0_spread: sum((x - bar) ** 2 for x in starts[0]) / m,
+        s.K_u: Fraction(K_u),
+        s.K_v: Fraction(K_v),
+        s.L_u: L_u,
+        s.L_v: L_v,
+        s.chi: chi,
+        s.eta_u: eta_u,
+        s.eta_v: eta_v,
+        s.lam: lam,
+        s.rho: rho,
+        s.sigma_u: of_u[s.sigma_l],
+        s.sigma_v: of_v[s.sigma_l],
+        s.delta_u: enclosed_root((apart, apart))[1],
+        s.x0_spread: sum((x - bar) ** 2 for x in starts[0]) / m,
         s.f0_gap: start - sum(least(shared, i) + least(own, i) for i in range(m)) / m,
-    }  # fmt: skip
-    return World([Fraction(1, len(coins))] * len(coins), m, max(K_u, K_v), T, numbers, Recorder(held),
-                 lambda i, x: (shared.gradients[i](x[0]) + ties[i] * x[1],
-                               own.gradients[i](x[1]) + ties[i] * x[0]), objective)  # fmt: skip
+    }
+    return World(
+        [Fraction(1, len(coins))] * len(coins),
+        m,
+        max(K_u, K_v),
+        T,
+        numbers,
+        Recorder(held),
+        lambda i, x: (
+            shared.gradients[i](x[0]) + ties[i] * x[1],
+            own.gradients[i](x[1]) + ties[i] * x[0],
+        ),
+        objective,
+    )
 
 
 __all__ = [
-    "Line", "Problem", "Recorder", "World", "admm_run", "enclosed_root", "gossip_run", "push_run", "sampled",
+    "Line",
+    "Problem",
+    "Recorder",
+    "World",
+    "admm_run",
+    "enclosed_root",
+    "gossip_run",
+    "push_run",
+    "sampled",
     "split_run",
-]  # fmt: skip
+]

@@ -1,4 +1,6 @@
-"""``dfltheory audit``: findings, exit status, one check at a time, and the page of the docs."""
+"""``dfltheory audit``: findings, exit status, one check at a time, and the page of the
+docs.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,22 @@ from validation.pages import audit as page
 def test_errors_are_exit_status_1_and_json_is_one_document(capsys):
     assert run(["audit", "dfedsam.theorem_4_5", "--variant", "printed", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["counts"]["error"] == sum(f["severity"] == "error" for f in found["findings"]) > 0
-    assert all(f["command"].startswith("dfltheory audit dfedsam.theorem_4_5") for f in found["findings"])
+    assert (
+        found["counts"]["error"]
+        == sum(f["severity"] == "error" for f in found["findings"])
+        > 0
+    )
+    assert all(
+        f["command"].startswith("dfltheory audit dfedsam.theorem_4_5")
+        for f in found["findings"]
+    )
 
 
 def test_a_corrected_statement_is_exit_status_0(capsys):
-    assert run(["audit", "dfedsam.theorem_4_5", "--variant", "corrected", "--no-notes"]) == 0
+    assert (
+        run(["audit", "dfedsam.theorem_4_5", "--variant", "corrected", "--no-notes"])
+        == 0
+    )
     assert "0 errors" in capsys.readouterr().out
 
 

@@ -12,13 +12,25 @@ from dfltheory.cli import run
 
 KEY = "dfedsam.theorem_4_5"
 VALUES = {
-    "L": 1, "K": 5, "T": 1000, "Q": 1, "m": 16, "eta": 0.005, "rho": 0.01, "lam": 0.8, "sigma_l": 1,
-    "sigma_g": 1, "f0_gap": 1,
-}  # fmt: skip
+    "L": 1,
+    "K": 5,
+    "T": 1000,
+    "Q": 1,
+    "m": 16,
+    "eta": 0.005,
+    "rho": 0.01,
+    "lam": 0.8,
+    "sigma_l": 1,
+    "sigma_g": 1,
+    "f0_gap": 1,
+}
 
 
 def given(**changed):
-    return ["--set", *(f"{name}={value}" for name, value in {**VALUES, **changed}.items())]
+    return [
+        "--set",
+        *(f"{name}={value}" for name, value in {**VALUES, **changed}.items()),
+    ]
 
 
 SET = given()
@@ -34,12 +46,16 @@ def test_value_terms_and_conditions(capsys):
     assert status == 0
     assert found["value"] == bounds.get(KEY).evaluate(**VALUES)
     assert sum(found["terms"].values()) == pytest.approx(found["value"])
-    assert found["conditions"] == [{"name": "eta <= 1/(10 K L)", "slack": 0.75, "holds": True}]
+    assert found["conditions"] == [
+        {"name": "eta <= 1/(10 K L)", "slack": 0.75, "holds": True}
+    ]
 
 
 def test_values_one_by_one_are_the_same(capsys):
     spread = [x for name, value in VALUES.items() for x in ("--set", f"{name}={value}")]
-    assert document(capsys, "bound", KEY, *spread) == document(capsys, "bound", KEY, *SET)
+    assert document(capsys, "bound", KEY, *spread) == document(
+        capsys, "bound", KEY, *SET
+    )
 
 
 def test_a_failing_condition_is_exit_status_1(capsys):
@@ -85,10 +101,12 @@ def test_grid(tmp_path, capsys, ending):
     assert len(table) == 9
     assert table["bound"].isna().sum() == 3  # eta = 0.5 meets no condition
     row = table[(table["T"] == 100) & (table["eta"] == 0.001)].iloc[0]
-    assert row["bound"] == pytest.approx(bounds.get(KEY).evaluate(**{**VALUES, "T": 100, "eta": 0.001}))
-    assert row[["optimization", "noise", "drift", "consensus", "sharpness"]].sum() == pytest.approx(
-        row["bound"]
+    assert row["bound"] == pytest.approx(
+        bounds.get(KEY).evaluate(**{**VALUES, "T": 100, "eta": 0.001})
     )
+    assert row[
+        ["optimization", "noise", "drift", "consensus", "sharpness"]
+    ].sum() == pytest.approx(row["bound"])
 
 
 @pytest.mark.parametrize(
@@ -100,15 +118,24 @@ def test_grid(tmp_path, capsys, ending):
         ([KEY, "--set", "K=five"], "K = 'five' is not a number"),
         ([KEY, *given(K=0)], "K = 0 (local steps) must be a whole number >= 1"),
         ([KEY, *given(rho=-1)], "rho = -1"),
-        ([KEY, *SET, "--set", "kappa=1"], "no quantity of the glossary is called 'kappa'"),
+        (
+            [KEY, *SET, "--set", "kappa=1"],
+            "no quantity of the glossary is called 'kappa'",
+        ),
         ([KEY, *SET, "--set", "K"], "NAME=VALUE"),
         ([KEY, *SET, "--set", "K=6"], "K is given 2 times"),
         ([KEY, *SET, "--grid", "T=1:x:3"], "LOW:HIGH:COUNT"),
         ([KEY, *SET, "--grid", "T=1:10:0"], "LOW:HIGH:COUNT"),
         ([KEY, *SET, "--grid", "T=-1:10:3"], "LOW:HIGH:COUNT"),
-        ([KEY, *SET, "--grid", "lam=0.1,0.2", "--grid", "lam=0.3"], "the grid has lam twice"),
+        (
+            [KEY, *SET, "--grid", "lam=0.1,0.2", "--grid", "lam=0.3"],
+            "the grid has lam twice",
+        ),
         ([KEY, *SET, "--grid", "lam=0.1:0.9:1000000000"], "at most 1000000 points"),
-        ([KEY, *SET, "--grid", "lam=0.1:0.9:2000", "--grid", "T=1:1e9:2000"], "more than 1000000 points"),
+        (
+            [KEY, *SET, "--grid", "lam=0.1:0.9:2000", "--grid", "T=1:1e9:2000"],
+            "more than 1000000 points",
+        ),
         ([KEY, *SET, "--grid", "T=1:10:3", "--latex"], "different questions"),
         ([KEY, *SET, "--steps", "--latex"], "different questions"),
         (["--latex"], "the theorem is missing"),
@@ -129,17 +156,34 @@ def test_bad_input_is_one_clear_line(capsys, arguments, message):
 
 
 def test_steps_derivatives_and_dominance(capsys):
-    asked = ["--steps", "--derivative", "lam", "--derivative", "T", "--dominance", "T=10:1e6:100"]
-    status, found = document(capsys, "bound", KEY, "--variant", "corrected", *asked, *SET)
+    asked = [
+        "--steps",
+        "--derivative",
+        "lam",
+        "--derivative",
+        "T",
+        "--dominance",
+        "T=10:1e6:100",
+    ]
+    status, found = document(
+        capsys, "bound", KEY, "--variant", "corrected", *asked, *SET
+    )
     theorem = bounds.get(KEY, "corrected")
     free = {n: v for n, v in VALUES.items() if n != "eta"}
     assert status == 0
     assert found["steps"]["eta"]["high"] == theorem.largest_step(**free)
-    assert (found["steps"]["eta"]["best"], found["steps"]["eta"]["bound"]) == theorem.best_step(**free)
-    assert found["derivatives"]["T"]["value"] == pytest.approx(-606 / 271 / (0.005 * 5 * 1000**2), rel=1e-12)
+    assert (
+        found["steps"]["eta"]["best"],
+        found["steps"]["eta"]["bound"],
+    ) == theorem.best_step(**free)
+    assert found["derivatives"]["T"]["value"] == pytest.approx(
+        -606 / 271 / (0.005 * 5 * 1000**2), rel=1e-12
+    )
     h = 1e-6
     low, high = (theorem.evaluate(**{**VALUES, "lam": 0.8 + d}) for d in (-h, h))
-    assert found["derivatives"]["lam"]["value"] == pytest.approx((high - low) / (2 * h), rel=1e-6)
+    assert found["derivatives"]["lam"]["value"] == pytest.approx(
+        (high - low) / (2 * h), rel=1e-6
+    )
     regimes = found["dominance"]["regimes"]
     assert [r["term"] for r in regimes] == ["optimization", "consensus"]
     assert regimes[0]["low"] == 10

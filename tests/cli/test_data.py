@@ -1,4 +1,6 @@
-"""dfltheory data fetch | verify | show: documents, exit statuses, pictures, clear refusals."""
+"""dfltheory data fetch | verify | show: documents, exit statuses, pictures, clear
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def document(capsys, *arguments: str) -> tuple[int, dict]:
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     sums, _ = official.mnist_folder(tmp_path)
-    monkeypatch.setitem(files.SETS, "mnist", dataclasses.replace(files.SETS["mnist"], files=sums))
+    monkeypatch.setitem(
+        files.SETS, "mnist", dataclasses.replace(files.SETS["mnist"], files=sums)
+    )
     return tmp_path
 
 
@@ -57,7 +61,10 @@ def test_show_tells_who_holds_what(capsys):
         (["show", "digits", "--m", "2000"], "cannot give 2000 clients"),
         (["show", "digits", "--partition", "shard"], "did you mean shards"),
         (["show", "digits", "--m", "2", "--partition", "shards"], "cannot hold all 10"),
-        (["show", "cifar10", "--data-root", "/nonexistent-data-root"], "dfltheory data fetch cifar10"),
+        (
+            ["show", "cifar10", "--data-root", "/nonexistent-data-root"],
+            "dfltheory data fetch cifar10",
+        ),
         (["fetch", "digits"], "no image set"),
         (["verify", "cifar"], "did you mean cifar10"),
     ],
@@ -77,7 +84,11 @@ def test_verify_passes_and_fails(capsys, root):
     assert document(capsys, "verify", "mnist", "--data-root", str(root))[0] == 0
     (root / "MNIST/raw/t10k-labels-idx1-ubyte.gz").write_bytes(b"half")
     status, found = document(capsys, "verify", "--data-root", str(root))
-    assert (status, found["ok"], found["sets"]["mnist"]["status"]) == (1, False, "wrong")
+    assert (status, found["ok"], found["sets"]["mnist"]["status"]) == (
+        1,
+        False,
+        "wrong",
+    )
     assert call("verify", "--data-root", str(root)) == 1
     assert "4 bytes" in capsys.readouterr().out.replace("\n", " ")
 
@@ -108,4 +119,6 @@ def test_help_teaches(capsys):
 def test_the_official_files_verify(capsys, data_root):
     status, found = document(capsys, "verify", "--data-root", str(data_root))
     assert status == 0
-    assert {found["sets"][s]["status"] for s in ("mnist", "fashion_mnist", "cifar10")} == {"ok"}
+    assert {
+        found["sets"][s]["status"] for s in ("mnist", "fashion_mnist", "cifar10")
+    } == {"ok"}

@@ -1,4 +1,6 @@
-"""``train --dirichlet``: the concentration of the division, never taken for the momentum."""
+"""``train --dirichlet``: the concentration of the division, never taken for the
+momentum.
+"""
 
 import json
 from pathlib import Path
@@ -33,15 +35,25 @@ def trained(capsys, *words):
 def direct(momentum, **options):
     task = dfl.tasks.get("digits", m=3, **options)
     algorithm = dfl.algorithms.DFedAvgM(eta=0.1, K=1, alpha=momentum)
-    return dfl.train(algorithm, task, dfl.graphs.ring(3), rounds=1, progress=False).loss[0]
+    return dfl.train(
+        algorithm, task, dfl.graphs.ring(3), rounds=1, progress=False
+    ).loss[0]
 
 
 @pytest.mark.parametrize(
     ("words", "momentum", "options"),
     [
         (["--dirichlet", "0.1"], 0.9, {"partition": "dirichlet", "alpha": 0.1}),
-        (["--partition", "dirichlet", "--dirichlet", "0.1"], 0.9, {"partition": "dirichlet", "alpha": 0.1}),
-        (["--dirichlet", "0.1", "--alpha", "0.5"], 0.5, {"partition": "dirichlet", "alpha": 0.1}),
+        (
+            ["--partition", "dirichlet", "--dirichlet", "0.1"],
+            0.9,
+            {"partition": "dirichlet", "alpha": 0.1},
+        ),
+        (
+            ["--dirichlet", "0.1", "--alpha", "0.5"],
+            0.5,
+            {"partition": "dirichlet", "alpha": 0.1},
+        ),
         (["--alpha", "0.5"], 0.5, {}),
         (
             ["--partition", "dirichlet", "--set", "algorithm.alpha=0.5"],
@@ -50,10 +62,14 @@ def direct(momentum, **options):
         ),
     ],
 )
-def test_train_sets_concentration_and_momentum_separately(capsys, words, momentum, options):
+def test_train_sets_concentration_and_momentum_separately(
+    capsys, words, momentum, options
+):
     found = trained(capsys, *words)
     assert found["algorithm"]["alpha"] == momentum
-    np.testing.assert_allclose(found["measures"]["loss"], direct(momentum, **options), rtol=1e-6)
+    np.testing.assert_allclose(
+        found["measures"]["loss"], direct(momentum, **options), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,11 +88,13 @@ def test_train_rejects_alpha_that_could_be_the_concentration(capsys, words):
     assert "algorithm.alpha" in error
 
 
-def test_train_rejects_alpha_next_to_a_dirichlet_partition_in_the_file(capsys, tmp_path, monkeypatch):
+def test_train_rejects_alpha_next_to_a_dirichlet_partition_in_the_file(
+    capsys, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     Path("file.toml").write_text(
-        '[task]\nname = "digits"\nm = 3\npartition = "dirichlet"\n[topology]\nname = "ring"\n'
-        '[algorithm]\nname = "dfedavgm"\neta = 0.1\nK = 1\n[run]\nrounds = 1\n'
+        '[task]\nname = "digits"\nm = 3\npartition = "dirichlet"\n[topology]\nname ='
+        ' "ring"\n[algorithm]\nname = "dfedavgm"\neta = 0.1\nK = 1\n[run]\nrounds = 1\n'
     )
     assert run(["train", "--config", "file.toml", "--alpha", "0.1"]) == 2
     assert "--dirichlet" in capsys.readouterr().err

@@ -1,11 +1,22 @@
-"""Values at the ends of the numbers, option by option: one line, and no warning of numpy's beside it."""
+"""Values at the ends of the numbers, option by option: one line, and no warning of
+numpy's beside it.
+"""
 
 import pytest
 
 from dfltheory.cli import run
 
 AT = ["dfedsam.theorem_4_5", "--variant", "corrected", "--set"]
-LETTERS = {"L": 1, "T": 1000, "K": 5, "Q": 1, "m": 16, "eta": 0.005, "rho": 0.01, "lam": 0.8}
+LETTERS = {
+    "L": 1,
+    "T": 1000,
+    "K": 5,
+    "Q": 1,
+    "m": 16,
+    "eta": 0.005,
+    "rho": 0.01,
+    "lam": 0.8,
+}
 LETTERS |= {"sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
 
 
@@ -18,8 +29,14 @@ def told(letters, **changed):
     [
         (["bound", *AT, *told(LETTERS), "--dominance", "T=1:inf:5"], "T = inf"),
         (["bound", *AT, *told(LETTERS), "--grid", "T=1:inf:5"], "T = inf"),
-        (["bound", *AT, *told(LETTERS, K="1e300"), "--steps"], "no eta meets the conditions of dfedsam"),
-        (["falsify", "dfedadmm.theorem_1", "--candidates", "1", "--seed", "-1"], "seed = -1 must be"),
+        (
+            ["bound", *AT, *told(LETTERS, K="1e300"), "--steps"],
+            "no eta meets the conditions of dfedsam",
+        ),
+        (
+            ["falsify", "dfedadmm.theorem_1", "--candidates", "1", "--seed", "-1"],
+            "seed = -1 must be",
+        ),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
 )
@@ -33,6 +50,18 @@ def test_one_line_tells_what_is_wrong(capsys, arguments, words):
 
 def test_runs_that_leave_the_numbers_are_judged_without_a_warning(capsys):
     """Warnings are errors in this suite."""
-    few = ["--topology", "ring", "--m", "4", "--rounds", "20", "--seeds", "2", "--rho0", "1e300", "--json"]
+    few = [
+        "--topology",
+        "ring",
+        "--m",
+        "4",
+        "--rounds",
+        "20",
+        "--seeds",
+        "2",
+        "--rho0",
+        "1e300",
+        "--json",
+    ]
     assert run(["validate", *few]) == 0
     assert '"measured": "Infinity"' in capsys.readouterr().out

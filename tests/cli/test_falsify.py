@@ -1,4 +1,6 @@
-"""``dfltheory falsify``: a hit is written, told as JSON, and runs again from its file."""
+"""``dfltheory falsify``: a hit is written, told as JSON, and runs again from its
+file.
+"""
 
 import json
 from pathlib import Path
@@ -8,7 +10,12 @@ import pytest
 from dfltheory import cli
 from dfltheory.cli.falsify import falsify
 
-HIT = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem_1-appendix.json"
+HIT = (
+    Path(__file__).parents[2]
+    / "docs"
+    / "counterexamples"
+    / "dfedadmm.theorem_1-appendix.json"
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +28,9 @@ def hit():
 
 @pytest.fixture
 def dfltheory(capsys, monkeypatch, tmp_path):
-    names = {c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback}
+    names = {
+        c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback
+    }
     if "falsify" not in names:
         cli.app.command()(falsify)
     monkeypatch.chdir(tmp_path)
@@ -35,7 +44,9 @@ def dfltheory(capsys, monkeypatch, tmp_path):
 
 def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
     # the search stops at the first hit, within seconds; a busy machine may take longer
-    status, told = dfltheory("dfedadmm.theorem_1", "--seconds", "300", "--enough", "1.2", "--json")
+    status, told = dfltheory(
+        "dfedadmm.theorem_1", "--seconds", "300", "--enough", "1.2", "--json"
+    )
     assert status == 1
     document = json.loads(told.out)
     assert document["ratio"] > 1
@@ -52,7 +63,9 @@ def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
 
 
 def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeypatch):
-    """As a search finds it (tests/counterexamples/test_falsify_orders.py), which takes longer."""
+    """As a search finds it (tests/counterexamples/test_falsify_orders.py), which takes
+    longer.
+    """
     import dfltheory.counterexamples as engine
 
     known = engine.replay(HIT.with_name("dfedsam.corollary_4_6-printed.json"))
@@ -65,11 +78,14 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
     assert document["divergence"]["member"] == "opposing clients"
     assert document["file"] == "family.json"
     again, replay = [], engine.replay
-    monkeypatch.setattr(engine, "replay", lambda path, own: again.append(replay(path)) or again[-1])
+    monkeypatch.setattr(
+        engine, "replay", lambda path, own: again.append(replay(path)) or again[-1]
+    )
     status, told = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
     assert status == 1
     assert json.loads(told.out)["divergence"] == document["divergence"]
-    monkeypatch.setattr(engine, "replay", lambda path, own: again[-1])  # in words what was run just now
+    # in words what was run just now
+    monkeypatch.setattr(engine, "replay", lambda path, own: again[-1])
     status, text = dfltheory("--replay", str(tmp_path / "family.json"))
     assert status == 1
     assert "grows like (1/(1 - lambda))^" in text.out
@@ -78,7 +94,9 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
 
 
 def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
-    status, told = dfltheory("dfedsgpsm.theorem_1", "--variant", "corrected", "--seconds", "2")
+    status, told = dfltheory(
+        "dfedsgpsm.theorem_1", "--variant", "corrected", "--seconds", "2"
+    )
     assert status == 0
     assert "proves nothing" in told.out
     assert "piecewise" in told.out
@@ -90,7 +108,9 @@ def test_a_hit_is_told_before_it_is_saved(dfltheory, hit, monkeypatch, capsys):
 
     seen = []
     monkeypatch.setattr(engine, "falsify", lambda *a, **k: hit)
-    monkeypatch.setattr(engine.Finding, "save", lambda self, path: seen.append(capsys.readouterr().out))
+    monkeypatch.setattr(
+        engine.Finding, "save", lambda self, path: seen.append(capsys.readouterr().out)
+    )
     assert dfltheory("dfedadmm.theorem_1")[0] == 1
     assert "refuted" in seen[0]
 
@@ -113,7 +133,9 @@ def test_wrong_usage_is_one_line_and_status_2(dfltheory, arguments, words):
     assert not told.out
 
 
-def test_a_counterexample_that_cannot_be_saved_is_printed(dfltheory, hit, tmp_path, monkeypatch):
+def test_a_counterexample_that_cannot_be_saved_is_printed(
+    dfltheory, hit, tmp_path, monkeypatch
+):
     import dfltheory.counterexamples as engine
     from dfltheory.counterexamples.finding import Finding
 

@@ -7,7 +7,12 @@ import pytest
 
 from dfltheory import cli
 
-SAVED = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedsam.theorem_4_5-printed.json"
+SAVED = (
+    Path(__file__).parents[2]
+    / "docs"
+    / "counterexamples"
+    / "dfedsam.theorem_4_5-printed.json"
+)
 CODE = """
 from dataclasses import dataclass, replace
 from dfltheory import bounds
@@ -38,7 +43,11 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     code = folder / "theorems_of_a_user.py"
     code.write_text(CODE)
-    saved = {k: v for k, v in json.loads(SAVED.read_text()).items() if k not in ("families", "command")}
+    saved = {
+        k: v
+        for k, v in json.loads(SAVED.read_text()).items()
+        if k not in ("families", "command")
+    }
     for name in ("own_algorithm", "own_law", "own_bound"):
         theorem = load(f"{code}:{name}")
         told = saved | {"kind": "dfltheory.counterexample", "key": theorem.key}
@@ -76,14 +85,18 @@ def test_the_theorem_and_its_counterexample_replay(name, folder, forgotten, caps
 @pytest.mark.parametrize("name", ["own_law", "own_bound"])
 def test_it_replays_in_rational_numbers_too(name, folder, forgotten, capsys):
     reference, file = f"{folder}/theorems_of_a_user.py:{name}", folder / f"{name}.json"
-    status, told = run(folder, capsys, reference, "--replay", str(file), "--exact", "--json")
+    status, told = run(
+        folder, capsys, reference, "--replay", str(file), "--exact", "--json"
+    )
     assert status == 1, told.err
     assert json.loads(told.out)["refuted"]
 
 
 @pytest.mark.parametrize("exact", [[], ["--exact"]])
 @pytest.mark.parametrize("name", ["own_algorithm", "own_law"])
-def test_without_the_theorem_the_error_asks_for_its_file(name, exact, folder, forgotten, capsys):
+def test_without_the_theorem_the_error_asks_for_its_file(
+    name, exact, folder, forgotten, capsys
+):
     status, told = run(folder, capsys, "--replay", str(folder / f"{name}.json"), *exact)
     assert status == 2
     assert "FILE.py:NAME" in told.err
@@ -92,7 +105,14 @@ def test_without_the_theorem_the_error_asks_for_its_file(name, exact, folder, fo
 
 def test_rational_numbers_refuse_an_algorithm_of_a_user(folder, forgotten, capsys):
     reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
-    status, told = run(folder, capsys, reference, "--replay", str(folder / "own_algorithm.json"), "--exact")
+    status, told = run(
+        folder,
+        capsys,
+        reference,
+        "--replay",
+        str(folder / "own_algorithm.json"),
+        "--exact",
+    )
     assert status == 2
     assert "theorems_of_a_user:Own" in told.err
 
@@ -100,12 +120,16 @@ def test_rational_numbers_refuse_an_algorithm_of_a_user(folder, forgotten, capsy
 @pytest.mark.parametrize("name", ["own_bound", "other"])
 def test_another_theorem_than_that_of_the_file_is_refused(name, folder, capsys):
     reference = f"{folder}/theorems_of_a_user.py:{name}"
-    status, told = run(folder, capsys, reference, "--replay", str(folder / "own_algorithm.json"))
+    status, told = run(
+        folder, capsys, reference, "--replay", str(folder / "own_algorithm.json")
+    )
     assert status == 2
     assert "own_algorithm.json" in told.err
 
 
-def test_a_network_that_breaks_the_users_law_is_refused_in_rational_numbers(folder, tmp_path, capsys):
+def test_a_network_that_breaks_the_users_law_is_refused_in_rational_numbers(
+    folder, tmp_path, capsys
+):
     document = json.loads((folder / "own_law.json").read_text())
     document["instance"]["topology"]["matrix"] = [[0.5, 0.5], [0.5, 0.5]]
     file = tmp_path / "sent.json"
@@ -118,17 +142,22 @@ def test_a_network_that_breaks_the_users_law_is_refused_in_rational_numbers(fold
 
 @pytest.fixture
 def imported(folder, monkeypatch):
-    """The counterexample to own_algorithm as Python saves it that has imported the user's module."""
+    """The counterexample to own_algorithm as Python saves it that has imported the
+    user's module.
+    """
     import sys
 
     from dfltheory.bounds.document import theorem_to_document
     from dfltheory.bounds.reference import load
 
     def save(module):
-        monkeypatch.delitem(sys.modules, "dfltheory_own_theorems_of_a_user", raising=False)
+        monkeypatch.delitem(
+            sys.modules, "dfltheory_own_theorems_of_a_user", raising=False
+        )
         monkeypatch.syspath_prepend(str(folder))
         theorem = load(f"{module}:own_algorithm")
-        monkeypatch.setitem(sys.modules, module, sys.modules[module])  # removed after the test
+        # removed after the test
+        monkeypatch.setitem(sys.modules, module, sys.modules[module])
         told = json.loads((folder / "own_algorithm.json").read_text())
         told["theorem"] = theorem_to_document(theorem)
         (name,) = told["theorem"]["scope"]["algorithms"]
@@ -139,12 +168,18 @@ def imported(folder, monkeypatch):
         return file
 
     yield save
-    for module in ("theorems_of_a_user", "package_of_a_user.theorems_of_a_user", "package_of_a_user"):
+    for module in (
+        "theorems_of_a_user",
+        "package_of_a_user.theorems_of_a_user",
+        "package_of_a_user",
+    ):
         sys.modules.pop(module, None)
 
 
 @pytest.mark.parametrize("still_imported", [True, False])
-@pytest.mark.parametrize("module", ["theorems_of_a_user", "package_of_a_user.theorems_of_a_user"])
+@pytest.mark.parametrize(
+    "module", ["theorems_of_a_user", "package_of_a_user.theorems_of_a_user"]
+)
 def test_counterexample_saved_from_a_module_replays_with_its_file(
     module, still_imported, folder, imported, capsys
 ):
@@ -161,9 +196,13 @@ def test_counterexample_saved_from_a_module_replays_with_its_file(
     assert json.loads(told.out)["violated"]
 
 
-def test_counterexample_saved_from_a_module_is_not_of_another_class(folder, imported, capsys):
+def test_counterexample_saved_from_a_module_is_not_of_another_class(
+    folder, imported, capsys
+):
     file = imported("theorems_of_a_user")
-    file.write_text(file.read_text().replace("theorems_of_a_user:Own", "theorems_of_a_user:Other"))
+    file.write_text(
+        file.read_text().replace("theorems_of_a_user:Own", "theorems_of_a_user:Other")
+    )
     reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
     status, told = run(folder, capsys, reference, "--replay", str(file))
     assert status == 2

@@ -1,9 +1,11 @@
-"""Command lines that nobody should write: never a traceback, one line and status 2 for a mistake.
+"""Command lines that nobody should write: never a traceback, one line and status 2 for
+a mistake.
 
-The lines are made from the commands themselves, so that a new option is tried without a word here: every
-option with every value of the wrong kind, every option twice, every NAME=VALUE with odd values, and random
-mixtures. Parsing, checks and the building of tasks, networks and algorithms are real; the long work behind
-them (searches, studies, sweeps, downloads, audits) is left out, and a run takes two rounds.
+The lines are made from the commands themselves, so that a new option is tried without a
+word here: every option with every value of the wrong kind, every option twice, every
+NAME=VALUE with odd values, and random mixtures. Parsing, checks and the building of
+tasks, networks and algorithms are real; the long work behind them (searches, studies,
+sweeps, downloads, audits) is left out, and a run takes two rounds.
 """
 
 import dataclasses
@@ -23,7 +25,13 @@ from dfltheory.training.options import names_of, options_of
 SET = """L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1""".split()  # noqa: SIM905
 LINES = {
     "train": {"--task": "quadratic", "--m": "4", "--rounds": "2"},
-    "validate": {"--m": "4", "--rounds": "5", "--K": "1", "--topology": "ring", "--seeds": "2"},
+    "validate": {
+        "--m": "4",
+        "--rounds": "5",
+        "--K": "1",
+        "--topology": "ring",
+        "--seeds": "2",
+    },
     "bound": {"": "dfedsam.theorem_4_5", "--set": [f"--set={item}" for item in SET]},
     "falsify": {"": "dfedsam.theorem_4_5"},
     "audit": {"": "dfedsam.no_such"},
@@ -49,8 +57,33 @@ ODD_NUMBERS = {
     "integer": ["-1", "0", "1", str(2**63 - 1)],
     "float": ["-1", "0", "inf", "-inf", "1e300", "1e-320"],
 }
-ODD_TEXT = ["", " ", "λ", "../x", "[/red]", "%s{0}", "x" * 300, "no/such/place", "a=b", "true", "-1"]
-ODD_VALUES = ["x", "-1", "0", "nan", "inf", "1e300", "1e-320", "9" * 20, "true", "λ", "0.5", "[]"]
+ODD_TEXT = [
+    "",
+    " ",
+    "λ",
+    "../x",
+    "[/red]",
+    "%s{0}",
+    "x" * 300,
+    "no/such/place",
+    "a=b",
+    "true",
+    "-1",
+]
+ODD_VALUES = [
+    "x",
+    "-1",
+    "0",
+    "nan",
+    "inf",
+    "1e300",
+    "1e-320",
+    "9" * 20,
+    "true",
+    "λ",
+    "0.5",
+    "[]",
+]
 LARGE = {"d", "rounds", "seeds", "m", "K", "Q", "degree", "examples", "count"}
 """Names whose largest values are the memory's business, and are not tried here."""
 
@@ -82,11 +115,19 @@ def said(place, monkeypatch, capsys):
     train = loop.train
 
     def short(algorithm, *args, rounds=1, seeds=1, **kwargs):
-        fewer = {n: 2 for n in ("K", "Q", "K_u", "K_v") if (getattr(algorithm, n, 0) or 0) > 2}
+        fewer = {
+            n: 2
+            for n in ("K", "Q", "K_u", "K_v")
+            if (getattr(algorithm, n, 0) or 0) > 2
+        }
         if isinstance(seeds, int) and seeds > 2:
             seeds = 2
         return train(
-            dataclasses.replace(algorithm, **fewer), *args, rounds=min(rounds, 2), seeds=seeds, **kwargs
+            dataclasses.replace(algorithm, **fewer),
+            *args,
+            rounds=min(rounds, 2),
+            seeds=seeds,
+            **kwargs,
         )
 
     for module, name in (
@@ -102,7 +143,8 @@ def said(place, monkeypatch, capsys):
         owner = importlib.import_module(f"dfltheory.cli.{module}")
         monkeypatch.setattr(owner, name, lambda *args: None)
     monkeypatch.setattr(loop, "train", short)
-    monkeypatch.setattr(cli, "app", COMMAND.main)  # typer would make the commands anew for every line
+    # typer would make the commands anew for every line
+    monkeypatch.setattr(cli, "app", COMMAND.main)
     monkeypatch.chdir(place)
     monkeypatch.setenv("DFLTHEORY_DATA_ROOT", str(place / "no-data"))
 
@@ -119,7 +161,9 @@ def said(place, monkeypatch, capsys):
         if status not in (0, 1, 2):
             return f"{words}: status {status}"
         if mistake and (status != 2 or "LEFT OUT" in told.err):
-            return f"{words}: a mistake, but status {status}: {told.err or told.out[:200]}"
+            return (
+                f"{words}: a mistake, but status {status}: {told.err or told.out[:200]}"
+            )
         lines = told.err.strip().splitlines()
         if status == 2 and not (len(lines) == 1 and lines[0].startswith("dfltheory: ")):
             return f"{words}: not one line: {told.err}"
@@ -159,7 +203,11 @@ def line(command, **change):
 
 
 def options(command):
-    return [p for p in COMMANDS[command].params if p.opts and p.opts[-1].startswith("--") and not p.is_flag]
+    return [
+        p
+        for p in COMMANDS[command].params
+        if p.opts and p.opts[-1].startswith("--") and not p.is_flag
+    ]
 
 
 def test_every_command_is_tried():
@@ -174,7 +222,15 @@ def hostile(command):
             for path in ("folder", "file/x.png", "x.exe", ""):
                 yield [*line(command), "--plot", "T", path], True
             for name in ("rho", "beta", "λ"):
-                yield [*line(command, **{"--set": ["--set=rho=0"]}), "--plot", name, "x.png"], name != "rho"
+                yield (
+                    [
+                        *line(command, **{"--set": ["--set=rho=0"]}),
+                        "--plot",
+                        name,
+                        "x.png",
+                    ],
+                    name != "rho",
+                )
             continue
         kind = KINDS.get(str(option.type_descriptor.annotation), "text")
         for value in NUMBERS.get(kind, ()):
@@ -203,8 +259,15 @@ def test_random_mixtures(said):
         command = chance.choice(list(LINES))
         words, known = line(command), [p for p in options(command) if p.nargs == 1]
         for option in chance.sample(known, min(len(known), chance.randint(1, 4))):
-            word, kind = option.opts[-1], KINDS.get(str(option.type_descriptor.annotation), "text")
-            few = [v for v in ODD_NUMBERS.get(kind, ODD_TEXT) if len(v) < 4 or word.strip("-") not in LARGE]
+            word, kind = (
+                option.opts[-1],
+                KINDS.get(str(option.type_descriptor.annotation), "text"),
+            )
+            few = [
+                v
+                for v in ODD_NUMBERS.get(kind, ODD_TEXT)
+                if len(v) < 4 or word.strip("-") not in LARGE
+            ]
             words.append(f"{word}={chance.choice([*NUMBERS.get(kind, ()), *few])}")
         wrong += filter(None, [said(words)])
     assert not wrong, "\n".join(wrong)
@@ -213,14 +276,20 @@ def test_random_mixtures(said):
 def values_of(section, name, count):
     """NAME=VALUE with odd values: a few of each option, drawn once and for all."""
     chance = random.Random(name)
-    return [f"{o}={v}" for o in options_of(section, name) for v in chance.sample(ODD_VALUES, count)]
+    return [
+        f"{o}={v}"
+        for o in options_of(section, name)
+        for v in chance.sample(ODD_VALUES, count)
+    ]
 
 
 @pytest.mark.parametrize("task", ["quadratic", "sinusoidal", "clipped", "coupled"])
 def test_odd_task_options(said, task):
     base = ["train", f"--task={task}", "--rounds=1", "--algorithm=fedavg"]
     wrong = [
-        found for item in values_of("task", task, 5) if (found := said([*base, f"--task-option={item}"]))
+        found
+        for item in values_of("task", task, 5)
+        if (found := said([*base, f"--task-option={item}"]))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -230,7 +299,9 @@ def test_odd_hyperparameters(said):
     wrong = []
     for name in names_of("algorithm"):
         for item in values_of("algorithm", name, 1):
-            wrong += filter(None, [said([*base, f"--algorithm={name}", f"--set={item}"])])
+            wrong += filter(
+                None, [said([*base, f"--algorithm={name}", f"--set={item}"])]
+            )
     assert not wrong, "\n".join(wrong)
 
 
@@ -240,7 +311,9 @@ def test_odd_topology_options(said):
     wrong = []
     for name in graphs.TOPOLOGIES:
         for item in values_of("topology", name, 6):
-            wrong += filter(None, [said(["topology", "show", name, "--m=6", f"--option={item}"])])
+            wrong += filter(
+                None, [said(["topology", "show", name, "--m=6", f"--option={item}"])]
+            )
     assert not wrong, "\n".join(wrong)
 
 
@@ -250,7 +323,19 @@ def test_odd_values_of_a_bound(said):
         name = item.partition("=")[0]
         others = [f"--set={o}" for o in SET if o != item]
         for value in ODD_VALUES:
-            wrong += filter(None, [said(["bound", "dfedsam.theorem_4_5", *others, f"--set={name}={value}"])])
+            wrong += filter(
+                None,
+                [
+                    said(
+                        [
+                            "bound",
+                            "dfedsam.theorem_4_5",
+                            *others,
+                            f"--set={name}={value}",
+                        ]
+                    )
+                ],
+            )
     assert not wrong, "\n".join(wrong)
 
 

@@ -20,5 +20,9 @@ def test_every_command_prints_one_document_where_it_is_asked_for_json():
     """Its option is there; what it prints is held by each command's own tests."""
     found = dict(commands(typer.main.get_command(app)))
     assert len(found) >= 14
-    without = {name for name, c in found.items() if "--json" not in [o for p in c.params for o in p.opts]}
+    without = {
+        name
+        for name, c in found.items()
+        if "--json" not in [o for p in c.params for o in p.opts]
+    }
     assert without == PRINT_A_FILE

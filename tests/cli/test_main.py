@@ -1,4 +1,6 @@
-"""The frame of the command line: one line on stderr for every error, and the right exit status."""
+"""The frame of the command line: one line on stderr for every error, and the right exit
+status.
+"""
 
 import json
 import os
@@ -48,10 +50,16 @@ def test_option_of_another_tool_is_not_replaced_by_one_that_the_command_lacks(ca
 def test_an_interrupt_while_threads_end_is_no_traceback():
     """A sweep's workers end after its last line."""
     late = "threading.main_thread().join(), os.kill(os.getpid(), 2), time.sleep(20)"
-    code = f"import os, signal, threading, time; threading.Thread(target=lambda: ({late})).start()"
-    code += "; signal.signal(signal.SIGINT, signal.default_int_handler)"  # ignored behind a shell's &
+    code = (
+        "import os, signal, threading, time; threading.Thread(target=lambda:"
+        f" ({late})).start()"
+    )
+    # ignored behind a shell's &
+    code += "; signal.signal(signal.SIGINT, signal.default_int_handler)"
     script = f"{code}; from dfltheory import cli; cli.main(['--version'])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
@@ -66,7 +74,17 @@ def test_an_interrupt_while_threads_end_is_no_traceback():
         ["validate", "--task", "quadratik"],
         ["validate", "--task-option", "zeta"],
         ["validate", "--rounds", "-1"],
-        ["validate", "--confidence", "95", "--rounds", "2", "--seeds", "2", "--topology", "ring"],
+        [
+            "validate",
+            "--confidence",
+            "95",
+            "--rounds",
+            "2",
+            "--seeds",
+            "2",
+            "--topology",
+            "ring",
+        ],
         ["validate", "--method", "bootstrp"],
         ["validate", "--method", "bootstrap", "--seeds", "4"],
         ["validate", "dfedsam.theorem_9"],
@@ -98,7 +116,9 @@ def test_version_and_help(capsys):
         assert command in said.out
 
 
-@pytest.mark.parametrize("command", ["validate", "topology show", "bound", "train", "sweep"])
+@pytest.mark.parametrize(
+    "command", ["validate", "topology show", "bound", "train", "sweep"]
+)
 def test_every_help_teaches_with_an_example(capsys, command):
     code, said = status_of(capsys, *command.split(), "--help")
     assert code == 0
@@ -106,28 +126,64 @@ def test_every_help_teaches_with_an_example(capsys, command):
     assert "--json" in said.out
 
 
-def test_a_theorem_that_assumes_bounded_gradients_has_a_default_problem_that_bounds_them(capsys):
-    line = "validate dfedadmm.theorem_1 --variant corrected --m 4 --K 2 --rounds 20 --topology complete"
+def test_a_theorem_that_assumes_bounded_gradients_has_a_default_problem_that_bounds_them(
+    capsys,
+):
+    line = (
+        "validate dfedadmm.theorem_1 --variant corrected --m 4 --K 2 --rounds 20"
+        " --topology complete"
+    )
     assert cli.run([*line.split(), "--json"]) == 0
-    assert [v["kind"] for v in json.loads(capsys.readouterr().out)["verdicts"]] == ["holds"]
+    assert [v["kind"] for v in json.loads(capsys.readouterr().out)["verdicts"]] == [
+        "holds"
+    ]
 
 
 def test_validate_prints_json_and_nothing_else(capsys):
     code, said = status_of(
-        capsys, "validate", "--rounds", "300", "--K", "1", "--m", "4", "--topology", "complete",
-        "--seeds", "3", "--task-option", "d=2", "--json",
-    )  # fmt: skip
+        capsys,
+        "validate",
+        "--rounds",
+        "300",
+        "--K",
+        "1",
+        "--m",
+        "4",
+        "--topology",
+        "complete",
+        "--seeds",
+        "3",
+        "--task-option",
+        "d=2",
+        "--json",
+    )
     document = json.loads(said.out)
     assert code == 0
-    assert {v["variant"] for v in document["verdicts"]} == {"printed", "appendix", "corrected"}
+    assert {v["variant"] for v in document["verdicts"]} == {
+        "printed",
+        "appendix",
+        "corrected",
+    }
     assert all(v["kind"] in ("holds", "vacuous") for v in document["verdicts"])
 
 
 def test_validate_writes_the_folder(capsys, tmp_path):
     code, said = status_of(
-        capsys, "validate", "--rounds", "20", "--m", "4", "--topology", "ring", "--seeds", "2",
-        "--variant", "printed", "--out", str(tmp_path / "new" / "folder"),
-    )  # fmt: skip
+        capsys,
+        "validate",
+        "--rounds",
+        "20",
+        "--m",
+        "4",
+        "--topology",
+        "ring",
+        "--seeds",
+        "2",
+        "--variant",
+        "printed",
+        "--out",
+        str(tmp_path / "new" / "folder"),
+    )
     assert code == 0
     assert (tmp_path / "new" / "folder" / "report.html").is_file()
     assert "report.html" in said.out
@@ -142,14 +198,27 @@ def test_a_violated_bound_is_status_1(capsys, monkeypatch):
     def tampered(case):
         outcome = perform(case)
         outcome.run.grad_norm_sq += 1e6
-        found = tuple(cases.compare(outcome.run, v.key, variant=v.variant) for v in outcome.verdicts)
+        found = tuple(
+            cases.compare(outcome.run, v.key, variant=v.variant)
+            for v in outcome.verdicts
+        )
         return cases.Outcome(case, outcome.run, found)
 
     monkeypatch.setattr(cases, "perform", tampered)
     code, said = status_of(
-        capsys, "validate", "--rounds", "300", "--K", "1", "--m", "4", "--topology", "complete",
-        "--seeds", "3",
-    )  # fmt: skip
+        capsys,
+        "validate",
+        "--rounds",
+        "300",
+        "--K",
+        "1",
+        "--m",
+        "4",
+        "--topology",
+        "complete",
+        "--seeds",
+        "3",
+    )
     assert code == 1
     assert "violated" in said.out
 
@@ -186,16 +255,27 @@ def test_assignments():
 
 
 def test_json_has_no_bare_nan(capsys):
-    emit({"a": float("nan"), "b": [float("inf"), -float("inf")], "c": None, 3: {1.5}}, "text", True)
+    emit(
+        {"a": float("nan"), "b": [float("inf"), -float("inf")], "c": None, 3: {1.5}},
+        "text",
+        True,
+    )
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert document == {"a": "NaN", "b": ["Infinity", "-Infinity"], "c": None, "3": [1.5]}
+    assert document == {
+        "a": "NaN",
+        "b": ["Infinity", "-Infinity"],
+        "c": None,
+        "3": [1.5],
+    }
     emit({}, "text\n", False)
     assert capsys.readouterr().out == "text\n"
     assert json_text({"x": 1.5}) == '{\n  "x": 1.5\n}'
 
 
 def test_the_package_is_a_command_too():
-    told = subprocess.run([sys.executable, "-m", "dfltheory", "--version"], capture_output=True, text=True)
+    told = subprocess.run(
+        [sys.executable, "-m", "dfltheory", "--version"], capture_output=True, text=True
+    )
     assert told.returncode == 0
     assert told.stdout.startswith("dfltheory ")
 
@@ -207,7 +287,9 @@ def test_ctrl_c_says_where_and_what_is_kept(capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "round", stop)
-    code, said = status_of(capsys, "train", "--task", "quadratic", "--m", "4", "--rounds", "7")
+    code, said = status_of(
+        capsys, "train", "--task", "quadratic", "--m", "4", "--rounds", "7"
+    )
     assert code == 2
     assert "in round 1 of 7" in said.err
     assert "nothing is kept" in said.err
@@ -220,5 +302,7 @@ def test_a_full_disk_and_an_ascii_terminal(tmp_path):
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    told = subprocess.run([*line[:4], "λ"], capture_output=True, text=True, env=environment)
+    told = subprocess.run(
+        [*line[:4], "λ"], capture_output=True, text=True, env=environment
+    )
     assert (told.returncode, told.stderr.count("\n")) == (2, 1)

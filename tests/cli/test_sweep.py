@@ -38,8 +38,15 @@ def test_json_is_one_document_and_nothing_else(file, capsys, undrawn):
     said = capsys.readouterr()
     document = json.loads(said.out)
     assert said.err == ""
-    assert (document["ran"], document["kept"], document["folder"]) == (2, 0, "results/small")
-    assert [c["settings"]["topology.name"] for c in document["cells"]] == ["ring", "complete"]
+    assert (document["ran"], document["kept"], document["folder"]) == (
+        2,
+        0,
+        "results/small",
+    )
+    assert [c["settings"]["topology.name"] for c in document["cells"]] == [
+        "ring",
+        "complete",
+    ]
     assert {c["status"] for c in document["cells"]} == {"done"}
     assert run(["sweep", str(file), "--jobs", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kept"] == 2
@@ -56,22 +63,37 @@ def test_the_table_has_a_row_for_each_cell(file, capsys, undrawn):
 
 def test_a_violated_bound_is_a_failed_check(file, capsys, monkeypatch, undrawn):
     true = bounds.get("dfedsam.theorem_4_5", "corrected")
-    false = dataclasses.replace(true, parts={k: part / 10**6 for k, part in true.parts.items()})
+    false = dataclasses.replace(
+        true, parts={k: part / 10**6 for k, part in true.parts.items()}
+    )
     monkeypatch.setattr("dfltheory.experiments.cases.statements", lambda *_: (false,))
-    theorem = '[theorem]\nkey = "dfedsam.theorem_4_5"\nvariants = ["corrected"]\n[sweep]'
-    file.write_text(TEXT.replace("rounds = 3", "rounds = 3\nseeds = 4").replace("[sweep]", theorem))
+    theorem = (
+        '[theorem]\nkey = "dfedsam.theorem_4_5"\nvariants = ["corrected"]\n[sweep]'
+    )
+    file.write_text(
+        TEXT.replace("rounds = 3", "rounds = 3\nseeds = 4").replace("[sweep]", theorem)
+    )
     assert run(["sweep", str(file), "--jobs", "1", "--json"]) == 1
-    kinds = [v["kind"] for c in json.loads(capsys.readouterr().out)["cells"] for v in c["verdicts"]]
+    kinds = [
+        v["kind"]
+        for c in json.loads(capsys.readouterr().out)["cells"]
+        for v in c["verdicts"]
+    ]
     assert "violated" in kinds
 
 
 def test_listing_runs_nothing(file, capsys):
     assert run(["sweep", str(file), "--list", "--json", "--set", "run.rounds=9"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [c["settings"] for c in listed["cells"]] == [{"topology.name": n} for n in ("ring", "complete")]
+    assert [c["settings"] for c in listed["cells"]] == [
+        {"topology.name": n} for n in ("ring", "complete")
+    ]
     assert not (file.parent / "results").exists()
     assert run(["sweep", str(file), "--list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["cells"][0]["hash"] != listed["cells"][0]["hash"]
+    assert (
+        json.loads(capsys.readouterr().out)["cells"][0]["hash"]
+        != listed["cells"][0]["hash"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +116,9 @@ def test_wrong_use_gets_one_line_and_status_2(file, capsys, arguments, line):
 
 
 def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
-    """Three horizons on two networks, under the schedule: verdicts, ratios and the fitted rate."""
+    """Three horizons on two networks, under the schedule: verdicts, ratios and the
+    fitted rate.
+    """
     monkeypatch.setattr("dfltheory.plots.look.write", drawing(".svg"))
     text = TEXT.replace("eta = 0.05\n", "").replace("dfedavg", "dfedsam")
     text += 'run.rounds = [50, 100, 200]\n[theorem]\nkey = "dfedsam.theorem_4_5"\n'
@@ -103,7 +127,11 @@ def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
     assert run(["sweep", str(file), "--jobs", "1", "--out", "here"]) == 0
     assert "report: here/report.html" in capsys.readouterr().out
     page = (file.parent / "here" / "report.html").read_text()
-    for words in ("exponent in run.rounds", "Measured / bound over topology.name", "What was not tested"):
+    for words in (
+        "exponent in run.rounds",
+        "Measured / bound over topology.name",
+        "What was not tested",
+    ):
         assert words in page
     assert "Fitted exponent in run.rounds at topology.name = ring:" in page
     for name in ("sweep.json", "cells/", "results.csv"):  # what lies beside the page
@@ -111,10 +139,17 @@ def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
         assert (file.parent / "here" / name).exists()
     assert "verdicts.json" not in page
     names = {path.name for path in (file.parent / "here" / "figures").iterdir()}
-    assert names >= {"runs.png", "runs.pdf", "ratio-run-rounds.pdf", "rate-run-rounds.pdf"}
+    assert names >= {
+        "runs.png",
+        "runs.pdf",
+        "ratio-run-rounds.pdf",
+        "rate-run-rounds.pdf",
+    }
 
 
-def test_without_a_theorem_the_report_shows_the_runs_and_the_failures(file, capsys, undrawn):
+def test_without_a_theorem_the_report_shows_the_runs_and_the_failures(
+    file, capsys, undrawn
+):
     file.write_text(TEXT.replace("m = 4", "m = 6").replace('"ring", ', '"hypercube", '))
     assert run(["sweep", str(file), "--jobs", "1", "--out", "here"]) == 1
     assert "hypercube: InputError" in " ".join(capsys.readouterr().out.split())
@@ -123,10 +158,14 @@ def test_without_a_theorem_the_report_shows_the_runs_and_the_failures(file, caps
     assert (file.parent / "here" / "figures" / "runs.pdf").is_file()
 
 
-def test_a_refuted_statement_is_never_just_said_to_hold_and_no_label_is_lost(file, capsys, undrawn):
+def test_a_refuted_statement_is_never_just_said_to_hold_and_no_label_is_lost(
+    file, capsys, undrawn
+):
     key = "dfedsam.theorem_4_5"
     file.write_text(
-        TEXT.replace("dfedavg", "dfedsam").replace("rounds = 3", "rounds = 120\nseeds = 2")
+        TEXT.replace("dfedavg", "dfedsam").replace(
+            "rounds = 3", "rounds = 120\nseeds = 2"
+        )
         + f'[theorem]\nkey = "{key}"\n'
     )
     assert run(["sweep", str(file), "--jobs", "1"]) == 0
@@ -134,4 +173,7 @@ def test_a_refuted_statement_is_never_just_said_to_hold_and_no_label_is_lost(fil
     assert all(variant in shown for variant in bounds.variants(key))
     page = (file.parent / "results/small/report.html").read_text()
     for text in (shown, page):
-        assert "holds here (refuted in general:" in text or "vacuous here (refuted in general:" in text
+        assert (
+            "holds here (refuted in general:" in text
+            or "vacuous here (refuted in general:" in text
+        )

@@ -1,4 +1,6 @@
-"""A theorem file in the place of a key, in every command and function that takes one."""
+"""A theorem file in the place of a key, in every command and function that takes
+one.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ homogeneous = "sigma_g == 0"
 [statement.schedule]
 eta = "1/(16*L*sqrt(T))"
 """
-FALSE = TRUE.replace("40*f0_gap/(eta*T)", "f0_gap/(100*eta*T)").replace("mine.", "false.")
+FALSE = TRUE.replace("40*f0_gap/(eta*T)", "f0_gap/(100*eta*T)").replace(
+    "mine.", "false."
+)
 
 
 @pytest.fixture
@@ -90,7 +94,9 @@ def test_audit_reads_a_file_and_one_of_its_statements(folder, capsys):
     one = answer(capsys, "audit", "mine.toml:mine.theorem_1:stated", "--check", "units")
     assert whole == one
     assert whole["counts"]["error"] == 0
-    assert {f.key for f in dfl.audit("mine.toml", checks=("conditions",))} <= {"mine.theorem_1"}
+    assert {f.key for f in dfl.audit("mine.toml", checks=("conditions",))} <= {
+        "mine.theorem_1"
+    }
 
 
 def test_falsify_refutes_a_false_file_and_replays_it(folder, capsys):
@@ -98,7 +104,9 @@ def test_falsify_refutes_a_false_file_and_replays_it(folder, capsys):
     assert found["key"] == "false.theorem_1"
     again = answer(capsys, "falsify", "--replay", found["file"], status=1)
     assert again["ratio"] == pytest.approx(found["ratio"], rel=1e-6)
-    with_file = answer(capsys, "falsify", "false.toml", "--replay", found["file"], status=1)
+    with_file = answer(
+        capsys, "falsify", "false.toml", "--replay", found["file"], status=1
+    )
     assert with_file["key"] == "false.theorem_1"
 
 
@@ -136,7 +144,15 @@ def test_validate_takes_a_file(folder, capsys):
 
 def test_atlas_ranks_a_file_with_registered_theorems(folder, capsys):
     values = ["T=1000", "m=16", "lam=0.5", "sigma_g=0"]
-    arguments = ["atlas", "--key", "mine.toml", "--key", "dfedsam.theorem_4_5", "--set", *values]
+    arguments = [
+        "atlas",
+        "--key",
+        "mine.toml",
+        "--key",
+        "dfedsam.theorem_4_5",
+        "--set",
+        *values,
+    ]
     assert "mine.theorem_1" in json.dumps(answer(capsys, *arguments))
 
 

@@ -49,7 +49,16 @@ def test_the_same_for_people_and_under_its_long_name(cli):
 
 
 def test_directed_graphs_get_push_sum_constants(cli):
-    status, d = document(cli, "random-out-degree", "--m", 20, "--option", "degree=3", "--option", "seed=2")
+    status, d = document(
+        cli,
+        "random-out-degree",
+        "--m",
+        20,
+        "--option",
+        "degree=3",
+        "--option",
+        "seed=2",
+    )
     P = graphs.column_stochastic(graphs.random_out_degree(20, 3, seed=2))
     expected = graphs.push_sum_constants(P)
     assert status == 0
@@ -57,7 +66,9 @@ def test_directed_graphs_get_push_sum_constants(cli):
     assert d["push_sum"]["q"] == pytest.approx(expected.q)
     assert d["cited"]["C"] == pytest.approx(graphs.cited_constants(P).C)
     assert "lam" not in d
-    out = cli("random-out-degree", "--m", 20, "--option", "degree=3", "--option", "seed=2")[1]
+    out = cli(
+        "random-out-degree", "--m", 20, "--option", "degree=3", "--option", "seed=2"
+    )[1]
     assert "push-sum, computed" in out
 
 
@@ -80,7 +91,9 @@ def test_weights_that_break_the_definition_exit_1(cli):
 
 
 def test_plot(cli, tmp_path):
-    status, d = document(cli, "grid", "--m", 12, "--option", "sides=2x6", "--plot", tmp_path / "grid.svg")
+    status, d = document(
+        cli, "grid", "--m", 12, "--option", "sides=2x6", "--plot", tmp_path / "grid.svg"
+    )
     assert status == 0
     assert d["plot"].endswith("grid.svg")
     assert "<svg" in (tmp_path / "grid.svg").read_text()
@@ -91,7 +104,10 @@ def test_plot(cli, tmp_path):
 
 def test_a_torus_of_a_prime_number_says_that_it_is_a_ring(cli):
     assert document(cli, "torus", "--m", 17)[1]["sides"] == [1, 17]
-    assert "sides                 1 x 17: a side of 1 makes it the ring of 17\n" in cli("torus", "--m", 17)[1]
+    assert (
+        "sides                 1 x 17: a side of 1 makes it the ring of 17\n"
+        in cli("torus", "--m", 17)[1]
+    )
     assert "sides                 4 x 4\n" in cli("torus", "--m", 16)[1]
     assert "sides                 250 x 400\n" in cli("torus", "--m", 10**5)[1]
 
@@ -110,7 +126,10 @@ def test_lists(cli):
         (("ring", "--m", 0), "m = 0 must be an integer >= 1"),
         (("ring", "--weights", "metro"), "did you mean metropolis"),
         (("ring", "--Q", 0), "Q = 0"),
-        (("ring", "--option", "m=4"), "topology ring does not take m: it takes no options"),
+        (
+            ("ring", "--option", "m=4"),
+            "topology ring does not take m: it takes no options",
+        ),
         (("grid", "--option", "sides=ab", "--m", 10), "two whole numbers"),
         (("directed-ring", "--weights", "metropolis"), "links in both directions"),
         (("ring", "--wieghts", "x"), "--wieghts"),
@@ -126,7 +145,8 @@ def test_wrong_usage_is_one_line_and_exit_2(cli, arguments, message):
     assert err.count("\n") == 1
 
 
-# -- check -----------------------------------------------------------------------------------------
+# -- check
+# --------------------------------------------------------------------------------------
 
 
 def test_a_file_in_place_of_a_name_is_told_where_it_is_checked(cli, tmp_path):
@@ -149,7 +169,9 @@ def test_check_names_the_broken_law_and_exits_1(cli, tmp_path):
     status, d = document(cli, "check", tmp_path / "W.csv")
     assert status == 1
     assert not d["ok"]
-    assert d["failures"][0]["message"] == "row 1 sums to 1.1667, not 1 (tolerance 1e-10)"
+    assert (
+        d["failures"][0]["message"] == "row 1 sums to 1.1667, not 1 (tolerance 1e-10)"
+    )
     assert document(cli, "check", tmp_path / "W.csv", "--tol", 0.2)[0] == 0
 
 
@@ -162,7 +184,9 @@ def test_check_push_sum_and_graphs(cli, tmp_path):
     nx.write_edgelist(graphs.ring(6), tmp_path / "ring.edgelist", data=False)
     assert cli("check", tmp_path / "ring.edgelist")[0] == 0
     np.save(tmp_path / "W.npy", graphs.metropolis(graphs.complete(6)))
-    status, d = document(cli, "check", tmp_path / "W.npy", "--graph", tmp_path / "ring.edgelist")
+    status, d = document(
+        cli, "check", tmp_path / "W.npy", "--graph", tmp_path / "ring.edgelist"
+    )
     assert status == 1
     assert [f["law"] for f in d["failures"]] == ["graph"]
     (tmp_path / "arcs.el").write_text("0 1\n1 2\n2 0\n")
@@ -182,7 +206,9 @@ def test_check_push_sum_and_graphs(cli, tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_checked_exits_2_with_one_line(cli, tmp_path, name, content, message):
+def test_what_cannot_be_checked_exits_2_with_one_line(
+    cli, tmp_path, name, content, message
+):
     (tmp_path / name).write_text(content)
     status, out, err = cli("check", tmp_path / name)
     assert (status, out) == (2, "")
@@ -192,18 +218,23 @@ def test_what_cannot_be_checked_exits_2_with_one_line(cli, tmp_path, name, conte
     assert cli("check", tmp_path / "missing.npy")[0] == 2
 
 
-# -- compare ---------------------------------------------------------------------------------------
+# -- compare
+# --------------------------------------------------------------------------------------
 
 
 def test_compare(cli):
-    status, d = document(cli, "compare", "ring", "torus", "exponential", "--m", 16, 64, 256, 1024)
+    status, d = document(
+        cli, "compare", "ring", "torus", "exponential", "--m", 16, 64, 256, 1024
+    )
     assert status == 0
     assert d["m"] == [16, 64, 256, 1024]
     rows = {row["topology"]: row for row in d["rows"]}
     assert rows["ring"]["exponent"] == pytest.approx(2, abs=0.01)
     assert rows["torus"]["exponent"] == pytest.approx(1, abs=0.06)
     assert rows["exponential"]["exponent"] < 0.3
-    assert rows["torus"]["gaps"]["64"] == pytest.approx(graphs.spectral_gap("torus", m=64))
+    assert rows["torus"]["gaps"]["64"] == pytest.approx(
+        graphs.spectral_gap("torus", m=64)
+    )
     out = cli("compare", "ring", "directed-ring", "--m", 16, 64)[1]
     assert "2.0" in out
     assert "directed-ring (column_stochastic)" in out
@@ -213,12 +244,21 @@ def test_check_tells_how_the_clients_of_an_edge_list_are_numbered(cli, tmp_path)
     (tmp_path / "gap.edgelist").write_text("0 1\n1 5\n5 0\n")
     status, out, _ = cli("check", tmp_path / "gap.edgelist")
     assert status == 0
-    assert out.splitlines()[-1] == (
-        "  clients 0 to 2 are 0, 1, 5 in the file; a name without a line is not a client"
+    assert (
+        out.splitlines()[-1]
+        == "  clients 0 to 2 are 0, 1, 5 in the file; a name without a line is not a"
+        " client"
     )
-    assert document(cli, "check", tmp_path / "gap.edgelist")[1]["clients"] == ["0", "1", "5"]
+    assert document(cli, "check", tmp_path / "gap.edgelist")[1]["clients"] == [
+        "0",
+        "1",
+        "5",
+    ]
     (tmp_path / "long.el").write_text("".join(f"{k} {k + 1}\n" for k in range(1, 20)))
-    assert "clients 0 to 19 are 1, 2, 3, 4, ..., 20 in the file" in cli("check", tmp_path / "long.el")[1]
+    assert (
+        "clients 0 to 19 are 1, 2, 3, 4, ..., 20 in the file"
+        in cli("check", tmp_path / "long.el")[1]
+    )
     (tmp_path / "plain.el").write_text("0 1\n1 2\n")
     assert "clients" not in cli("check", tmp_path / "plain.el")[1]
     assert "clients" not in document(cli, "check", tmp_path / "plain.el")[1]

@@ -1,4 +1,6 @@
-"""``dfltheory train``: what it runs is what was asked for, and wrong words are one line."""
+"""``dfltheory train``: what it runs is what was asked for, and wrong words are one
+line.
+"""
 
 import json
 
@@ -10,7 +12,19 @@ import dfltheory as dfl
 from dfltheory.cli import run
 from dfltheory.training.history import History
 
-QUADRATIC = ["train", "--task", "quadratic", "--m", "4", "--rounds", "10", "--eta", "0.05", "--K", "2"]
+QUADRATIC = [
+    "train",
+    "--task",
+    "quadratic",
+    "--m",
+    "4",
+    "--rounds",
+    "10",
+    "--eta",
+    "0.05",
+    "--K",
+    "2",
+]
 
 
 def said(capsys, *arguments):
@@ -22,37 +36,89 @@ def said(capsys, *arguments):
 
 
 def test_it_is_the_librarys_run(capsys, tmp_path):
-    status, out = said(capsys, "--rho", "0.1", "--Q", "2", "--seeds", "3", "--json", "--out", str(tmp_path))
+    status, out = said(
+        capsys,
+        "--rho",
+        "0.1",
+        "--Q",
+        "2",
+        "--seeds",
+        "3",
+        "--json",
+        "--out",
+        str(tmp_path),
+    )
     document = json.loads(out.out)
     assert status == 0
     task = dfl.tasks.get("quadratic", m=4)
     W = dfl.graphs.metropolis(dfl.graphs.ring(4))
-    direct = dfl.train(dfl.algorithms.DFedSAM(eta=0.05, K=2, rho=0.1, Q=2), task, W, rounds=10, seeds=3)
-    np.testing.assert_allclose(document["measures"]["loss"], direct.loss.mean(0), rtol=1e-14)
+    direct = dfl.train(
+        dfl.algorithms.DFedSAM(eta=0.05, K=2, rho=0.1, Q=2), task, W, rounds=10, seeds=3
+    )
+    np.testing.assert_allclose(
+        document["measures"]["loss"], direct.loss.mean(0), rtol=1e-14
+    )
     assert document["algorithm"] == {
-        "name": "DFedSAM", "eta": 0.05, "K": 2, "rho": 0.1, "Q": 2, "decay": 1.0, "weight_decay": 0.0,
-    }  # fmt: skip
+        "name": "DFedSAM",
+        "eta": 0.05,
+        "K": 2,
+        "rho": 0.1,
+        "Q": 2,
+        "decay": 1.0,
+        "weight_decay": 0.0,
+    }
     loaded = History.load(tmp_path / "history.safetensors")
     np.testing.assert_array_equal(loaded.grad_norm_sq, direct.grad_norm_sq)
     frame = pd.read_csv(tmp_path / "history.csv")
     assert set(frame["measure"]) >= {"loss", "grad_norm_sq", "consensus"}
     stored = json.loads((tmp_path / "run.json").read_text())
-    # to 2 neighbors on a ring, in each of 2 gossip steps, by 4 clients, in 10 rounds; doubles
+    # to 2 neighbors on a ring, in each of 2 gossip steps, by 4 clients, in 10 rounds;
+    # doubles
     sent = {"bits": 160 * task.d * 64, "scalars": 160 * task.d, "models": 160}
     assert (stored["rounds"], stored["sent"]) == (10, sent)
 
 
-@pytest.mark.parametrize(("name", "lam"), [("ditto", 0.75), ("fedprox", 1.0), ("dfedadmm", 0.1)])
+@pytest.mark.parametrize(
+    ("name", "lam"), [("ditto", 0.75), ("fedprox", 1.0), ("dfedadmm", 0.1)]
+)
 def test_letters_with_a_default_keep_it_and_others_are_given_one(capsys, name, lam):
-    assert run(["train", "--task", "quadratic", "--algorithm", name, "--rounds", "1", "--json"]) == 0
+    assert (
+        run(
+            [
+                "train",
+                "--task",
+                "quadratic",
+                "--algorithm",
+                name,
+                "--rounds",
+                "1",
+                "--json",
+            ]
+        )
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)["algorithm"]["lam"] == lam
 
 
 def test_the_table_is_for_people(capsys):
-    status, out = said(capsys, "--algorithm", "dpsgd", "--set", "order=adapt-then-combine")
+    status, out = said(
+        capsys, "--algorithm", "dpsgd", "--set", "order=adapt-then-combine"
+    )
     assert status == 2  # DPSGD has no K
     assert "did you mean" in out.err or "known:" in out.err
-    status = run(["train", "--task", "digits", "--m", "4", "--rounds", "2", "--partition", "dirichlet"])
+    status = run(
+        [
+            "train",
+            "--task",
+            "digits",
+            "--m",
+            "4",
+            "--rounds",
+            "2",
+            "--partition",
+            "dirichlet",
+        ]
+    )
     out = capsys.readouterr().out
     assert status == 0
     for word in (
@@ -65,10 +131,24 @@ def test_the_table_is_for_people(capsys):
         assert word in out
 
 
-def test_on_images_the_default_is_an_epoch_of_at_most_50_steps_measured_five_times(capsys, tmp_path):
-    """digits: 1437 training images over 4 clients, 20 a minibatch, make 18 steps; over one, 72, cut to 50."""
+def test_on_images_the_default_is_an_epoch_of_at_most_50_steps_measured_five_times(
+    capsys, tmp_path
+):
+    """digits: 1437 training images over 4 clients, 20 a minibatch, make 18 steps; over
+    one, 72, cut to 50.
+    """
     for m, steps, more in ((4, 18, []), (1, 50, ["--out", str(tmp_path)])):
-        words = ["--task", "digits", "--m", str(m), "--algorithm", "fedavg", "--rounds", "10", "--json"]
+        words = [
+            "--task",
+            "digits",
+            "--m",
+            str(m),
+            "--algorithm",
+            "fedavg",
+            "--rounds",
+            "10",
+            "--json",
+        ]
         assert run(["train", *words, *more]) == 0
         document = json.loads(capsys.readouterr().out)
         assert document["algorithm"]["K"] == steps
@@ -87,17 +167,26 @@ def accuracy_of(capsys, *arguments):
 @pytest.mark.parametrize(
     ("options", "least"),
     [
-        ("mnist --model mnist_2nn --m 100 --task-option examples=12000 --rounds 10", 0.75),
         (
-            "cifar10 --model cifar_cnn --rounds 8 --task-option examples=5000 "
-            "--task-option test_examples=1000",
+            "mnist --model mnist_2nn --m 100 --task-option examples=12000 --rounds 10",
+            0.75,
+        ),
+        (
+            (
+                "cifar10 --model cifar_cnn --rounds 8 --task-option examples=5000 "
+                "--task-option test_examples=1000"
+            ),
             0.25,
         ),
     ],
 )
 def test_images_are_learned_on_a_ring(capsys, data_root, options, least):
-    """Chance is 0.1; a part of the images on 100 or 10 clients, 6 or 25 steps a round."""
-    accuracy = accuracy_of(capsys, "--task", *options.split(), "--data-root", str(data_root))
+    """Chance is 0.1; a part of the images on 100 or 10 clients, 6 or 25 steps a
+    round.
+    """
+    accuracy = accuracy_of(
+        capsys, "--task", *options.split(), "--data-root", str(data_root)
+    )
     assert accuracy[0] < 0.2
     assert accuracy[-1] > least
 
@@ -121,8 +210,14 @@ def test_divergence_is_said_and_is_status_1(capsys):
         (["--rho", "-1"], "rho = -1.0"),
         (["--algorithm", "dfedsan"], "did you mean dfedsam"),
         (["--topology", "rnig"], "did you mean ring"),
-        (["--topology", "ring,torus"], "has its own: one_peer_exponential, random_matching"),
-        (["--measure-on", "-1"], "--measure-on -1 must be a number of images, or 0 for all of them"),
+        (
+            ["--topology", "ring,torus"],
+            "has its own: one_peer_exponential, random_matching",
+        ),
+        (
+            ["--measure-on", "-1"],
+            "--measure-on -1 must be a number of images, or 0 for all of them",
+        ),
         (["--task", "quadratik"], "did you mean quadratic"),
         (["--task-option", "zetta=1"], "did you mean zeta"),
         (["--set", "etta=1"], "did you mean eta"),
@@ -203,12 +298,25 @@ def file(tmp_path):
 def test_train_takes_an_experiment_file(capsys, file, tmp_path):
     from dfltheory.experiments.experiment_file import load_experiment
 
-    words = ["train", "--config", str(file), "--set", "run.rounds=20", "--json", "--out", str(tmp_path / "o")]
+    words = [
+        "train",
+        "--config",
+        str(file),
+        "--set",
+        "run.rounds=20",
+        "--json",
+        "--out",
+        str(tmp_path / "o"),
+    ]
     assert run(words) == 0
     document = json.loads(capsys.readouterr().out)
     direct = load_experiment(file, {"run.rounds": 20}).instance().run()
     np.testing.assert_array_equal(document["measures"]["loss"], direct.loss.mean(0))
-    assert (document["rounds"], document["seeds"], document["topology"]) == (20, 3, "ring")
+    assert (document["rounds"], document["seeds"], document["topology"]) == (
+        20,
+        3,
+        "ring",
+    )
     loaded = History.load(tmp_path / "o" / "history.safetensors")
     loaded.seconds = direct.seconds
     assert loaded == direct
@@ -217,7 +325,10 @@ def test_train_takes_an_experiment_file(capsys, file, tmp_path):
 def test_validate_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
     from dfltheory.experiments.experiment_file import load_experiment
 
-    assert run(["validate", "--config", str(file), "--json", "--out", str(tmp_path / "o")]) == 0
+    assert (
+        run(["validate", "--config", str(file), "--json", "--out", str(tmp_path / "o")])
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)["verdicts"]
     assert [v["variant"] for v in found] == ["printed", "corrected"]
     direct = load_experiment(file).instance().run()
@@ -236,7 +347,9 @@ def test_validate_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
 @pytest.mark.parametrize("command", ["train", "validate", "sweep"])
 def test_an_unknown_field_tells_the_nearest_in_every_command(capsys, file, command):
     file.write_text(FILE.replace("rounds = 40", "ruonds = 40"))
-    words = [command, str(file)] if command == "sweep" else [command, "--config", str(file)]
+    words = (
+        [command, str(file)] if command == "sweep" else [command, "--config", str(file)]
+    )
     assert run(words) == 2
     said = capsys.readouterr()
     assert "ruonds" in said.err
@@ -253,18 +366,28 @@ def test_options_change_what_the_file_says(capsys, file):
     changes = {"run.rounds": 5, "algorithm.eta": 0.01, "topology.name": "star"}
     direct = load_experiment(file, changes).instance().run(progress=False)
     np.testing.assert_array_equal(document["measures"]["loss"], direct.loss.mean(0))
-    assert (document["rounds"], document["algorithm"]["eta"], document["topology"]) == (5, 0.01, "star")
+    assert (document["rounds"], document["algorithm"]["eta"], document["topology"]) == (
+        5,
+        0.01,
+        "star",
+    )
     words = ["validate", *words, "--variant", "printed", "--seeds", "2"]
     assert run([*words, "--topology", "ring", "--topology", "star"]) == 0
     found = json.loads(capsys.readouterr().out)["verdicts"]
-    assert [(v["case"].split(", ")[-1], v["variant"], v["rounds"], v["seeds"]) for v in found] == [
+    assert [
+        (v["case"].split(", ")[-1], v["variant"], v["rounds"], v["seeds"])
+        for v in found
+    ] == [
         ("ring", "printed", 5, 2),
         ("star", "printed", 5, 2),
     ]
 
 
 def test_one_value_is_said_once(capsys, file):
-    assert run(["train", "--config", str(file), "--rounds", "5", "--set", "run.rounds=6"]) == 2
+    assert (
+        run(["train", "--config", str(file), "--rounds", "5", "--set", "run.rounds=6"])
+        == 2
+    )
     assert "run.rounds is given twice" in capsys.readouterr().err
 
 
@@ -300,13 +423,25 @@ def own(tmp_path, monkeypatch):
 
 
 def test_an_own_algorithm_task_and_matrix_by_reference(capsys, own):
-    words = ["train", "--algorithm", "mine.py:Mine", "--task", "mine.py:problem", "--m", "3", "--rounds", "2"]
+    words = [
+        "train",
+        "--algorithm",
+        "mine.py:Mine",
+        "--task",
+        "mine.py:problem",
+        "--m",
+        "3",
+        "--rounds",
+        "2",
+    ]
     assert run([*words, "--topology", "W.csv", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     W = dfl.graphs.lazy(dfl.graphs.path(3))
     task = dfl.tasks.quadratic(m=3, d=2, sigma=0.1)
     direct = dfl.train(dfl.algorithms.DFedAvg(eta=0.1, K=5), task, W, rounds=2)
-    np.testing.assert_allclose(document["measures"]["loss"], direct.loss.mean(0), rtol=1e-12)
+    np.testing.assert_allclose(
+        document["measures"]["loss"], direct.loss.mean(0), rtol=1e-12
+    )
     assert document["algorithm"]["name"] == "Mine"
     assert run([*words, "--topology", "W.csv", "--weights", "lazy"]) == 2
     assert "only a graph takes weights" in capsys.readouterr().err
@@ -335,21 +470,43 @@ def test_the_code_of_an_own_algorithm_counts_in_the_name_of_a_cell(own, tmp_path
         "algorithm": {"name": "mine.py:Mine", "eta": 0.1, "K": 1},
     }
     before = value_digest(read_experiment(document, trust=True).cells[0].document())
-    assert value_digest(read_experiment(document, trust=True).cells[0].document()) == before
+    assert (
+        value_digest(read_experiment(document, trust=True).cells[0].document())
+        == before
+    )
     (tmp_path / "mine.py").write_text(OWN.replace("pass", "scale = 2.0"))
-    assert value_digest(read_experiment(document, trust=True).cells[0].document()) != before
+    assert (
+        value_digest(read_experiment(document, trust=True).cells[0].document())
+        != before
+    )
 
 
 def test_validate_takes_an_own_theorem(capsys, own):
-    words = ["--rounds", "20", "--seeds", "2", "--m", "4", "--topology", "ring", "--json"]
+    words = [
+        "--rounds",
+        "20",
+        "--seeds",
+        "2",
+        "--m",
+        "4",
+        "--topology",
+        "ring",
+        "--json",
+    ]
     assert run(["validate", "mine.py:sam", *words]) == 0
     (found,) = json.loads(capsys.readouterr().out)["verdicts"]
     assert (found["key"], found["variant"]) == ("mine.sam", "corrected")
-    # a statement without a schedule takes its step sizes from the line, and its own algorithm runs
+    # a statement without a schedule takes its step sizes from the line, and its own
+    # algorithm runs
     assert run(["validate", "mine.py:mine", *words]) == 2
-    told = "[algorithm] lacks eta, and mine.avg has no schedule: give --set algorithm.eta=...\n"
+    told = (
+        "[algorithm] lacks eta, and mine.avg has no schedule: give --set"
+        " algorithm.eta=...\n"
+    )
     assert capsys.readouterr().err.endswith(told)
-    assert run(["validate", "mine.py:mine", "--set", "algorithm.eta=0.001", *words]) == 0
+    assert (
+        run(["validate", "mine.py:mine", "--set", "algorithm.eta=0.001", *words]) == 0
+    )
     (found,) = json.loads(capsys.readouterr().out)["verdicts"]
     assert found["key"] == "mine.avg"
     assert "is about" not in found["reason"]
@@ -358,7 +515,19 @@ def test_validate_takes_an_own_theorem(capsys, own):
 @pytest.mark.parametrize("key", ["dfedmdc.theorem_1", "dfedmdc.theorem_2"])
 def test_a_theorem_on_two_blocks_has_a_default_task(capsys, key):
     assert run(
-        ["validate", key, "--rounds", "5", "--seeds", "2", "--m", "4", "--topology", "ring", "--json"]
+        [
+            "validate",
+            key,
+            "--rounds",
+            "5",
+            "--seeds",
+            "2",
+            "--m",
+            "4",
+            "--topology",
+            "ring",
+            "--json",
+        ]
     ) in (0, 1)
     found = json.loads(capsys.readouterr().out)["verdicts"]
     assert found
@@ -366,7 +535,17 @@ def test_a_theorem_on_two_blocks_has_a_default_task(capsys, key):
 
 
 def test_a_topology_that_nothing_would_use_is_refused(capsys):
-    line = ["train", "--task", "quadratic", "--algorithm", "scaffold", "--rounds", "1", "--m", "4"]
+    line = [
+        "train",
+        "--task",
+        "quadratic",
+        "--algorithm",
+        "scaffold",
+        "--rounds",
+        "1",
+        "--m",
+        "4",
+    ]
     assert run([*line, "--topology", "star"]) == 2
     assert "--topology star: SCAFFOLD does not use a network" in capsys.readouterr().err
     assert run(line) == 0
@@ -374,10 +553,29 @@ def test_a_topology_that_nothing_would_use_is_refused(capsys):
 
 @pytest.mark.parametrize(
     ("algorithm", "network"),
-    [("dfedsgpsm", "directed-exponential"), ("dfedsgpsm", "directed-ring"), ("dpsgd", "one_peer_exponential"),
-     ("sgp", "random_neighbors")],
-)  # fmt: skip
-def test_directed_graphs_and_sequences_have_names_on_the_line(capsys, algorithm, network):
-    line = ["train", "--task", "quadratic", "--m", "8", "--rounds", "1", "--algorithm", algorithm, "--json"]
+    [
+        ("dfedsgpsm", "directed-exponential"),
+        ("dfedsgpsm", "directed-ring"),
+        ("dpsgd", "one_peer_exponential"),
+        ("sgp", "random_neighbors"),
+    ],
+)
+def test_directed_graphs_and_sequences_have_names_on_the_line(
+    capsys, algorithm, network
+):
+    line = [
+        "train",
+        "--task",
+        "quadratic",
+        "--m",
+        "8",
+        "--rounds",
+        "1",
+        "--algorithm",
+        algorithm,
+        "--json",
+    ]
     assert run([*line, "--topology", network]) == 0, capsys.readouterr().err
-    assert json.loads(capsys.readouterr().out)["topology"].replace("_", "-") == network.replace("_", "-")
+    assert json.loads(capsys.readouterr().out)["topology"].replace(
+        "_", "-"
+    ) == network.replace("_", "-")

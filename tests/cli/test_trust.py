@@ -1,4 +1,6 @@
-"""Code that a file names is imported only with --trust; a list of cells imports nothing at all."""
+"""Code that a file names is imported only with --trust; a list of cells imports nothing
+at all.
+"""
 
 import json
 from pathlib import Path
@@ -34,7 +36,11 @@ PLAIN = {
     "topology": {"name": "ring"},
     "algorithm": {"name": "dfedavg", "eta": 0.01, "K": 1},
     "run": {"rounds": 2, "seeds": 2},
-    "theorem": {"key": "dfedsam.theorem_4_5", "variants": ["corrected"], "constants": {"rho0": 0.0}},
+    "theorem": {
+        "key": "dfedsam.theorem_4_5",
+        "variants": ["corrected"],
+        "constants": {"rho0": 0.0},
+    },
 }
 PLACES = {
     "task.name": {"task": {"name": "evil.py:problem", "m": 4}},
@@ -48,17 +54,31 @@ COMMANDS = {
     "validate": ["validate", "--config", "file.json", "--json"],
     "sweep": ["sweep", "file.json", "--out", "out", "--jobs", "1", "--json"],
     "list": ["sweep", "file.json", "--list"],
-    "atlas": ["atlas", "--instance", "file.json", "--key", "dfedsam.theorem_4_5", "--json"],
+    "atlas": [
+        "atlas",
+        "--instance",
+        "file.json",
+        "--key",
+        "dfedsam.theorem_4_5",
+        "--json",
+    ],
 }
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder with a module that writes the file ``marker`` when it is imported."""
+    """A working folder with a module that writes the file ``marker`` when it is
+    imported.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.py").write_text(MODULE)
     rng = np.random.default_rng(0)
-    np.savez("data.npz", X=rng.normal(size=(24, 3)), y=np.arange(24) % 2, client=np.arange(24) % 4)
+    np.savez(
+        "data.npz",
+        X=rng.normal(size=(24, 3)),
+        y=np.arange(24) % 2,
+        client=np.arange(24) % 4,
+    )
     return tmp_path
 
 
@@ -79,7 +99,12 @@ def test_commands_reject_files_that_name_code(folder, capsys, command, place):
 
 @pytest.mark.parametrize(
     ("command", "place"),
-    [("train", "algorithm.name"), ("validate", "theorem.key"), ("sweep", "sweep"), ("atlas", "task.name")],
+    [
+        ("train", "algorithm.name"),
+        ("validate", "theorem.key"),
+        ("sweep", "sweep"),
+        ("atlas", "task.name"),
+    ],
 )
 def test_trust_allows_files_that_name_code(folder, capsys, command, place):
     write(place)
@@ -92,19 +117,47 @@ def test_list_imports_nothing_even_with_trust(folder, capsys, place):
     write(place)
     assert run([*COMMANDS["list"], "--trust", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)["cells"]
-    assert [bool(cell["hash"]) for cell in cells] == [not cell["code"] for cell in cells]
+    assert [bool(cell["hash"]) for cell in cells] == [
+        not cell["code"] for cell in cells
+    ]
     assert any(code.startswith("evil.py:") for cell in cells for code in cell["code"])
     assert not (folder / "marker").exists()
 
 
-def test_references_on_the_command_line_need_no_trust_and_allow_no_others(folder, capsys):
+def test_references_on_the_command_line_need_no_trust_and_allow_no_others(
+    folder, capsys
+):
     write("theorem.key")
     Path("plain.json").write_text(json.dumps(PLAIN))
-    assert run(["train", "--config", "plain.json", "--algorithm", "evil.py:Method", "--json"]) == 0
+    assert (
+        run(
+            [
+                "train",
+                "--config",
+                "plain.json",
+                "--algorithm",
+                "evil.py:Method",
+                "--json",
+            ]
+        )
+        == 0
+    )
     assert (folder / "marker").exists()
     (folder / "marker").unlink()
     (folder / "other.py").write_text(MODULE)
-    assert run(["train", "--config", "file.json", "--algorithm", "other.py:Method", "--json"]) == 2
+    assert (
+        run(
+            [
+                "train",
+                "--config",
+                "file.json",
+                "--algorithm",
+                "other.py:Method",
+                "--json",
+            ]
+        )
+        == 2
+    )
     assert "evil.py" in capsys.readouterr().err
     assert not (folder / "marker").exists()
 
@@ -129,8 +182,11 @@ def test_library_rejects_documents_that_name_code_unless_trusted(folder):
     assert load_experiment("file.json", trust=True).instance().task.m == 4
 
 
-def test_no_option_of_a_document_reaches_an_import_that_was_not_allowed(folder, monkeypatch):
-    # a reference that the static check does not know still meets the switch where code is imported
+def test_no_option_of_a_document_reaches_an_import_that_was_not_allowed(
+    folder, monkeypatch
+):
+    # a reference that the static check does not know still meets the switch where code
+    # is imported
     monkeypatch.setattr("dfltheory.training.instance._CODE", ())
     for place in ("task.name", "task.model", "algorithm.name"):
         write(place)
@@ -142,7 +198,11 @@ def test_no_option_of_a_document_reaches_an_import_that_was_not_allowed(folder, 
 def test_counterexamples_and_histories_import_nothing(folder, capsys):
     from dfltheory.training.history import History
 
-    source = next((Path(__file__).parents[2] / "docs" / "counterexamples").glob("dfedsam.theorem_4_5*.json"))
+    source = next(
+        (Path(__file__).parents[2] / "docs" / "counterexamples").glob(
+            "dfedsam.theorem_4_5*.json"
+        )
+    )
     document = json.loads(source.read_text())
     document["instance"]["algorithm"]["name"] = "evil.py:Method"
     Path("cx.json").write_text(json.dumps(document))

@@ -1,7 +1,9 @@
-"""No cry of wolf: at the corners of every theorem the corrected variants hold, and nothing complains.
+"""No cry of wolf: at the corners of every theorem the corrected variants hold, and
+nothing complains.
 
-m = 1, T = 1, K = 1, lam = 0, many gossip steps, no SAM, no noise, no momentum, and all at once: there
-formulas divide by zero, spectra are empty and intervals have no width. Warnings are errors in this suite.
+m = 1, T = 1, K = 1, lam = 0, many gossip steps, no SAM, no noise, no momentum, and all
+at once: there formulas divide by zero, spectra are empty and intervals have no width.
+Warnings are errors in this suite.
 """
 
 import numpy as np
@@ -17,7 +19,8 @@ from dfltheory.experiments.report import Study
 from dfltheory.verdicts.compare import compare
 from tests.experiments.test_every_theorem import CLOSED, problem, run_of
 
-CLOSED = [t for t in CLOSED if t.scope.network != "none"]  # over a network, whose corners these are
+# over a network, whose corners these are
+CLOSED = [t for t in CLOSED if t.scope.network != "none"]
 CORNERS = {
     "inside": {},
     "m=1": {"m": 1},
@@ -28,7 +31,15 @@ CORNERS = {
     "rho=0": {"rho0": 0.0},
     "sigma=0": {"sigma": 0.0},
     "alpha=0": {"alpha": 0.0},
-    "all": {"m": 1, "T": 1, "K": 1, "network": "complete", "rho0": 0.0, "sigma": 0.0, "alpha": 0.0},
+    "all": {
+        "m": 1,
+        "T": 1,
+        "K": 1,
+        "network": "complete",
+        "rho0": 0.0,
+        "sigma": 0.0,
+        "alpha": 0.0,
+    },
 }
 OWN = {"Q=50": "Q", "alpha=0": "alpha"}  # for the theorems that have the letter at all
 
@@ -37,19 +48,33 @@ def cases():
     for thm in CLOSED:
         for corner, change in CORNERS.items():
             if OWN.get(corner, thm.needs[0]) in thm.needs:
-                further = thm.variant.startswith("corrected_") and corner not in ("inside", "all")
-                marks = [pytest.mark.slow] * further  # their terms are those of the plain one, or fewer
-                yield pytest.param(thm, change, id=f"{thm.key}-{thm.variant}-{corner}", marks=marks)
+                further = thm.variant.startswith("corrected_") and corner not in (
+                    "inside",
+                    "all",
+                )
+                # their terms are those of the plain one, or fewer
+                marks = [pytest.mark.slow] * further
+                yield pytest.param(
+                    thm, change, id=f"{thm.key}-{thm.variant}-{corner}", marks=marks
+                )
 
 
 def judged(thm, seeds=1, **change):
-    """What one run at the corner says, at a corollary's schedule or at a theorem's largest step."""
+    """What one run at the corner says, at a corollary's schedule or at a theorem's
+    largest step.
+    """
     run = run_of(thm, seeds, long=140, **change)
     return compare(run, thm, **({"S2": 4.0} if "S2" in thm.needs else {}))
 
 
 def check(thm, verdict):
-    assert verdict.kind in ("holds", "vacuous", "undecided", "violated", "not applicable")
+    assert verdict.kind in (
+        "holds",
+        "vacuous",
+        "undecided",
+        "violated",
+        "not applicable",
+    )
     if (
         verdict.kind == "not applicable"
     ):  # because a condition fails, which is named, and not for want of a number
@@ -62,7 +87,8 @@ def check(thm, verdict):
     assert verdict.bound > 0
     if thm.variant.startswith("corrected"):
         assert verdict.kind != "violated", str(verdict)
-        assert verdict.ratio <= 1, str(verdict)  # even the one run that was drawn is below
+        # even the one run that was drawn is below
+        assert verdict.ratio <= 1, str(verdict)
 
 
 @pytest.mark.parametrize(("thm", "change"), list(cases()))
@@ -75,8 +101,12 @@ def test_at_its_corners_a_corrected_theorem_holds_and_nothing_complains(thm, cha
     check(thm, verdict)
     if change.get("sigma") == 0.0 and verdict.kind != "not applicable":
         # nothing is left to chance: one seed decides
-        assert verdict.kind in ("holds", "vacuous") or not thm.variant.startswith("corrected")
-        assert verdict.measured.low == verdict.measured.estimate == verdict.measured.high
+        assert verdict.kind in ("holds", "vacuous") or not thm.variant.startswith(
+            "corrected"
+        )
+        assert (
+            verdict.measured.low == verdict.measured.estimate == verdict.measured.high
+        )
 
 
 @settings(max_examples=25, deadline=None)
@@ -101,7 +131,11 @@ def test_most_corners_are_judged_and_not_set_aside():
         for corner in ("inside", "m=1")
         if judged(t, **CORNERS[corner]).kind == "not applicable"
     }
-    patient = {(f"dfedmdc.rate_theorem_{n} corrected", c) for n in (1, 2) for c in ("inside", "m=1")}
+    patient = {
+        (f"dfedmdc.rate_theorem_{n} corrected", c)
+        for n in (1, 2)
+        for c in ("inside", "m=1")
+    }
     # the one asks for m >= 2, the others for T >= 1024/(1 - lam)^2
     assert aside == {("dfedsgpsm.theorem_1 corrected_any_step", "m=1"), *patient}
 
@@ -111,7 +145,9 @@ def test_the_report_of_a_corner_is_written_without_complaint(corner, tmp_path):
     thm, change = bounds.get("dfedsam.theorem_4_5"), {"T": 12, **CORNERS[corner]}
     there = {n: v for n, v in change.items() if n not in ("T", "rho0")}
     task, W, letters = problem(thm, **there)
-    outcome = perform(case_of(thm.key, task, W, change["T"], K=letters["K"], step="largest", seeds=1))
+    outcome = perform(
+        case_of(thm.key, task, W, change["T"], K=letters["K"], step="largest", seeds=1)
+    )
     page = Study(title="corner", outcomes=[outcome]).save(tmp_path)
     assert "corner" in page.read_text(encoding="utf-8")
 

@@ -17,10 +17,14 @@ def test_whole_is_str_where_that_has_an_answer(value):
     assert float(about(value, 17)) == float(value)
 
 
-@pytest.mark.parametrize("value", [Fraction(HUGE), Fraction(-1, HUGE), Fraction(HUGE, HUGE + 1)])
+@pytest.mark.parametrize(
+    "value", [Fraction(HUGE), Fraction(-1, HUGE), Fraction(HUGE, HUGE + 1)]
+)
 def test_no_digit_is_lost(value):
     told = whole(value).split("/")
-    read = [sum(int(d) * 10**k for k, d in enumerate(reversed(n.lstrip("-")))) for n in told]
+    read = [
+        sum(int(d) * 10**k for k, d in enumerate(reversed(n.lstrip("-")))) for n in told
+    ]
     assert read == [abs(value.numerator), value.denominator][: len(read)]
     assert short(value).endswith("...")
     assert len(short(value)) < 40

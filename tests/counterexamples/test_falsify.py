@@ -1,4 +1,6 @@
-"""The search for counterexamples: its problems are exact, its controls settle, its hits replay."""
+"""The search for counterexamples: its problems are exact, its controls settle, its hits
+replay.
+"""
 
 import dataclasses
 import json
@@ -27,10 +29,13 @@ def halved(key, variant):
     """A tight bound, made false."""
     theorem = dfl.bounds.get(key, variant)
     parts = {name: part / 2 for name, part in theorem.parts.items()}
-    return dataclasses.replace(theorem, parts=parts, scope=Scope(ADMM, "definition 1", common_start=True))
+    return dataclasses.replace(
+        theorem, parts=parts, scope=Scope(ADMM, "definition 1", common_start=True)
+    )
 
 
-# -- the problems -----------------------------------------------------------------------------------
+# -- the problems
+# -----------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3))
@@ -40,7 +45,8 @@ def test_constants_of_ramps_are_attained_and_never_exceeded(seed, m):
     slopes, left = rng.normal(size=(1, m, 3)), -rng.uniform(0, 1, (1, m))
     ramps = Ramps(knots, widths, slopes, left)
     known = {name: float(v[0]) for name, v in ramps.constants().items()}
-    ends = [knots + part * widths for part in (-1, -0.5, 0, 0.5, 1)]  # a narrow piece must not fall through
+    # a narrow piece must not fall through
+    ends = [knots + part * widths for part in (-1, -0.5, 0, 0.5, 1)]
     x = np.unique(np.concatenate([np.linspace(-12, 12, 40001), np.ravel(ends)]))[None]
     g = ramps.gradient(x[..., None, None])[0, ..., 0]
     deviation = (g - g.mean(-1, keepdims=True)) ** 2
@@ -61,8 +67,12 @@ def test_constants_of_ramps_are_attained_and_never_exceeded(seed, m):
 
 def test_a_function_that_falls_for_ever_is_no_problem():
     one = np.ones((1, 1, 1))
-    assert Ramps(0 * one, one, one, np.array([[0.5]])).constants()["f_star"][0] == -np.inf
-    assert np.isfinite(Ramps(0 * one, one, one, np.array([[-0.5]])).constants()["f_star"][0])
+    assert (
+        Ramps(0 * one, one, one, np.array([[0.5]])).constants()["f_star"][0] == -np.inf
+    )
+    assert np.isfinite(
+        Ramps(0 * one, one, one, np.array([[-0.5]])).constants()["f_star"][0]
+    )
 
 
 @given(st.integers(0, 10**6), st.sampled_from([RampTask, SplitTask]))
@@ -79,21 +89,35 @@ def test_the_task_and_the_batch_are_one_problem(seed, kind):
     batch = task.problem
     x = rng.normal(size=(1, 5, 2, d)) * 3
     points = torch.tensor(x[0])
-    np.testing.assert_allclose(task.client_gradient(points), batch.gradient(x)[0], atol=1e-12)
+    np.testing.assert_allclose(
+        task.client_gradient(points), batch.gradient(x)[0], atol=1e-12
+    )
     np.testing.assert_allclose(task.client_loss(points), batch.value(x)[0], atol=1e-12)
     points.requires_grad_(True)
-    (slope,) = torch.autograd.grad(task.client_loss(points).sum(), points, create_graph=True)
-    np.testing.assert_allclose(slope.detach(), task.client_gradient(points.detach()), atol=1e-12)
+    (slope,) = torch.autograd.grad(
+        task.client_loss(points).sum(), points, create_graph=True
+    )
+    np.testing.assert_allclose(
+        slope.detach(), task.client_gradient(points.detach()), atol=1e-12
+    )
     for k in range(d):
-        (row,) = torch.autograd.grad(slope[..., k].sum(), points, retain_graph=True, allow_unused=True)
-        if kind is SplitTask:  # of ramps alone the second derivative is not in the graph everywhere
-            np.testing.assert_allclose(row, task.hessian(points.detach())[..., k, :], atol=1e-10)
+        (row,) = torch.autograd.grad(
+            slope[..., k].sum(), points, retain_graph=True, allow_unused=True
+        )
+        # of ramps alone the second derivative is not in the graph everywhere
+        if kind is SplitTask:
+            np.testing.assert_allclose(
+                row, task.hessian(points.detach())[..., k, :], atol=1e-10
+            )
     for name, value in batch.constants().items():
         if name != "mu_each":  # of no task: the search alone gives it to theorems
-            assert float(value[0]) == pytest.approx(getattr(task.constants, name), rel=1e-12), name
+            assert float(value[0]) == pytest.approx(
+                getattr(task.constants, name), rel=1e-12
+            ), name
 
 
-# -- the search ---------------------------------------------------------------------------------------
+# -- the search
+# --------------------------------------------------------------------------------------
 
 
 def test_a_false_theorem_is_refuted_and_the_core_confirms_it(tmp_path):
@@ -119,19 +143,25 @@ def test_the_printed_theorem_of_dfedsam_is_refuted_within_a_minute(seed):
 
 
 def test_a_halved_tight_bound_is_refuted():
-    found = falsify(halved("dfedadmm.theorem_1", "corrected_any_penalty"), seconds=300, enough=1.3)
+    found = falsify(
+        halved("dfedadmm.theorem_1", "corrected_any_penalty"), seconds=300, enough=1.3
+    )
     assert found.ratio > 1.1
     assert found.violated
 
 
 @pytest.mark.slow
 def test_the_tight_bound_itself_survives_and_is_seen_to_be_tight():
-    found = falsify("dfedadmm.theorem_1", "corrected_any_penalty", seconds=30, enough=np.inf)
+    found = falsify(
+        "dfedadmm.theorem_1", "corrected_any_penalty", seconds=30, enough=np.inf
+    )
     assert not found.violated
     assert 0.99 < found.ratio <= 1
     assert found.evaluations > 1000
     assert len(found.families) >= 10
-    assert f"{found.evaluations} candidates of {len(found.families)} families" in str(found)
+    assert f"{found.evaluations} candidates of {len(found.families)} families" in str(
+        found
+    )
     assert "proves nothing" in str(found)
 
 
@@ -165,7 +195,9 @@ def test_corrected_variants_survive(key, variant):
 
 
 @pytest.mark.parametrize("full", [2500, pytest.param(FULL, marks=pytest.mark.slow)])
-def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedule(full, monkeypatch):
+def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedule(
+    full, monkeypatch
+):
     for module in (core, score, certify):
         monkeypatch.setattr(module, "FULL", full)
     found = falsify("dfedadmm.corollary_1", "corrected", candidates=20)
@@ -173,7 +205,8 @@ def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedul
     a, T, L = instance.algorithm, instance.rounds, instance.task.constants.L
     assert a.lam == pytest.approx(np.sqrt(a.K / T) / L)
     assert a.eta == pytest.approx(1 / (L * np.sqrt(a.K * T)))
-    most, rests = min(T, full), found.certificate.exact["still"]  # what moves on after these counts as 0
+    # what moves on after these counts as 0
+    most, rests = min(T, full), found.certificate.exact["still"]
     run_ = dataclasses.replace(instance, rounds=most).run(progress=False)
     theorem = dfl.bounds.get("dfedadmm.corollary_1", "corrected")
     values = run_.values() | {"rho0": getattr(a, "rho", 0.0) * np.sqrt(T), "T": T}
@@ -207,13 +240,24 @@ def test_a_search_keeps_its_budget_up_to_one_generation_and_the_confirmation():
     assert time.monotonic() - started < 31  # generous: a busy machine
 
 
-# -- files and refusals -------------------------------------------------------------------------------
+# -- files and refusals
+# -------------------------------------------------------------------------------
 
 
 def trap(path, variant="printed", x0=(0.0, 0.0), rho=1.0):
-    """A file: SAM stands still at 0 where f' = L max(rho - |x|, 0): two identical clients."""
-    task = {"name": "dfltheory.counterexamples.problems:RampTask", "sigma": 0.0, "left": [0.0] * 2}
-    task |= {"knots": [[-rho, 0.0]] * 2, "widths": [[rho, rho]] * 2, "slopes": [[1.0, -1.0]] * 2}
+    """A file: SAM stands still at 0 where f' = L max(rho - |x|, 0): two identical
+    clients.
+    """
+    task = {
+        "name": "dfltheory.counterexamples.problems:RampTask",
+        "sigma": 0.0,
+        "left": [0.0] * 2,
+    }
+    task |= {
+        "knots": [[-rho, 0.0]] * 2,
+        "widths": [[rho, rho]] * 2,
+        "slopes": [[1.0, -1.0]] * 2,
+    }
     instance = {
         "task": task,
         "algorithm": {"name": "dfedsam", "eta": 0.002, "K": 5, "rho": rho},
@@ -222,7 +266,14 @@ def trap(path, variant="printed", x0=(0.0, 0.0), rho=1.0):
     }
     about = {"key": "dfedsam.theorem_4_5", "variant": variant, "family": "by hand"}
     path.write_text(
-        json.dumps({"kind": "dfltheory.counterexample", "format": 2, **about, "instance": instance})
+        json.dumps(
+            {
+                "kind": "dfltheory.counterexample",
+                "format": 2,
+                **about,
+                "instance": instance,
+            }
+        )
     )
     return path
 
@@ -230,20 +281,31 @@ def trap(path, variant="printed", x0=(0.0, 0.0), rho=1.0):
 def test_the_trap_of_sam_by_hand_tends_to_the_ratio_that_is_known(tmp_path):
     found = replay(trap(tmp_path / "trap.json"))
     assert found.violated
-    # 2 K^2 L^2 rho^2 eta/(2 D (2 K - 1)) -> L^2 rho^2 K/(2 K - 1) as eta -> 0; here eta K L = 0.01
+    # 2 K^2 L^2 rho^2 eta/(2 D (2 K - 1)) -> L^2 rho^2 K/(2 K - 1) as eta -> 0; here eta
+    # K L = 0.01
     assert found.ratio == pytest.approx(9 / 5, rel=0.12)
     assert found.certificate.core["still"]
-    assert replay(found.save(tmp_path / "again.json")).to_dict()["instance"] == found.instance.document()
+    assert (
+        replay(found.save(tmp_path / "again.json")).to_dict()["instance"]
+        == found.instance.document()
+    )
     document = json.loads(json_text(found.to_dict()))
-    assert {"ratio", "instance", "evaluations", "core", "exact", "conditions"} <= set(document)
-    assert not replay(trap(tmp_path / "wrong.json", x0=(-3.0, -3.0))).violated  # at the minimum
+    assert {"ratio", "instance", "evaluations", "core", "exact", "conditions"} <= set(
+        document
+    )
+    # at the minimum
+    assert not replay(trap(tmp_path / "wrong.json", x0=(-3.0, -3.0))).violated
 
 
 def test_a_ratio_above_one_that_is_no_counterexample_is_told_with_its_reason(tmp_path):
     found = replay(trap(tmp_path / "trap.json"))
     seen = found.certificate
-    low = dataclasses.replace(seen, core=seen.core | {"ratio": 0.75}, core_at_horizon=0.8)
-    outside = dataclasses.replace(seen, obstacles=["condition 10 eta K L <= 1 fails by 2"])
+    low = dataclasses.replace(
+        seen, core=seen.core | {"ratio": 0.75}, core_at_horizon=0.8
+    )
+    outside = dataclasses.replace(
+        seen, obstacles=["condition 10 eta K L <= 1 fails by 2"]
+    )
     for certificate, words in (
         (low, "the training core does not confirm: 0.75 after 300 rounds"),
         (outside, "outside of the assumptions: condition 10 eta K L <= 1 fails by 2"),
@@ -252,7 +314,9 @@ def test_a_ratio_above_one_that_is_no_counterexample_is_told_with_its_reason(tmp
         text = str(dataclasses.replace(found, certificate=certificate, violated=False))
         assert "no counterexample found" in text
         assert words in text
-    assert "confirm" not in str(dataclasses.replace(found, certificate=low, violated=False, ratio=0.5))
+    assert "confirm" not in str(
+        dataclasses.replace(found, certificate=low, violated=False, ratio=0.5)
+    )
     assert "refuted" in str(found)
 
 
@@ -262,7 +326,10 @@ def test_a_ratio_above_one_that_is_no_counterexample_is_told_with_its_reason(tmp
         ("no json", "cannot be read as"),
         ("{}", "holds no counterexample"),
         ('{"instance": 3}', "instance = 3"),
-        ('{"format": 1, "instance": {}}', "it is of format 1, and this version reads format 2"),
+        (
+            '{"format": 1, "instance": {}}',
+            "it is of format 1, and this version reads format 2",
+        ),
     ],
 )
 def test_damaged_files_get_one_line(tmp_path, text, words):
@@ -284,11 +351,17 @@ def test_lemmas_and_wrong_budgets_are_refused():
 def test_families_of_one_name_are_counted_together():
     found = dfl.falsify("pepit.gradient_descent", variant="example", seconds=1, seed=0)
     assert not found.violated
-    assert found.evaluations == sum(told["evaluations"] for told in found.families.values()) > 0
+    assert (
+        found.evaluations
+        == sum(told["evaluations"] for told in found.families.values())
+        > 0
+    )
 
 
 def test_a_condition_without_a_step_size_leaves_the_steps_alone():
-    """sum_t ||grad f||^2 <= 2 gap/(eta (2 - L eta)) is attained on quadratics: 3 % less is false."""
+    """sum_t ||grad f||^2 <= 2 gap/(eta (2 - L eta)) is attained on quadratics: 3 % less
+    is false.
+    """
     s = dfl.bounds.symbols
     wrong = dfl.bounds.Theorem(
         key="mine.descent",

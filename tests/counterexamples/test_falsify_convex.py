@@ -1,4 +1,6 @@
-"""The search for counterexamples to theorems on convex problems: constants, planted mistakes, refusals."""
+"""The search for counterexamples to theorems on convex problems: constants, planted
+mistakes, refusals.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -29,23 +31,34 @@ def drawn(P=200, clients=2):
 
 def test_convexity_and_minimizers_are_those_of_a_fine_grid():
     both, start = drawn(), np.random.default_rng(1).uniform(-4, 4, 200)
-    known, found = both.convex(np.zeros(200)).constants(), both.convex(np.zeros(200)).at_minimizer(start)
+    known, found = (
+        both.convex(np.zeros(200)).constants(),
+        both.convex(np.zeros(200)).at_minimizer(start),
+    )
     assert (known["mu"] == 0).all()
     assert (known["mu_each"] == 0).all()
     x, exactly = np.linspace(-40, 40, 80001), 0
     for k in range(0, 200, 7):
-        one = Ramps.one(*(getattr(both.convex(np.zeros(200)), n)[k] for n in Ramps.axes))
+        one = Ramps.one(
+            *(getattr(both.convex(np.zeros(200)), n)[k] for n in Ramps.axes)
+        )
         at = one.gradient(x[None, :, None, None])[0, :, :, 0]
         f = one.value(x[None, :, None, None])[0].mean(-1)
         least = x[np.abs(at.mean(-1)) <= 1e-12]
         flat = least if least.size else x[[f.argmin()]]
         nearest = flat[np.abs(flat - start[k]).argmin()]
-        # a plateau that rounding tilts has its minimizer at one end: the upper limit reaches there
-        distance, beyond = np.sqrt(found["x_star_sq"][k]) - abs(start[k] - nearest), np.ptp(flat)
+        # a plateau that rounding tilts has its minimizer at one end: the upper limit
+        # reaches there
+        distance, beyond = (
+            np.sqrt(found["x_star_sq"][k]) - abs(start[k] - nearest),
+            np.ptp(flat),
+        )
         assert -2e-3 <= distance <= beyond + 2e-3
         exactly += abs(distance) <= 2e-3
         there = np.sqrt((at[np.abs(x - nearest).argmin()] ** 2).mean())
-        assert -2e-3 <= (found["sigma_star"][k] - there) / known["L"][k] <= beyond + 2e-3
+        assert (
+            -2e-3 <= (found["sigma_star"][k] - there) / known["L"][k] <= beyond + 2e-3
+        )
     assert exactly >= 24  # of 29
 
 
@@ -53,9 +66,13 @@ def test_how_far_the_clients_own_minima_are_below_is_what_a_fine_grid_says():
     many = drawn().convex(np.full(200, 0.5))
     apart, x = many.at_minimizer(np.zeros(200))["Gamma"], np.linspace(-80, 80, 160001)
     for k in range(0, 200, 9):
-        one = replace(many, **{n: getattr(many, n)[k : k + 1] for n in (*Ramps.axes, "curve")})
+        one = replace(
+            many, **{n: getattr(many, n)[k : k + 1] for n in (*Ramps.axes, "curve")}
+        )
         f = one.value(x[None, :, None, None])[0]
-        assert apart[k] == pytest.approx(f.mean(-1).min() - f.min(0).mean(), rel=1e-5, abs=1e-6)
+        assert apart[k] == pytest.approx(
+            f.mean(-1).min() - f.min(0).mean(), rel=1e-5, abs=1e-6
+        )
     assert apart.max() > 0.1
 
 
@@ -65,18 +82,22 @@ def test_strongly_convex_problems_are_what_a_fine_grid_and_their_task_say(curve)
     known, least = many.constants(), many.minimizer(np.zeros(200))
     assert np.isinf(known["B"]).all()
     assert known["mu_each"] == pytest.approx(curve)
-    assert many.scaled(np.full(200, 3.0), np.full(200, 2.0)).constants()["mu"] == pytest.approx(
-        known["mu"] * 3 / 4
-    )
+    assert many.scaled(np.full(200, 3.0), np.full(200, 2.0)).constants()[
+        "mu"
+    ] == pytest.approx(known["mu"] * 3 / 4)
     for k in range(0, 200, 9):
         told = many.alike(2).describe(k)
         assert told.pop("name")
         task = RampTask(**told)
         assert task.constants.mu == pytest.approx(known["mu"][k])
-        assert (task.constants.L, task.constants.f_star) == pytest.approx((known["L"][k], known["f_star"][k]))
+        assert (task.constants.L, task.constants.f_star) == pytest.approx(
+            (known["L"][k], known["f_star"][k])
+        )
         assert task.constants.B is None
         assert task.x_star.item() == pytest.approx(least[k])
-        x = torch.linspace(-40, 40, 40001, dtype=torch.float64)[:, None, None].expand(-1, 2, 1)
+        x = torch.linspace(-40, 40, 40001, dtype=torch.float64)[:, None, None].expand(
+            -1, 2, 1
+        )
         f, slope = task.client_loss(x).mean(-1), task.client_gradient(x)[..., 0]
         assert abs(x[f.argmin(), 0, 0].item() - least[k]) < 2e-3
         assert 0 <= f.min().item() - known["f_star"][k] < 4e-6 * known["L"][k]
@@ -104,20 +125,27 @@ def test_strongly_convex_controls_hold_and_what_is_less_falls(key):
     assert true.instance.task.constants.mu > 0
     fallen = dfl.falsify(planted(key, sp.Rational(9, 10)), candidates=8000, enough=1.1)
     assert fallen.violated
-    core = fallen.instance.run(metrics=[dfl.verdicts.dist_sq], progress=False).measures()["dist_sq"][0]
+    core = fallen.instance.run(
+        metrics=[dfl.verdicts.dist_sq], progress=False
+    ).measures()["dist_sq"][0]
     mu, x, least = (
         fallen.instance.task.constants.mu,
         fallen.instance.x0[0, 0],
         fallen.instance.task.x_star.item(),
     )
     assert core[0] == pytest.approx((x - least) ** 2)
-    assert core[-1] > 0.9 * (1 - mu) ** fallen.instance.rounds * core[0]  # in units in which eta = 1
+    # in units in which eta = 1
+    assert core[-1] > 0.9 * (1 - mu) ** fallen.instance.rounds * core[0]
 
 
 def test_in_a_bowl_noise_leaves_what_it_leaves_at_rest():
     theorem = bounds.get("lean.sgd_strongly_convex")
-    (family,) = [f for f in families_of(theorem) if f.name.startswith("noise in a bowl")]
-    batch = family.decode(np.full((1, family.dimension), 0.7), family.draw(np.random.default_rng(0)))
+    (family,) = [
+        f for f in families_of(theorem) if f.name.startswith("noise in a bowl")
+    ]
+    batch = family.decode(
+        np.full((1, family.dimension), 0.7), family.draw(np.random.default_rng(0))
+    )
     (curve,), (sigma,), x0 = batch.clients.curve, batch.sigma[0], batch.x0[0, 0, 0]
     path, t = run(batch, 9), np.arange(10)
     q = (1 - curve) ** 2
@@ -127,22 +155,32 @@ def test_in_a_bowl_noise_leaves_what_it_leaves_at_rest():
 
 
 NEAR = {
-    "knots": [[-0.3440079626667809, 1.323512211737916, 1.37152845254837],
-              [-0.9473427129335106, -0.1819151664666483, 1.2943989564695193]],
-    "widths": [[1.1645726860152317, 0.04801624081045406, 0.024324539199963954],
-               [195.7609170988466, 1.4763141229361676, 3.6496955634422186]],
-    "slopes": [[1.4707595545438141e-08, 6.082845630501219e-09, 1.2007437353937526e-08],
-               [1.766621850456274e-10, 1.4531065558271912e-08, 5.877864860803692e-09]],
+    "knots": [
+        [-0.3440079626667809, 1.323512211737916, 1.37152845254837],
+        [-0.9473427129335106, -0.1819151664666483, 1.2943989564695193],
+    ],
+    "widths": [
+        [1.1645726860152317, 0.04801624081045406, 0.024324539199963954],
+        [195.7609170988466, 1.4763141229361676, 3.6496955634422186],
+    ],
+    "slopes": [
+        [1.4707595545438141e-08, 6.082845630501219e-09, 1.2007437353937526e-08],
+        [1.766621850456274e-10, 1.4531065558271912e-08, 5.877864860803692e-09],
+    ],
     "left": [-1.61576788868753e-08, -7.737370559492634e-11],
-}  # fmt: skip
-"""A start 4e-11 off the minimizer: f - f* is 1e-29 there, and rounding of parts of 1e-8 leaves 6e-25."""
+}
+"""A start 4e-11 off the minimizer: f - f* is 1e-29 there, and rounding of parts of 1e-8
+leaves 6e-25.
+"""
 
 
 def test_the_rounding_of_a_small_gap_between_large_parts_refutes_nothing():
     theorem = bounds.get("pepit.gradient_descent_convex")
     start = [[0.2843668141483011]] * 2
     for task in (RampTask(**NEAR), RampTask(**NEAR, curve=1e-10)):
-        instance = Instance(task, dfl.algorithms.FedAvg(eta=1.0, K=1), None, 10**9, x0=start)
+        instance = Instance(
+            task, dfl.algorithms.FedAvg(eta=1.0, K=1), None, 10**9, x0=start
+        )
         told = certify(instance, theorem)
         assert not told.violated
         assert told.exact["ratio"] <= 1
@@ -150,18 +188,23 @@ def test_the_rounding_of_a_small_gap_between_large_parts_refutes_nothing():
 
 
 def test_what_rounding_may_put_off_is_no_less_than_what_it_does():
-    """Against the same numbers in fractions: f at the start, f*, and where f' is zero."""
+    """Against the same numbers in fractions: f at the start, f*, and where f' is
+    zero.
+    """
 
     def exactly(one, k, x):
         f, slope = [], []
         for i in range(2):
             rows = [
-                [Fraction(float(v)) for v in getattr(one, n)[k, i]] for n in ("knots", "widths", "slopes")
+                [Fraction(float(v)) for v in getattr(one, n)[k, i]]
+                for n in ("knots", "widths", "slopes")
             ]
             a, h = Fraction(float(one.left[k, i])), Fraction(float(one.curve[k]))
             inside = [(s, max(x - b, 0), w) for b, w, s in zip(*rows, strict=True)]
             slope += [a + h * x + sum(s * min(d, w) for s, d, w in inside)]
-            areas = (s * (min(d, w) ** 2 / 2 + w * (d - min(d, w))) for s, d, w in inside)
+            areas = (
+                s * (min(d, w) ** 2 / 2 + w * (d - min(d, w))) for s, d, w in inside
+            )
             f += [a * x + h * x**2 / 2 + sum(areas)]
         return sum(f) / 2, sum(slope) / 2
 
@@ -171,26 +214,43 @@ def test_what_rounding_may_put_off_is_no_less_than_what_it_does():
         known, best = one.constants(), one.minimizer(start[:, 0])
         for k in np.flatnonzero(np.isfinite(best))[::5]:
             at, least = Fraction(float(start[k, 0])), Fraction(float(best[k]))
-            assert abs(float(exactly(one, k, at)[0] - Fraction(float(f[k])))) <= off["f_error"][k]
             assert (
-                abs(float(exactly(one, k, least)[0] - Fraction(float(known["f_star"][k]))))
+                abs(float(exactly(one, k, at)[0] - Fraction(float(f[k]))))
+                <= off["f_error"][k]
+            )
+            assert (
+                abs(
+                    float(
+                        exactly(one, k, least)[0] - Fraction(float(known["f_star"][k]))
+                    )
+                )
                 <= off["f_error"][k]
             )
             width = Fraction(float(off["x_error"][k]))
-            below, above = exactly(one, k, least - width)[1], exactly(one, k, least + width)[1]
+            below, above = (
+                exactly(one, k, least - width)[1],
+                exactly(one, k, least + width)[1],
+            )
             assert below <= 0 <= above or best[k] == start[k, 0]
 
 
 def test_what_bends_down_is_not_convex():
-    """f_1' falls with slope 1 on [0, 1], f_2' rises there with slope 3: f is convex, f_1 is not."""
+    """f_1' falls with slope 1 on [0, 1], f_2' rises there with slope 3: f is convex,
+    f_1 is not.
+    """
     one = Ramps.one([[0.0], [0.0]], [[1.0], [1.0]], [[-1.0], [3.0]], [0.0, -1.0])
     known = one.constants()
     assert (known["mu"][0], known["mu_each"][0]) == (0, -1)
     assert one.at_minimizer(np.array([2.0]))["x_star_sq"][0] == pytest.approx(1.5**2)
-    flat = Ramps.one([[0.0, 5.0]], [[1.0, 1.0]], [[1.0, 1.0]], [-1.0])  # f' = 0 on [1, 5]
+    # f' = 0 on [1, 5]
+    flat = Ramps.one([[0.0, 5.0]], [[1.0, 1.0]], [[1.0, 1.0]], [-1.0])
     assert flat.at_minimizer(np.array([7.0]))["x_star_sq"][0] == pytest.approx(4.0)
     assert flat.at_minimizer(np.array([3.0]))["x_star_sq"][0] < 1e-20
-    assert np.isnan(Ramps.one([[0.0]], [[1.0]], [[1.0]], [0.5]).at_minimizer(np.zeros(1))["x_star_sq"][0])
+    assert np.isnan(
+        Ramps.one([[0.0]], [[1.0]], [[1.0]], [0.5]).at_minimizer(np.zeros(1))[
+            "x_star_sq"
+        ][0]
+    )
 
 
 def test_only_convex_clients_are_drawn_for_theorems_on_them():
@@ -210,7 +270,9 @@ def planted(key, factor):
 
 def test_nine_tenths_of_a_sharp_bound_are_refuted_and_the_bound_is_not():
     key = "pepit.gradient_descent_convex"
-    found = dfl.falsify(planted(key, sp.Rational(9, 10)), seconds=30, seed=0, enough=1.105)
+    found = dfl.falsify(
+        planted(key, sp.Rational(9, 10)), seconds=30, seed=0, enough=1.105
+    )
     assert found.violated
     assert found.ratio == pytest.approx(10 / 9, rel=1e-2)
     true = dfl.falsify(key, seconds=1, seed=0)
@@ -219,24 +281,38 @@ def test_nine_tenths_of_a_sharp_bound_are_refuted_and_the_bound_is_not():
 
 
 def test_rounding_refutes_no_sharp_bound():
-    """A start at 1.7e-7 from the minimizer -2.5: 299 steps move by little more than they are rounded."""
+    """A start at 1.7e-7 from the minimizer -2.5: 299 steps move by little more than
+    they are rounded.
+    """
     knots, widths = [-2.518037123908922], [1.8734318372215044]
-    task = RampTask([knots] * 2, [widths] * 2, [[6.171179435648639e-08]] * 2, [0.0, 0.0])
+    task = RampTask(
+        [knots] * 2, [widths] * 2, [[6.171179435648639e-08]] * 2, [0.0, 0.0]
+    )
     algorithm = dfl.algorithms.FedAvg(eta=1.0, K=1)
-    instance = Instance(task, algorithm, None, 299, x0=np.full((2, 1), -2.5180369548005106))
+    instance = Instance(
+        task, algorithm, None, 299, x0=np.full((2, 1), -2.5180369548005106)
+    )
     told = certify(instance, bounds.get("pepit.gradient_descent_convex"))
     assert told.core["ratio"] <= 1
     assert told.exact["ratio"] <= 1
     assert not told.violated
     given = {"x_star_sq": (-2.5180369548005106 - knots[0]) ** 2}
-    verdict = dfl.compare(instance.run(progress=False), bounds.get("pepit.gradient_descent_convex"), **given)
+    verdict = dfl.compare(
+        instance.run(progress=False),
+        bounds.get("pepit.gradient_descent_convex"),
+        **given,
+    )
     assert verdict.kind == "undecided", verdict.reason
-    assert verdict.ratio > 1 + 1e-7  # as it is measured, which the certificate's numbers are no more
+    # as it is measured, which the certificate's numbers are no more
+    assert verdict.ratio > 1 + 1e-7
 
 
 @pytest.mark.parametrize(
     ("key", "why"),
-    [("li2020.theorem_1", "does not know offset"), (UNBENT, "is about dist_sq, and does not say how convex")],
+    [
+        ("li2020.theorem_1", "does not know offset"),
+        (UNBENT, "is about dist_sq, and does not say how convex"),
+    ],
 )
 def test_what_the_search_does_not_know_it_refuses(key, why):
     with pytest.raises(InputError, match=why):
@@ -244,10 +320,18 @@ def test_what_the_search_does_not_know_it_refuses(key, why):
 
 
 def test_clients_that_rest_between_averages_are_not_at_rest():
-    """f_i = (x -+ 1)^2/2: one step of size 1 leads to +-1, where they stay until the average 40 steps on."""
+    """f_i = (x -+ 1)^2/2: one step of size 1 leads to +-1, where they stay until the
+    average 40 steps on.
+    """
     two = Ramps.one([[-9.0], [-9.0]], [[20.0], [20.0]], [[1.0], [1.0]], [-10.0, -8.0])
     algorithm = dfl.algorithms.LocalSGD(eta=1.0, K=40)
-    batch = Batch(algorithm, two, np.zeros((1, 2, 1)), np.full((1, 1, 2, 2), 0.5), np.zeros((1, 1)))
+    batch = Batch(
+        algorithm,
+        two,
+        np.zeros((1, 2, 1)),
+        np.full((1, 1, 2, 2), 0.5),
+        np.zeros((1, 1)),
+    )
     path = run(batch, 60)
     assert not path.still.any()
     assert len(path.value) == 61

@@ -1,4 +1,6 @@
-"""The batched rounds of the search are those of the training core, for every algorithm."""
+"""The batched rounds of the search are those of the training core, for every
+algorithm.
+"""
 
 import dataclasses
 from itertools import product
@@ -20,7 +22,12 @@ from dfltheory.training.instance import Instance
 def bowls(h=0.8, c=(0.5, -1.0), reach=1e3):
     """f_i(x) = h (x - c_i)^2/2 on |x - c_i| <= reach for two clients."""
     slopes = np.full((2, 1), h)
-    return Ramps.one(np.array(c)[:, None] - reach, np.full((2, 1), 2 * reach), slopes, [-h * reach] * 2)
+    return Ramps.one(
+        np.array(c)[:, None] - reach,
+        np.full((2, 1), 2 * reach),
+        slopes,
+        [-h * reach] * 2,
+    )
 
 
 def pair(w):
@@ -42,13 +49,16 @@ def drawn(theorem, family, n, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("key", "variant"), [*STATEMENTS[:-1], pytest.param(*STATEMENTS[-1], marks=pytest.mark.slow)]
+    ("key", "variant"),
+    [*STATEMENTS[:-1], pytest.param(*STATEMENTS[-1], marks=pytest.mark.slow)],
 )  # quickly, on two blocks: of the ratio, below
 def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant):
     theorem, seen = dfl.bounds.get(key, variant), 0
     for family in families_of(theorem):
         batch = dataclasses.replace(
-            drawn(theorem, family, 3), sigma=np.zeros((3, theorem.scope.two_blocks + 1)), drawn=False
+            drawn(theorem, family, 3),
+            sigma=np.zeros((3, theorem.scope.two_blocks + 1)),
+            drawn=False,
         )  # matrices that would be drawn take turns
         path = run(batch, 20)
         for index in np.flatnonzero(batch.valid):
@@ -58,13 +68,17 @@ def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant):
                 told = core[name][0][: len(data)]
                 told = told[: np.isfinite(told).sum()]
                 scale = told.max() + 1e-20 * (x0**2).max() + 1e-300
-                np.testing.assert_allclose(data[: len(told), index] / scale, told / scale, atol=1e-8)
+                np.testing.assert_allclose(
+                    data[: len(told), index] / scale, told / scale, atol=1e-8
+                )
             seen += 1
     assert seen >= 20
 
 
 def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_those_of_every_outcome():
-    """A literal run of every outcome of coins: f_1' = h (x - 1), f_2' = h (x + 1), noise +-sigma."""
+    """A literal run of every outcome of coins: f_1' = h (x - 1), f_2' = h (x + 1),
+    noise +-sigma.
+    """
     eta, rho, sigma, T, K, w, h = 0.3, 40.0, 1.5, 2, 2, 0.2, 0.8
     total, most = np.zeros((4, T + 1)), {}
     for outcome in product([-1, 1], repeat=T * K * 2):
@@ -82,20 +96,32 @@ def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_t
                 x = x - eta * g
             x = np.array([(1 - w) * x[0] + w * x[1], w * x[0] + (1 - w) * x[1]])
     x0 = np.array([[[90.3], [79.4]]])
-    batch = Batch(DFedSAM(eta, K, rho), bowls(h, (1, -1)), x0, pair(w), np.array([[sigma]]))
+    batch = Batch(
+        DFedSAM(eta, K, rho), bowls(h, (1, -1)), x0, pair(w), np.array([[sigma]])
+    )
     path = run(batch, T, moments=True)
-    for name, rows in zip(("grad_norm_sq", "consensus", "loss"), total[:3], strict=True):
-        shift = path.left[name][0, 0] - rows[0] if name == "loss" else 0.0  # where f is 0 is free
-        np.testing.assert_allclose(path.left[name][:, 0] - shift, rows, rtol=1e-9, err_msg=name)
+    for name, rows in zip(
+        ("grad_norm_sq", "consensus", "loss"), total[:3], strict=True
+    ):
+        # where f is 0 is free
+        shift = path.left[name][0, 0] - rows[0] if name == "loss" else 0.0
+        np.testing.assert_allclose(
+            path.left[name][:, 0] - shift, rows, rtol=1e-9, err_msg=name
+        )
     assert path.moment[0] == pytest.approx(max(most.values()), rel=1e-12)
 
 
 def test_noise_in_two_blocks_adds_the_variance_that_many_runs_of_the_core_show():
     clients = Splits.of(bowls(), np.array([[1.0, -0.5]]), np.array([1.3]), np.zeros(1))
     x0 = np.array([[[2.0, 1.0], [-1.0, 0.0]]])
-    batch = Batch(DFedMDC(0.4, 0.3, 2, 1), clients, x0, pair(0.3), np.array([[1.5, 0.9]]))
+    batch = Batch(
+        DFedMDC(0.4, 0.3, 2, 1), clients, x0, pair(0.3), np.array([[1.5, 0.9]])
+    )
     core = batch.alone(0, x0, 8).run(seeds=1500, progress=False)
-    path, still = run(batch, 9), run(dataclasses.replace(batch, sigma=0 * batch.sigma), 9)
+    path, still = (
+        run(batch, 9),
+        run(dataclasses.replace(batch, sigma=0 * batch.sigma), 9),
+    )
     for name, row in (path.left | {"two_block_value": path.value}).items():
         data = core.measures()[name][:, :8]
         error = data.std(0, ddof=1) / np.sqrt(len(data))
@@ -108,7 +134,9 @@ def test_fixed_points_of_two_clients_that_pull_apart_are_where_the_closed_form_s
     # f_1' = x - 1, f_2' = x + 1 near 0: by symmetry x_1 = -x_2
     w, eta = 0.1, 0.2
     x0 = np.array([[[0.3], [0.1]]])
-    batch = Batch(DFedSAM(eta, 1, 0.0), bowls(1.0, (1, -1), 6.0), x0, pair(w), np.zeros((1, 1)))
+    batch = Batch(
+        DFedSAM(eta, 1, 0.0), bowls(1.0, (1, -1), 6.0), x0, pair(w), np.zeros((1, 1))
+    )
     x = fixed_points(batch, x0)
     lam = 1 - 2 * w
     expected = lam * eta / (1 - lam * (1 - eta))
@@ -119,19 +147,29 @@ def test_fixed_points_of_two_clients_that_pull_apart_are_where_the_closed_form_s
 
 def test_a_state_stands_still_once_it_moves_by_less_than_the_rounding_of_its_size():
     one = np.ones((2, 1, 1))
-    ramps = Ramps(0 * one, 1e9 * one, one, -one[..., 0])  # f' = -1 left of 0, then x - 1
+    # f' = -1 left of 0, then x - 1
+    ramps = Ramps(0 * one, 1e9 * one, one, -one[..., 0])
     x0 = np.array([1.0, 2.0])[:, None, None]
-    path = run(Batch(DFedSAM(1e-30, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3)
+    path = run(
+        Batch(DFedSAM(1e-30, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3
+    )
     assert path.still.all()
-    moving = run(Batch(DFedSAM(1e-3, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3)
+    moving = run(
+        Batch(DFedSAM(1e-3, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3
+    )
     np.testing.assert_array_equal(moving.still, [True, False])
 
 
 @pytest.mark.parametrize(
     ("key", "variant"),
-    [*STATEMENTS, pytest.param("dfedsam.corollary_4_6", "corrected", marks=pytest.mark.slow)],
+    [
+        *STATEMENTS,
+        pytest.param("dfedsam.corollary_4_6", "corrected", marks=pytest.mark.slow),
+    ],
 )
-def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(key, variant):
+def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(
+    key, variant
+):
     theorem, seen = dfl.bounds.get(key, variant), 0
     for family in families_of(theorem)[:4]:
         rng = np.random.default_rng(3)
@@ -148,19 +186,26 @@ def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(key, 
             T = int(scores.T[index])
             certificate = certify(batch.alone(index, scores.x0, T), theorem)
             assert not certificate.obstacles
-            assert certificate.exact["ratio"] == pytest.approx(scores.ratio[index], rel=1e-6)
+            assert certificate.exact["ratio"] == pytest.approx(
+                scores.ratio[index], rel=1e-6
+            )
             seen += 1
     assert seen >= 1
 
 
 @pytest.mark.slow
 def test_a_false_one_over_m_squared_is_refuted_by_many_clients(tmp_path):
-    """The noise term of DFedSAM divided once more by m: sixteen clients are needed to see it."""
+    """The noise term of DFedSAM divided once more by m: sixteen clients are needed to
+    see it.
+    """
     from dfltheory.bounds.symbols import GLOSSARY
     from dfltheory.counterexamples import falsify, replay
 
     true = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
-    parts = {n: part / GLOSSARY["m"].symbol if n == "noise" else part for n, part in true.parts.items()}
+    parts = {
+        n: part / GLOSSARY["m"].symbol if n == "noise" else part
+        for n, part in true.parts.items()
+    }
     false = dataclasses.replace(true, key="mine.squared", parts=parts)
     found = falsify(false, seconds=120, enough=1.3)
     assert found.violated
@@ -174,15 +219,26 @@ def test_the_second_moment_of_noisy_steps_is_that_of_the_closed_form_and_clients
     one = np.ones((1, 1, 1))
     ramps = Ramps(-100 * one, 200 * one, 0.5 * one, -50 * one[..., 0])
     q, noise = 0.8, (0.4 * 1.5) ** 2  # x <- q x + noise, and g = x/2 + noise
-    moments = [(q ** (2 * t) + noise * (1 - q ** (2 * t)) / (1 - q**2)) / 4 + 1.5**2 for t in range(4)]
+    moments = [
+        (q ** (2 * t) + noise * (1 - q ** (2 * t)) / (1 - q**2)) / 4 + 1.5**2
+        for t in range(4)
+    ]
     batch = Batch(DFedSAM(0.4, 1, 0.0), ramps, one, one[None], np.array([[1.5]]))
     assert run(batch, 4, True).moment[0] == pytest.approx(max(moments))
-    dual = dataclasses.replace(batch, algorithm=DFedADMM(0.4, 1, 0.4))  # its first step is gradient descent's
+    # its first step is gradient descent's
+    dual = dataclasses.replace(batch, algorithm=DFedADMM(0.4, 1, 0.4))
     assert run(dual, 1, True).moment[0] == pytest.approx(moments[0])
-    two = dataclasses.replace(batch, clients=ramps.alike(2), x0=np.ones((1, 2, 1)), W=pair(0.3))
-    apart = dataclasses.replace(two, W=np.array([[[[0.7, 0.3], [0.3 + 1e-15, 0.7 - 1e-15]]]]))
-    for name in ("grad_norm_sq", "consensus", "loss"):  # the first client's answers stand for both's
-        np.testing.assert_allclose(run(two, 4).left[name], run(apart, 4).left[name], rtol=1e-9)
+    two = dataclasses.replace(
+        batch, clients=ramps.alike(2), x0=np.ones((1, 2, 1)), W=pair(0.3)
+    )
+    apart = dataclasses.replace(
+        two, W=np.array([[[[0.7, 0.3], [0.3 + 1e-15, 0.7 - 1e-15]]]])
+    )
+    # the first client's answers stand for both's
+    for name in ("grad_norm_sq", "consensus", "loss"):
+        np.testing.assert_allclose(
+            run(two, 4).left[name], run(apart, 4).left[name], rtol=1e-9
+        )
 
 
 def test_noise_on_gradients_that_bend_is_refused():
@@ -192,7 +248,9 @@ def test_noise_on_gradients_that_bend_is_refused():
 
 
 def test_the_limit_cycle_of_sam_counts_for_ever():
-    """f' = x to the right of 0, k x to the left: a step of SAM leads from a to -b, and the next one back."""
+    """f' = x to the right of 0, k x to the left: a step of SAM leads from a to -b, and
+    the next one back.
+    """
     eta, rho, k, T = 0.5, 0.5, 0.96, 10**9 + 1
     two = Ramps.one([[-9.0, 0.0]], [[9.0, 9.0]], [[k, 1.0]], [-9 * k]).alike(2)
     algorithm = dfl.algorithms.DFedSAM(eta=eta, K=1, rho=rho)
@@ -203,7 +261,9 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     b = eta * rho - (1 - eta) * a
     assert min(a, b) > 0
     assert path.still[0] == 2
-    assert np.sort(path.left["grad_norm_sq"][-2:, 0]) == pytest.approx(np.sort([a**2, (k * b) ** 2]))
+    assert np.sort(path.left["grad_norm_sq"][-2:, 0]) == pytest.approx(
+        np.sort([a**2, (k * b) ** 2])
+    )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
     for far in (T, T + 1):
         told = at_T(theorem, path.left["grad_norm_sq"], far, path.still)[0]
@@ -212,8 +272,12 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     assert exact.exact["still"] is True
     assert exact.exact["measured"] == pytest.approx((a**2 + (k * b) ** 2) / 2, rel=1e-6)
     assert exact.core_at_horizon == pytest.approx(exact.exact["ratio"], rel=1e-6)
-    last = dataclasses.replace(theorem, lhs=dataclasses.replace(theorem.lhs, aggregate="min"))
-    assert at_T(last, path.left["grad_norm_sq"][-9:], T, path.still)[0] == pytest.approx(min(a, k * b) ** 2)
+    last = dataclasses.replace(
+        theorem, lhs=dataclasses.replace(theorem.lhs, aggregate="min")
+    )
+    assert at_T(last, path.left["grad_norm_sq"][-9:], T, path.still)[
+        0
+    ] == pytest.approx(min(a, k * b) ** 2)
 
 
 def test_what_comes_again_is_counted_whole_and_no_more():
@@ -228,12 +292,20 @@ def test_what_comes_again_is_counted_whole_and_no_more():
     )  # of two, the least
 
 
-@pytest.mark.parametrize(("m", "eta", "far", "inside"), [
-    (1, 0.5, 1.01, True), (1, 0.5, 0.99, False), (3, 0.5, 1.01, True), (3, 0.5, 0.99, False),
-    (2, 2.2, 1e3, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("m", "eta", "far", "inside"),
+    [
+        (1, 0.5, 1.01, True),
+        (1, 0.5, 0.99, False),
+        (3, 0.5, 1.01, True),
+        (3, 0.5, 0.99, False),
+        (2, 2.2, 1e3, False),
+    ],
+)
 def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, inside):
-    """Coins lead x <- x - eta (x +- 1) to sum_t eta (1 - eta)^t = 1 at most; beyond eta = 2 anywhere."""
+    """Coins lead x <- x - eta (x +- 1) to sum_t eta (1 - eta)^t = 1 at most; beyond eta
+    = 2 anywhere.
+    """
     bowl = Ramps.one([[-far]], [[2 * far]], [[1.0]], [-far]).alike(m)
     algorithm = dfl.algorithms.DFedAvg(eta=eta, K=1)
     W = np.eye(m)[None, None] * 0.4 + 0.6 / m
@@ -241,5 +313,7 @@ def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, insid
     assert np.isfinite(run(batch, 60).value).all() == inside
     apart = batch.alone(0, batch.x0, 60).document()["task"]["knots"]
     assert len(apart) == m
-    wide = dataclasses.replace(batch, clients=Ramps.one([[0.0]], [[1.0]], [[0.0]], [0.0], curve=1.0).alike(m))
+    wide = dataclasses.replace(
+        batch, clients=Ramps.one([[0.0]], [[1.0]], [[0.0]], [0.0], curve=1.0).alike(m)
+    )
     assert np.isfinite(run(wide, 60).value).all()

@@ -1,4 +1,6 @@
-"""Files about counterexamples are sent around: every field of every kind is attacked; none runs anything."""
+"""Files about counterexamples are sent around: every field of every kind is attacked;
+none runs anything.
+"""
 
 import json
 import sys
@@ -18,8 +20,28 @@ from validation.pages import falsify as page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"
 CODE = "__import__('os').system('touch {}')"
-HOSTILE = [CODE, "{0.__class__}", "1e3", "\n", "NaN", float("nan"), float("inf"), 10**12, -(10**400), -1,
-           1e308, 0, None, True, [], [[[[1]]]], [1, [2]], {}, {"a": {"b": 1}}, "x" * 5000]  # fmt: skip
+HOSTILE = [
+    CODE,
+    "{0.__class__}",
+    "1e3",
+    "\n",
+    "NaN",
+    float("nan"),
+    float("inf"),
+    10**12,
+    -(10**400),
+    -1,
+    1e308,
+    0,
+    None,
+    True,
+    [],
+    [[[[1]]]],
+    [1, [2]],
+    {},
+    {"a": {"b": 1}},
+    "x" * 5000,
+]
 TOLD = {"command", "file", "obstacles", "condition"}
 """Fields that are shown, and never used."""
 
@@ -34,12 +56,18 @@ def counterexample(name):
 
 
 def printed(name):
-    told = {k: v for k, v in outcome(name).items() if k not in ("kind", "format", "command")}
+    told = {
+        k: v for k, v in outcome(name).items() if k not in ("kind", "format", "command")
+    }
     return told | {"file": "hit.json"}
 
 
 def family(name):
-    return {"kind": "dfltheory.divergence", "format": 2, "divergence": outcome(name)["divergence"]}
+    return {
+        "kind": "dfltheory.divergence",
+        "format": 2,
+        "divergence": outcome(name)["divergence"],
+    }
 
 
 WHOLE = {
@@ -58,7 +86,9 @@ def refused(path, read=read_document):
 
 
 def same(value, told):
-    """May ``value`` stand where ``told`` stood? A number for a number, a list for a list."""
+    """May ``value`` stand where ``told`` stood? A number for a number, a list for a
+    list.
+    """
     numbers = (int, float)
     if isinstance(told, bool) or isinstance(value, bool):
         return isinstance(told, bool) and isinstance(value, bool)
@@ -82,7 +112,10 @@ def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path)
             file.write_text(json.dumps(put(WHOLE[kind], path, bad)))
             line = refused(file)
             if line is None and not TOLD & set(path):
-                assert same(value, told) or (path == ("instance",) and value is None), (path, value)
+                assert same(value, told) or (path == ("instance",) and value is None), (
+                    path,
+                    value,
+                )
                 assert value != -(10**400)
             if line is not None:
                 lines += 1
@@ -98,9 +131,13 @@ def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in WHOLE if kind not in ("family", "printed")])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in WHOLE if kind not in ("family", "printed")]
+)
 def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypatch):
-    """Numbers that are in range, and other statements: no traceback, and no run that has no end."""
+    """Numbers that are in range, and other statements: no traceback, and no run that
+    has no end.
+    """
     monkeypatch.setattr(certify, "ROUNDS", (300,))  # the many replays are to be short
     file, document = tmp_path / "sent.json", WHOLE[kind]
     told = document.get("divergence") or document["instance"]
@@ -127,7 +164,8 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
         (("instance", "algorithm", "Q"), 10**12),
         (("instance", "run", "rounds"), 10**30),
         (("instance", "run", "evaluate_every"), 2),
-        (("instance", "task", "sigma"), 1.0),  # with T = 10^9: nothing that could be enumerated
+        # with T = 10^9: nothing that could be enumerated
+        (("instance", "task", "sigma"), 1.0),
         (("instance", "run", "x0"), [[0.0]] * 3),
         (("instance", "topology", "matrix"), [[1.0]]),
         (("instance", "topology"), {"name": "ring"}),
@@ -135,7 +173,10 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
         (("instance", "task", "knots"), [[0.0], [0.0, 1.0]]),
         (("instance", "task", "name"), "cifar10"),
         (("instance", "task", "name"), "os:getcwd"),
-        (("instance", "algorithm"), {"name": "dfedmdc", "eta_u": 1.0, "eta_v": 1.0, "K_u": 1, "K_v": 1}),
+        (
+            ("instance", "algorithm"),
+            {"name": "dfedmdc", "eta_u": 1.0, "eta_v": 1.0, "K_u": 1, "K_v": 1},
+        ),
         (("instance", "algorithm", "name"), "ditto"),
         (("instance", "algorithm", "name"), "antigravity:Algorithm"),
         (("key",), "yuan2016.lemma_1"),
@@ -147,7 +188,9 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
         (("kind",), "dfltheory.history"),
     ],
 )
-def test_a_file_that_cannot_be_run_is_one_line_of_the_command(path, value, tmp_path, capsys):
+def test_a_file_that_cannot_be_run_is_one_line_of_the_command(
+    path, value, tmp_path, capsys
+):
     file = tmp_path / "sent.json"
     file.write_text(json.dumps(put(WHOLE["outcome, ramps"], path, value)))
     started = time.monotonic()
@@ -162,14 +205,24 @@ def test_a_family_with_code_in_its_base_is_refused_by_the_command(tmp_path, caps
     witness, file = tmp_path / "ran", tmp_path / "sent.json"
     for name in ("h_v", "T", "gap"):
         bad = CODE.replace("{}", str(witness))
-        file.write_text(json.dumps(put(WHOLE["family"], ("divergence", "base", name), bad)))
+        file.write_text(
+            json.dumps(put(WHOLE["family"], ("divergence", "base", name), bad))
+        )
         assert cli.run(["falsify", "--replay", str(file)]) == 2
         assert f"divergence.base.{name} = " in capsys.readouterr().err
     assert not witness.exists()
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 10**5, '{"instance": ' + "9" * 5000 + "}", "\x00", "[]", "3", " " * (BYTES + 1)]
+    "text",
+    [
+        "[" * 10**5,
+        '{"instance": ' + "9" * 5000 + "}",
+        "\x00",
+        "[]",
+        "3",
+        " " * (BYTES + 1),
+    ],
 )
 def test_documents_that_are_no_object_get_one_line(text, tmp_path):
     file = tmp_path / "sent.json"
@@ -177,20 +230,29 @@ def test_documents_that_are_no_object_get_one_line(text, tmp_path):
     assert str(file) in refused(file)
 
 
-def test_a_family_of_clients_that_start_apart_is_none_of_a_statement_without_them(tmp_path):
+def test_a_family_of_clients_that_start_apart_is_none_of_a_statement_without_them(
+    tmp_path,
+):
     file = tmp_path / "sent.json"
-    file.write_text(json.dumps(put(WHOLE["family"], ("divergence", "key"), "dfedadmm.corollary_1")))
+    file.write_text(
+        json.dumps(put(WHOLE["family"], ("divergence", "key"), "dfedadmm.corollary_1"))
+    )
     assert "no kind of problem" in refused(file, replay)
 
 
 @pytest.mark.parametrize("field", ["command", "families", "core", "exact", "key"])
 def test_the_page_refuses_outcomes_that_lack_or_damage_a_field(field, tmp_path):
-    theorem = next(t for t in survey.searched() if str(t) == "dfedsam.theorem_4_5 (printed)")
+    theorem = next(
+        t for t in survey.searched() if str(t) == "dfedsam.theorem_4_5 (printed)"
+    )
     file = survey.outcome_file(tmp_path, theorem)
     whole = WHOLE["outcome, ramps"]
     file.write_text(json.dumps(whole))
     page.markdown(tmp_path)
-    for damaged in ({k: v for k, v in whole.items() if k != field}, whole | {field: "| `<script>`"}):
+    for damaged in (
+        {k: v for k, v in whole.items() if k != field},
+        whole | {field: "| `<script>`"},
+    ):
         file.write_text(json.dumps(damaged))
         with pytest.raises(DFLTheoryError, match=field):
             page.markdown(tmp_path)
@@ -203,6 +265,10 @@ def test_reading_a_file_opens_no_way_to_other_modules(tmp_path, monkeypatch):
     read_document(file)
     assert sys.path == before
     for name in ("antigravity:Algorithm", f"{tmp_path}/own.py:Mine"):
-        file.write_text(json.dumps(put(WHOLE["outcome, ramps"], ("instance", "algorithm", "name"), name)))
+        file.write_text(
+            json.dumps(
+                put(WHOLE["outcome, ramps"], ("instance", "algorithm", "name"), name)
+            )
+        )
         assert refused(file)
     assert "antigravity" not in sys.modules

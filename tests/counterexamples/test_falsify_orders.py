@@ -1,4 +1,6 @@
-"""Statements in O(.): a family is told only where it diverges for good, and it replays from its file."""
+"""Statements in O(.): a family is told only where it diverges for good, and it replays
+from its file.
+"""
 
 import dataclasses
 import json
@@ -17,13 +19,18 @@ from dfltheory.errors import DFLTheoryError, InputError
 
 
 def made_up(power, parameter="T", level=0.0):
-    """:func:`along` on a made-up measure = expression * parameter^power (which levels off at ``level``)."""
+    """:func:`along` on a made-up measure = expression * parameter^power (which levels
+    off at ``level``).
+    """
     theorem = dfl.bounds.get("dfedsam.rate_abstract", "printed")
 
     def measure(theorem, at):
         values = {"T": at["T"], "K": at["K"], "lam": 1 - 1 / at["gap"]}
         x = at[parameter] ** power
-        return expression(theorem, values) * (x / (1 + x / level) if level else x), values
+        return (
+            expression(theorem, values) * (x / (1 + x / level) if level else x),
+            values,
+        )
 
     class MadeUp(Member):
         def measure(self, theorem, at):
@@ -32,14 +39,20 @@ def made_up(power, parameter="T", level=0.0):
         def core(self, theorem, at):
             return None
 
-    return along(theorem, MadeUp("made up", None, {}), {"T": 1e6, "K": 1.0, "gap": 2.0}, parameter)
+    return along(
+        theorem,
+        MadeUp("made up", None, {}),
+        {"T": 1e6, "K": 1.0, "gap": 2.0},
+        parameter,
+    )
 
 
 def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
     found = made_up(0.5)
     assert found.diverges
     assert found.exponent == pytest.approx(0.5, abs=1e-9)
-    assert found.ratios[-1] / found.ratios[0] == pytest.approx(16.0)  # followed one factor further
+    # followed one factor further
+    assert found.ratios[-1] / found.ratios[0] == pytest.approx(16.0)
     assert len(made_up(0.0).ratios) == 4
     assert not made_up(0.0).diverges
     assert not made_up(0.1).diverges
@@ -49,7 +62,9 @@ def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
     assert not dataclasses.replace(found, core=found.ratios[-1] / 2).diverges
     assert dataclasses.replace(found, core=found.ratios[-1]).diverges
     assert "before the limit" in str(dataclasses.replace(found, settled=False))
-    assert "constant of the problem" in str(dataclasses.replace(found, structural=False))
+    assert "constant of the problem" in str(
+        dataclasses.replace(found, structural=False)
+    )
 
 
 @pytest.mark.parametrize("level", [1e3, 3e3, 6e3])
@@ -64,31 +79,49 @@ def test_constants_of_the_problem_may_hide_in_an_order_and_structure_may_not():
     base = member.draw(rng) | {"T": 16.0, "K": 1.0}
     assert not along(theorem, member, base, "L").structural
     assert along(theorem, member, base, "gap").structural
-    assert along(theorem, member, base | {"gap": 0.5}, "T") is None  # lam = -1 is out of range
+    # lam = -1 is out of range
+    assert along(theorem, member, base | {"gap": 0.5}, "T") is None
     assert along(theorem, member, base, "T", late=lambda: True) is None
 
 
 def test_almost_identical_clients_part_from_a_common_start_and_their_mean_keeps_its_slope():
     theorem = dfl.bounds.get("dfedmdc.theorem_1", "printed")
-    at = {"T": 400.0, "K_u": 2.0, "K_v": 1.0, "gap": 400.0, "h": 2.0, "v": 0.3, "e": 0.5}
+    at = {
+        "T": 400.0,
+        "K_u": 2.0,
+        "K_v": 1.0,
+        "gap": 400.0,
+        "h": 2.0,
+        "v": 0.3,
+        "e": 0.5,
+    }
     instance, _ = MEMBERS["parting clients"].make(theorem, at)
     assert (instance.x0 == 0).all()
     both = MEMBERS["parting clients"]
-    assert both.core(theorem, at) == pytest.approx(both.measure(theorem, at)[0], rel=1e-9)
+    assert both.core(theorem, at) == pytest.approx(
+        both.measure(theorem, at)[0], rel=1e-9
+    )
     known = instance.task.problem.constants()
     assert float(known["L_u"][0]) == pytest.approx(2.0)
     assert float(known["delta_u"][0]) == pytest.approx(2 * 0.5 / 400, rel=1e-6)
     u = instance.run(rounds=2000, progress=False).x[0, :, 0]
     eta = at["h"] * instance.algorithm.eta_u
     there = At(np.array([eta]), np.array([1 - 1 / 400]), np.zeros(1), 2)
-    mean, half = (float(a[0]) for a in split_limit(np.array([0.3]), np.ones(1), np.array([0.5 / 400]), there))
+    mean, half = (
+        float(a[0])
+        for a in split_limit(np.array([0.3]), np.ones(1), np.array([0.5 / 400]), there)
+    )
     np.testing.assert_allclose([u.mean(), np.ptp(u) / 2], [mean, half], rtol=1e-6)
 
 
 @pytest.mark.parametrize("variant", ["printed", "appendix_eq35"])
 def test_noise_in_the_heads_agrees_with_the_closed_form_and_with_the_core(variant):
-    # v <- (1 - e) v - (e/h) xi, e = eta h = 1/sqrt(T): E (h v)^2 = sigma^2 (e/(2 - e)) (1 - (1 - e)^(2t))
-    theorem, member = dfl.bounds.get("dfedmdc.theorem_2", variant), MEMBERS["noisy heads"]
+    # v <- (1 - e) v - (e/h) xi, e = eta h = 1/sqrt(T): E (h v)^2 = sigma^2 (e/(2 - e))
+    # (1 - (1 - e)^(2t))
+    theorem, member = (
+        dfl.bounds.get("dfedmdc.theorem_2", variant),
+        MEMBERS["noisy heads"],
+    )
     at = {"T": 64.0, "K_u": 1.0, "K_v": 1.0, "gap": 2.0, "h_v": 0.5, "sigma_v": 2.0}
     measured, values = member.measure(theorem, at)
     e, t = 1 / 8, np.arange(1, 65)
@@ -115,19 +148,26 @@ def test_the_printed_orders_that_are_false_diverge(key, variant, name, parameter
         theorem, member, member.draw(np.random.default_rng(2)), parameter
     )  # some draws never settle
     assert found.diverges, str(found)
-    # without the missing term the expression is 1/sqrt(T) of what is measured, or 1/T^1.5 (heads)
-    assert found.exponent > {"noisy heads": 0.85, "opposing clients": 0.9}.get(name, 0.45)
+    # without the missing term the expression is 1/sqrt(T) of what is measured, or
+    # 1/T^1.5 (heads)
+    assert found.exponent > {"noisy heads": 0.85, "opposing clients": 0.9}.get(
+        name, 0.45
+    )
 
 
 def test_a_theorem_that_has_the_noise_of_the_heads_is_not_refuted_by_it():
-    theorem, member = dfl.bounds.get("dfedmdc.theorem_2", "appendix"), MEMBERS["noisy heads"]
+    theorem, member = (
+        dfl.bounds.get("dfedmdc.theorem_2", "appendix"),
+        MEMBERS["noisy heads"],
+    )
     for seed in range(3):
         found = along(theorem, member, member.draw(np.random.default_rng(seed)), "T")
         assert not found.diverges
         assert max(found.ratios) < 1
 
 
-@pytest.mark.slow  # the command line writes and replays a known one in tests/cli/test_falsify.py
+# the command line writes and replays a known one in tests/cli/test_falsify.py
+@pytest.mark.slow
 def test_a_family_is_saved_and_replays_to_the_last_digit(tmp_path):
     found = falsify("dfedsam.corollary_4_6", "printed", seconds=30)
     assert found.violated
@@ -144,18 +184,29 @@ def test_a_family_is_saved_and_replays_to_the_last_digit(tmp_path):
     assert json.loads(recorded.read_text())["command"] == "the command"
 
 
-@pytest.mark.parametrize("change", [{"member": "no such kind"}, {"member": "noisy heads", "extra": 1}])
+@pytest.mark.parametrize(
+    "change", [{"member": "no such kind"}, {"member": "noisy heads", "extra": 1}]
+)
 def test_a_damaged_family_gets_one_line(tmp_path, change):
-    path, told = tmp_path / "family.json", dataclasses.asdict(made_up(0.5)) | {"member": "noisy heads"}
-    document = {"kind": "dfltheory.divergence", "format": 2, "divergence": told | change}
+    path, told = (
+        tmp_path / "family.json",
+        dataclasses.asdict(made_up(0.5)) | {"member": "noisy heads"},
+    )
+    document = {
+        "kind": "dfltheory.divergence",
+        "format": 2,
+        "divergence": told | change,
+    }
     path.write_text(json.dumps(document))
     with pytest.raises(DFLTheoryError, match="holds no counterexample: divergence"):
         replay(path)
 
 
 def test_each_statement_is_tried_with_the_kinds_that_its_algorithm_allows():
-    told = {k: {m.name for m in kinds(dfl.bounds.get(k, "printed"))} for k in ("dfedmdc.theorem_1",
-            "dfedadmm.corollary_1", "dfedsgpsm.corollary_1")}  # fmt: skip
+    told = {
+        k: {m.name for m in kinds(dfl.bounds.get(k, "printed"))}
+        for k in ("dfedmdc.theorem_1", "dfedadmm.corollary_1", "dfedsgpsm.corollary_1")
+    }
     assert told["dfedmdc.theorem_1"] == {"noisy heads", "parting clients"}
     plain = {"clipped clients", "opposing clients"}
     assert told["dfedadmm.corollary_1"] == plain
@@ -176,9 +227,12 @@ def test_the_rate_of_dfedadmm_is_refuted_by_a_family_in_which_local_steps_and_ro
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_rate_that_holds_has_no_diverging_family(seed):
     printed = dfl.bounds.get("dfedsgpsm.corollary_1", "printed")
-    # one step of momentum is one step: the first term has no factor 1 - alpha where K = 1
+    # one step of momentum is one step: the first term has no factor 1 - alpha where K =
+    # 1
     first = printed.parts["optimization"] / (1 - symbols.alpha)
-    holds = dataclasses.replace(printed, key="made.up", parts={**printed.parts, "optimization": first})
+    holds = dataclasses.replace(
+        printed, key="made.up", parts={**printed.parts, "optimization": first}
+    )
     found = falsify(holds, seconds=40, seed=seed)
     assert not found.violated, str(found)
     assert found.evaluations >= 20
@@ -186,8 +240,13 @@ def test_a_rate_that_holds_has_no_diverging_family(seed):
 
 
 def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
-    """From a common start: T like 1/(1 - alpha)^3, along which every term of the printed rate gives way."""
-    theorem, member = dfl.bounds.get("dfedsgpsm.corollary_1", "printed"), MEMBERS["long slope"]
+    """From a common start: T like 1/(1 - alpha)^3, along which every term of the
+    printed rate gives way.
+    """
+    theorem, member = (
+        dfl.bounds.get("dfedsgpsm.corollary_1", "printed"),
+        MEMBERS["long slope"],
+    )
     base = {"T": 1.0, "K": 1.0, "alpha": 1.5, "gap": 1.2, "L": 1.0, "slope": 100.0}
     at = {**base, "T": 16.0, "alpha": 3.0}
     measured, values = member.measure(theorem, at)
@@ -199,12 +258,24 @@ def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
     assert found.diverges, str(found)
     assert found.values == tuple(1.5 * 2.0**k for k in range(5))
     assert found.exponent == pytest.approx(1.0, abs=0.1)
-    assert member.name not in {m.name for m in kinds(dfl.bounds.get("dfedsam.corollary_4_6", "printed"))}
+    assert member.name not in {
+        m.name for m in kinds(dfl.bounds.get("dfedsam.corollary_4_6", "printed"))
+    }
 
 
 def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
-    """The 1/T of a term without a constant beside a 1/sqrt(T) that is 10^7 times smaller."""
-    base = {"T": 16.0, "K": 2.0, "gap": 2.2, "alpha": 4.1, "L": 0.0017, "distance": 0.47, "spread": 0.02}
+    """The 1/T of a term without a constant beside a 1/sqrt(T) that is 10^7 times
+    smaller.
+    """
+    base = {
+        "T": 16.0,
+        "K": 2.0,
+        "gap": 2.2,
+        "alpha": 4.1,
+        "L": 0.0017,
+        "distance": 0.47,
+        "spread": 0.02,
+    }
     theorem = dfl.bounds.get("dfedsgpsm.corollary_1", "printed")
     found = along(theorem, MEMBERS["clipped clients"], base | {"rho0": 0.46}, "T")
     assert found.low > 0.4
@@ -213,7 +284,10 @@ def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
 
 
 def test_growth_in_a_constant_of_the_problem_is_no_divergence():
-    theorem, member = dfl.bounds.get("dfedsam.corollary_4_6", "printed"), MEMBERS["opposing clients"]
+    theorem, member = (
+        dfl.bounds.get("dfedsam.corollary_4_6", "printed"),
+        MEMBERS["opposing clients"],
+    )
     base = {"T": 32.0, "K": 2.0, "gap": 2.4, "L": 2.0, "h": 0.3, "centre": 0.28}
     assert not along(theorem, member, base, "L").diverges
     found = along(theorem, member, base | {"T": 8.0}, "gap*T*T")
@@ -222,7 +296,11 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
 
 
 @pytest.mark.parametrize(
-    "key", ["dfedsam.theorem_4_5", pytest.param("dfedsam.corollary_4_6", marks=pytest.mark.slow)]
+    "key",
+    [
+        "dfedsam.theorem_4_5",
+        pytest.param("dfedsam.corollary_4_6", marks=pytest.mark.slow),
+    ],
 )
 def test_a_budget_in_candidates_is_the_same_search_on_any_machine(key):
     """With constants, and an O(.)."""

@@ -1,4 +1,6 @@
-"""The docs' page of counterexamples: generated from the outcome files, and every one of them replays."""
+"""The docs' page of counterexamples: generated from the outcome files, and every one of
+them replays.
+"""
 
 import dataclasses
 import json
@@ -41,8 +43,10 @@ DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in
 
 
 def of(kind):
-    """The outcome files with an instance, or with a family of problems; of a paper's instances that refute
-    nothing all but the first are replayed with the slow tests, as are those that the core runs very long."""
+    """The outcome files with an instance, or with a family of problems; of a paper's
+    instances that refute nothing all but the first are replayed with the slow tests, as
+    are those that the core runs very long.
+    """
     seen, chosen = set(), []
     for path in FILES:
         told = DOCUMENTS[path.stem]
@@ -50,7 +54,9 @@ def of(kind):
             slow = not told["violated"] and told["key"].split(".")[0] in seen
             slow |= kind == "instances" and told["core"]["rounds"] > 2000
             seen |= set() if told["violated"] else {told["key"].split(".")[0]}
-            chosen.append(pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * slow))
+            chosen.append(
+                pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * slow)
+            )
     return chosen
 
 
@@ -62,16 +68,29 @@ def test_the_page_is_the_one_that_the_outcome_files_generate(tmp_path):
 
 
 def test_every_theorem_and_corollary_has_its_outcome_and_nothing_else_is_there():
-    """Of papers whose errata were written; of others the page counts what has not been searched yet."""
-    stated = {survey.outcome_file(FOLDER, theorem).stem: theorem for theorem in survey.searched()}
+    """Of papers whose errata were written; of others the page counts what has not been
+    searched yet.
+    """
+    stated = {
+        survey.outcome_file(FOLDER, theorem).stem: theorem
+        for theorem in survey.searched()
+    }
     assert set(DOCUMENTS) <= set(stated)
-    missing = [theorem.key.split(".")[0] for name, theorem in stated.items() if name not in DOCUMENTS]
+    missing = [
+        theorem.key.split(".")[0]
+        for name, theorem in stated.items()
+        if name not in DOCUMENTS
+    ]
     assert not [paper for paper in missing if paper in PAPERS]
     for theorem in (stated[name] for name in DOCUMENTS):
         told = DOCUMENTS[f"{theorem.key}-{theorem.variant}"]
         assert (told["key"], told["variant"]) == (theorem.key, theorem.variant)
-        assert told["command"].startswith(f"dfltheory falsify {theorem.key} --variant {theorem.variant} ")
-        assert told["evaluations"] == sum(t["evaluations"] for t in told["families"].values())
+        assert told["command"].startswith(
+            f"dfltheory falsify {theorem.key} --variant {theorem.variant} "
+        )
+        assert told["evaluations"] == sum(
+            t["evaluations"] for t in told["families"].values()
+        )
 
 
 def test_no_corrected_statement_is_refuted_and_each_was_searched_with_all_its_terms():
@@ -85,21 +104,31 @@ def test_no_corrected_statement_is_refuted_and_each_was_searched_with_all_its_te
         theorem = dfl.bounds.get(told["key"], told["variant"])
         assert set(told["terms"]) == set(theorem.parts)
         assert all(row["share"] <= 1 for row in told["terms"].values())
-        # what the search reckons is confirmed but for a hundredth: no family tells of a withdrawn candidate
-        assert max(float(row["ratio"]) for row in told["families"].values()) <= 1.01 * told["ratio"]
+        # what the search reckons is confirmed but for a hundredth: no family tells of a
+        # withdrawn candidate
+        assert (
+            max(float(row["ratio"]) for row in told["families"].values())
+            <= 1.01 * told["ratio"]
+        )
 
 
 def test_every_printed_main_theorem_falls_from_a_common_start_and_the_page_says_so_first():
     refuted = {name: told for name, told in DOCUMENTS.items() if told["violated"]}
-    one, two = ("dfedsam.theorem_4_5", "dfedadmm.theorem_1"), ("dfedmdc.theorem_1", "dfedmdc.theorem_2")
+    one, two = (
+        ("dfedsam.theorem_4_5", "dfedadmm.theorem_1"),
+        ("dfedmdc.theorem_1", "dfedmdc.theorem_2"),
+    )
     text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
     head = text.split("## Refuted")[1].split("\n## ")[0]
     for key in (*one, "dfedsgpsm.theorem_1", *two):
         assert f"{key}-printed" in refuted
-        (row,) = (line for line in head.splitlines() if line.startswith(f"| `{key}` printed"))
+        (row,) = (
+            line for line in head.splitlines() if line.startswith(f"| `{key}` printed")
+        )
         assert "| common start |" in row
     assert head.count("\n| `") == len(refuted)
-    for told in refuted.values():  # those with constants are told in fractions, and none in vain
+    # those with constants are told in fractions, and none in vain
+    for told in refuted.values():
         if told.get("instance"):
             assert f"| `{told['key']}` {told['variant']} |" in head
     vain = [line for line in head.splitlines() if "none:" in line]
@@ -107,7 +136,11 @@ def test_every_printed_main_theorem_falls_from_a_common_start_and_the_page_says_
 
 
 def test_each_term_of_a_corrected_bound_has_its_row():
-    text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8").split("## Term by term")[1]
+    text = (
+        (FOLDER.parent / "falsify.md")
+        .read_text(encoding="utf-8")
+        .split("## Term by term")[1]
+    )
     for told in DOCUMENTS.values():
         if told["variant"].startswith("corrected"):
             for name in dfl.bounds.get(told["key"], told["variant"]).parts:
@@ -121,30 +154,64 @@ def test_what_is_left_of_a_bound_without_a_term_that_is_not_needed_is_above_a_pr
     rng, n = np.random.default_rng(0), 50000
     for (key, variant, term), other in IMPLIED.items():
         theorem, proved = dfl.bounds.get(key, variant), dfl.bounds.get(key, other)
-        at = {name: 10 ** rng.uniform(-4, 3, n) for name in {*theorem.needs, *proved.needs}}
-        at |= {"lam": 1 - 10 ** rng.uniform(-6, 0, n), "T": np.floor(10 ** rng.uniform(0, 9, n))}
-        at |= {"K": rng.integers(1, 20, n).astype(float), "rho": np.zeros(n), "sigma_g": np.zeros(n)}
+        at = {
+            name: 10 ** rng.uniform(-4, 3, n)
+            for name in {*theorem.needs, *proved.needs}
+        }
+        at |= {
+            "lam": 1 - 10 ** rng.uniform(-6, 0, n),
+            "T": np.floor(10 ** rng.uniform(0, 9, n)),
+        }
+        at |= {
+            "K": rng.integers(1, 20, n).astype(float),
+            "rho": np.zeros(n),
+            "sigma_g": np.zeros(n),
+        }
         at |= {"eta": 10 ** rng.uniform(-5, 0, n) * 0.999 / (96 * at["K"] * at["L"])}
-        at |= {"lam_admm": at["eta"] * at["K"] ** rng.random(n), "S2": at["B"] ** 2 + at["sigma_l"] ** 2}
+        at |= {
+            "lam_admm": at["eta"] * at["K"] ** rng.random(n),
+            "S2": at["B"] ** 2 + at["sigma_l"] ** 2,
+        }
         for one in (theorem, proved):
             asked = {name: at[name] for name in one.needs}
             assert np.all([ok for _, _, ok in one.check_conditions(**asked)])
-        terms = theorem.evaluate_terms(where="nan", **{name: at[name] for name in theorem.needs})
-        bound = proved.evaluate(where="nan", **{name: at[name] for name in proved.needs})
+        terms = theorem.evaluate_terms(
+            where="nan", **{name: at[name] for name in theorem.needs}
+        )
+        bound = proved.evaluate(
+            where="nan", **{name: at[name] for name in proved.needs}
+        )
         left = sum(value for name, value in terms.items() if name != term)
         assert (left >= bound).all(), term
         assert (left - terms["noise"] < bound).any()  # which could not go, too
         assert (
-            unshown(key, variant, term, "0.1") == f"no: without it the bound is never below that of {other}"
+            unshown(key, variant, term, "0.1")
+            == f"no: without it the bound is never below that of {other}"
         )
-    assert unshown("dfedadmm.theorem_1", "corrected", "drift", "0.1") == "not shown: 0.1"
+    assert (
+        unshown("dfedadmm.theorem_1", "corrected", "drift", "0.1") == "not shown: 0.1"
+    )
 
 
 def test_two_searches_of_one_statement_are_told_together():
-    families, terms = {"a": {"ratio": 0.25, "evaluations": 96}}, {"share": 0.1, "without": 3.0}
-    one = {"violated": False, "ratio": 0.25, "evaluations": 96, "seconds": 2.0, "command": "first"}
+    families, terms = (
+        {"a": {"ratio": 0.25, "evaluations": 96}},
+        {"share": 0.1, "without": 3.0},
+    )
+    one = {
+        "violated": False,
+        "ratio": 0.25,
+        "evaluations": 96,
+        "seconds": 2.0,
+        "command": "first",
+    }
     one |= {"families": families, "terms": {"x": terms}}
-    other = one | {"ratio": 0.5, "command": "second", "first": 9.0, "terms": {"x": {**terms, "share": 0.4}}}
+    other = one | {
+        "ratio": 0.5,
+        "command": "second",
+        "first": 9.0,
+        "terms": {"x": {**terms, "share": 0.4}},
+    }
     told = survey.both(one, other)
     assert (told["command"], told["ratio"], told["first"]) == ("second", 0.5, 9.0)
     assert (told["evaluations"], told["seconds"]) == (192, 4.0)
@@ -162,16 +229,25 @@ def test_an_outcome_replays_through_the_training_core(path):
     assert not again.certificate.obstacles
     assert all(condition["holds"] for condition in again.certificate.conditions)
     core, before = again.certificate.core, told["core"]
-    assert core["ratio"] == pytest.approx(before["ratio"], rel=0.05 if "seeds" in core else 1e-6)
+    assert core["ratio"] == pytest.approx(
+        before["ratio"], rel=0.05 if "seeds" in core else 1e-6
+    )
     if told["violated"]:
-        assert max(core.get("low", core["ratio"]), again.certificate.core_at_horizon or 0) > 1
+        assert (
+            max(core.get("low", core["ratio"]), again.certificate.core_at_horizon or 0)
+            > 1
+        )
 
 
 def test_a_refutation_says_the_value_that_confirms_it_at_the_same_horizon():
     text = str(replay(FOLDER / "dfedadmm.theorem_1-appendix.json"))
-    assert "measured/bound = 14060.7 at T = 1000000000 by the exact expectation, in floating point" in text
     assert (
-        "measured/bound is 1.406e+04 at T = 1000000000 (its state stands still after 300 rounds)" in text
+        "measured/bound = 14060.7 at T = 1000000000 by the exact expectation, in"
+        " floating point" in text
+    )
+    assert (
+        "measured/bound is 1.406e+04 at T = 1000000000 (its state stands still after"
+        " 300 rounds)" in text
     )  # and nothing of a shorter horizon
 
 
@@ -182,11 +258,19 @@ def test_every_refutation_with_constants_tells_a_confirming_value():
 
 
 def test_what_the_core_says_names_each_number():
-    exact, row = {"T": 10**6}, {"rounds": 3000, "T": 2000, "ratio": 1.5, "measured": 3.0, "bound": 2.0}
+    exact, row = (
+        {"T": 10**6},
+        {"rounds": 3000, "T": 2000, "ratio": 1.5, "measured": 3.0, "bound": 2.0},
+    )
     told = {"exact": exact, "core": row, "core_at_horizon": None}
     assert core_says(told) == "1.5 at T = 2000, 3 against the bound 2"
-    assert core_says(told | {"core": row | {"low": 1.2}}).endswith("and at least 1.2 with confidence 99.9 %")
-    assert core_says(told | {"core_at_horizon": 4.0, "exact": {"T": 3000}}) == "4 at T = 3000 (run in full)"
+    assert core_says(told | {"core": row | {"low": 1.2}}).endswith(
+        "and at least 1.2 with confidence 99.9 %"
+    )
+    assert (
+        core_says(told | {"core_at_horizon": 4.0, "exact": {"T": 3000}})
+        == "4 at T = 3000 (run in full)"
+    )
 
 
 @pytest.mark.slow
@@ -195,7 +279,9 @@ def test_a_family_replays(path):
     told = DOCUMENTS[path.stem]
     again = replay(path)
     assert again.violated == told["violated"]
-    np.testing.assert_allclose(again.divergence.ratios, told["divergence"]["ratios"], rtol=1e-6)
+    np.testing.assert_allclose(
+        again.divergence.ratios, told["divergence"]["ratios"], rtol=1e-6
+    )
 
 
 def test_numbers_that_are_not_there_are_told_as_none(tmp_path):
@@ -230,7 +316,11 @@ def test_a_survey_writes_outcomes_goes_on_and_fails_when_a_corrected_statement_f
     assert replay(path).ratio == pytest.approx(json.loads(written)["ratio"], rel=1e-9)
     path.unlink()
     real = survey.falsify
-    monkeypatch.setattr(survey, "falsify", lambda *a, **k: dataclasses.replace(real(*a, **k), violated=True))
+    monkeypatch.setattr(
+        survey,
+        "falsify",
+        lambda *a, **k: dataclasses.replace(real(*a, **k), violated=True),
+    )
     assert survey.main(arguments) == 1
     assert "dfedsgpsm.corollary_1" in capsys.readouterr().out
 
@@ -250,37 +340,76 @@ def test_versions_are_planted_by_rule_and_each_is_another_statement():
     for (_, _, name), (theorem, false) in every_planted().items():
         if name.startswith(("without the assumption", "with rounds")):
             assert (false.scope == theorem.scope) == name.startswith("with rounds")
-            assert (false.bound == theorem.bound) == name.startswith("without the assumption")
+            assert (false.bound == theorem.bound) == name.startswith(
+                "without the assumption"
+            )
             continue
         assert theorem.variant == "corrected"
-        fewer = len(theorem.parts) - len(false.parts) + len(theorem.conditions) - len(false.conditions)
+        fewer = (
+            len(theorem.parts)
+            - len(false.parts)
+            + len(theorem.conditions)
+            - len(false.conditions)
+        )
         assert fewer == name.startswith("without"), name
-        assert (false.bound == theorem.bound) == name.startswith("without the condition"), name
+        assert (false.bound == theorem.bound) == name.startswith(
+            "without the condition"
+        ), name
 
 
 def test_a_moved_exponent_keeps_the_unit_and_one_for_each_quantity_of_a_term_is_planted():
-    moved = {at: told for at, told in every_planted().items() if at[2].startswith("one more power of ")}
+    moved = {
+        at: told
+        for at, told in every_planted().items()
+        if at[2].startswith("one more power of ")
+    }
     assert len(moved) >= 180
     for (_, _, name), (theorem, false) in moved.items():
         assert not list(check_units(false)), name
-        (term,) = (term for term in theorem.parts if theorem.parts[term] != false.parts[term])
+        (term,) = (
+            term for term in theorem.parts if theorem.parts[term] != false.parts[term]
+        )
         assert name.endswith(f" in the term {term}")
-    names = {name for key, _, name in moved if key == "dfedsgpsm.theorem_1" and name.endswith("consensus")}
+    names = {
+        name
+        for key, _, name in moved
+        if key == "dfedsgpsm.theorem_1" and name.endswith("consensus")
+    }
     powers = "G", "1/at", "delta", "eta", "1 - q", "q"
     assert names == {f"one more power of {x} in the term consensus" for x in powers}
-    theorem, false = moved["dfedsam.theorem_4_5", "corrected", "one more power of rho in the term sharpness"]
+    theorem, false = moved[
+        "dfedsam.theorem_4_5",
+        "corrected",
+        "one more power of rho in the term sharpness",
+    ]
     extra = sp.simplify(false.parts["sharpness"] / theorem.parts["sharpness"])
     assert extra == s.rho * sp.sqrt(s.L / s.f0_gap)
-    theorem, false = moved["dfedsam.theorem_4_5", "corrected", "one more power of V in the term noise"]
+    theorem, false = moved[
+        "dfedsam.theorem_4_5", "corrected", "one more power of V in the term noise"
+    ]
     (V,) = (d.symbol for d in theorem.definitions if str(d.symbol) == "V")
-    assert sp.simplify(false.parts["noise"] / theorem.parts["noise"]) == V / (s.L * s.f0_gap)
+    assert sp.simplify(false.parts["noise"] / theorem.parts["noise"]) == V / (
+        s.L * s.f0_gap
+    )
 
 
 def test_a_constant_is_made_smaller_only_as_far_as_a_term_was_seen_sharp():
-    assert [smaller(x) for x in (0.999, 0.51, 0.5, 0.2567, 0.25, 0.13, 0.07, 0.0625, 0.0)] == [
-        2, 2, 4, 4, 8, 8, 16, 0, 0,
-    ]  # fmt: skip
-    theorem, false = every_planted()["dfedsam.theorem_4_5", "corrected", "1/4 of the term optimization"]
+    assert [
+        smaller(x) for x in (0.999, 0.51, 0.5, 0.2567, 0.25, 0.13, 0.07, 0.0625, 0.0)
+    ] == [
+        2,
+        2,
+        4,
+        4,
+        8,
+        8,
+        16,
+        0,
+        0,
+    ]
+    theorem, false = every_planted()[
+        "dfedsam.theorem_4_5", "corrected", "1/4 of the term optimization"
+    ]
     assert false.parts["optimization"] * 4 == theorem.parts["optimization"]
     assert not any(name.startswith("1/") for name, _ in planted(theorem))
 
@@ -292,49 +421,101 @@ def test_no_statement_counts_twice():
 
 
 @pytest.mark.parametrize("key", ["dfedmdc.rate_theorem_1", "dfedmdc.rate_theorem_2"])
-def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that_are_not_searched(key):
-    """Noise at rest in the shared part, one client, L_u = sigma_u = 1, whose mean square slope is exact."""
-    _, false = every_planted()[key, "corrected", "without the term noise of the shared part"]
+def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that_are_not_searched(
+    key,
+):
+    """Noise at rest in the shared part, one client, L_u = sigma_u = 1, whose mean
+    square slope is exact.
+    """
+    _, false = every_planted()[
+        key, "corrected", "without the term noise of the shared part"
+    ]
     T, at = 10**6, dict.fromkeys(false.needs, 0.0)
     at |= {"m": 1, "K_u": 1, "K_v": 1, "L_u": 1.0, "L_v": 1.0, "sigma_u": 1.0, "T": T}
     eta = T**-0.5
     left = noisy_square(eta, 1, 1.0, 1, 0.0, np.arange(T)).mean()
-    assert left / false.evaluate(**{n: at[n] for n in false.needs}) == pytest.approx(19.5, rel=0.02)
+    assert left / false.evaluate(**{n: at[n] for n in false.needs}) == pytest.approx(
+        19.5, rel=0.02
+    )
 
 
 def test_noise_for_ever_violates_what_lacks_its_noise_and_nothing_that_is_proved():
     for theorem in examined():
         highest = noise_for_ever(theorem)
         assert highest <= 1, theorem
-        assert (highest > 0.2) == ("dfedadmm" not in theorem.key)  # its local steps are others
+        # its local steps are others
+        assert (highest > 0.2) == ("dfedadmm" not in theorem.key)
     for at, low, high in (
-        (("dfedmdc.rate_theorem_1", "corrected", "without the term noise of the shared part"), 1e6, 1e7),
         (
-            ("dfedmdc.theorem_1", "corrected", "one more power of 1/m in the term noise of the shared part"),
+            (
+                "dfedmdc.rate_theorem_1",
+                "corrected",
+                "without the term noise of the shared part",
+            ),
+            1e6,
+            1e7,
+        ),
+        (
+            (
+                "dfedmdc.theorem_1",
+                "corrected",
+                "one more power of 1/m in the term noise of the shared part",
+            ),
             40,
             50,
         ),
-        (("dfedsam.corollary_4_6", "corrected", "1/4 of the term optimization"), 1.9, 2),
-        (("dfedsam.theorem_4_5", "corrected", "one more power of V in the term noise"), 4e5, 5e5),
+        (
+            ("dfedsam.corollary_4_6", "corrected", "1/4 of the term optimization"),
+            1.9,
+            2,
+        ),
+        (
+            (
+                "dfedsam.theorem_4_5",
+                "corrected",
+                "one more power of V in the term noise",
+            ),
+            4e5,
+            5e5,
+        ),
     ):
         assert low < noise_for_ever(every_planted()[at][1]) < high
 
 
 @pytest.mark.parametrize("key", ["dfedmdc.theorem_2", "dfedmdc.rate_theorem_2"])
 def test_without_smooth_samples_a_client_that_is_led_astray_violates_the_bound(key):
-    """w = 1 to the right of -rho, a ramp of width R to its left: L_u = 1/R, f(0) - f* = rho + R/2."""
-    _, false = every_planted()[key, "corrected", "without the assumption of smooth samples"]
+    """w = 1 to the right of -rho, a ramp of width R to its left: L_u = 1/R, f(0) - f* =
+    rho + R/2.
+    """
+    _, false = every_planted()[
+        key, "corrected", "without the assumption of smooth samples"
+    ]
     T, rho, R = 10**8, 1.0, 100.0
     eta = R / T**0.5 if "eta_u" not in false.needs else 1e-3 * R
-    at = dict.fromkeys(false.needs, 0.0) | dict.fromkeys(("m", "K_u", "K_v"), 1) | {"T": T, "L_v": 1.0}
-    at |= {"L_u": 1 / R, "sigma_u": 1.01, "f0_gap": rho + R / 2, "eta_u": eta, "eta_v": eta / R}
+    at = (
+        dict.fromkeys(false.needs, 0.0)
+        | dict.fromkeys(("m", "K_u", "K_v"), 1)
+        | {
+            "T": T,
+            "L_v": 1.0,
+        }
+    )
+    at |= {
+        "L_u": 1 / R,
+        "sigma_u": 1.01,
+        "f0_gap": rho + R / 2,
+        "eta_u": eta,
+        "eta_v": eta / R,
+    }
     at |= {"rho": rho, "rho0": rho * T**0.5}
     left = 1.0 / at["L_u"]  # it stands still at 0, whatever its steps are
     assert left / false.evaluate(**{n: at[n] for n in false.needs}) > 10
 
 
 def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_count_is_large():
-    """At random constants, whatever the conditions say; what never is below 1 is divided by."""
+    """At random constants, whatever the conditions say; what never is below 1 is
+    divided by.
+    """
     rng, n, seen = np.random.default_rng(0), 400, 0
     for (_, _, version), (theorem, false) in every_planted().items():
         if version.startswith("one more power of"):
@@ -342,16 +523,26 @@ def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_coun
             for name in theorem.needs:
                 entry = GLOSSARY[name]
                 at[name] = (
-                    rng.integers(1, 50, n) if entry.integer else rng.uniform(0.01, 0.99, n) if entry.high == 1
-                    else 10.0 ** rng.uniform(-4, 0, n)
-                )  # fmt: skip
+                    rng.integers(1, 50, n)
+                    if entry.integer
+                    else (
+                        rng.uniform(0.01, 0.99, n)
+                        if entry.high == 1
+                        else 10.0 ** rng.uniform(-4, 0, n)
+                    )
+                )
             term = version.partition(" in the term ")[2]
-            true, moved = (np.asarray(t.evaluate_terms(where="ignore", **at)[term]) for t in (theorem, false))
+            true, moved = (
+                np.asarray(t.evaluate_terms(where="ignore", **at)[term])
+                for t in (theorem, false)
+            )
             told = true > 0
             assert (moved[told] < true[told] * (1 - 1e-9)).any(), (theorem.key, version)
             seen += 1
     assert seen > 150
-    versions = {version for key, _, version in every_planted() if key == "dfedsgpsm.theorem_1"}
+    versions = {
+        version for key, _, version in every_planted() if key == "dfedsgpsm.theorem_1"
+    }
     assert "one more power of 1/at in the term optimization" in versions
     assert "one more power of at in the term optimization" not in versions
 
@@ -359,27 +550,40 @@ def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_coun
 def test_the_page_tells_the_power_that_was_measured():
     told = json.loads((FOLDER.parent / "power.json").read_text(encoding="utf-8"))
     text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
-    left = set(every_planted()) - {(one["key"], one["variant"], one["version"]) for one in told}
+    left = set(every_planted()) - {
+        (one["key"], one["variant"], one["version"]) for one in told
+    }
     assert len(told) + len(left) == len(every_planted())  # none is another's
     assert len(left) < len(told)
-    assert (f" {len(left)} more are planted, and were not searched yet." in text) == bool(left)
+    assert (
+        f" {len(left)} more are planted, and were not searched yet." in text
+    ) == bool(left)
     false = [one for one in told if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
     assert refuted / len(false) >= 0.75
-    assert f"**{refuted} of {len(false)}** false versions are refuted" in re.sub(r"\s+", " ", text)
+    assert f"**{refuted} of {len(false)}** false versions are refuted" in re.sub(
+        r"\s+", " ", text
+    )
     assert text.count(" survives; ") == len(false) - refuted
     alone = [o for o in told if o["for ever"] > 1 or (o["key"], o["version"]) in FALSE]
     seen = sum(one["refuted"] for one in alone)
     assert seen / len(alone) > 0.6
     words = f"Of the {len(alone)} that closed forms know to be false without any search"
     families = ", ".join(CLOSED_FORMS)
-    assert f"{words} ({families}, a client led astray), {seen} are refuted" in re.sub(r"\s+", " ", text)
-    assert all(one["closed form"] in CLOSED_FORMS for one in told if one["for ever"] > 1)
+    assert f"{words} ({families}, a client led astray), {seen} are refuted" in re.sub(
+        r"\s+", " ", text
+    )
+    assert all(
+        one["closed form"] in CLOSED_FORMS for one in told if one["for ever"] > 1
+    )
     for one in told:
         assert not one["refuted"] or one["ratio"] > 1
         reason = unproved(one)
         assert reason is None or one["version"] in text
-        assert reason in (None, UNSEEN) or f"- `{one['key']}` {one['version']}: {reason}" in text
+        assert (
+            reason in (None, UNSEEN)
+            or f"- `{one['key']}` {one['version']}: {reason}" in text
+        )
 
 
 def test_the_page_publishes_the_power_as_a_bracket():
@@ -400,8 +604,14 @@ def test_audited_papers_and_controls_are_counted_apart():
     def outcome(key, variant, violated):
         return {"key": key, "variant": variant, "violated": violated}
 
-    rows = [outcome("dfedsam.theorem_4_5", "printed", True), outcome("lean.gd_convex", "printed", False)]
-    rows += [outcome("pepit.sgd", "printed", True), outcome("dfedsam.theorem_4_5", "corrected", False)]
+    rows = [
+        outcome("dfedsam.theorem_4_5", "printed", True),
+        outcome("lean.gd_convex", "printed", False),
+    ]
+    rows += [
+        outcome("pepit.sgd", "printed", True),
+        outcome("dfedsam.theorem_4_5", "corrected", False),
+    ]
     text = page.counted(rows)
     assert [int(n) for n in re.findall(r"\d+", text)] == [1, 1, 1, 2, 0, 1]
     readme = (FOLDER.parents[1] / "README.md").read_text(encoding="utf-8")
@@ -411,7 +621,12 @@ def test_audited_papers_and_controls_are_counted_apart():
 
 
 def test_the_page_states_by_what_factor_the_search_exceeds_the_core():
-    one = {"families": {"a": {"ratio": 96.0}}, "family": "a", "core": {"ratio": 0.5}, "core_at_horizon": 2.0}
+    one = {
+        "families": {"a": {"ratio": 96.0}},
+        "family": "a",
+        "core": {"ratio": 0.5},
+        "core_at_horizon": 2.0,
+    }
     assert page.excess(one) == 48.0
     assert page.excess(one | {"core_at_horizon": None}) == 192.0
     assert page.excess(one | {"core": None}) == 1.0
@@ -421,18 +636,34 @@ def test_the_page_states_by_what_factor_the_search_exceeds_the_core():
 
 
 def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds():
-    versions = {(theorem.key, name) for theorem in examined() for name, _ in planted(theorem)}
+    versions = {
+        (theorem.key, name) for theorem in examined() for name, _ in planted(theorem)
+    }
     assert set(FALSE) <= versions
     assert {(key, f"without the condition {name}") for key, name in OPEN} <= versions
-    row = {"key": "dfedmdc.theorem_1", "version": "without the term drift", "refuted": False}
+    row = {
+        "key": "dfedmdc.theorem_1",
+        "version": "without the term drift",
+        "refuted": False,
+    }
     assert unproved(row) == UNSEEN
-    assert unproved(row | {"refuted": True}) is None is unproved(row | {"again": {"refuted": True}})
+    assert (
+        unproved(row | {"refuted": True})
+        is None
+        is unproved(row | {"again": {"refuted": True}})
+    )
     assert unproved(row | {"for ever": 1.1}) is None
     assert unproved(row | {"for ever": 0.9, "again": {"refuted": False}}) == UNSEEN
-    for K in range(1, 120):  # the condition T >= 4 K of DFedADMM's corollary is not needed
-        assert all(slack_of_short_horizons(K, (K / T) ** 0.5) >= 0 for T in range(1, 4 * K))
-    assert slack_of_short_horizons(2, 0.5) == pytest.approx(0.25 * (1.87**2 - (4 / 3) ** 2), rel=0.01)
-    for key, name in OPEN:  # every step inside the other conditions keeps the one that is left out
+    # the condition T >= 4 K of DFedADMM's corollary is not needed
+    for K in range(1, 120):
+        assert all(
+            slack_of_short_horizons(K, (K / T) ** 0.5) >= 0 for T in range(1, 4 * K)
+        )
+    assert slack_of_short_horizons(2, 0.5) == pytest.approx(
+        0.25 * (1.87**2 - (4 / 3) ** 2), rel=0.01
+    )
+    # every step inside the other conditions keeps the one that is left out
+    for key, name in OPEN:
         theorem = next(t for t in examined() if t.key == key)
         if not key.startswith("dfedmdc"):
             continue
@@ -442,8 +673,14 @@ def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds
         )
         rng, n = np.random.default_rng(0), 20000
         a = 10 ** rng.uniform(-4, 0, n)
-        at = {"lam": rng.random(n), "chi": 2.86 * rng.random(n), "T": np.floor(10 ** rng.uniform(0, 8, n))}
-        at |= {"eta_u": a, "eta_v": a} | dict.fromkeys(("K_u", "K_v", "L_u", "L_v", "m"), 1.0)
+        at = {
+            "lam": rng.random(n),
+            "chi": 2.86 * rng.random(n),
+            "T": np.floor(10 ** rng.uniform(0, 8, n)),
+        }
+        at |= {"eta_u": a, "eta_v": a} | dict.fromkeys(
+            ("K_u", "K_v", "L_u", "L_v", "m"), 1.0
+        )
         at = {name: at.get(name, 1.0) * np.ones(n) for name in theorem.needs}
         inside = np.all([ok for _, _, ok in others.check_conditions(**at)], axis=0)
         assert inside.sum() > 100
@@ -451,37 +688,54 @@ def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds
         assert kept[inside].all()
 
 
-def test_a_planted_version_is_searched_and_written_and_not_searched_again(tmp_path, capsys):
+def test_a_planted_version_is_searched_and_written_and_not_searched_again(
+    tmp_path, capsys
+):
     from validation.counterexamples import power
 
     path = tmp_path / "power.json"
     assert power.main([str(path), "--seconds", "0.5", "--most", "1"]) == 0
     (row,) = json.loads(path.read_text())
-    assert row["refuted"]  # without the optimization term nothing is left at small steps
+    # without the optimization term nothing is left at small steps
+    assert row["refuted"]
     assert row["version"] in capsys.readouterr().out
     assert power.main([str(path), "--seconds", "0.5", "--most", "0"]) == 0
     assert json.loads(path.read_text()) == [row]
 
 
-def test_what_survived_another_search_or_a_shorter_one_is_searched_again(tmp_path, monkeypatch):
+def test_what_survived_another_search_or_a_shorter_one_is_searched_again(
+    tmp_path, monkeypatch
+):
     from validation.counterexamples import power
 
     asked = []
-    monkeypatch.setattr(power, "search", lambda theorem, *more, **kind: asked.append(str(theorem)) or [])
+    monkeypatch.setattr(
+        power, "search", lambda theorem, *more, **kind: asked.append(str(theorem)) or []
+    )
     theorem = next(examined())
     name, _ = next(planted(theorem))
     path = tmp_path / "power.json"
 
     def searched(**row):
-        told = {"key": theorem.key, "variant": theorem.variant, "version": name, "seconds": 60.0} | row
+        told = {
+            "key": theorem.key,
+            "variant": theorem.variant,
+            "version": name,
+            "seconds": 60.0,
+        } | row
         path.write_text(json.dumps([told]))
         asked.clear()
         assert power.main([str(path), "--seconds", "60", "--most", "1"]) == 0
         rows = json.loads(path.read_text())
-        return sum(row["version"] == name and row["key"] == theorem.key for row in rows), len(rows)
+        return sum(
+            row["version"] == name and row["key"] == theorem.key for row in rows
+        ), len(rows)
 
     assert searched(refuted=True, search="another") == (1, 2)  # the next version
     assert searched(refuted=False, search=power.searcher()) == (1, 2)
-    assert searched(refuted=False, search="another") == (1, 2)  # what is not known to be false comes last
+    # what is not known to be false comes last
+    assert searched(refuted=False, search="another") == (1, 2)
     assert searched(refuted=False, search="another", **{"for ever": 2.0}) == (1, 1)
-    assert searched(refuted=False, search=power.searcher(), seconds=5.0, **{"for ever": 2.0}) == (1, 1)
+    assert searched(
+        refuted=False, search=power.searcher(), seconds=5.0, **{"for ever": 2.0}
+    ) == (1, 1)

@@ -1,4 +1,6 @@
-"""Networks that are drawn in each round: all ways are run, and the training core draws its own."""
+"""Networks that are drawn in each round: all ways are run, and the training core draws
+its own.
+"""
 
 import dataclasses
 import sys
@@ -26,8 +28,12 @@ from dfltheory.graphs import RandomMatching, mean_square_contraction
 
 
 def a_matching(W):
-    """A law of one's own: three clients or more, of whom each averages with one at most."""
-    averages = len(W) > 2 and np.abs(W @ W - W).max() < 1e-12 and (W > 0).sum(0).max() <= 2
+    """A law of one's own: three clients or more, of whom each averages with one at
+    most.
+    """
+    averages = (
+        len(W) > 2 and np.abs(W @ W - W).max() < 1e-12 and (W > 0).sum(0).max() <= 2
+    )
     return None if averages else "it is no matching"
 
 
@@ -37,8 +43,11 @@ STRANGER = Theorem(
     kind="theorem",
     title="Consensus over random matchings",
     source="a test",
-    lhs=LeftSide("consensus", r"\frac1T\sum_{t=1}^T", "mean", first=s.T / s.T, last=s.T),
-    # in root mean square the deviation of round t + 1 is at most lam (that of round t + eta B)
+    lhs=LeftSide(
+        "consensus", r"\frac1T\sum_{t=1}^T", "mean", first=s.T / s.T, last=s.T
+    ),
+    # in root mean square the deviation of round t + 1 is at most lam (that of round t +
+    # eta B)
     parts={"consensus": (s.eta * s.B * s.lam * (1 - s.lam**s.T) / (1 - s.lam)) ** 2},
     scope=Scope(
         ("DPSGD",),
@@ -49,18 +58,24 @@ STRANGER = Theorem(
         letters={"order": "adapt-then-combine"},
     ),
 )
-HALVED = dataclasses.replace(STRANGER, parts={"consensus": STRANGER.parts["consensus"] / 2})
+HALVED = dataclasses.replace(
+    STRANGER, parts={"consensus": STRANGER.parts["consensus"] / 2}
+)
 
 
 def four_clients(rounds_law=True, seed=0):
     rng = np.random.default_rng(seed)
     ramps = Ramps(
-        rng.normal(size=(1, 4, 2)), rng.uniform(0.5, 2, (1, 4, 2)), rng.normal(size=(1, 4, 2)),
+        rng.normal(size=(1, 4, 2)),
+        rng.uniform(0.5, 2, (1, 4, 2)),
+        rng.normal(size=(1, 4, 2)),
         rng.normal(size=(1, 4)),
-    )  # fmt: skip
+    )
     algorithm = dfl.algorithms.DFedSAM(eta=0.1, K=2, rho=0.2)
     x0 = rng.normal(size=(1, 4, 1))
-    return Batch(algorithm, ramps, x0, matchings(4)[None], np.zeros((1, 1)), drawn=rounds_law)
+    return Batch(
+        algorithm, ramps, x0, matchings(4)[None], np.zeros((1, 1)), drawn=rounds_law
+    )
 
 
 @pytest.mark.parametrize("m", [3, 4])
@@ -68,13 +83,20 @@ def test_matchings_are_those_of_the_package_each_as_likely(m):
     every, rng = matchings(m), np.random.default_rng(0)
     sequence = RandomMatching(m)
     seen = [sequence.matrix(0, rng) for _ in range(600)]
-    counts = [sum(np.array_equal(np.asarray(getattr(W, "toarray", lambda W=W: W)()), one) for W in seen)
-              for one in every]  # fmt: skip
+    counts = [
+        sum(
+            np.array_equal(np.asarray(getattr(W, "toarray", lambda W=W: W)()), one)
+            for W in seen
+        )
+        for one in every
+    ]
     assert sum(counts) == 600
     assert min(counts) > 150
     (net,) = [n for n in networks(STRANGER) if n.m == m]
     _, values, _ = net.draw(type("Read", (), {"u": np.zeros((2, 1))}), False)
-    assert values["lam"] == pytest.approx(mean_square_contraction(sequence).lam, rel=1e-12)
+    assert values["lam"] == pytest.approx(
+        mean_square_contraction(sequence).lam, rel=1e-12
+    )
 
 
 def test_all_ways_together_are_the_mean_of_a_walk_over_the_tree_of_draws():
@@ -94,8 +116,12 @@ def test_all_ways_together_are_the_mean_of_a_walk_over_the_tree_of_draws():
 
     walk(0, [])
     assert [len(row) for row in told[0]] == [1, 3, 9, 27]
-    for k, row in enumerate((path.left["grad_norm_sq"], path.value, path.left["consensus"])):
-        assert row[:, 0] == pytest.approx([np.mean(one) for one in told[k]], rel=1e-12), k
+    for k, row in enumerate(
+        (path.left["grad_norm_sq"], path.value, path.left["consensus"])
+    ):
+        assert row[:, 0] == pytest.approx(
+            [np.mean(one) for one in told[k]], rel=1e-12
+        ), k
     assert np.ptp(told[0][3]) > 1e-4
     assert not path.still[0]
 
@@ -103,7 +129,11 @@ def test_all_ways_together_are_the_mean_of_a_walk_over_the_tree_of_draws():
 def test_the_second_moment_is_that_of_all_ways():
     batch = four_clients()
     every = [
-        run(dataclasses.replace(batch, W=np.array([[one, two]]), drawn=False), 2, moments=True).moment[0]
+        run(
+            dataclasses.replace(batch, W=np.array([[one, two]]), drawn=False),
+            2,
+            moments=True,
+        ).moment[0]
         for one in batch.W[0]
         for two in batch.W[0]
     ]
@@ -140,8 +170,13 @@ def test_what_cannot_be_run_in_all_ways_is_one_line():
         Batch.of(dataclasses.replace(other, network=dfl.graphs.RandomNeighbors(4, 1)))
 
 
-def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it_falls(monkeypatch):
-    assert [net.name for net in networks(STRANGER)] == ["random matchings of 3", "random matchings of 4"]
+def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it_falls(
+    monkeypatch,
+):
+    assert [net.name for net in networks(STRANGER)] == [
+        "random matchings of 3",
+        "random matchings of 4",
+    ]
     true = falsify(STRANGER, candidates=600, seed=1)
     assert not true.violated
     assert 0.55 < true.ratio <= 1 + 1e-9
@@ -150,11 +185,14 @@ def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it
     assert isinstance(false.instance.network, RandomMatching)
     assert false.certificate.core["low"] > 1
     assert false.certificate.core["seeds"] >= 1000
-    # what follows rests on the exact expectation and on the scope, not on how often the core is run
+    # what follows rests on the exact expectation and on the scope, not on how often the
+    # core is run
     monkeypatch.setattr(sys.modules[certify.__module__], "RUNS", ((40, 400),) * 2)
     told = certify(false.instance, STRANGER)
     assert not told.violated
-    fixed = dataclasses.replace(HALVED, scope=dataclasses.replace(HALVED.scope, sequence=("fixed",)))
+    fixed = dataclasses.replace(
+        HALVED, scope=dataclasses.replace(HALVED.scope, sequence=("fixed",))
+    )
     told = certify(false.instance, fixed)
     assert told.exact["ratio"] > 1
     assert "one fixed mixing matrix" in " ".join(told.obstacles)
@@ -162,7 +200,8 @@ def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it
 
 def test_statements_about_random_networks_in_the_registry_are_searched_over_them():
     fixed = {"lam_min", "delta", "C", "q", "window"}  # what only a fixed network has
-    kinds = {}  # one statement of each kind: those of the same scope and measure are searched alike
+    # one statement of each kind: those of the same scope and measure are searched alike
+    kinds = {}
     for theorem in bounds.statements():
         if not theorem.order and theorem.kind in ("theorem", "corollary"):
             asked = frozenset(fixed & set(theorem.needs))
@@ -178,4 +217,6 @@ def test_statements_about_random_networks_in_the_registry_are_searched_over_them
         admits = FRESH_STEP in theorem.scope.sequence and not theorem.scope.two_blocks
         admits &= theorem.scope.network in ("symmetric", "doubly stochastic")
         admits &= not fixed & set(theorem.needs)
-        assert any(name.startswith("random matchings") for name in names) is admits, str(theorem)
+        assert any(name.startswith("random matchings") for name in names) is admits, (
+            str(theorem)
+        )

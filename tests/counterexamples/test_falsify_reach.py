@@ -1,4 +1,6 @@
-"""Any theorem with a scope is searched, a stranger's too; what is outside is refused in one line."""
+"""Any theorem with a scope is searched, a stranger's too; what is outside is refused in
+one line.
+"""
 
 import dataclasses
 import sys
@@ -64,19 +66,36 @@ def mine(key="dfedsam.theorem_4_5", variant="corrected", **scope):
 
 def dpsgd(**more):
     """Theorem A at K = Q = 1, rho = 0: a true statement about D-PSGD."""
-    given = {"algorithms": ("DPSGD",), "network": "definition 1", "common_start": True, "letters": ATC} | more
+    given = {
+        "algorithms": ("DPSGD",),
+        "network": "definition 1",
+        "common_start": True,
+        "letters": ATC,
+    } | more
     theorem = mine(**given)
-    one = {dfl.bounds.GLOSSARY[n].symbol: v for n, v in {"K": 1, "Q": 1, "rho": 0}.items()}
-    parts = {name: theorem.expand(part).subs(one) for name, part in theorem.parts.items()}
+    one = {
+        dfl.bounds.GLOSSARY[n].symbol: v for n, v in {"K": 1, "Q": 1, "rho": 0}.items()
+    }
+    parts = {
+        name: theorem.expand(part).subs(one) for name, part in theorem.parts.items()
+    }
     conditions = tuple(
-        dataclasses.replace(c, left=theorem.expand(c.left).subs(one), right=theorem.expand(c.right).subs(one))
+        dataclasses.replace(
+            c,
+            left=theorem.expand(c.left).subs(one),
+            right=theorem.expand(c.right).subs(one),
+        )
         for c in theorem.conditions
     )
-    return dataclasses.replace(theorem, parts=parts, conditions=conditions, definitions=(), schedule={})
+    return dataclasses.replace(
+        theorem, parts=parts, conditions=conditions, definitions=(), schedule={}
+    )
 
 
 def weakened(theorem, by):
-    return dataclasses.replace(theorem, parts={name: part / by for name, part in theorem.parts.items()})
+    return dataclasses.replace(
+        theorem, parts={name: part / by for name, part in theorem.parts.items()}
+    )
 
 
 def contracting(W):
@@ -91,8 +110,12 @@ def contracting(W):
         pytest.param({"network": contracting}, id="own law"),
     ],
 )
-def test_a_strangers_true_theorem_survives_and_a_false_one_falls_and_replays(scope, tmp_path):
-    """One about a class of one's own does in tests/test_users_theorem_and_algorithm.py."""
+def test_a_strangers_true_theorem_survives_and_a_false_one_falls_and_replays(
+    scope, tmp_path
+):
+    """One about a class of one's own does in
+    tests/test_users_theorem_and_algorithm.py.
+    """
     true = dpsgd(**scope)
     found = falsify(true, seconds=2, enough=np.inf)
     assert not found.violated
@@ -110,8 +133,12 @@ def test_a_strangers_true_theorem_survives_and_a_false_one_falls_and_replays(sco
     assert again.ratio == pytest.approx(false.ratio, rel=1e-12)
 
 
-def test_a_file_about_a_class_that_nobody_has_imported_is_one_line(tmp_path, monkeypatch):
-    false = falsify(weakened(dpsgd(algorithms=(Mine,), letters={}), 10), seconds=60, enough=1.2)
+def test_a_file_about_a_class_that_nobody_has_imported_is_one_line(
+    tmp_path, monkeypatch
+):
+    false = falsify(
+        weakened(dpsgd(algorithms=(Mine,), letters={}), 10), seconds=60, enough=1.2
+    )
     path = false.save(tmp_path / "hit.json")
     monkeypatch.delattr(sys.modules[__name__], "Mine")
     with pytest.raises(DFLTheoryError, match="Mine") as caught:
@@ -129,13 +156,18 @@ def test_a_file_about_a_class_that_nobody_has_imported_is_one_line(tmp_path, mon
     ],
 )
 def test_a_copy_of_a_true_theorem_under_another_key_is_searched_and_not_refuted(key):
-    finding = falsify(dataclasses.replace(dfl.bounds.get(key, "corrected"), key="mine.theorem"), seconds=1)
+    finding = falsify(
+        dataclasses.replace(dfl.bounds.get(key, "corrected"), key="mine.theorem"),
+        seconds=1,
+    )
     assert not finding.violated
     assert finding.evaluations > 0
 
 
 def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
-    """DFedAvgM is in no statement of the registry; its momentum is fixed by the scope."""
+    """DFedAvgM is in no statement of the registry; its momentum is fixed by the
+    scope.
+    """
     theorem = dpsgd(algorithms=("DFedAvgM",), letters={"K": 1, "alpha": 0.5})
     found = falsify(theorem, seconds=1, enough=np.inf)
     assert type(found.instance.algorithm).__name__ == "DFedAvgM"
@@ -165,13 +197,19 @@ def test_hyperparameters_are_drawn_where_the_bound_speaks_of_them_and_else_fixed
     free, fixed = hyperparameters(dfl.bounds.get("dfedsam.theorem_4_5", "corrected"))
     assert set(free) == {"eta", "K", "rho", "Q"}
     assert fixed == {"decay": 1.0, "weight_decay": 0.0}
-    free, fixed = hyperparameters(mine(algorithms=("DFedSAM",), network="symmetric", letters={"rho": 0.25}))
+    free, fixed = hyperparameters(
+        mine(algorithms=("DFedSAM",), network="symmetric", letters={"rho": 0.25})
+    )
     assert "rho" not in free
     assert fixed["rho"] == 0.25
-    free, fixed = hyperparameters(dfl.bounds.get("dfedadmm.theorem_1", "corrected_small_steps"))
+    free, fixed = hyperparameters(
+        dfl.bounds.get("dfedadmm.theorem_1", "corrected_small_steps")
+    )
     assert fixed["rho"] == 0.0
     assert set(free) == {"eta", "K", "lam"}
-    assert hyperparameters(mine(algorithms=(DFedSAM,), network="symmetric"))[0].keys() == {
+    assert hyperparameters(mine(algorithms=(DFedSAM,), network="symmetric"))[
+        0
+    ].keys() == {
         "eta",
         "K",
         "rho",
@@ -182,13 +220,19 @@ def test_hyperparameters_are_drawn_where_the_bound_speaks_of_them_and_else_fixed
 @pytest.mark.parametrize(
     ("key", "variant"),
     [
-        # one variant quickly: others differ by their right-hand sides and a few conditions
+        # one variant quickly: others differ by their right-hand sides and a few
+        # conditions
         pytest.param(
             t.key,
             t.variant,
             marks=[pytest.mark.slow]
             * (
-                t.variant != ("corrected" if "corrected" in dfl.bounds.variants(t.key) else "printed")
+                t.variant
+                != (
+                    "corrected"
+                    if "corrected" in dfl.bounds.variants(t.key)
+                    else "printed"
+                )
                 or t.key == "dfedsgpsm.theorem_1"  # its corollary has its letters
             ),
         )
@@ -196,13 +240,19 @@ def test_hyperparameters_are_drawn_where_the_bound_speaks_of_them_and_else_fixed
         if t.kind in ("theorem", "corollary") and not t.order
     ],
 )
-def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(key, variant):
+def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
+    key, variant
+):
     from dfltheory.counterexamples.score import admissible
 
     theorem, inside = dfl.bounds.get(key, variant), 0
     rng = np.random.default_rng(0)
-    if theorem.lhs.measure not in MEASURES[theorem.scope.two_blocks] or unknown(theorem):
-        with pytest.raises(InputError, match=r"and the search measures|does not know") as refused:
+    if theorem.lhs.measure not in MEASURES[theorem.scope.two_blocks] or unknown(
+        theorem
+    ):
+        with pytest.raises(
+            InputError, match=r"and the search measures|does not know"
+        ) as refused:
             families_of(theorem)
         computed = GLOSSARY.keys() - NOT_COMPUTED
         assert not computed & set(unknown(theorem)), refused.value
@@ -226,14 +276,26 @@ def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
 
 
 def test_networks_keep_the_law_of_the_scope():
-    names = {law: [n.name for n in networks(mine(algorithms=("DFedSGPSM",), network=law))]
-             for law in ("definition 1", "column-stochastic")}  # fmt: skip
+    names = {
+        law: [n.name for n in networks(mine(algorithms=("DFedSGPSM",), network=law))]
+        for law in ("definition 1", "column-stochastic")
+    }
     more = ["complete", "alone"]
     assert names == {
         "definition 1": ["pair", *more],
-        "column-stochastic": ["pair", "directed", "unbalanced", "random digraph", *more],
+        "column-stochastic": [
+            "pair",
+            "directed",
+            "unbalanced",
+            "random digraph",
+            *more,
+        ],
     }
-    assert [n.name for n in networks(dpsgd(network=contracting))] == ["pair", "circle", "alone"]
+    assert [n.name for n in networks(dpsgd(network=contracting))] == [
+        "pair",
+        "circle",
+        "alone",
+    ]
 
 
 def test_random_digraphs_are_many_strongly_connected_and_keep_columns():
@@ -244,7 +306,11 @@ def test_random_digraphs_are_many_strongly_connected_and_keep_columns():
     weights = np.array([push_sum_constants(W).delta for W in every])
     assert (weights < 1e-2).any()  # far from even
     assert (weights > 0.8).any()
-    assert min(np.count_nonzero(W) for W in every) < 10 < max(np.count_nonzero(W) for W in every)
+    assert (
+        min(np.count_nonzero(W) for W in every)
+        < 10
+        < max(np.count_nonzero(W) for W in every)
+    )
 
 
 def test_rates_are_searched_from_a_common_start():
@@ -256,16 +322,23 @@ def test_rates_are_searched_from_a_common_start():
             assert (x0 == x0[0]).all(), member.name
 
 
-def test_an_instance_that_starts_apart_is_outside_of_a_theorem_about_a_common_start(tmp_path):
+def test_an_instance_that_starts_apart_is_outside_of_a_theorem_about_a_common_start(
+    tmp_path,
+):
     found = replay(trap(tmp_path / "apart.json", "corrected", x0=(0.0, 1e-3)))
     assert not found.violated
-    assert any("start at the same model" in words for words in found.certificate.obstacles)
+    assert any(
+        "start at the same model" in words for words in found.certificate.obstacles
+    )
     together = replay(trap(tmp_path / "together.json", "corrected"))
     assert not any("same model" in words for words in together.certificate.obstacles)
 
 
 def test_the_horizon_of_a_schedule_moves_and_a_given_one_stays():
-    theorem, rng = dfl.bounds.get("dfedsgpsm.corollary_1", "corrected"), np.random.default_rng(0)
+    theorem, rng = (
+        dfl.bounds.get("dfedsgpsm.corollary_1", "corrected"),
+        np.random.default_rng(0),
+    )
     free = families_of(theorem)[0]
     shared = free.draw(rng)
     assert len({free.horizon(varied(theorem, shared, 1.0, rng)) for _ in range(8)}) > 1

@@ -1,4 +1,6 @@
-"""The search itself, on landscapes whose peaks are known: global first, then local, the best first."""
+"""The search itself, on landscapes whose peaks are known: global first, then local, the
+best first.
+"""
 
 import importlib
 import math
@@ -35,20 +37,29 @@ def peaks(u):
 
 @pytest.fixture(autouse=True)
 def landscape(monkeypatch):
-    """Candidates are points of the cube, and their ratio is the height there (nan below -1)."""
+    """Candidates are points of the cube, and their ratio is the height there (nan below
+    -1).
+    """
 
     def told(theorem, batch, rounds, T):
         height = np.asarray(batch.height, dtype=float)
         ratio = np.where(height > -1, height, np.nan)
         fitness = np.where(height > -1, np.log10(np.abs(height) + 1e-30), -1e3)
-        niches = np.where(np.isfinite(ratio), batch.u[:, 1], np.nan)[:, None]  # the largest second coordinate
+        # the largest second coordinate
+        niches = np.where(np.isfinite(ratio), batch.u[:, 1], np.nan)[:, None]
         return Scores(ratio, fitness, np.ones(len(height)), batch.u, niches)
 
     monkeypatch.setattr(module, "score", told)
 
 
 def family(height=peaks, name="hills", dimension=3):
-    return Family(name, dimension, 10, lambda u, shared: SimpleNamespace(u=u, height=height(u)), {})
+    return Family(
+        name,
+        dimension,
+        10,
+        lambda u, shared: SimpleNamespace(u=u, height=height(u)),
+        {},
+    )
 
 
 @given(arrays(float, (4, 3), elements=st.floats(-1.9, 1.9)))
@@ -59,7 +70,9 @@ def test_points_that_leave_the_cube_are_reflected_into_it(u):
     inside = (u >= 0) & (u <= 1)
     np.testing.assert_array_equal(back[inside], u[inside])
     np.testing.assert_allclose(back[(u > 1)], 2 - u[u > 1], atol=1e-15)
-    np.testing.assert_allclose(back[(u < 0) & (u > -1)], -u[(u < 0) & (u > -1)], atol=1e-15)
+    np.testing.assert_allclose(
+        back[(u < 0) & (u > -1)], -u[(u < 0) & (u > -1)], atol=1e-15
+    )
 
 
 def test_a_population_fills_the_cube_and_counts_its_candidates():
@@ -105,11 +118,20 @@ def test_a_search_climbs_the_highest_hill_of_all_families_and_puts_it_first():
     low = family(lambda u: 0.5 * peaks(u), "low")
     nowhere = family(lambda u: np.full(len(u), -5.0), "nothing admissible")
     told = []
-    arms = search(THEOREM, [nowhere, low, family()], 60, 0, 1 - 1e-7, lambda best, n: told.append((best, n)))
+    arms = search(
+        THEOREM,
+        [nowhere, low, family()],
+        60,
+        0,
+        1 - 1e-7,
+        lambda best, n: told.append((best, n)),
+    )
     assert [arm.family.name for arm in arms] == ["hills", "low", "nothing admissible"]
     assert arms[0].ratio[arms[0].best] >= 1 - 1e-7
     assert np.isnan(arms[2].ratio).all()
-    best, evaluations = (np.array(column, dtype=float) for column in zip(*told, strict=True))
+    best, evaluations = (
+        np.array(column, dtype=float) for column in zip(*told, strict=True)
+    )
     assert (np.diff(evaluations) > 0).all()
     assert evaluations[-1] == sum(arm.evaluations for arm in arms)
     assert best[-1] >= 1 - 1e-7
@@ -155,7 +177,8 @@ def test_time_goes_to_both_phases_and_ends_the_search(monkeypatch):
     assert good.evaluations > bad.evaluations > 10 * POPULATION
     assert bad.family.name == "low"
     now[0] = 0.0
-    assert len(search(THEOREM, [family()] * 8, 3, 0, math.inf)) == 2  # time is short: the first arms alone
+    # time is short: the first arms alone
+    assert len(search(THEOREM, [family()] * 8, 3, 0, math.inf)) == 2
 
 
 def test_of_two_scores_the_fitter_is_kept_candidate_by_candidate():
@@ -163,7 +186,10 @@ def test_of_two_scores_the_fitter_is_kept_candidate_by_candidate():
         x0, niches = np.full((2, 2, 2), level), np.full((2, 6), level)
         return Scores(np.array(ratio), np.array(fitness), np.array(T), x0, niches)
 
-    one, other = of([1.0, 2.0], [0.0, 5.0], [3, 4], 1.0), of([7.0, 8.0], [0.0, 4.0], [5, 6], 0.0)
+    one, other = (
+        of([1.0, 2.0], [0.0, 5.0], [3, 4], 1.0),
+        of([7.0, 8.0], [0.0, 4.0], [5, 6], 0.0),
+    )
     kept = better(one, other)
     np.testing.assert_array_equal(kept.ratio, [7.0, 2.0])
     np.testing.assert_array_equal(kept.fitness, [0.0, 5.0])
@@ -178,7 +204,8 @@ def test_no_generation_forgets_a_niche_and_the_local_phase_climbs_in_it():
         before = arm.niche(0)
         arm.evolve()
         assert arm.niche(0) >= before
-    assert arm.points[:, 1].max() < 0.9 < arm.niche(0)  # the population is on the hills, the niche is not
+    # the population is on the hills, the niche is not
+    assert arm.points[:, 1].max() < 0.9 < arm.niche(0)
     for _ in range(60):
         before, best = arm.niche(0), arm.fitness[arm.best]
         assert arm.climb(0, 0.1) == (arm.niche(0) > before)
@@ -203,7 +230,9 @@ def test_arms_are_chosen_in_proportion_to_their_rank():
     heights = rng.permutation(14)
     arms = [SimpleNamespace(fitness=np.array([-9.0, h]), best=1) for h in heights]
     draws = 8000
-    counts = np.bincount([module._choose(arms, rng) for _ in range(draws)], minlength=14)
+    counts = np.bincount(
+        [module._choose(arms, rng) for _ in range(draws)], minlength=14
+    )
     weights = 0.6 ** (13 - heights) + 0.02
     expected = draws * weights / weights.sum()
     assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
@@ -211,7 +240,9 @@ def test_arms_are_chosen_in_proportion_to_their_rank():
 
 def test_what_a_population_shares_drifts_only_where_its_best_gets_better(monkeypatch):
     def height(u, shared):
-        return SimpleNamespace(u=u, height=peaks(u) / (1 + (shared["alpha"] - 0.9) ** 2))
+        return SimpleNamespace(
+            u=u, height=peaks(u) / (1 + (shared["alpha"] - 0.9) ** 2)
+        )
 
     hills = Family("hills", 3, 10, height, {}, lambda rng: {"alpha": 0.5})
     monkeypatch.setattr(module, "admissible", lambda *given: True)
@@ -241,7 +272,9 @@ def test_a_search_that_is_interrupted_shows_the_best_that_it_has():
 
 @pytest.mark.parametrize("measure", ["f_gap", "dist_sq", "consensus"])
 def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(measure):
-    """Rounds 1, 2 and the last of all: what rounding leaves of a path that stands still, 0 of another."""
+    """Rounds 1, 2 and the last of all: what rounding leaves of a path that stands
+    still, 0 of another.
+    """
     theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
     batch = gossip_batch()
     path = simulate(batch, 3)
@@ -266,18 +299,26 @@ def gossip_batch():
     x0 = np.array([[[9.0], [10.0]], [[9.0], [12.0]]])
     W = np.full((2, 1, 2, 2), 0.5) + 0.4 * np.array([[1, -1], [-1, 1]])
     network = {"lam": np.full(2, 0.8)}
-    return Batch(dfl.algorithms.DPSGD(eta=0.01), clients, x0, W, np.zeros((2, 1)), network)
+    return Batch(
+        dfl.algorithms.DPSGD(eta=0.01), clients, x0, W, np.zeros((2, 1)), network
+    )
 
 
-def test_rounds_that_were_not_run_count_nothing_and_those_of_a_state_that_stands_still_again(monkeypatch):
+def test_rounds_that_were_not_run_count_nothing_and_those_of_a_state_that_stands_still_again(
+    monkeypatch,
+):
     certify = importlib.import_module("dfltheory.counterexamples.certify")
-    monkeypatch.setattr(certify, "_measured", lambda run, theorem: np.array([[4.0, 3.0, 2.0, 2.0]]))
+    monkeypatch.setattr(
+        certify, "_measured", lambda run, theorem: np.array([[4.0, 3.0, 2.0, 2.0]])
+    )
     theorem = dfl.bounds.get("dfedmdc.theorem_1", "corrected")
     values = dict.fromkeys(theorem.needs, 1) | {"lam": 0.5}
 
     def measured(rests):
         run, batch = SimpleNamespace(rounds=4), SimpleNamespace(two=False)
-        return certify._sure(run, theorem, values, batch, 10, True, rests)[0]["measured"]
+        return certify._sure(run, theorem, values, batch, 10, True, rests)[0][
+            "measured"
+        ]
 
     assert theorem.lhs.aggregate == "mean"
     assert [measured(rests) for rests in (0, 1)] == [11 / 10, (11 + 6 * 2) / 10]

@@ -40,7 +40,8 @@ STEPS = {
     "eta": st.floats(1e-3, 0.2),
     "K": st.integers(1, 5),
     "Q": st.integers(1, 3),
-    "w": st.floats(0.05, 0.4),  # near 1/2 gossip leaves a distance of the size of rounding
+    # near 1/2 gossip leaves a distance of the size of rounding
+    "w": st.floats(0.05, 0.4),
 }
 
 
@@ -49,12 +50,22 @@ def pair(w):
 
 
 def made(fit, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
-    """One special problem: its task, its algorithm, its start, and what it was fitted to."""
+    """One special problem: its task, its algorithm, its start, and what it was fitted
+    to.
+    """
     at = At(np.array([eta]), np.array([(1 - 2 * w) ** Q]), np.array([rho]), K)
     ramps, start = fit(Reader(np.full((1, 4), cube)), at)
     ramps = ramps.alike(m)
-    task = RampTask(*(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left")), sigma)
-    return task, DFedSAM(eta, K, rho, Q), np.broadcast_to(start[0], m)[:, None].copy(), at, ramps
+    task = RampTask(
+        *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left")), sigma
+    )
+    return (
+        task,
+        DFedSAM(eta, K, rho, Q),
+        np.broadcast_to(start[0], m)[:, None].copy(),
+        at,
+        ramps,
+    )
 
 
 @settings(deadline=None, max_examples=15)
@@ -70,9 +81,13 @@ def test_in_the_trap_every_round_of_sam_stands_still(eta, K, Q, w, rho, cube):
     assert (s > 0) == (cube >= 0.5)
     run = dfl.train(algorithm, task, pair(w), rounds=20, x0=x0)
     if s == 0:
-        np.testing.assert_allclose(run.measures()["grad_norm_sq"][0], width**2, rtol=1e-14)
+        np.testing.assert_allclose(
+            run.measures()["grad_norm_sq"][0], width**2, rtol=1e-14
+        )
     else:  # from as steep a place as one likes
-        np.testing.assert_allclose(run.x[0, :, 0], s * (1 - eta) ** (20 * K), rtol=1e-6, atol=1e-9 * rho)
+        np.testing.assert_allclose(
+            run.x[0, :, 0], s * (1 - eta) ** (20 * K), rtol=1e-6, atol=1e-9 * rho
+        )
         assert width == rho
 
 
@@ -111,7 +126,9 @@ def test_the_clients_of_opposing_gradients_leave_the_bump_and_end_a_whole_distan
 
 @settings(deadline=None, max_examples=15)
 @given(**STEPS, cube=st.floats(0, 1))
-def test_parabolas_of_two_curvatures_stand_still_where_the_linear_system_says(eta, K, Q, w, cube):
+def test_parabolas_of_two_curvatures_stand_still_where_the_linear_system_says(
+    eta, K, Q, w, cube
+):
     task, algorithm, x0, at, ramps = made(drift, eta, K, Q, w, 0.0, cube)
     k = ramps.slopes[:, :, 0]
     limit = drift_limit(k, at)[0]
@@ -121,18 +138,29 @@ def test_parabolas_of_two_curvatures_stand_still_where_the_linear_system_says(et
     np.testing.assert_allclose(data, slope**2, rtol=1e-6, atol=1e-20)
     assert np.abs(limit).max() <= 1
     if cube >= 0.5:
-        assert x0[0, 0] == pytest.approx((1 - k[0, 1]) / (1 + k[0, 1]), abs=0.11)  # near the minimum
+        # near the minimum
+        assert x0[0, 0] == pytest.approx((1 - k[0, 1]) / (1 + k[0, 1]), abs=0.11)
         return
-    moved = dfl.train(algorithm, task, pair(w), rounds=60, x0=x0).measures()["consensus"][0]
+    moved = dfl.train(algorithm, task, pair(w), rounds=60, x0=x0).measures()[
+        "consensus"
+    ][0]
     A, _ = drift_system(k, at)
-    fast = np.abs(np.linalg.eigvals(A[0])).min()  # no share of the slow eigenvector is left
+    # no share of the slow eigenvector is left
+    fast = np.abs(np.linalg.eigvals(A[0])).min()
     spread = ((limit - limit.mean()) ** 2).mean()
     assert abs(moved[40] - spread) <= 3 * spread * fast**40 + 1e-12
 
 
 @settings(deadline=None, max_examples=6)
-@given(eta=st.floats(0.02, 0.2), K=st.integers(1, 4), Q=st.integers(1, 3), cube=st.floats(0, 0.6))
-def test_clients_that_differ_by_almost_nothing_end_in_two_wells_from_a_common_start(eta, K, Q, cube):
+@given(
+    eta=st.floats(0.02, 0.2),
+    K=st.integers(1, 4),
+    Q=st.integers(1, 3),
+    cube=st.floats(0, 0.6),
+)
+def test_clients_that_differ_by_almost_nothing_end_in_two_wells_from_a_common_start(
+    eta, K, Q, cube
+):
     w = 1e-4
     task, algorithm, x0, at, ramps = made(split, eta, K, Q, w, 0.0, cube)
     assert (x0 == 0).all()
@@ -144,14 +172,18 @@ def test_clients_that_differ_by_almost_nothing_end_in_two_wells_from_a_common_st
     there = np.array([[mean - half], [mean + half]])
     rest = dfl.train(algorithm, task, pair(w), rounds=3, x0=there)
     np.testing.assert_allclose(rest.x[0], there, rtol=1e-9)
-    np.testing.assert_allclose(rest.measures()["grad_norm_sq"][0], (1 - v) ** 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        rest.measures()["grad_norm_sq"][0], (1 - v) ** 2, rtol=1e-6
+    )
     run = dfl.train(algorithm, task, pair(w), rounds=round(60 / (eta * K)), x0=x0)
     np.testing.assert_allclose(run.x[0], there, rtol=1e-3, atol=1e-3)
 
 
 @settings(deadline=None, max_examples=10)
 @given(**STEPS, cube=st.floats(0, 1))
-def test_a_mean_that_starts_at_the_minimum_is_moved_by_clients_apart(eta, K, Q, w, cube):
+def test_a_mean_that_starts_at_the_minimum_is_moved_by_clients_apart(
+    eta, K, Q, w, cube
+):
     task, algorithm, x0, _, ramps = made(off_balance, eta, K, Q, w, 0.0, cube)
     c, shift = -float(ramps.left[0, 0]), float(x0.mean())
     assert task.constants.sigma_g == 0
@@ -163,20 +195,30 @@ def test_a_mean_that_starts_at_the_minimum_is_moved_by_clients_apart(eta, K, Q, 
     assert start.loss[0, 0] == pytest.approx(task.constants.f_star, abs=1e-15)
     if 1 - eta * K * c >= c:
         mean = (((1 - eta) ** K - 1) + eta * K * c) / 2
-        assert start.measures()["grad_norm_sq"][0, 1] == pytest.approx(max(mean, -c) ** 2, rel=1e-9)
+        assert start.measures()["grad_norm_sq"][0, 1] == pytest.approx(
+            max(mean, -c) ** 2, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(("m", "cube"), [(1, 0.9), (2, 0.3), (16, 0.9)])
 def test_noise_lifts_the_mean_square_as_the_closed_form_says_for_every_network(m, cube):
     eta, K, sigma, T = 0.1, 3, 1.5, 12
-    task, algorithm, x0, _, ramps = made(noise_at_rest, eta, K, 1, 0.2, 0.0, cube, sigma, m)
+    task, algorithm, x0, _, ramps = made(
+        noise_at_rest, eta, K, 1, 0.2, 0.0, cube, sigma, m
+    )
     s = x0[0, 0]
     assert (s > 0) == (cube > 0.6)
     W = np.full((m, m), 0.3 / m) + 0.7 * np.eye(m)
     expected = noisy_square(eta, K, sigma, m, s, np.arange(T + 1))
-    path = simulate(Batch(algorithm, ramps, x0[None], W[None, None], np.array([[sigma]])), T)
-    np.testing.assert_allclose(path.left["grad_norm_sq"][:, 0], expected, rtol=1e-7, atol=1e-12)
-    core = dfl.train(algorithm, task, W, rounds=T, x0=x0, seeds=2000).measures()["grad_norm_sq"]
+    path = simulate(
+        Batch(algorithm, ramps, x0[None], W[None, None], np.array([[sigma]])), T
+    )
+    np.testing.assert_allclose(
+        path.left["grad_norm_sq"][:, 0], expected, rtol=1e-7, atol=1e-12
+    )
+    core = dfl.train(algorithm, task, W, rounds=T, x0=x0, seeds=2000).measures()[
+        "grad_norm_sq"
+    ]
     error = core.std(0, ddof=1) / np.sqrt(len(core))
     assert (np.abs(core.mean(0) - expected) <= 5 * error + 1e-12).all()
 
@@ -203,11 +245,25 @@ def test_duals_out_of_balance_pull_clients_apart_as_far_as_the_penalty_says():
     at = At(np.array([eta]), np.array([0.8]), np.zeros(1), K, np.array([penalty]))
     assert limit_of_opposing(at) == pytest.approx(0.8 * penalty / 0.2)
     ramps, x0 = opposing(Reader(np.full((1, 4), 0.4)), at)
-    task = RampTask(*(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left")))
-    run = dfl.train(DFedADMMSAM(eta, K, penalty, 0.0), task, pair(0.1), rounds=800, x0=x0[0][:, None])
-    x, h, centre = run.x[0, :, 0], float(ramps.widths[0, 0, 0]), float(ramps.knots[0, 0, 1])
+    task = RampTask(
+        *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left"))
+    )
+    run = dfl.train(
+        DFedADMMSAM(eta, K, penalty, 0.0),
+        task,
+        pair(0.1),
+        rounds=800,
+        x0=x0[0][:, None],
+    )
+    x, h, centre = (
+        run.x[0, :, 0],
+        float(ramps.widths[0, 0, 0]),
+        float(ramps.knots[0, 0, 1]),
+    )
     assert h < limit_of_opposing(at)
-    np.testing.assert_allclose([x.mean() - x[0], x[1] - x.mean()], limit_of_opposing(at)[0], rtol=1e-6)
+    np.testing.assert_allclose(
+        [x.mean() - x[0], x[1] - x.mean()], limit_of_opposing(at)[0], rtol=1e-6
+    )
     height = max(h - abs(x.mean() - centre), 0.0)
     assert height > 0.1 * h
     assert run.measures()["grad_norm_sq"][0, -1] == pytest.approx(height**2)
@@ -217,25 +273,50 @@ def test_on_a_long_slope_admm_needs_as_many_rounds_as_step_and_penalty_say():
     eta, penalty, K = ADMM.values()
     at = At(np.array([eta]), np.array([0.8]), np.zeros(1), K, np.array([penalty]))
     ramps, x0 = long_slope(Reader(np.full((1, 4), 0.5)), at)
-    assert -ramps.knots[0, 0, 0] - 1 == pytest.approx(4000 * penalty * np.sqrt(0.5 * 20))
-    task = RampTask(*(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left")))
+    assert -ramps.knots[0, 0, 0] - 1 == pytest.approx(
+        4000 * penalty * np.sqrt(0.5 * 20)
+    )
+    task = RampTask(
+        *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left"))
+    )
     q = (1 - eta / penalty) ** K
     for t in (1, 2, 7):
-        run = dfl.train(DFedADMMSAM(eta, K, penalty, 0.0), task, pair(0.1), rounds=t, x0=x0[0][:, None])
-        np.testing.assert_allclose(run.x[0, :, 0], -penalty * (t - q * (1 - q**t) / (1 - q)), rtol=1e-9)
+        run = dfl.train(
+            DFedADMMSAM(eta, K, penalty, 0.0),
+            task,
+            pair(0.1),
+            rounds=t,
+            x0=x0[0][:, None],
+        )
+        np.testing.assert_allclose(
+            run.x[0, :, 0], -penalty * (t - q * (1 - q**t) / (1 - q)), rtol=1e-9
+        )
 
 
 def test_of_unequal_push_sum_weights_the_larger_is_the_nearer_one():
     a, b, eta, K = 0.02, 0.3, 0.01, 2
     W = np.array([[1 - a, b], [a, 1 - b]])
-    at = At(np.array([eta]), np.array([1 - a - b]), np.zeros(1), K, None, np.array([2 * b / (a + b)]))
+    at = At(
+        np.array([eta]),
+        np.array([1 - a - b]),
+        np.zeros(1),
+        K,
+        None,
+        np.array([2 * b / (a + b)]),
+    )
     ramps, x0 = opposing(Reader(np.full((1, 4), 0.4)), at)
-    task = RampTask(*(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left")))
-    history = dfl.train(DFedSGPSM(eta, K, 0.0, 0.0), task, W, rounds=900, x0=x0[0][:, None])
+    task = RampTask(
+        *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left"))
+    )
+    history = dfl.train(
+        DFedSGPSM(eta, K, 0.0, 0.0), task, W, rounds=900, x0=x0[0][:, None]
+    )
     z, h = history.x[0, :, 0], float(ramps.widths[0, 0, 0])
     pull = (1 - a - b) * eta * K / 2
     mean = (z * [2 * b, 2 * a]).sum() / (a + b) / 2
-    np.testing.assert_allclose([mean - z[0], z[1] - mean], [pull / b, pull / a], rtol=1e-6)
+    np.testing.assert_allclose(
+        [mean - z[0], z[1] - mean], [pull / b, pull / a], rtol=1e-6
+    )
     assert limit_of_opposing(at) == pytest.approx(pull / b)
     assert h < pull / b
     height = h - abs(mean - float(ramps.knots[0, 0, 1]))
@@ -280,16 +361,23 @@ def test_heads_are_for_two_blocks_alone():
             rng = np.random.default_rng(0)
             batch = arm.decode(rng.random((4, arm.dimension)), arm.draw(rng))
             assert (batch.clients.k > 0).all()
-            np.testing.assert_allclose(batch.clients.q * batch.clients.b[:, 0], np.pi / 2)
+            np.testing.assert_allclose(
+                batch.clients.q * batch.clients.b[:, 0], np.pi / 2
+            )
 
 
-def test_special_problems_are_fitted_to_the_weights_and_penalty_of_their_candidates(monkeypatch):
+def test_special_problems_are_fitted_to_the_weights_and_penalty_of_their_candidates(
+    monkeypatch,
+):
     seen = []
     fit = lambda read, at: seen.append(at) or opposing(read, at)  # noqa: E731
     own = tuple(replace(s, fit=fit) for s in SPECIALS if s.name == "opposing gradients")
     monkeypatch.setattr(families, "SPECIALS", own)
     rng = np.random.default_rng(5)
-    for key, name in (("dfedsgpsm.theorem_1", "unbalanced"), ("dfedadmm.theorem_1", "opposing")):
+    for key, name in (
+        ("dfedsgpsm.theorem_1", "unbalanced"),
+        ("dfedadmm.theorem_1", "opposing"),
+    ):
         arms = families_of(dfl.bounds.get(key, "corrected"))
         arm = next(f for f in arms if f.name.startswith("opposing") and name in f.name)
         batch = arm.decode(rng.random((8, arm.dimension)), arm.draw(rng))
@@ -318,7 +406,9 @@ def test_the_printed_theorem_of_dfedsam_falls_from_a_common_start():
     (_, strict), _, (_, whole) = readings(printed)
     assert strict.scope.common_start
     assert whole is printed
-    arms = [f for f in families_of(strict) if f.name.startswith("opposing gradients, K = 5")]
+    arms = [
+        f for f in families_of(strict) if f.name.startswith("opposing gradients, K = 5")
+    ]
     (arm,) = search(strict, arms, 200, 0, 3.0)
     point = arm.points[arm.best][None]
     batch, scores = arm.candidates(point), arm.evaluate(point)
@@ -331,7 +421,9 @@ def test_the_printed_theorem_of_dfedsam_falls_from_a_common_start():
 def test_a_statement_is_read_the_strictest_way_first():
     found = falsify("dfedsam.theorem_4_5", "printed", seconds=1, seed=3)
     assert next(iter(found.readings)) == "common start"
-    assert found.evaluations == sum(one["evaluations"] for one in found.families.values())
+    assert found.evaluations == sum(
+        one["evaluations"] for one in found.families.values()
+    )
     refuted = [name for name, one in found.readings.items() if one["violated"]]
     assert found.violated == bool(refuted)
     if refuted:

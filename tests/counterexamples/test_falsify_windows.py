@@ -1,4 +1,6 @@
-"""Matrices that take turns, push-sum weights far from uniform, and noise that leads SAM astray."""
+"""Matrices that take turns, push-sum weights far from uniform, and noise that leads SAM
+astray.
+"""
 
 from dataclasses import replace
 
@@ -33,11 +35,15 @@ def test_matrices_that_take_turns_are_those_of_the_training_core():
     batch = two_clients(W, dfl.algorithms.SGP(eta=0.1))
     path = run(batch, 9)
     history = batch.alone(0, batch.x0, 9).run(progress=False)
-    assert path.left["grad_norm_sq"][:9, 0] == pytest.approx(history.grad_norm_sq[0, :9], rel=1e-12)
+    assert path.left["grad_norm_sq"][:9, 0] == pytest.approx(
+        history.grad_norm_sq[0, :9], rel=1e-12
+    )
     again = Batch.of(built(batch.alone(0, batch.x0, 9).document()))
     assert np.array_equal(again.W, W)
     turned = replace(batch, W=W[:, ::-1].copy())
-    assert run(turned, 9).left["grad_norm_sq"][5, 0] != pytest.approx(path.left["grad_norm_sq"][5, 0])
+    assert run(turned, 9).left["grad_norm_sq"][5, 0] != pytest.approx(
+        path.left["grad_norm_sq"][5, 0]
+    )
 
 
 def test_matchings_in_turn_connect_four_clients_in_two_rounds_and_in_none():
@@ -48,7 +54,10 @@ def test_matchings_in_turn_connect_four_clients_in_two_rounds_and_in_none():
         expected[i, j] = share
     np.testing.assert_allclose(W[0], expected)
     np.testing.assert_allclose(W[1][[0, 3, 1, 2], [3, 0, 2, 1]], share)
-    assert [push_sum_constants(list(W)).window, push_sum_constants(list(W)).delta] == [2, pytest.approx(1)]
+    assert [push_sum_constants(list(W)).window, push_sum_constants(list(W)).delta] == [
+        2,
+        pytest.approx(1),
+    ]
     kinds = {net.name: net for net in networks(WINDOWS)}
     _, values, fits = kinds["matchings"].draw(Reader(np.array([[0.5], [0.9]])), False)
     assert fits.all()
@@ -59,14 +68,18 @@ def test_matchings_in_turn_connect_four_clients_in_two_rounds_and_in_none():
 def test_several_gossip_steps_of_a_round_take_their_own_matrices():
     one, other = (np.array([[1 - w, w], [w, 1 - w]]) for w in (0.3, 0.05))
     batch = two_clients(
-        np.array([[one, other, np.eye(2)]]), dfl.algorithms.DFedSAM(eta=0.1, K=1, rho=0.0, Q=2)
+        np.array([[one, other, np.eye(2)]]),
+        dfl.algorithms.DFedSAM(eta=0.1, K=1, rho=0.0, Q=2),
     )
     history = batch.alone(0, batch.x0, 8).run(progress=False)
-    assert run(batch, 8).left["grad_norm_sq"][:8, 0] == pytest.approx(history.grad_norm_sq[0, :8], rel=1e-12)
+    assert run(batch, 8).left["grad_norm_sq"][:8, 0] == pytest.approx(
+        history.grad_norm_sq[0, :8], rel=1e-12
+    )
 
 
 def test_nothing_stands_still_that_another_matrix_moves():
-    # flat gradients: clients stay where they are while W = I, and meet in every other round
+    # flat gradients: clients stay where they are while W = I, and meet in every other
+    # round
     flat = Ramps.one([[5.0]], [[1.0]], [[1.0]], [0.0]).alike(2)
     W = np.array([[np.eye(2), np.full((2, 2), 0.5)]])
     batch = replace(two_clients(W, dfl.algorithms.DFedAvg(eta=0.1, K=1)), clients=flat)
@@ -76,13 +89,19 @@ def test_nothing_stands_still_that_another_matrix_moves():
 
 def test_constants_of_windows_are_the_packages_and_only_statements_of_windows_get_them():
     kinds = {net.name: net for net in networks(WINDOWS)}
-    W, values, fits = kinds["in turn"].draw(Reader(np.array([[0.9, 0.4], [0.1, 1.0]])), False)
+    W, values, fits = kinds["in turn"].draw(
+        Reader(np.array([[0.9, 0.4], [0.1, 1.0]])), False
+    )
     assert fits.all()
     for k in range(2):
         told = push_sum_constants(list(W[k]))
         assert told.window == 2 == values["window"][k]
-        assert (values["delta"][k], values["q"][k]) == pytest.approx((told.delta, told.q))
-    assert "in turn" not in {net.name for net in networks(dfl.bounds.get("dfedsgpsm.theorem_1", "corrected"))}
+        assert (values["delta"][k], values["q"][k]) == pytest.approx(
+            (told.delta, told.q)
+        )
+    assert "in turn" not in {
+        net.name for net in networks(dfl.bounds.get("dfedsgpsm.theorem_1", "corrected"))
+    }
     W, values, _ = kinds["unbalanced"].draw(Reader(np.array([[0.9, 0.2]])), False)
     assert values["delta"][0] < 0.2
     assert W[0, 0].sum(0) == pytest.approx(1)
@@ -101,7 +120,9 @@ def test_noise_leads_sam_astray_for_every_coin_in_the_training_core():
     at = led.gradient(np.array([[[[0.0]], [[0.5]], [[-0.5]]]]))[0, :, 0, 0]
     assert at == pytest.approx([1.001 * w, -w, w])
     algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=3, rho=0.5)
-    batch = Batch(algorithm, clients, x0, np.array([[[[0.8, 0.2], [0.2, 0.8]]]]), sigma, led=led)
+    batch = Batch(
+        algorithm, clients, x0, np.array([[[[0.8, 0.2], [0.2, 0.8]]]]), sigma, led=led
+    )
     path = run(batch, 30)
     assert path.still[0]
     assert path.left["grad_norm_sq"][-1, 0] == pytest.approx(w**2)
@@ -112,20 +133,25 @@ def test_noise_leads_sam_astray_for_every_coin_in_the_training_core():
     # each sample's gradient, and that their mean is the client's
     task, x = instance.task, np.array([[[0.3], [0.3]]])
     both = [
-        task.gradient(*map(dfl.training.loop.torch.tensor, (x, c * np.ones_like(x)))) for c in (1.0, -1.0)
+        task.gradient(*map(dfl.training.loop.torch.tensor, (x, c * np.ones_like(x))))
+        for c in (1.0, -1.0)
     ]
     assert ((both[0] + both[1]) / 2).numpy() == pytest.approx(w)
     assert abs(both[0] - both[1]).max() / 2 <= sigma[0, 0]
 
 
 def test_noise_whose_coins_lead_runs_apart_refutes_nothing():
-    """Without SAM nothing turns the noise: each coin moves its client, and the exact path is that of one."""
+    """Without SAM nothing turns the noise: each coin moves its client, and the exact
+    path is that of one.
+    """
     clients, led, x0 = astray()
     sigma = led.constants()["B"][:, None]
     for rho, apart in ((0.5, False), (1e-9, True)):
         algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=3, rho=rho)
         W = np.array([[[[0.8, 0.2], [0.2, 0.8]]]])
-        told = certify(Batch(algorithm, clients, x0, W, sigma, led=led).alone(0, x0, 50), PRINTED)
+        told = certify(
+            Batch(algorithm, clients, x0, W, sigma, led=led).alone(0, x0, 50), PRINTED
+        )
         assert any("differ by chance" in why for why in told.obstacles) is apart
         assert not (apart and told.violated)
 
@@ -133,17 +159,29 @@ def test_noise_whose_coins_lead_runs_apart_refutes_nothing():
 def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
     told = dict(readings(PRINTED))
     assert [(t.scope.common_start, t.scope.samplewise) for t in told.values()] == [
-        (True, True), (False, True), (False, False),
-    ]  # fmt: skip
+        (True, True),
+        (False, True),
+        (False, False),
+    ]
     own = [s.name for s in SPECIALS if s.led]
     for name in ("clients apart", "noise that depends on the state"):
-        found = any(family.name.startswith(tuple(own)) for family in families_of(told[name]))
+        found = any(
+            family.name.startswith(tuple(own)) for family in families_of(told[name])
+        )
         assert found == (name == "noise that depends on the state")
     clients, led, x0 = astray()
     W, sigma = np.array([[[[0.8, 0.2], [0.2, 0.8]]]]), led.constants()["B"][:, None]
-    f = np.array([1e-3 / clients.constants()["L"][0]])  # small L: the terms of noise and sharpness vanish
+    # small L: the terms of noise and sharpness vanish
+    f = np.array([1e-3 / clients.constants()["L"][0]])
     algorithm = dfl.algorithms.DFedSAM(eta=1.0, K=1, rho=0.5)
-    batch = Batch(algorithm, clients.scaled(f, np.ones(1)), x0, W, sigma * f, led=led.scaled(f, np.ones(1)))
+    batch = Batch(
+        algorithm,
+        clients.scaled(f, np.ones(1)),
+        x0,
+        W,
+        sigma * f,
+        led=led.scaled(f, np.ones(1)),
+    )
     found = certify(batch.alone(0, x0, 1500), PRINTED)
     assert found.violated
     assert found.exact["ratio"] > 1.4
@@ -152,7 +190,9 @@ def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
 
 
 def test_what_is_led_astray_stays_so_for_as_long_as_one_likes():
-    """No coin moves it: its horizon is that of runs without chance, and all terms of noise are small."""
+    """No coin moves it: its horizon is that of runs without chance, and all terms of
+    noise are small.
+    """
     appendix = dfl.bounds.get("dfedsgpsm.theorem_1", "appendix")
     eta, K, w, T = 1e-4, 3, 5e4, 10**8
     at = At(np.array([eta]), np.zeros(1), np.ones(1))
@@ -160,7 +200,9 @@ def test_what_is_led_astray_stays_so_for_as_long_as_one_likes():
     led = leading(clients, at)
     sigma = led.constants()["B"][:, None]
     algorithm = dfl.algorithms.DFedSGPSM(eta=eta, K=K, alpha=0.0, rho=1.0)
-    batch = Batch(algorithm, clients, x0[..., None], np.full((1, 1, 2, 2), 0.5), sigma, led=led)
+    batch = Batch(
+        algorithm, clients, x0[..., None], np.full((1, 1, 2, 2), 0.5), sigma, led=led
+    )
     assert not batch.chance
     assert replace(batch, led=None).chance
     instance = batch.alone(0, batch.x0, T)
@@ -182,7 +224,12 @@ def test_a_run_with_such_noise_is_judged_by_no_theorem_unasked():
     clients, led, x0 = astray()
     sigma = led.constants()["B"][:, None]
     batch = Batch(
-        dfl.algorithms.DFedSAM(eta=0.01, K=1), clients, x0, np.full((1, 1, 2, 2), 0.5), sigma, led=led
+        dfl.algorithms.DFedSAM(eta=0.01, K=1),
+        clients,
+        x0,
+        np.full((1, 1, 2, 2), 0.5),
+        sigma,
+        led=led,
     )
     assert batch.alone(0, x0, 5).run(progress=False).constants.sigma_l is None
 
@@ -219,13 +266,24 @@ def test_the_rate_of_windows_is_not_that_of_rounds():
     assert name == "with rounds in place of windows"
     clipped = Ramps.one([[-1.0], [-1.0]], [[2.0], [2.0]], [[1.0], [1.0]], [-1.0, -1.0])
     W = np.array([[np.eye(2), [[0.999, 0.9], [0.001, 0.1]]]])  # weights 0.9 : 0.001
-    batch = Batch(dfl.algorithms.DFedSGPSM(eta=0.002, K=1, alpha=0.0, rho=0.0), clipped,
-                  np.array([[[0.9], [0.9]]]), W, np.zeros((1, 1)))  # fmt: skip
-    told = [certify(batch.alone(0, batch.x0, 300), theorem) for theorem in (WINDOWS, false)]
+    batch = Batch(
+        dfl.algorithms.DFedSGPSM(eta=0.002, K=1, alpha=0.0, rho=0.0),
+        clipped,
+        np.array([[[0.9], [0.9]]]),
+        W,
+        np.zeros((1, 1)),
+    )
+    told = [
+        certify(batch.alone(0, batch.x0, 300), theorem) for theorem in (WINDOWS, false)
+    ]
     constants = push_sum_constants(list(W[0]))
     assert constants.window == 2
     bounds = [
-        float(theorem.evaluate(**{n: known_of(batch, constants)[n] for n in theorem.needs}))
+        float(
+            theorem.evaluate(
+                **{n: known_of(batch, constants)[n] for n in theorem.needs}
+            )
+        )
         for theorem in (WINDOWS, false)
     ]
     assert [one.exact["bound"] for one in told] == pytest.approx(bounds)
@@ -235,6 +293,18 @@ def test_the_rate_of_windows_is_not_that_of_rounds():
 def known_of(batch, constants):
     """Of two clients max(min(x, 1), -1) from 0.9."""
     return {
-        "m": 2, "K": 1, "T": 300, "eta": 0.002, "rho": 0.0, "alpha": 0.0, "L": 1.0, "sigma_l": 0.0, "B": 1.0,
-        "f0_gap": 0.405, "x0_spread": 0.0, "delta": constants.delta, "q": constants.q, "window": 2,
-    }  # fmt: skip
+        "m": 2,
+        "K": 1,
+        "T": 300,
+        "eta": 0.002,
+        "rho": 0.0,
+        "alpha": 0.0,
+        "L": 1.0,
+        "sigma_l": 0.0,
+        "B": 1.0,
+        "f0_gap": 0.405,
+        "x0_spread": 0.0,
+        "delta": constants.delta,
+        "q": constants.q,
+        "window": 2,
+    }

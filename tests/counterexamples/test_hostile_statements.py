@@ -1,4 +1,6 @@
-"""Statements that files carry: rounds outside of the run, infinite conditions, towers of powers."""
+"""Statements that files carry: rounds outside of the run, infinite conditions, towers
+of powers.
+"""
 
 import json
 import time
@@ -15,7 +17,12 @@ from dfltheory.bounds.tree import at_numbers
 from dfltheory.errors import InputError
 from tests.hostile import put, refused
 
-FILE = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem_1-printed.json"
+FILE = (
+    Path(__file__).parents[2]
+    / "docs"
+    / "counterexamples"
+    / "dfedadmm.theorem_1-printed.json"
+)
 THEOREM = bounds.get("dfedadmm.theorem_1", "printed")
 TOWER = ["exp", ["exp", ["exp", "T"]]]
 NEXT = ["Add", "T", 1]
@@ -25,7 +32,11 @@ LARGE, SMALL = (["Pow", ["Pow", NEXT, written], 3] for written in (100, -100))
 
 def sent(tmp_path, path, formula):
     """A counterexample that carries its statement, one formula of it changed."""
-    told = {k: v for k, v in json.loads(FILE.read_text()).items() if k not in ("families", "command")}
+    told = {
+        k: v
+        for k, v in json.loads(FILE.read_text()).items()
+        if k not in ("families", "command")
+    }
     statement = bounds.theorem_to_document(THEOREM) | {"key": "own.statement"}
     told |= {
         "kind": "dfltheory.counterexample",
@@ -37,16 +48,23 @@ def sent(tmp_path, path, formula):
 
 
 @pytest.mark.parametrize("end", ["first", "last"])
-@pytest.mark.parametrize("formula", ["K", ["exp", "T"], ["Pow", "T", "T"], ["Pow", 2, "T"], ["log", "T"]])
+@pytest.mark.parametrize(
+    "formula", ["K", ["exp", "T"], ["Pow", "T", "T"], ["Pow", 2, "T"], ["log", "T"]]
+)
 def test_rounds_are_told_by_T_alone(end, formula):
     document = put(bounds.theorem_to_document(THEOREM), ("lhs", end), formula)
     assert f"theorem.lhs.{end} = " in refused(bounds.theorem_from_document, document)
 
 
 @pytest.mark.parametrize("exact", [[], ["--exact"]])
-@pytest.mark.parametrize("end", [["Mul", -1, "T"], ["Mul", "T", 1e308], -1e300, ["Add", "T", 5]])
+@pytest.mark.parametrize(
+    "end", [["Mul", -1, "T"], ["Mul", "T", 1e308], -1e300, ["Add", "T", 5]]
+)
 def test_rounds_outside_of_the_run_are_one_line(tmp_path, capsys, end, exact):
-    assert cli.run(["falsify", "--replay", sent(tmp_path, ("lhs", "first"), end), *exact]) == 2
+    assert (
+        cli.run(["falsify", "--replay", sent(tmp_path, ("lhs", "first"), end), *exact])
+        == 2
+    )
     assert "rounds" in capsys.readouterr().err
 
 
@@ -54,19 +72,32 @@ def test_rounds_of_the_registry_are_within_the_run():
     assert all(t.lhs.rounds(T) for t in bounds.statements() for T in (1, 2, 10**18))
 
 
-@pytest.mark.parametrize("formula", [TOWER, ["Pow", "T", "T"], ["Pow", ["Pow", 2, "T"], "T"]])
-@pytest.mark.parametrize("path", [("conditions", 0, "left"), ("parts", next(iter(THEOREM.parts)))])
+@pytest.mark.parametrize(
+    "formula", [TOWER, ["Pow", "T", "T"], ["Pow", ["Pow", 2, "T"], "T"]]
+)
+@pytest.mark.parametrize(
+    "path", [("conditions", 0, "left"), ("parts", next(iter(THEOREM.parts)))]
+)
 def test_towers_are_refused_by_rational_numbers(tmp_path, capsys, path, formula):
-    assert cli.run(["falsify", "--replay", sent(tmp_path, path, formula), "--exact"]) == 2
+    assert (
+        cli.run(["falsify", "--replay", sent(tmp_path, path, formula), "--exact"]) == 2
+    )
     assert "a power is too large" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("formula", "small"), [(LARGE, False), (SMALL, True), (0, True)])
+@pytest.mark.parametrize(
+    ("formula", "small"), [(LARGE, False), (SMALL, True), (0, True)]
+)
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
 def test_bounds_of_any_size_are_told(tmp_path, capsys, formula, small, as_json):
-    told = bounds.theorem_to_document(THEOREM) | {"key": "own.statement", "conditions": []}
+    told = bounds.theorem_to_document(THEOREM) | {
+        "key": "own.statement",
+        "conditions": [],
+    }
     told["parts"] = {"all": formula}
-    document = json.loads(Path(sent(tmp_path, ("remark",), "")).read_text()) | {"theorem": told}
+    document = json.loads(Path(sent(tmp_path, ("remark",), "")).read_text()) | {
+        "theorem": told
+    }
     file = tmp_path / "own.json"
     file.write_text(json.dumps(document))
     assert cli.run(["falsify", "--replay", str(file), "--exact", *as_json]) == small
@@ -87,10 +118,18 @@ def test_conditions_that_fail_or_are_irrational_are_named(tmp_path, capsys, left
     assert THEOREM.conditions[0].name in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("formula", [["floor", ["exp", 2e10]], ["Pow", ["Pow", 1e300, 100], 100]])
+@pytest.mark.parametrize(
+    "formula", [["floor", ["exp", 2e10]], ["Pow", ["Pow", 1e300, 100], 100]]
+)
 def test_numbers_of_a_formula_have_a_limit(formula):
-    document = put(bounds.theorem_to_document(THEOREM), ("parts", next(iter(THEOREM.parts))), formula)
-    assert "a number of a formula is larger than" in refused(bounds.theorem_from_document, document)
+    document = put(
+        bounds.theorem_to_document(THEOREM),
+        ("parts", next(iter(THEOREM.parts))),
+        formula,
+    )
+    assert "a number of a formula is larger than" in refused(
+        bounds.theorem_from_document, document
+    )
 
 
 def test_a_left_side_that_begins_after_the_run_has_no_rounds():
@@ -107,7 +146,14 @@ def test_both_sides_of_a_condition_infinite_is_no_warning():
     for side in ("left", "right"):
         told = put(told, ("conditions", 0, side), ["Pow", ["Pow", "T", 100], 4])
     theorem = bounds.theorem_from_document(told)
-    values = dict.fromkeys(theorem.needs, 1.0) | {"T": 1000, "m": 2, "K": 1, "Q": 1, "lam": 0.5, "q": 0.5}
+    values = dict.fromkeys(theorem.needs, 1.0) | {
+        "T": 1000,
+        "m": 2,
+        "K": 1,
+        "Q": 1,
+        "lam": 0.5,
+        "q": 0.5,
+    }
     values = {name: v for name, v in values.items() if name in theorem.needs}
     _, slack, holds = theorem.check_conditions(**values)[0]
     assert np.isnan(slack)
@@ -116,7 +162,9 @@ def test_both_sides_of_a_condition_infinite_is_no_warning():
 
 def test_powers_of_ordinary_size_are_what_sympy_makes_of_them():
     numbers = {s.T: sp.Integer(9), s.K: sp.Rational(2, 3)}
-    formula = sp.sqrt(s.T) * s.K**s.T + sp.floor(s.T * s.K) / sp.Max(s.K, s.T) + sp.exp(s.K)
+    formula = (
+        sp.sqrt(s.T) * s.K**s.T + sp.floor(s.T * s.K) / sp.Max(s.K, s.T) + sp.exp(s.K)
+    )
     formula += sp.exp(-sp.sqrt(s.T + 1)) + s.T ** sp.log(s.T)
     assert at_numbers(formula, numbers) == formula.xreplace(numbers)
     with pytest.raises(InputError, match="too large"):
@@ -124,10 +172,19 @@ def test_powers_of_ordinary_size_are_what_sympy_makes_of_them():
 
 
 def test_a_condition_with_an_infinite_left_side_fails():
-    """It would allow itself a share of infinity, and an instance outside of a statement would refute it."""
+    """It would allow itself a share of infinity, and an instance outside of a statement
+    would refute it.
+    """
     told = bounds.theorem_to_document(THEOREM)
     theorem = bounds.theorem_from_document(put(told, ("conditions", 0, "left"), TOWER))
-    values = dict.fromkeys(theorem.needs, 1.0) | {"T": 1000, "m": 2, "K": 1, "Q": 1, "lam": 0.5, "q": 0.5}
+    values = dict.fromkeys(theorem.needs, 1.0) | {
+        "T": 1000,
+        "m": 2,
+        "K": 1,
+        "Q": 1,
+        "lam": 0.5,
+        "q": 0.5,
+    }
     values = {name: v for name, v in values.items() if name in theorem.needs}
     _, slack, holds = theorem.check_conditions(**values)[0]
     assert slack == -np.inf
@@ -135,12 +192,22 @@ def test_a_condition_with_an_infinite_left_side_fails():
 
 
 def test_the_file_itself_replays(tmp_path):
-    assert cli.run(["falsify", "--replay", sent(tmp_path, ("remark",), "as it was"), "--exact"]) == 1
+    assert (
+        cli.run(
+            ["falsify", "--replay", sent(tmp_path, ("remark",), "as it was"), "--exact"]
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("name", ["\x9b31m", "a\u202eb", "\x1b[31m", "a\nb"])
 def test_names_are_printable(tmp_path, capsys, name):
-    assert cli.run(["falsify", "--replay", sent(tmp_path, ("conditions", 0, "name"), name)]) == 2
+    assert (
+        cli.run(
+            ["falsify", "--replay", sent(tmp_path, ("conditions", 0, "name"), name)]
+        )
+        == 2
+    )
     line = capsys.readouterr().err
     assert "theorem.conditions[0].name = " in line
     assert line.strip().isprintable()
@@ -154,15 +221,28 @@ def test_names_are_printable(tmp_path, capsys, name):
     ],
 )
 @pytest.mark.parametrize("exact", [[], ["--exact"]])
-def test_definitions_that_grow_into_each_other_are_refused_at_once(tmp_path, capsys, first, each, exact):
+def test_definitions_that_grow_into_each_other_are_refused_at_once(
+    tmp_path, capsys, first, each, exact
+):
     names = [f"d{k}" for k in range(199)]
     definitions = [
-        {"symbol": name, "latex": name, "meaning": "", "sign": "positive", "expr": each(before)}
+        {
+            "symbol": name,
+            "latex": name,
+            "meaning": "",
+            "sign": "positive",
+            "expr": each(before),
+        }
         for name, before in zip(names, [first, *names], strict=False)
     ]
-    told = bounds.theorem_to_document(THEOREM) | {"key": "own.statement", "definitions": definitions}
+    told = bounds.theorem_to_document(THEOREM) | {
+        "key": "own.statement",
+        "definitions": definitions,
+    }
     told |= {"parts": {"all": names[-1]}, "conditions": []}
-    document = json.loads(Path(sent(tmp_path, ("remark",), "")).read_text()) | {"theorem": told}
+    document = json.loads(Path(sent(tmp_path, ("remark",), "")).read_text()) | {
+        "theorem": told
+    }
     file = tmp_path / "own.json"
     file.write_text(json.dumps(document))
     started = time.monotonic()

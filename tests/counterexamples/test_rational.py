@@ -1,4 +1,6 @@
-"""The verifier in rational numbers: its own rounds, constants and sides against the core and against hand."""
+"""The verifier in rational numbers: its own rounds, constants and sides against the
+core and against hand.
+"""
 
 import dataclasses
 import json
@@ -16,7 +18,12 @@ from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.rational import verify
 from dfltheory.errors import InputError
 
-FILE = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedsam.theorem_4_5-printed.json"
+FILE = (
+    Path(__file__).parents[2]
+    / "docs"
+    / "counterexamples"
+    / "dfedsam.theorem_4_5-printed.json"
+)
 PRINTED = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
 CORRECTED = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
 
@@ -29,9 +36,26 @@ def told(task, algorithm, W, x0, T):
 
 def trap(eta=0.002, K=5, T=10**9, **changed):
     task = {"sigma": 0.0, "left": [0.0] * 2}
-    task |= {"knots": [[-1.0, 0.0]] * 2, "widths": [[1.0, 1.0]] * 2, "slopes": [[1.0, -1.0]] * 2}
-    algorithm = {"name": "dfedsam", "eta": eta, "K": K, "rho": 1.0, "Q": 1, "decay": 1.0}
-    whole = {"task": task, "algorithm": algorithm, "W": [[0.5, 0.5], [0.5, 0.5]], "x0": [0.0, 0.0], "T": T}
+    task |= {
+        "knots": [[-1.0, 0.0]] * 2,
+        "widths": [[1.0, 1.0]] * 2,
+        "slopes": [[1.0, -1.0]] * 2,
+    }
+    algorithm = {
+        "name": "dfedsam",
+        "eta": eta,
+        "K": K,
+        "rho": 1.0,
+        "Q": 1,
+        "decay": 1.0,
+    }
+    whole = {
+        "task": task,
+        "algorithm": algorithm,
+        "W": [[0.5, 0.5], [0.5, 0.5]],
+        "x0": [0.0, 0.0],
+        "T": T,
+    }
     return told(**whole | changed)
 
 
@@ -39,11 +63,20 @@ def test_the_trap_of_sam_is_what_one_computes_by_hand():
     seen = verify(trap(), PRINTED)
     assert seen.left == 1
     eta, K = Fraction(1, 500), 5
-    D = eta * K - 6 * eta**2 * K - 32 * eta**3 * K**2  # L = rho = 1, f0_gap = 1/2, lam = sigma_g = 0
-    inner = 2 * K * (4 * K**3 * eta**2 + 8 * K * eta**2 * (2 * K - 1) + 1) / Fraction(2 * K - 1)
+    # L = rho = 1, f0_gap = 1/2, lam = sigma_g = 0
+    D = eta * K - 6 * eta**2 * K - 32 * eta**3 * K**2
+    inner = (
+        2
+        * K
+        * (4 * K**3 * eta**2 + 8 * K * eta**2 * (2 * K - 1) + 1)
+        / Fraction(2 * K - 1)
+    )
     sharpness = K * eta * (inner + eta) / (2 * D)
-    V = 2 * K * (4 * K**3 / Fraction(2 * K - 1) + 8 * K) + Fraction(2 * K) / (eta**2 * (2 * K - 1))
-    consensus = 2 * K * eta**4 * V * (16 * K * eta + 3) / D  # m^(2-2Q) and 1 of the graph
+    V = 2 * K * (4 * K**3 / Fraction(2 * K - 1) + 8 * K) + Fraction(2 * K) / (
+        eta**2 * (2 * K - 1)
+    )
+    # m^(2-2Q) and 1 of the graph
+    consensus = 2 * K * eta**4 * V * (16 * K * eta + 3) / D
     assert seen.right == 2 * Fraction(1, 2) / (10**9 * D) + sharpness + consensus
     assert seen.left > seen.right
     assert "the state repeats" in seen.why
@@ -64,18 +97,28 @@ def test_its_rounds_and_constants_are_those_of_the_core(seed, rho):
         "widths": rng.uniform(0.1, 1, (2, 3)),
         "slopes": rng.normal(size=(2, 3)),
     }
-    task = {n: [[float(f"{v:.4g}") for v in row] for row in rows] for n, rows in task.items()}
+    task = {
+        n: [[float(f"{v:.4g}") for v in row] for row in rows]
+        for n, rows in task.items()
+    }
     ends = [
         max(0.0, -sum(w * s for w, s in zip(*rows, strict=True)))
         for rows in zip(task["widths"], task["slopes"], strict=True)
     ]
     task["widths"] = [[*row, 1.0] for row in task["widths"]]
     task["knots"] = [[*row, 2.0] for row in task["knots"]]
-    task["slopes"] = [[*row, float(f"{end + 1:.4g}")] for row, end in zip(task["slopes"], ends, strict=True)]
+    task["slopes"] = [
+        [*row, float(f"{end + 1:.4g}")]
+        for row, end in zip(task["slopes"], ends, strict=True)
+    ]
     task["left"] = [-0.1, -0.2]
     W, x0 = [[0.75, 0.25], [0.25, 0.75]], [0.5, 0.5]
     core = dfl.train(
-        DFedSAM(0.03, 2, rho, 2), RampTask(**task), np.array(W), rounds=6, x0=np.array(x0)[:, None]
+        DFedSAM(0.03, 2, rho, 2),
+        RampTask(**task),
+        np.array(W),
+        rounds=6,
+        x0=np.array(x0)[:, None],
     )
     algorithm = {"name": "dfedsam", "eta": 0.03, "K": 2, "rho": rho, "Q": 2}
     instance = told(task, algorithm, W, x0, 5)
@@ -83,16 +126,26 @@ def test_its_rounds_and_constants_are_those_of_the_core(seed, rho):
     seen = verify(instance, loose)
     assert float(seen.left) == pytest.approx(core.grad_norm_sq[0, :5].mean(), rel=1e-10)
     known = core.constants
-    values = {"L": known.L, "sigma_g": known.sigma_g, "f0_gap": core.loss[0, 0] - known.f_star}
+    values = {
+        "L": known.L,
+        "sigma_g": known.sigma_g,
+        "f0_gap": core.loss[0, 0] - known.f_star,
+    }
     for name, value in values.items():
         assert float(seen.values[name]) == pytest.approx(value, rel=1e-9), name
-    bound = loose.evaluate(where="ignore", **{n: float(v) for n, v in seen.values.items()})
+    bound = loose.evaluate(
+        where="ignore", **{n: float(v) for n, v in seen.values.items()}
+    )
     assert float(seen.right) == pytest.approx(bound, rel=1e-12)
     least = verify(instance, dataclasses.replace(PRINTED, conditions=()))
-    assert float(least.left) == pytest.approx(core.grad_norm_sq[0, 1:6].min(), rel=1e-10)
+    assert float(least.left) == pytest.approx(
+        core.grad_norm_sq[0, 1:6].min(), rel=1e-10
+    )
 
 
-@pytest.mark.parametrize("algorithm", [DFedADMMSAM(0.02, 3, 0.05, 0.3), DFedSGPSM(0.02, 3, 0.7, 0.3)])
+@pytest.mark.parametrize(
+    "algorithm", [DFedADMMSAM(0.02, 3, 0.05, 0.3), DFedSGPSM(0.02, 3, 0.7, 0.3)]
+)
 def test_duals_and_momentum_take_the_steps_of_the_core(algorithm):
     key = "dfedadmm.theorem_1" if hasattr(algorithm, "lam") else "dfedsgpsm.theorem_1"
     theorem = dataclasses.replace(dfl.bounds.get(key, "printed"), conditions=())
@@ -103,17 +156,30 @@ def test_duals_and_momentum_take_the_steps_of_the_core(algorithm):
         "left": [-2.0, -1.0],
     }
     W, x0 = [[0.75, 0.25], [0.25, 0.75]], [1.5, 1.5]
-    core = dfl.train(algorithm, RampTask(**task), np.array(W), rounds=6, x0=np.array(x0)[:, None])
-    letters = {f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)}
-    instance = told(task, {"name": type(algorithm).__name__.lower(), **letters}, W, x0, 6)
+    core = dfl.train(
+        algorithm, RampTask(**task), np.array(W), rounds=6, x0=np.array(x0)[:, None]
+    )
+    letters = {
+        f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)
+    }
+    instance = told(
+        task, {"name": type(algorithm).__name__.lower(), **letters}, W, x0, 6
+    )
     seen = verify(instance, theorem)
     data = core.measures()[theorem.lhs.measure][0][:6]
     assert float(seen.left) == pytest.approx(data.mean(), rel=1e-10)
-    constants = {"L": 1.0, "B": 3.0, "T": 6.0, "f0_gap": core.loss[0, 0] - core.constants.f_star}
+    constants = {
+        "L": 1.0,
+        "B": 3.0,
+        "T": 6.0,
+        "f0_gap": core.loss[0, 0] - core.constants.f_star,
+    }
     for name, value in constants.items():
         assert float(seen.values[name]) == pytest.approx(value, rel=1e-9), name
     values = {n: float(v) for n, v in seen.values.items()}
-    assert float(seen.right) == pytest.approx(theorem.evaluate(where="ignore", **values), rel=1e-12)
+    assert float(seen.right) == pytest.approx(
+        theorem.evaluate(where="ignore", **values), rel=1e-12
+    )
     if key.startswith("dfedsgpsm"):
         assert seen.values["x0_sq"] == Fraction(9, 4)
         assert seen.values["q"] == Fraction(1, 2)
@@ -135,7 +201,9 @@ def test_of_a_mean_rounds_that_are_not_computed_count_as_nothing(monkeypatch):
     long = verify(trap(**moving | {"task": task}), mean)
     assert long.left == short.left * 4 / 100
     assert "count as 0" in long.why
-    least = verify(trap(**moving | {"task": task}), dataclasses.replace(PRINTED, conditions=()))
+    least = verify(
+        trap(**moving | {"task": task}), dataclasses.replace(PRINTED, conditions=())
+    )
     assert (least.left, "count as 0" in least.why) == (0, True)
 
 
@@ -152,12 +220,18 @@ EXACT = sorted(path.name for path in FOLDER.glob("*.json") if fractions_are_due(
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_too(name, capsys):
+def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_too(
+    name, capsys
+):
     document = json.loads((FOLDER / name).read_text())
-    seen = verify(document["instance"], dfl.bounds.get(document["key"], document["variant"]))
+    seen = verify(
+        document["instance"], dfl.bounds.get(document["key"], document["variant"])
+    )
     assert seen.left > seen.right
     if "count as 0" not in seen.why:
-        assert float(seen.left / seen.right) == pytest.approx(document["ratio"], rel=2e-3)
+        assert float(seen.left / seen.right) == pytest.approx(
+            document["ratio"], rel=2e-3
+        )
     first, second = document["instance"]["run"]["x0"]
     assert first == second  # a common start
     if name == FILE.name:
@@ -168,7 +242,8 @@ def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_to
 def test_clients_that_are_not_pulled_apart_for_ever_are_not_taken_to_be(monkeypatch):
     monkeypatch.setattr(rational, "ROUNDS", 40)
     document = json.loads(FILE.read_text())["instance"]
-    back = document | {"topology": {"matrix": [[0.1, 0.9], [0.9, 0.1]]}}  # they change sides in every round
+    # they change sides in every round
+    back = document | {"topology": {"matrix": [[0.1, 0.9], [0.9, 0.1]]}}
     seen = verify(back, PRINTED)
     assert seen.left == 0
     assert "count as 0" in seen.why
@@ -179,11 +254,19 @@ def test_clients_that_are_not_pulled_apart_for_ever_are_not_taken_to_be(monkeypa
     [
         ({"x0": [0.0, 1.0]}, "outside"),
         ({"x0": [0.0]}, "two clients"),
-        ({"algorithm": {"name": "dfedpd", "eta": 0.1, "K": 1, "lam": 1.0}}, "two clients"),
-        ({"algorithm": {"name": "dfedsam", "eta": 0.1, "K": 5, "rho": 1.0, "Q": 1}}, "fails by"),
+        (
+            {"algorithm": {"name": "dfedpd", "eta": 0.1, "K": 1, "lam": 1.0}},
+            "two clients",
+        ),
+        (
+            {"algorithm": {"name": "dfedsam", "eta": 0.1, "K": 5, "rho": 1.0, "Q": 1}},
+            "fails by",
+        ),
         ({"task": trap()["task"] | {"sigma": 1.0}}, "no noise"),
         pytest.param(
-            {"task": trap()["task"] | {"left": [0.5, 0.5]}}, "unbounded below", marks=pytest.mark.slow
+            {"task": trap()["task"] | {"left": [0.5, 0.5]}},
+            "unbounded below",
+            marks=pytest.mark.slow,
         ),
     ],
 )

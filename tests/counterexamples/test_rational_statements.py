@@ -1,4 +1,6 @@
-"""`--replay --exact` rounds nothing: decimal numbers of a statement are rational numbers."""
+"""`--replay --exact` rounds nothing: decimal numbers of a statement are rational
+numbers.
+"""
 
 import json
 from fractions import Fraction
@@ -14,17 +16,33 @@ from dfltheory.bounds.tree import at_numbers, from_tree
 from dfltheory.documents import WrittenNumber
 from dfltheory.errors import InputError
 
-FILE = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem_1-printed.json"
+FILE = (
+    Path(__file__).parents[2]
+    / "docs"
+    / "counterexamples"
+    / "dfedadmm.theorem_1-printed.json"
+)
 THEOREM = bounds.get("dfedadmm.theorem_1", "printed")
-CUBES = ["Add", ["Pow", ["Add", "T", 1], 3],
-         ["Mul", -1, "T", ["Add", ["Pow", "T", 2], ["Mul", 3, "T"], 3]]]  # fmt: skip
+CUBES = [
+    "Add",
+    ["Pow", ["Add", "T", 1], 3],
+    ["Mul", -1, "T", ["Add", ["Pow", "T", 2], ["Mul", 3, "T"], 3]],
+]
 """It is 1 for every T."""
 
 
 def exactly(tmp_path, capsys, parts, **changes):
     """Exit status of the exact replay and what it prints; ``parts`` as JSON text."""
-    told = {k: v for k, v in json.loads(FILE.read_text()).items() if k not in ("families", "command")}
-    theorem = bounds.theorem_to_document(THEOREM) | {"key": "own.statement", "conditions": []} | changes
+    told = {
+        k: v
+        for k, v in json.loads(FILE.read_text()).items()
+        if k not in ("families", "command")
+    }
+    theorem = (
+        bounds.theorem_to_document(THEOREM)
+        | {"key": "own.statement", "conditions": []}
+        | changes
+    )
     told |= {"kind": "dfltheory.counterexample", "key": "own.statement"}
     text = json.dumps(told | {"theorem": theorem | {"parts": "PARTS"}})
     file = tmp_path / "sent.json"
@@ -36,7 +54,9 @@ def exactly(tmp_path, capsys, parts, **changes):
 
 def test_a_sum_that_cancels_is_not_rounded_to_zero(tmp_path, capsys):
     small = ["Mul", 1e-30, ["Add", "eta", "K", "L", "B"]]
-    status, sides = exactly(tmp_path, capsys, json.dumps({"all": ["Add", *CUBES[1:], small]}))
+    status, sides = exactly(
+        tmp_path, capsys, json.dumps({"all": ["Add", *CUBES[1:], small]})
+    )
     assert (status, sides["refuted"]) == (0, False)
     assert 1 < Fraction(sides["right"]) < 1 + Fraction(1, 10**28)
 
@@ -62,14 +82,27 @@ def test_numbers_that_are_too_long_are_refused(tmp_path, capsys, number):
     assert exactly(tmp_path, capsys, f'{{"all": {number}}}')[0] == 2
 
 
-@pytest.mark.parametrize(("right", "strict", "status"), [(0.3, False, 1), (0.3, True, 2), (0.25, False, 2)])
-def test_a_condition_with_decimal_numbers_is_exact(tmp_path, capsys, right, strict, status):
+@pytest.mark.parametrize(
+    ("right", "strict", "status"), [(0.3, False, 1), (0.3, True, 2), (0.25, False, 2)]
+)
+def test_a_condition_with_decimal_numbers_is_exact(
+    tmp_path, capsys, right, strict, status
+):
     """0.1 + 0.2 is 0.3, and more than 0.3 in floating point."""
-    condition = {"name": "c", "left": ["Add", 0.1, 0.2], "right": right, "strict": strict}
-    assert exactly(tmp_path, capsys, '{"all": 1e-20}', conditions=[condition])[0] == status
+    condition = {
+        "name": "c",
+        "left": ["Add", 0.1, 0.2],
+        "right": right,
+        "strict": strict,
+    }
+    assert (
+        exactly(tmp_path, capsys, '{"all": 1e-20}', conditions=[condition])[0] == status
+    )
 
 
-@pytest.mark.parametrize("change", [{"algorithms": ["DFedAvg"]}, {"letters": {"eta": 0.5}}])
+@pytest.mark.parametrize(
+    "change", [{"algorithms": ["DFedAvg"]}, {"letters": {"eta": 0.5}}]
+)
 def test_an_instance_outside_of_the_scope_is_refused(tmp_path, capsys, change):
     scope = bounds.theorem_to_document(THEOREM)["scope"]
     status, error = exactly(tmp_path, capsys, '{"all": 1e-20}', scope=scope | change)
@@ -80,7 +113,10 @@ def test_an_instance_outside_of_the_scope_is_refused(tmp_path, capsys, change):
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
-        ({"first": 1, "second": ["Pow", ["Add", "T", 1], ["Rational", 1, 2]]}, "second"),
+        (
+            {"first": 1, "second": ["Pow", ["Add", "T", 1], ["Rational", 1, 2]]},
+            "second",
+        ),
         ({"second": ["floor", ["Pow", ["Add", "T", 1], ["Rational", 1, 2]]]}, "floor"),
         ({"second": ["Max", 1, ["Pow", ["Add", "T", 1], ["Rational", 1, 2]]]}, "Max"),
         ({"second": ["exp", "K"]}, "second"),
@@ -112,7 +148,9 @@ def test_definitions_are_evaluated_in_rational_numbers():
     known |= {"T": Fraction(10), "K": Fraction(2), "m": Fraction(2)}
     bound = RationalValues(THEOREM, known).bound()
     values = {name: float(value) for name, value in known.items()}
-    assert float(bound) == pytest.approx(THEOREM.evaluate(where="ignore", **values), rel=1e-12)
+    assert float(bound) == pytest.approx(
+        THEOREM.evaluate(where="ignore", **values), rel=1e-12
+    )
 
 
 def test_a_written_number_is_a_float_with_its_digits():

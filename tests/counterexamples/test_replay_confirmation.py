@@ -1,4 +1,6 @@
-"""A replay whose bound leaves the normal numbers is undecided; a refutation is confirmed at 50 digits."""
+"""A replay whose bound leaves the normal numbers is undecided; a refutation is
+confirmed at 50 digits.
+"""
 
 import json
 from dataclasses import replace
@@ -16,16 +18,31 @@ from dfltheory.counterexamples import certify, divergence, replay
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
 from dfltheory.counterexamples.document import read_document
 
-FILE = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem_1-printed.json"
+FILE = (
+    Path(__file__).parents[2]
+    / "docs"
+    / "counterexamples"
+    / "dfedadmm.theorem_1-printed.json"
+)
 THEOREM = bounds.get("dfedadmm.theorem_1", "printed")
 NEXT, LATER = s.T + 1, s.T + 2
 TINY = s.eta + s.K + s.m
 
 
 def sent(tmp_path, theorem, rounds=10**9):
-    """The saved instance, which violates the printed bound, with another statement and horizon."""
-    told = {k: v for k, v in json.loads(FILE.read_text()).items() if k not in ("families", "command")}
-    told |= {"kind": "dfltheory.counterexample", "key": theorem.key, "variant": theorem.variant}
+    """The saved instance, which violates the printed bound, with another statement and
+    horizon.
+    """
+    told = {
+        k: v
+        for k, v in json.loads(FILE.read_text()).items()
+        if k not in ("families", "command")
+    }
+    told |= {
+        "kind": "dfltheory.counterexample",
+        "key": theorem.key,
+        "variant": theorem.variant,
+    }
     told["theorem"] = theorem_to_document(theorem)
     told["instance"]["run"]["rounds"] = rounds
     file = tmp_path / "sent.json"
@@ -53,20 +70,28 @@ def held(left, right, strict=False):
 
 UNEVALUABLE = {
     "overflow times underflow": sp.Mul(LATER**400, NEXT**-400),
-    "underflow under a root": 10**33 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 100),
+    "underflow under a root": (
+        10**33 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 100)
+    ),
     "underflow to zero": NEXT**-400,
     "subnormal": sp.Rational(1, 10**35) ** s.K * sp.Rational(1, 10**275),
     "overflow": NEXT**400,
     "no real number": sp.sqrt(s.K - 2),
     "zero": sp.S.Zero,
-    "wrong, and a normal number": sp.Rational(1, 10**12)
-    + 10**27 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 100),
-    "cancellation": NEXT**3 - s.T * (s.T**2 + 3 * s.T + 3) - 1 + sp.Rational(1, 10**9) * TINY,
+    "wrong, and a normal number": (
+        sp.Rational(1, 10**12)
+        + 10**27 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 100)
+    ),
+    "cancellation": (
+        NEXT**3 - s.T * (s.T**2 + 3 * s.T + 3) - 1 + sp.Rational(1, 10**9) * TINY
+    ),
 }
 
 
 @pytest.mark.parametrize("name", UNEVALUABLE)
-def test_a_bound_that_floating_point_cannot_evaluate_is_undecided(name, tmp_path, capsys):
+def test_a_bound_that_floating_point_cannot_evaluate_is_undecided(
+    name, tmp_path, capsys
+):
     file = sent(tmp_path, about(UNEVALUABLE[name]))
     assert cli.run(["falsify", "--replay", str(file), "--json"]) == 2
     document = json.loads(capsys.readouterr().out)
@@ -93,7 +118,9 @@ def test_an_undecided_finding_is_saved_and_read(tmp_path):
         held(1 + sp.Rational(1, 10**14) * s.K, 1),
     ],
 )
-def test_a_condition_that_floating_point_cannot_evaluate_leads_to_no_refutation(condition, tmp_path):
+def test_a_condition_that_floating_point_cannot_evaluate_leads_to_no_refutation(
+    condition, tmp_path
+):
     found = replay(sent(tmp_path, about(sp.Rational(1, 10**12), condition)))
     assert not found.violated
     assert found.undecided or found.certificate.obstacles
@@ -101,21 +128,27 @@ def test_a_condition_that_floating_point_cannot_evaluate_leads_to_no_refutation(
 
 def test_a_plain_refutation_stays_one(tmp_path):
     true_conditions = (held(0, s.rho), held(s.eta - 1, 0), held(s.eta, 2, strict=True))
-    file = sent(tmp_path, about(sp.Rational(1, 10**12) + s.K / s.T**2, *true_conditions))
+    file = sent(
+        tmp_path, about(sp.Rational(1, 10**12) + s.K / s.T**2, *true_conditions)
+    )
     found = replay(file)
     assert found.violated
     assert not found.undecided
     assert cli.run(["falsify", "--replay", str(file)]) == 1
 
 
-def test_a_core_that_exceeds_the_bound_at_another_horizon_is_confirmed_there(monkeypatch):
+def test_a_core_that_exceeds_the_bound_at_another_horizon_is_confirmed_there(
+    monkeypatch,
+):
     """The second evaluation sees both horizons."""
     exact = {"T": 10**9, "measured": 2.0, "bound": 1.0, "ratio": 2.0}
     core = {"T": 5, "measured": 2.0, "bound": 1.0, "ratio": 2.0, "rounds": 9}
     seen = []
     monkeypatch.setattr(certify, "abnormal", lambda *a: [])
     monkeypatch.setattr(
-        certify, "unconfirmed", lambda t, v, *a, **k: seen.append(v["T"]) or ["no"] * (v["T"] == 5)
+        certify,
+        "unconfirmed",
+        lambda t, v, *a, **k: seen.append(v["T"]) or ["no"] * (v["T"] == 5),
     )
     one = certify.Certificate(exact, core, None)
     assert certify._doubts(THEOREM, {}, one) == ["no"]
@@ -127,7 +160,8 @@ def test_the_second_evaluation_compares_with_the_bound_at_50_digits(measured):
     theorem = about(s.K + sp.Rational(1, 10**13) * 5)
     reasons = unconfirmed(theorem, {"K": 1, "T": 5}, 1.0, measured)
     assert bool(reasons) == (measured == 1.0)
-    assert unconfirmed(theorem, {"K": 1, "T": 5}, 1.1, 5.0)  # another bound in floating point
+    # another bound in floating point
+    assert unconfirmed(theorem, {"K": 1, "T": 5}, 1.1, 5.0)
 
 
 def test_a_side_of_a_condition_may_be_zero_and_not_a_number_that_underflows():
@@ -141,7 +175,12 @@ def test_values_that_are_no_normal_numbers_are_named():
     theorem = about(s.K, held(0, s.rho))
     fine = {"bound": 1.0, "measured": 2.0}
     assert not abnormal(theorem, {"K": 1, "rho": 0.0}, fine)
-    for name, value in (("bound", np.nan), ("bound", 1e-310), ("bound", np.inf), ("measured", np.inf)):
+    for name, value in (
+        ("bound", np.nan),
+        ("bound", 1e-310),
+        ("bound", np.inf),
+        ("measured", np.inf),
+    ):
         assert abnormal(theorem, {"K": 1, "rho": 0.0}, fine | {name: value})
 
 
@@ -150,7 +189,10 @@ def test_the_expressions_of_a_family_are_evaluated_at_50_digits():
     values = {"K": 1.0, "T": 50.0, "rho": 0.0}
     bound = theorem.evaluate(where="nan", **values)
     for factor, confirmed in ((1.0, True), (1.001, False)):
-        assert divergence._confirmed(theorem, [(1.0, 2.0, bound * factor, values)]) is confirmed
+        assert (
+            divergence._confirmed(theorem, [(1.0, 2.0, bound * factor, values)])
+            is confirmed
+        )
 
 
 def test_a_decimal_of_a_statement_means_its_digits_at_50_digits():

@@ -1,4 +1,6 @@
-"""The training core against exact expectations, at a false-alarm rate that is set in advance."""
+"""The training core against exact expectations, at a false-alarm rate that is set in
+advance.
+"""
 
 import dataclasses
 
@@ -14,7 +16,9 @@ from dfltheory.verdicts.measures import is_deterministic
 RING = dfl.graphs.metropolis(dfl.graphs.ring(6))
 DIRECTED = np.array([[0.5, 0, 0.3], [0.5, 0.6, 0], [0, 0.4, 0.7]])
 FALSE_ALARM = 1e-6
-"""Chance that one such test fails on a right core, shared over its rounds and measures (Bonferroni)."""
+"""Chance that one such test fails on a right core, shared over its rounds and measures
+(Bonferroni).
+"""
 
 
 def cases():
@@ -23,7 +27,9 @@ def cases():
         "dfedsam": a.DFedSAM(eta=0.1, K=3, Q=2, rho=0.0),
         "dpsgd": a.DPSGD(eta=0.2),
         "dpsgd-atc": a.DPSGD(eta=0.2, order="adapt-then-combine"),
-        "dfedavgm": a.DFedAvgM(eta=0.05, K=2, alpha=0.7, keep_momentum=True, decay=0.98, weight_decay=0.02),
+        "dfedavgm": a.DFedAvgM(
+            eta=0.05, K=2, alpha=0.7, keep_momentum=True, decay=0.98, weight_decay=0.02
+        ),
         "dfedadmm": a.DFedADMM(eta=0.1, K=3, lam=0.3),
     }
     directed = {"sgp": a.SGP(eta=0.2), "dfedsgpm": a.DFedSGPM(eta=0.05, K=3, alpha=0.6)}
@@ -33,31 +39,47 @@ def cases():
         *pairs,
         *(pytest.param(v, DIRECTED, id=k) for k, v in directed.items()),
         pytest.param(a.DFedSAM(eta=0.1, K=2, Q=2, rho=0.0), mixing, id="random-mixing"),
-        pytest.param(a.DFedADMM(eta=0.1, K=2, lam=0.5), mixing, id="random-mixing-dfedadmm"),
+        pytest.param(
+            a.DFedADMM(eta=0.1, K=2, lam=0.5), mixing, id="random-mixing-dfedadmm"
+        ),
         pytest.param(a.FedAvg(eta=0.1, K=2, alpha=0.5), None, id="fedavg"),
         pytest.param(a.Local(eta=0.1, K=2), None, id="local"),
     ]
 
 
 def worst_p_value(run, exact):
-    """The least p-value of Student's tests over rounds and measures, times their number."""
+    """The least p-value of Student's tests over rounds and measures, times their
+    number.
+    """
     least, tests = 1.0, 0
     for name, expected in exact.measures().items():
-        known = np.isfinite(expected[0])  # measures of the next round's models have none in the last
+        # measures of the next round's models have none in the last
+        known = np.isfinite(expected[0])
         data, expected = run.measures()[name][:, known], expected[:, known]
         spread = data.std(0, ddof=1)
-        moving = spread > 1e-12 * np.abs(data).max() + 1e-20  # all that a server leaves apart is rounding
+        # all that a server leaves apart is rounding
+        moving = spread > 1e-12 * np.abs(data).max() + 1e-20
         z = (data.mean(0) - expected[0])[moving] / (spread[moving] / np.sqrt(len(data)))
         least = min([least, *(2 * stats.t.sf(np.abs(z), len(data) - 1))])
         tests += int(moving.sum())
-        np.testing.assert_allclose(data.mean(0)[~moving], expected[0][~moving], rtol=1e-10, atol=1e-18)
+        np.testing.assert_allclose(
+            data.mean(0)[~moving], expected[0][~moving], rtol=1e-10, atol=1e-18
+        )
     return least * tests
 
 
 @pytest.mark.parametrize(("algorithm", "topology"), cases())
 def test_the_core_agrees_within_its_band(algorithm, topology):
-    """Without noise every algorithm agrees exactly: tests/algorithms/test_families.py."""
-    m = topology.m if isinstance(topology, RandomMixing) else 6 if topology is None else len(topology)
+    """Without noise every algorithm agrees exactly:
+    tests/algorithms/test_families.py.
+    """
+    m = (
+        topology.m
+        if isinstance(topology, RandomMixing)
+        else 6
+        if topology is None
+        else len(topology)
+    )
     noisy = dfl.tasks.quadratic(m=m, d=3, mu=0.2, sigma=0.8, hessians="random", seed=3)
     exact = exact_history(algorithm, noisy, topology, rounds=30)
     run = dfl.train(algorithm, noisy, topology, rounds=30, seeds=300, seed=11)
@@ -65,7 +87,8 @@ def test_the_core_agrees_within_its_band(algorithm, topology):
 
 
 def test_the_false_alarm_rate_is_not_above_the_level_that_is_set():
-    # 40 independent comparisons of a right core at 5 percent: at most 7 alarms (99.9 percent of the time 7)
+    # 40 independent comparisons of a right core at 5 percent: at most 7 alarms (99.9
+    # percent of the time 7)
     task = dfl.tasks.quadratic(m=6, d=3, mu=0.2, sigma=0.8, seed=3)
     algorithm, groups = dfl.algorithms.DFedAvg(eta=0.1, K=2), 40
     exact = exact_history(algorithm, task, RING, rounds=12)
@@ -73,23 +96,35 @@ def test_the_false_alarm_rate_is_not_above_the_level_that_is_set():
     alarms = 0
     for part in np.split(np.arange(150 * groups), groups):
         names = ("grad_norm_sq", "consensus", "loss")
-        few = dataclasses.replace(run, **{n: getattr(run, n)[part] for n in names}, x=run.x[part])
+        few = dataclasses.replace(
+            run, **{n: getattr(run, n)[part] for n in names}, x=run.x[part]
+        )
         alarms += worst_p_value(few, exact) < 0.05
     assert alarms <= 7
 
 
 def test_the_band_catches_a_core_that_is_slightly_wrong():
     task = dfl.tasks.quadratic(m=6, d=3, mu=0.2, sigma=0.8, seed=3)
-    run = dfl.train(dfl.algorithms.DFedAvg(eta=0.1, K=3), task, RING, rounds=30, seeds=300, seed=11)
-    for wrong in (dfl.algorithms.DFedAvg(eta=0.12, K=3), dfl.algorithms.DFedAvg(eta=0.1, K=4)):
-        assert worst_p_value(run, exact_history(wrong, task, RING, rounds=30)) < FALSE_ALARM
+    run = dfl.train(
+        dfl.algorithms.DFedAvg(eta=0.1, K=3), task, RING, rounds=30, seeds=300, seed=11
+    )
+    for wrong in (
+        dfl.algorithms.DFedAvg(eta=0.12, K=3),
+        dfl.algorithms.DFedAvg(eta=0.1, K=4),
+    ):
+        assert (
+            worst_p_value(run, exact_history(wrong, task, RING, rounds=30))
+            < FALSE_ALARM
+        )
 
 
 def test_an_exact_history_is_judged_like_a_run_and_saves_like_one(tmp_path):
     task = dfl.tasks.quadratic(m=6, d=3, mu=0.1, sigma=0.5, seed=0)
     run = exact_history(dfl.algorithms.DFedAvg(eta=0.01, K=2), task, RING, rounds=400)
     verdict = compare(run, "dfedsam.theorem_4_5", variant="corrected")
-    assert verdict.measured.estimate == pytest.approx(run.grad_norm_sq[0, :400].mean(), rel=1e-12)
+    assert verdict.measured.estimate == pytest.approx(
+        run.grad_norm_sq[0, :400].mean(), rel=1e-12
+    )
     assert 0 < verdict.ratio < 1
     assert is_deterministic(run)
     assert verdict.measured.low == verdict.measured.high

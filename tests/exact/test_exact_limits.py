@@ -23,8 +23,14 @@ def test_stationary_values_and_averages_of_every_kind_are_those_of_the_recursion
         "DPSGD": a.DPSGD(eta=0.3, order="combine-then-adapt"),
         "DFedSGPM": a.DFedSGPM(eta=0.1, K=2, alpha=0.4),
     }[name]
-    task = dfl.tasks.quadratic(m=3, d=2, mu=0.5, sigma=0.7, seed=4, hessians="commuting")
-    W = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]]) if name == "DFedSGPM" else PATH
+    task = dfl.tasks.quadratic(
+        m=3, d=2, mu=0.5, sigma=0.7, seed=4, hessians="commuting"
+    )
+    W = (
+        np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]])
+        if name == "DFedSGPM"
+        else PATH
+    )
     run = exact_history(algorithm, task, W, rounds=400)
     limit = stationary(algorithm, task, W)
     mean = average_over(algorithm, task, W, rounds=250)
@@ -37,11 +43,16 @@ def test_stationary_values_and_averages_of_every_kind_are_those_of_the_recursion
 
 
 def test_the_spectral_radius_is_the_rate_at_which_the_mean_forgets_its_start():
-    task = dfl.tasks.quadratic(m=3, d=2, mu=0.5, sigma=0.0, seed=4, hessians="commuting")
+    task = dfl.tasks.quadratic(
+        m=3, d=2, mu=0.5, sigma=0.0, seed=4, hessians="commuting"
+    )
     algorithm = dfl.algorithms.DFedAvgM(eta=0.1, K=1, alpha=0.2, keep_momentum=True)
     radius = stationary(algorithm, task, PATH).radius
     rng = np.random.default_rng(0)
-    a, b = (exact_history(algorithm, task, PATH, rounds=90, x0=rng.normal(size=(3, 2))) for _ in range(2))
+    a, b = (
+        exact_history(algorithm, task, PATH, rounds=90, x0=rng.normal(size=(3, 2)))
+        for _ in range(2)
+    )
     apart = np.linalg.norm(a.x - b.x)
     earlier = [
         exact_history(algorithm, task, PATH, rounds=60, x0=x).x
@@ -61,17 +72,29 @@ def test_weight_decay_moves_the_stationary_point_to_the_ridge_solution():
 A, SKEWED = dfl.algorithms, np.array([[0.5, 0.2], [0.5, 0.8]])
 AVG = A.DFedAvg(eta=0.1, K=1)
 REFUSED = [
-    (lambda t: sequence_for(A.FedAvg(eta=0.1, K=1, participation=0.5), 2, None), "participation"),
+    (
+        lambda t: sequence_for(A.FedAvg(eta=0.1, K=1, participation=0.5), 2, None),
+        "participation",
+    ),
     (lambda t: sequence_for(AVG, 2, None), "needs a topology"),
     (lambda t: RandomMixing([]), "at least one"),
     (lambda t: RandomMixing([np.eye(2), np.eye(3)]), "one shape"),
     (lambda t: RandomMixing([np.eye(2)], [-1.0]), "sum to 1"),
     (lambda t: RandomMixing([np.eye(2)], [0.9]), "sum to 1"),
-    (lambda t: exact_history(A.SGP(eta=0.1), t, RandomMixing([SKEWED, HALF])), "rows sum to 1"),
-    (lambda t: exact_history(AVG, t, RandomMixing([HALF]), form="low-rank"), "low-rank"),
+    (
+        lambda t: exact_history(A.SGP(eta=0.1), t, RandomMixing([SKEWED, HALF])),
+        "rows sum to 1",
+    ),
+    (
+        lambda t: exact_history(AVG, t, RandomMixing([HALF]), form="low-rank"),
+        "low-rank",
+    ),
     (lambda t: average_over(AVG, t, HALF, rounds=0), "rounds = 0"),
     (lambda t: exact_history(AVG, t, HALF, x0=np.full(2, np.nan)), "finite"),
-    (lambda t: stationary(A.DFedSGPM(eta=0.1, K=1, alpha=0.0), t, SKEWED), "doubly stochastic"),
+    (
+        lambda t: stationary(A.DFedSGPM(eta=0.1, K=1, alpha=0.0), t, SKEWED),
+        "doubly stochastic",
+    ),
 ]
 
 
@@ -88,7 +111,9 @@ def test_large_states_have_their_stationary_values_and_no_second_moment_map():
     algorithm = dfl.algorithms.DFedAvg(eta=0.2, K=2)
     limit = stationary(algorithm, task, ring)
     run = exact_history(algorithm, task, ring, rounds=150, form="low-rank")
-    assert limit.measures["grad_norm_sq"] == pytest.approx(run.grad_norm_sq[0, -1], rel=1e-6)
+    assert limit.measures["grad_norm_sq"] == pytest.approx(
+        run.grad_norm_sq[0, -1], rel=1e-6
+    )
     with pytest.raises(DFLTheoryError, match="second moments"):
         average_over(algorithm, task, ring, rounds=10)
 

@@ -1,4 +1,6 @@
-"""The probed round: against formulas from the papers' pseudocode, on users' own classes, and refusals."""
+"""The probed round: against formulas from the papers' pseudocode, on users' own
+classes, and refusals.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,18 +23,32 @@ DIRECTED = np.array([[0.5, 0, 0.3], [0.5, 0.6, 0], [0, 0.4, 0.7]])
 
 
 def coefficients(a, eta, w):
-    """The papers' rounds, literally: s (p blocks) -> u_0 = lift s; K times u <- keep u + gain g(point . u);
-    the first of ``send u`` goes through W; s' = receive of it all; the theorem's point is that of block 0."""
+    """The papers' rounds, literally: s (p blocks) -> u_0 = lift s; K times u <- keep u
+    + gain g(point . u); the first of ``send u`` goes through W; s' = receive of it all;
+    the theorem's point is that of block 0.
+    """
     name, one = type(a).__name__, np.eye(1)
     plain = (one, one, np.array([-eta]), one[0], one, one)
-    if name in ("DFedAvg", "DFedSAM") or (name == "DPSGD" and a.order == "adapt-then-combine"):
+    if name in ("DFedAvg", "DFedSAM") or (
+        name == "DPSGD" and a.order == "adapt-then-combine"
+    ):
         return plain
     if name == "DPSGD":  # u = (x, -eta g)
         first = np.array([1, 0])
-        return first[:, None], np.diag(first), np.array([0, -eta]), first, np.eye(2), np.ones((1, 2))
+        return (
+            first[:, None],
+            np.diag(first),
+            np.array([0, -eta]),
+            first,
+            np.eye(2),
+            np.ones((1, 2)),
+        )
     if name in ("DFedADMM", "DFedADMMSAM"):  # s = (x, dual), u = (y, x, dual)
         r, lam = eta / a.lam, a.lam
-        lift, keep = np.array([[1, 0], [1, 0], [0, 1]]), np.array([[1 - r, r, eta], [0, 1, 0], [0, 0, 1]])
+        lift, keep = (
+            np.array([[1, 0], [1, 0], [0, 1]]),
+            np.array([[1 - r, r, eta], [0, 1, 0], [0, 0, 1]]),
+        )
         send = np.array([[1, 0, -lam], [-1 / lam, 1 / lam, 1]])
         return lift, keep, np.array([-eta, 0, 0]), np.array([1, 0, 0]), send, np.eye(2)
     alpha, kept = getattr(a, "alpha", 0.0), getattr(a, "keep_momentum", False)
@@ -45,7 +61,10 @@ def literal(a, task, matrices, T):
     """E of each measure, one whole matrix for each local step and each exchange."""
     m, d, K, Q = task.m, task.d, getattr(a, "K", 1), getattr(a, "Q", 1)
     A = task.hessian(torch.zeros(1, m, d))[0].numpy()
-    pull, cov = np.einsum("mij,mj->mi", A, task.b.numpy()), task.noise.covariance(m, d).numpy()
+    pull, cov = (
+        np.einsum("mij,mj->mi", A, task.b.numpy()),
+        task.noise.covariance(m, d).numpy(),
+    )
     push, H, x_star = a.mixing == "column-stochastic", A.mean(0), task.x_star.numpy()
     w, mu, S, told = np.ones(m), None, None, {}
     for t in range(T + 1):
@@ -61,26 +80,41 @@ def literal(a, task, matrices, T):
                 np.ones((1, m)) / m, np.kron(np.eye(p)[1:], np.eye(d))
             )
         for name, at in points.items():
-            value = np.sum((H @ (at @ mu - x_star)) ** 2) + np.trace(H @ at @ S @ at.T @ H)
+            value = np.sum((H @ (at @ mu - x_star)) ** 2) + np.trace(
+                H @ at @ S @ at.T @ H
+            )
             told.setdefault(name, []).append(value)
         gap = R @ mu - x_star
-        told.setdefault("loss", []).append(task.f_star + (gap @ H @ gap + np.trace(H @ R @ S @ R.T)) / 2)
+        told.setdefault("loss", []).append(
+            task.f_star + (gap @ H @ gap + np.trace(H @ R @ S @ R.T)) / 2
+        )
         spread = np.kron(np.diag(1 / w) - 1 / m, np.kron(np.eye(p)[:1], np.eye(d)))
         told.setdefault("consensus", []).append(
             (np.sum((spread @ mu) ** 2) + np.trace(spread @ S @ spread.T)) / m
         )
-        whole = [np.zeros((m * k * d, m * n * d)) for k, n in ((q, p), (q, q), (r, q), (p, r))]
+        whole = [
+            np.zeros((m * k * d, m * n * d))
+            for k, n in ((q, p), (q, q), (r, q), (p, r))
+        ]
         shift, chance = np.zeros(m * q * d), np.zeros((m * q * d,) * 2)
         for i, (lift, keep, gain, point, send, receive) in enumerate(parts):
             step = np.kron(keep, np.eye(d)) + np.kron(np.outer(gain, point), A[i])
             step += a.weight_decay * np.kron(np.outer(gain, point), np.eye(d))
             for into, part in zip(
-                whole, (np.kron(lift, np.eye(d)), step, *(np.kron(c, np.eye(d)) for c in (send, receive)))
+                whole,
+                (
+                    np.kron(lift, np.eye(d)),
+                    step,
+                    *(np.kron(c, np.eye(d)) for c in (send, receive)),
+                ),
             ):
                 k, n = part.shape
                 into[i * k : (i + 1) * k, i * n : (i + 1) * n] = part
             here = slice(i * q * d, (i + 1) * q * d)
-            shift[here], chance[here, here] = -np.kron(gain, pull[i]), np.kron(np.outer(gain, gain), cov[i])
+            shift[here], chance[here, here] = (
+                -np.kron(gain, pull[i]),
+                np.kron(np.outer(gain, gain), cov[i]),
+            )
         Lift, Step, Send, Receive = whole
         mu, S = Lift @ mu, Lift @ S @ Lift.T
         for _ in range(K):
@@ -118,20 +152,35 @@ LETTERS = {
 
 @pytest.mark.parametrize("name", LETTERS)
 @settings(max_examples=20, deadline=None)
-@given(st.sampled_from(["common", "commuting", "random", "diagonal"]), st.integers(0, 99), st.booleans())
+@given(
+    st.sampled_from(["common", "commuting", "random", "diagonal"]),
+    st.integers(0, 99),
+    st.booleans(),
+)
 def test_the_probed_round_is_the_papers(name, kind, seed, plain):
     rng = np.random.default_rng(seed)
     task = dfl.tasks.quadratic(m=3, d=2, mu=0.3, sigma=0.6, hessians=kind, seed=seed)
     a = getattr(dfl.algorithms, name.partition(",")[0])
-    extra = {} if plain else {"weight_decay": 0.2} | ({} if "ADMM" in name else {"decay": 0.9})
+    extra = (
+        {}
+        if plain
+        else {"weight_decay": 0.2} | ({} if "ADMM" in name else {"decay": 0.9})
+    )
     algorithm = a(eta=float(rng.uniform(0.05, 0.6)), **LETTERS[name], **extra)
     server = np.full((3, 3), 1 / 3) if name != "Local" else np.eye(3)
     if algorithm.needs_topology:
         columns = algorithm.mixing == "column-stochastic"
-        given_, used = (([DIRECTED, DIRECTED @ PATH],) * 2) if columns else (([PATH, np.eye(3)],) * 2)
+        given_, used = (
+            (([DIRECTED, DIRECTED @ PATH],) * 2)
+            if columns
+            else (([PATH, np.eye(3)],) * 2)
+        )
     else:
         given_, used = None, [server]
-    run, wanted = exact_history(algorithm, task, given_, rounds=4), literal(algorithm, task, used, 4)
+    run, wanted = (
+        exact_history(algorithm, task, given_, rounds=4),
+        literal(algorithm, task, used, 4),
+    )
     assert set(wanted) == set(run.measures())
     for measure, values in wanted.items():
         np.testing.assert_allclose(
@@ -139,7 +188,8 @@ def test_the_probed_round_is_the_papers(name, kind, seed, plain):
         )
 
 
-# -- users' own algorithms ---------------------------------------------------------------------------------
+# -- users' own algorithms
+# ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -180,15 +230,24 @@ OWN = [TwiceMixed(eta=0.2), Tuned(eta=0.2, K=2), Waning(eta=0.4, K=1)]
 def test_a_users_own_algorithm_has_its_exact_expectation(algorithm, kind):
     still = dfl.tasks.quadratic(m=3, d=3, mu=0.3, sigma=0.0, hessians=kind, seed=3)
     noisy = dfl.tasks.Quadratic(still.A, still.b, 0.8)
-    one, sure = dfl.train(algorithm, still, PATH, rounds=25), exact_history(algorithm, still, PATH, rounds=25)
+    one, sure = (
+        dfl.train(algorithm, still, PATH, rounds=25),
+        exact_history(algorithm, still, PATH, rounds=25),
+    )
     for name, expected in sure.measures().items():
-        np.testing.assert_allclose(one.measures()[name], expected, rtol=1e-10, atol=1e-13, err_msg=name)
+        np.testing.assert_allclose(
+            one.measures()[name], expected, rtol=1e-10, atol=1e-13, err_msg=name
+        )
     np.testing.assert_allclose(one.x, sure.x, atol=1e-10)
     run = dfl.train(algorithm, noisy, PATH, rounds=25, seeds=400, seed=7)
-    assert worst_p_value(run, exact_history(algorithm, noisy, PATH, rounds=25)) > FALSE_ALARM
+    assert (
+        worst_p_value(run, exact_history(algorithm, noisy, PATH, rounds=25))
+        > FALSE_ALARM
+    )
 
 
-# -- two blocks ----------------------------------------------------------------------------------------------
+# -- two blocks
+# --------------------------------------------------------------------------------------
 
 
 def two_blocks(sigma):
@@ -198,16 +257,25 @@ def two_blocks(sigma):
     return task
 
 
-@pytest.mark.parametrize("letters", [{}, {"alpha": 0.5, "weight_decay": 0.1}, {"fresh": False}], ids=str)
+@pytest.mark.parametrize(
+    "letters", [{}, {"alpha": 0.5, "weight_decay": 0.1}, {"fresh": False}], ids=str
+)
 @pytest.mark.parametrize("name", ["DFedMDC", "DFedSMDC"])
 def test_two_block_algorithms_on_two_block_quadratics(name, letters):
     still, noisy = (two_blocks(sigma) for sigma in (0.0, 1.0))
     more = letters | ({"rho": 0.0} if name == "DFedSMDC" else {})
-    algorithm = getattr(dfl.algorithms, name)(eta_u=0.2, eta_v=0.3, K_u=2, K_v=2, **more)
-    one, sure = dfl.train(algorithm, still, PATH, rounds=20), exact_history(algorithm, still, PATH, rounds=20)
+    algorithm = getattr(dfl.algorithms, name)(
+        eta_u=0.2, eta_v=0.3, K_u=2, K_v=2, **more
+    )
+    one, sure = (
+        dfl.train(algorithm, still, PATH, rounds=20),
+        exact_history(algorithm, still, PATH, rounds=20),
+    )
     assert set(sure.measures()) == set(one.measures())
     for measure, expected in sure.measures().items():
-        np.testing.assert_allclose(one.measures()[measure], expected, rtol=1e-10, atol=1e-13, err_msg=measure)
+        np.testing.assert_allclose(
+            one.measures()[measure], expected, rtol=1e-10, atol=1e-13, err_msg=measure
+        )
     run = dfl.train(algorithm, noisy, PATH, rounds=20, seeds=400, seed=3)
     exact = exact_history(algorithm, noisy, PATH, rounds=20)
     assert worst_p_value(run, exact) > FALSE_ALARM
@@ -216,7 +284,11 @@ def test_two_block_algorithms_on_two_block_quadratics(name, letters):
 @pytest.mark.parametrize("name", ["FedPer", "FedRep", "FedBABU", "FedRoD", "Ditto"])
 def test_personal_servers_on_two_block_quadratics(name):
     task = two_blocks(0.7)
-    steps = {"eta_u": 0.2, "eta_v": 0.2, "K_u": 2, "K_v": 1} if name == "FedRep" else {"eta": 0.2, "K": 2}
+    steps = (
+        {"eta_u": 0.2, "eta_v": 0.2, "K_u": 2, "K_v": 1}
+        if name == "FedRep"
+        else {"eta": 0.2, "K": 2}
+    )
     algorithm = getattr(dfl.algorithms, name)(**steps)
     run, exact = (
         dfl.train(algorithm, task, rounds=12, seeds=400, seed=3),
@@ -226,17 +298,22 @@ def test_personal_servers_on_two_block_quadratics(name):
 
 
 def test_a_verdict_of_dfedmdc_is_reached_without_chance():
-    task = dfl.tasks.coupled(m=3, p=2, chi=0.0, spread=0.3, sigma_u=0.2, sigma_v=0.2, seed=4)
+    task = dfl.tasks.coupled(
+        m=3, p=2, chi=0.0, spread=0.3, sigma_u=0.2, sigma_v=0.2, seed=4
+    )
     algorithm = dfl.algorithms.DFedMDC(eta_u=0.01, eta_v=0.01, K_u=2, K_v=2)
     exact = exact_history(algorithm, task, PATH, rounds=50)
     run = dfl.train(algorithm, task, PATH, rounds=50, seeds=200)
-    (key, *_) = (key for key in sorted(dfl.bounds.keys()) if key.startswith("dfedmdc.theorem"))
+    key, *_ = (
+        key for key in sorted(dfl.bounds.keys()) if key.startswith("dfedmdc.theorem")
+    )
     sure, sampled = dfl.compare(exact, key), dfl.compare(run, key)
     assert sure.measured.low == sure.measured.high
     assert sampled.measured.low <= sure.measured.estimate <= sampled.measured.high
 
 
-# -- what is refused -----------------------------------------------------------------------------------------
+# -- what is refused
+# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -256,7 +333,10 @@ class Rounded(dfl.algorithms.DFedAvg):
     [
         (Clipped(eta=0.1, K=1), "Clipped is not an affine recursion: local_update"),
         (Rounded(eta=0.1, K=1), "Rounded is not an affine recursion: communicate"),
-        (dfl.algorithms.DFedSAM(eta=0.1, K=2, rho=0.05), "DFedSAM is not an affine .* rho = 0.05"),
+        (
+            dfl.algorithms.DFedSAM(eta=0.1, K=2, rho=0.05),
+            "DFedSAM is not an affine .* rho = 0.05",
+        ),
     ],
     ids=lambda v: type(v).__name__,
 )
@@ -291,7 +371,11 @@ class Late(Algorithm):
 
     def local_update(self, state, grad):
         pushed = 0 if state.before is None else 0.5 * (state.x - state.before)
-        return replace(state, z=state.x - self.eta * self.slope(grad, state.x) + pushed, before=state.x)
+        return replace(
+            state,
+            z=state.x - self.eta * self.slope(grad, state.x) + pushed,
+            before=state.x,
+        )
 
     def communicate(self, state, mix):
         return replace(state, x=mix(state.z))
@@ -303,8 +387,15 @@ def test_other_refusals():
         exact_history(Late(eta=0.1), task, PATH, rounds=3)
     task = dfl.tasks.quadratic(m=3, d=2, mu=0.4, sigma=0.3, seed=1)
     with pytest.raises(DFLTheoryError, match="twice by one random matrix"):
-        exact_history(TwiceMixed(eta=0.1), task, RandomMixing([PATH, np.eye(3)]), rounds=3)
+        exact_history(
+            TwiceMixed(eta=0.1), task, RandomMixing([PATH, np.eye(3)]), rounds=3
+        )
     with pytest.raises(DFLTheoryError, match="law does not change"):
         stationary(Waning(eta=0.1, K=1), task, PATH)
     with pytest.raises(DFLTheoryError, match="not for sinusoidal"):
-        exact_history(dfl.algorithms.DPSGD(eta=0.1), dfl.tasks.sinusoidal(m=3, d=2), PATH, rounds=3)
+        exact_history(
+            dfl.algorithms.DPSGD(eta=0.1),
+            dfl.tasks.sinusoidal(m=3, d=2),
+            PATH,
+            rounds=3,
+        )

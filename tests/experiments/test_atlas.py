@@ -1,4 +1,6 @@
-"""The atlas: who speaks, who is vacuous, who is least; first rounds, transients, truth."""
+"""The atlas: who speaks, who is vacuous, who is least; first rounds, transients,
+truth.
+"""
 
 import json
 from pathlib import Path
@@ -9,7 +11,14 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory import bounds, cli
-from dfltheory.best_bounds import HORIZONS, best_bounds, first_round, least, transient, yardstick
+from dfltheory.best_bounds import (
+    HORIZONS,
+    best_bounds,
+    first_round,
+    least,
+    transient,
+    yardstick,
+)
 from dfltheory.bound_atlas import competitors, expectation, model
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
@@ -24,7 +33,9 @@ def own(parts, conditions=(), key="own.theorem", algorithms=("DFedAvg",)):
         kind="theorem",
         title="t",
         source="s",
-        lhs=LeftSide("grad_norm_sq", "g", "mean", averaging="mean over the rounds 0..T-1"),
+        lhs=LeftSide(
+            "grad_norm_sq", "g", "mean", averaging="mean over the rounds 0..T-1"
+        ),
         parts=parts,
         scope=Scope(algorithms, "symmetric", common_start=True),
         conditions=tuple(conditions),
@@ -33,7 +44,11 @@ def own(parts, conditions=(), key="own.theorem", algorithms=("DFedAvg",)):
 
 STEP = Condition("eta L <= 1", s.eta * s.L, sp.Integer(1))
 DESCENT = own(
-    {"optimization": 2 * s.f0_gap / (s.eta * s.T), "noise": s.L * s.eta * s.sigma_l**2 / s.m}, [STEP]
+    {
+        "optimization": 2 * s.f0_gap / (s.eta * s.T),
+        "noise": s.L * s.eta * s.sigma_l**2 / s.m,
+    },
+    [STEP],
 )
 PLACE = {"L": 2.0, "f0_gap": 3.0, "sigma_l": 1.0, "m": 4}
 
@@ -49,7 +64,8 @@ def by_hand(T, m=4.0):
 def test_the_best_bound_is_that_of_the_best_step(T):
     found, steps = best_bounds(DESCENT, {**PLACE, "T": T})
     value, eta = by_hand(T)
-    assert found[0] == pytest.approx(value, rel=2e-3 if T > 100 else 0.06)  # a grid: the edge is off by 6 %
+    # a grid: the edge is off by 6 %
+    assert found[0] == pytest.approx(value, rel=2e-3 if T > 100 else 0.06)
     assert found[0] >= value * (1 - 1e-12)
     assert steps["eta"][0] == pytest.approx(eta, rel=0.06)
 
@@ -57,24 +73,32 @@ def test_the_best_bound_is_that_of_the_best_step(T):
 def test_places_are_answered_alone():
     T = np.array([3.0, 70.0, 9e4])
     together = best_bounds(DESCENT, {**PLACE, "T": T})[0]
-    np.testing.assert_array_equal(together, [best_bounds(DESCENT, {**PLACE, "T": t})[0][0] for t in T])
+    np.testing.assert_array_equal(
+        together, [best_bounds(DESCENT, {**PLACE, "T": t})[0][0] for t in T]
+    )
 
 
 def test_a_tied_step_moves_with_the_other():
     printed = bounds.get("dfedadmm.theorem_1", "printed")
     found, steps = best_bounds(printed, {"T": 1000.0})
     values = {n: v[0] for n, v in steps.items()}
-    bound = printed.evaluate(**{**dfl.bound_atlas.constants(printed, {"T": 1000.0}), **values})
+    bound = printed.evaluate(
+        **{**dfl.bound_atlas.constants(printed, {"T": 1000.0}), **values}
+    )
     assert bound == pytest.approx(found[0])  # and no condition fails
 
 
 def test_a_tie_that_is_no_step_is_none():
-    convex = dfl.atlas(None, measure="f_gap", theorems=["li2020.theorem_1"], mu_each=0.0)
+    convex = dfl.atlas(
+        None, measure="f_gap", theorems=["li2020.theorem_1"], mu_each=0.0
+    )
     assert [e.status for e in convex.entries] == ["silent"]
 
 
 def test_a_lower_bound_is_the_floor_of_its_measure_and_never_best():
-    found = dfl.atlas(None, measure="f_gap", T=100, sigma_l=0.0, L=2.0, x_star_sq=3.0, mu=0.5)
+    found = dfl.atlas(
+        None, measure="f_gap", T=100, sigma_l=0.0, L=2.0, x_star_sq=3.0, mu=0.5
+    )
     floors = {e.theorem.key: e.bound for e in found.entries if e.status == "floor"}
     assert floors["bubeck2015.theorem_3_14"] == pytest.approx(3 * 2 * 3 / (32 * 102**2))
     assert floors["bubeck2015.theorem_3_15"] == pytest.approx(0.25 * 3 * (1 / 3) ** 200)
@@ -84,8 +108,14 @@ def test_a_lower_bound_is_the_floor_of_its_measure_and_never_best():
 
 def test_the_first_round_is_the_first_below_the_trivial():
     first = first_round(DESCENT, PLACE)
-    for T, useful in ((first, True), (HORIZONS[np.searchsorted(HORIZONS, first) - 1], False)):
-        assert bool(best_bounds(DESCENT, {**PLACE, "T": T})[0] < yardstick(DESCENT, PLACE)) is useful
+    for T, useful in (
+        (first, True),
+        (HORIZONS[np.searchsorted(HORIZONS, first) - 1], False),
+    ):
+        assert (
+            bool(best_bounds(DESCENT, {**PLACE, "T": T})[0] < yardstick(DESCENT, PLACE))
+            is useful
+        )
     assert yardstick(DESCENT, PLACE) == [2 * 2.0 * 3.0]
 
 
@@ -102,20 +132,32 @@ def test_the_yardstick_is_the_least_that_is_known():
 def test_two_step_sizes_are_searched_as_finely_as_one():
     """a/eta + b eta + c/lam + d lam: its least value is 2 sqrt(a b) + 2 sqrt(c d)."""
     inverse = {"a": s.f0_gap / (s.eta * s.T), "c": 3 * s.f0_gap / (s.lam_admm * s.T)}
-    both = own({**inverse, "b": s.L * s.eta * s.sigma_l**2, "d": 5 * s.L * s.lam_admm * s.sigma_l**2})
+    both = own(
+        {
+            **inverse,
+            "b": s.L * s.eta * s.sigma_l**2,
+            "d": 5 * s.L * s.lam_admm * s.sigma_l**2,
+        }
+    )
     found, _ = best_bounds(both, {**PLACE, "T": 777.0})
     least_value = 2 * np.sqrt(3 / 777 * 2) + 2 * np.sqrt(9 / 777 * 10)
     assert found[0] == pytest.approx(least_value, rel=5e-4)
 
 
 def test_the_transient_is_where_four_times_the_clients_help():
-    """Without a drift term the noise rules from where sqrt(a/b) < 1/L on; with one no m helps."""
+    """Without a drift term the noise rules from where sqrt(a/b) < 1/L on; with one no m
+    helps.
+    """
     T = transient(DESCENT, PLACE)
     assert np.isfinite(T)
     ratio = [by_hand(t, 16.0)[0] / by_hand(t)[0] for t in (T / 4, 4 * T)]
     assert ratio[0] > 4**-0.25 > ratio[1]
     stuck = own(
-        {"optimization": s.f0_gap / (s.eta * s.T), "drift": s.L * s.eta * s.sigma_l**2 * s.m / s.m}, [STEP]
+        {
+            "optimization": s.f0_gap / (s.eta * s.T),
+            "drift": s.L * s.eta * s.sigma_l**2 * s.m / s.m,
+        },
+        [STEP],
     )
     assert np.isnan(transient(stuck, PLACE))  # m is nowhere in it
     slow = own({"optimization": s.f0_gap / (s.eta * s.T) * (1 + 1 / s.m)}, [STEP])
@@ -134,7 +176,8 @@ def test_over_a_plane_the_least_that_says_something():
     assert (which == -1).any()
 
 
-# -- side by side ----------------------------------------------------------------------------------------
+# -- side by side
+# --------------------------------------------------------------------------------------
 
 
 def statuses(found):
@@ -142,7 +185,11 @@ def statuses(found):
 
 
 def test_who_speaks_who_is_vacuous_who_is_silent():
-    never = own({"a": s.eta}, [Condition("never", s.L * s.eta + 1, sp.Integer(1), strict=True)], "own.never")
+    never = own(
+        {"a": s.eta},
+        [Condition("never", s.L * s.eta + 1, sp.Integer(1), strict=True)],
+        "own.never",
+    )
     large = own({"a": 100 * s.f0_gap / (s.eta * s.T)}, [STEP], "own.large")
     order = bounds.get("lian2017.rate", "restated")
     found = dfl.atlas(theorems=[DESCENT, never, large, order], **PLACE, T=50)
@@ -160,7 +207,10 @@ def test_who_speaks_who_is_vacuous_who_is_silent():
 def test_a_bound_that_falls_with_its_step_for_ever_says_nothing():
     carried = own({"a": s.eta * s.sigma_l**2 * s.L}, key="own.carried")
     (entry,) = dfl.atlas(theorems=[carried], **PLACE).entries
-    assert (entry.status, entry.reason.split(" for")[0]) == ("silent", "its bound falls with eta")
+    assert (entry.status, entry.reason.split(" for")[0]) == (
+        "silent",
+        "its bound falls with eta",
+    )
     (entry,) = dfl.atlas(theorems=[carried], **PLACE, eta=1e-3).entries
     assert entry.bound == pytest.approx(2e-3)
 
@@ -180,8 +230,12 @@ def test_a_run_is_held_against_every_theorem():
     told = statuses(found)
     assert told["dfedsam.theorem_4_5 (corrected)"] == "speaks"
     assert told["dfedsgpsm.theorem_1 (corrected)"] == "silent"  # another algorithm
-    verdict = dfl.compare(dfl.exact.exactly(instance), "dfedsam.theorem_4_5", variant="corrected")
-    (entry,) = [e for e in found.entries if str(e.theorem) == "dfedsam.theorem_4_5 (corrected)"]
+    verdict = dfl.compare(
+        dfl.exact.exactly(instance), "dfedsam.theorem_4_5", variant="corrected"
+    )
+    (entry,) = [
+        e for e in found.entries if str(e.theorem) == "dfedsam.theorem_4_5 (corrected)"
+    ]
     assert (entry.bound, entry.truth) == (verdict.bound, verdict.measured.estimate)
 
 
@@ -189,7 +243,10 @@ def test_what_a_run_refutes_is_not_best():
     task = dfl.tasks.quadratic(m=4, sigma=0.1, seed=0)
     W = dfl.graphs.metropolis(dfl.graphs.ring(4))
     false = own({n: t / 10**6 for n, t in DESCENT.parts.items()}, [STEP], "own.false")
-    found = dfl.atlas(dfl.Instance(task, dfl.algorithms.DFedAvg(eta=0.01, K=1), W, 60), theorems=[false])
+    found = dfl.atlas(
+        dfl.Instance(task, dfl.algorithms.DFedAvg(eta=0.01, K=1), W, 60),
+        theorems=[false],
+    )
     assert statuses(found) == {"own.false (printed)": "violated"}
     assert found.best is None
 
@@ -205,10 +262,13 @@ def test_what_is_refuted_in_general_is_told_so_and_is_not_best():
 
 
 def test_no_quadratic_has_bounded_gradients():
-    found = dfl.atlas(theorems=["dfedsgpsm.theorem_1"], truth=True, T=20, m=4, B=5.0, K=2, lam=0.5)
+    found = dfl.atlas(
+        theorems=["dfedsgpsm.theorem_1"], truth=True, T=20, m=4, B=5.0, K=2, lam=0.5
+    )
     for entry in found.entries:
         assert (
-            np.isfinite(entry.truth) is not entry.theorem.scope.bounded_gradients or entry.status == "silent"
+            np.isfinite(entry.truth) is not entry.theorem.scope.bounded_gradients
+            or entry.status == "silent"
         )
 
 
@@ -223,7 +283,8 @@ def test_unknown_words_are_refused():
         dfl.atlas(theorems=[DESCENT], L=-1.0)
 
 
-# -- what is true ----------------------------------------------------------------------------------------
+# -- what is true
+# --------------------------------------------------------------------------------------
 
 
 def test_the_model_has_the_constants():
@@ -237,27 +298,49 @@ def test_the_model_has_the_constants():
 
 def test_the_truth_is_that_of_a_run():
     theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
-    values = {"L": 1.0, "sigma_l": 0.3, "sigma_g": 0.5, "f0_gap": 1.0, "m": 5, "K": 3, "T": 40, "lam": 0.6}
+    values = {
+        "L": 1.0,
+        "sigma_l": 0.3,
+        "sigma_g": 0.5,
+        "f0_gap": 1.0,
+        "m": 5,
+        "K": 3,
+        "T": 40,
+        "lam": 0.6,
+    }
     found = expectation(theorem, values, {"eta": 0.03}, None)
     W = 0.6 * np.eye(5) + 0.4 / 5
     run = dfl.exact_history(dfl.algorithms.DFedAvg(eta=0.03, K=3), model(values), W, 40)
     assert found == pytest.approx(run.grad_norm_sq[0, :40].mean(), rel=1e-9)
 
 
-# -- command line ----------------------------------------------------------------------------------------
+# -- command line
+# --------------------------------------------------------------------------------------
 
 
 def test_the_command_line_tells_the_same(capsys):
-    words = ["--key", "dfedsam.theorem_4_5", "--topology", "ring", "--json", "--set", "T=10000", "m=16"]
+    words = [
+        "--key",
+        "dfedsam.theorem_4_5",
+        "--topology",
+        "ring",
+        "--json",
+        "--set",
+        "T=10000",
+        "m=16",
+    ]
     assert cli.run(["atlas", *words]) == 0
     told = json.loads(capsys.readouterr().out)
     lam = dfl.graphs.lam(dfl.graphs.ring(16))
     found = dfl.atlas(theorems=["dfedsam.theorem_4_5"], T=10000, m=16, lam=lam)
     assert told["best"] == str(found.best.theorem)
-    assert [e["bound"] for e in told["theorems"]] == pytest.approx([e.bound for e in found.entries], rel=1e-9)
+    assert [e["bound"] for e in told["theorems"]] == pytest.approx(
+        [e.bound for e in found.entries], rel=1e-9
+    )
 
 
-# -- the page: its numbers are those of single calls ------------------------------------------------------
+# -- the page: its numbers are those of single calls
+# ------------------------------------------------------
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "atlas.md").read_text(encoding="utf-8")
@@ -265,7 +348,9 @@ PAGE = (DOCS / "atlas.md").read_text(encoding="utf-8")
 
 @pytest.mark.slow
 def test_the_page_is_not_stale():
-    renewal = "renew it: python -m validation.pages.atlas docs/atlas.md docs/advice.json"
+    renewal = (
+        "renew it: python -m validation.pages.atlas docs/atlas.md docs/advice.json"
+    )
     assert atlas_page.markdown(DOCS / "advice.json") == PAGE, renewal
 
 
@@ -293,4 +378,7 @@ def test_rank_correlations_are_told_as_they_were_found():
     found = json.loads((DOCS / "advice.json").read_text(encoding="utf-8"))
     for task in ("quadratics", "mnist", "cifar10"):
         told = cells(f"| {task} |")
-        assert told[1] == f"{found[task]['bound']['rho']:.2f} ({found[task]['bound']['cells']})"
+        assert (
+            told[1]
+            == f"{found[task]['bound']['rho']:.2f} ({found[task]['bound']['cells']})"
+        )

@@ -1,4 +1,6 @@
-"""The atlas reports every constant that it assumed, and asks for those that have no usual value."""
+"""The atlas reports every constant that it assumed, and asks for those that have no
+usual value.
+"""
 
 import dataclasses
 import json
@@ -55,7 +57,9 @@ def test_atlas_at_given_constants_assumes_nothing():
 
 
 def test_atlas_takes_constants_of_the_network_as_given():
-    found = atlas(theorems=[dfl.bounds.get(KEY, "corrected")], topology=dfl.graphs.ring(6), T=1e4)
+    found = atlas(
+        theorems=[dfl.bounds.get(KEY, "corrected")], topology=dfl.graphs.ring(6), T=1e4
+    )
     assert not {"lam", "m"} & set(found.assumed)
 
 
@@ -113,9 +117,13 @@ def test_zero_has_every_unit_in_a_condition():
     homogeneous = Condition("sigma_g = 0", sigma_g, sp.Integer(0))
     mirrored = Condition("0 <= sigma_g", sp.Integer(0), sigma_g)
     for condition in (homogeneous, mirrored):
-        extended = dataclasses.replace(theorem, conditions=(*theorem.conditions, condition))
+        extended = dataclasses.replace(
+            theorem, conditions=(*theorem.conditions, condition)
+        )
         assert list(check_units(extended)) == []
-    wrong = dataclasses.replace(theorem, conditions=(Condition("sigma_g <= 1", sigma_g, sp.Integer(1)),))
+    wrong = dataclasses.replace(
+        theorem, conditions=(Condition("sigma_g <= 1", sigma_g, sp.Integer(1)),)
+    )
     assert len(list(check_units(wrong))) == 1
 
 

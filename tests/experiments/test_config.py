@@ -57,13 +57,13 @@ def only(document):
     return plan.cells[0]
 
 
-# -- what a file means ---------------------------------------------------------------------------------
+# -- what a file means
+# ---------------------------------------------------------------------------------
 
 
 def test_a_file_becomes_the_objects_that_it_names(tmp_path):
     path = tmp_path / "x.toml"
-    path.write_text(
-        """
+    path.write_text("""
         title = "one"
         [task]
         name = "quadratic"
@@ -84,13 +84,18 @@ def test_a_file_becomes_the_objects_that_it_names(tmp_path):
         seeds = 3
         seed = 11
         evaluate_every = 2
-        """
-    )
+        """)
     setup = load_experiment(path).instance()
-    assert (setup.task.m, setup.task.d, setup.task.constants.L) == (4, 3, pytest.approx(2.0, rel=1e-6))
+    assert (setup.task.m, setup.task.d, setup.task.constants.L) == (
+        4,
+        3,
+        pytest.approx(2.0, rel=1e-6),
+    )
     assert setup.task.dtype == torch.float32
     assert setup.algorithm == algorithms.DFedSAM(eta=0.05, K=2, Q=3)
-    np.testing.assert_array_equal(setup.network.matrix(0, None), graphs.max_degree(graphs.path(4)))
+    np.testing.assert_array_equal(
+        setup.network.matrix(0, None), graphs.max_degree(graphs.path(4))
+    )
     run = setup.run(progress=False)
     assert run.rounds_measured.tolist() == [0, 2, 4, 6, 7]
     assert (run.rounds, run.seeds, run.seed) == (7, 3, 11)
@@ -109,7 +114,9 @@ def test_sequences_are_topologies_too():
 
 def test_changes_take_the_place_of_the_files_values(tmp_path):
     path = tmp_path / "x.toml"
-    path.write_text('[task]\nname="quadratic"\n[algorithm]\nname="local"\neta=0.1\nK=1\n')
+    path.write_text(
+        '[task]\nname="quadratic"\n[algorithm]\nname="local"\neta=0.1\nK=1\n'
+    )
     cell = load_experiment(path, {"run.rounds": 3, "algorithm.K": 4}).cell
     assert (cell["run"]["rounds"], cell["algorithm"]["K"], cell.title) == (3, 4, "x")
 
@@ -149,7 +156,9 @@ def test_the_schedule_fills_what_the_file_leaves_out():
     )
     made = cell.instance().algorithm
     # Corollary 4.6: eta = 1/(L sqrt(KT)), rho = rho0/sqrt(T)
-    assert made.eta == pytest.approx(1 / (cell.instance().task.constants.L * math.sqrt(K * T)), rel=1e-12)
+    assert made.eta == pytest.approx(
+        1 / (cell.instance().task.constants.L * math.sqrt(K * T)), rel=1e-12
+    )
     assert made.rho == pytest.approx(rho0 / math.sqrt(T), rel=1e-12)
 
 
@@ -157,11 +166,14 @@ def test_a_schedule_for_two_blocks_refuses_a_task_that_has_none():
     theorem = {"key": "dfedmdc.theorem_1", "schedule": True, "variants": ["corrected"]}
     algorithm = {"name": "dfedmdc", "K_u": 2, "K_v": 2}
     with pytest.raises(
-        InputError, match=r"x\.toml: .*the task quadratic has no such two blocks: take coupled"
+        InputError,
+        match=r"x\.toml: .*the task quadratic has no such two blocks: take coupled",
     ):
         only(changed(theorem=theorem) | {"algorithm": algorithm}).instance()
     task = {"name": "coupled", "m": 4}
-    made = only(changed(theorem=theorem) | {"algorithm": algorithm, "task": task}).instance()
+    made = only(
+        changed(theorem=theorem) | {"algorithm": algorithm, "task": task}
+    ).instance()
     assert made.algorithm.eta_u > 0
 
 
@@ -175,14 +187,19 @@ def test_a_schedule_that_lacks_a_constant_says_which():
     theorem = {"key": KEY, "schedule": True}
     cell = only(changed(theorem=theorem) | {"algorithm": {"name": "dfedsam", "K": 2}})
     with pytest.raises(
-        InputError, match=r"x\.toml: .*needs rho0 for rho: give it under \[theorem.constants\]"
+        InputError,
+        match=r"x\.toml: .*needs rho0 for rho: give it under \[theorem.constants\]",
     ):
         cell.instance()
 
 
 def test_verdicts_use_the_files_variants_confidence_and_constants():
     theorem = {"key": KEY, "variants": ["corrected", "printed"], "confidence": 0.9}
-    cell = only(changed(theorem=theorem | {"constants": {"sigma_g": 123.0}}, algorithm={"eta": 1e-3}))
+    cell = only(
+        changed(
+            theorem=theorem | {"constants": {"sigma_g": 123.0}}, algorithm={"eta": 1e-3}
+        )
+    )
     outcome = perform(cell.case())
     run, verdicts = outcome.run, outcome.verdicts
     assert [v.variant for v in verdicts] == ["corrected", "printed"]
@@ -197,7 +214,11 @@ def test_verdicts_use_the_files_method():
     theorem = {"key": KEY, "variants": ["corrected"]}
     verdicts = {}
     for method in get_args(Method):
-        cell = only(changed(theorem=theorem | {"method": method}, run={"seeds": ENOUGH, "rounds": 3}))
+        cell = only(
+            changed(
+                theorem=theorem | {"method": method}, run={"seeds": ENOUGH, "rounds": 3}
+            )
+        )
         (verdicts[method],) = perform(cell.case()).verdicts
         assert verdicts[method].method == cell.document()["theorem"]["method"] == method
     assert verdicts["student"].measured.high != verdicts["bootstrap"].measured.high
@@ -205,20 +226,30 @@ def test_verdicts_use_the_files_method():
     assert default.document()["theorem"]["method"] == "student"
 
 
-# -- the grid ------------------------------------------------------------------------------------------
+# -- the grid
+# --------------------------------------------------------------------------------------
 
 
 def settings_of(sweep):
-    return [dict(cell.settings) for cell in read_experiment(changed(sweep=sweep), "x.toml").cells]
+    return [
+        dict(cell.settings)
+        for cell in read_experiment(changed(sweep=sweep), "x.toml").cells
+    ]
 
 
 def test_cells_are_all_combinations_in_the_order_of_the_file():
     found = settings_of({"topology.name": ["ring", "star"], "algorithm.K": [1, 2, 3]})
-    assert found == [{"topology.name": n, "algorithm.K": k} for n in ("ring", "star") for k in (1, 2, 3)]
+    assert found == [
+        {"topology.name": n, "algorithm.K": k}
+        for n in ("ring", "star")
+        for k in (1, 2, 3)
+    ]
 
 
 def test_bare_and_quoted_keys_mean_the_same():
-    bare = tomllib.loads("[sweep]\nrun.rounds = [1, 2]\ntheorem.constants.rho0 = [1.0]")["sweep"]
+    bare = tomllib.loads(
+        "[sweep]\nrun.rounds = [1, 2]\ntheorem.constants.rho0 = [1.0]"
+    )["sweep"]
     theorem = {"key": KEY}
     plan = read_experiment(changed(sweep=bare, theorem=theorem), "x.toml")
     assert [c["run"]["rounds"] for c in plan.cells] == [1, 2]
@@ -226,8 +257,13 @@ def test_bare_and_quoted_keys_mean_the_same():
 
 
 def test_fields_that_move_together():
-    plan = read_experiment(changed(sweep={"run.rounds, algorithm.eta": [[3, 0.1], [9, 0.2]]}), "x.toml")
-    assert [(c["run"]["rounds"], c["algorithm"]["eta"]) for c in plan.cells] == [(3, 0.1), (9, 0.2)]
+    plan = read_experiment(
+        changed(sweep={"run.rounds, algorithm.eta": [[3, 0.1], [9, 0.2]]}), "x.toml"
+    )
+    assert [(c["run"]["rounds"], c["algorithm"]["eta"]) for c in plan.cells] == [
+        (3, 0.1),
+        (9, 0.2),
+    ]
 
 
 def test_a_section_is_laid_over_what_is_there():
@@ -235,7 +271,12 @@ def test_a_section_is_laid_over_what_is_there():
     base = changed(sweep={"algorithm": tables}) | {"algorithm": {"eta": 0.1, "K": 2}}
     plan = read_experiment(base, "x.toml")
     assert plan.cells[0]["algorithm"] == {"name": "dfedavg", "eta": 0.1, "K": 2}
-    assert plan.cells[1]["algorithm"] == {"name": "dfedsam", "eta": 0.1, "K": 2, "rho": 0.5}
+    assert plan.cells[1]["algorithm"] == {
+        "name": "dfedsam",
+        "eta": 0.1,
+        "K": 2,
+        "rho": 0.5,
+    }
 
 
 def test_sweeping_does_not_touch_the_document():
@@ -256,7 +297,10 @@ def test_one_experiment_is_not_a_sweep(tmp_path):
 
 def test_cases_stand_in_columns_along_the_first_axis():
     theorem = {"key": KEY, "variants": ["printed"]}
-    document = changed(theorem=theorem, sweep={"topology.name": ["ring", "star"], "algorithm.Q": [1, 2]})
+    document = changed(
+        theorem=theorem,
+        sweep={"topology.name": ["ring", "star"], "algorithm.Q": [1, 2]},
+    )
     cases = read_experiment(document, "x.toml").cases()
     assert [(c.column, c.row) for c in cases] == [
         ("ring", "algorithm.Q = 1"),
@@ -273,19 +317,40 @@ def test_a_case_needs_a_theorem():
         read_experiment(BASE, "x.toml").cases()
 
 
-# -- what is refused ------------------------------------------------------------------------------------
+# -- what is refused
+# ------------------------------------------------------------------------------------
 
 UNKNOWN = [
     (changed(rnu={"rounds": 3}), "no field", "run"),
     (changed(run={"round": 3}), "run: no field", "rounds"),
-    (changed(theorem={"key": KEY, "variant": ["printed"]}), "theorem: no field", "variants"),
-    (changed(theorem={"key": "dfedsam.theorem_45"}), "theorem: no theorem", "dfedsam.theorem_4_5"),
-    (changed(theorem={"key": KEY, "variants": ["pinted"]}), "theorem: no variant", "printed"),
+    (
+        changed(theorem={"key": KEY, "variant": ["printed"]}),
+        "theorem: no field",
+        "variants",
+    ),
+    (
+        changed(theorem={"key": "dfedsam.theorem_45"}),
+        "theorem: no theorem",
+        "dfedsam.theorem_4_5",
+    ),
+    (
+        changed(theorem={"key": KEY, "variants": ["pinted"]}),
+        "theorem: no variant",
+        "printed",
+    ),
     (changed(task={"name": "quadratc"}), "task.name: no task", "quadratic"),
     (changed(task={"sigm": 0.1}), "task: no field", "sigma"),
     (changed(topology={"name": "rnig"}), "topology.name: no topology", "ring"),
-    (changed(topology={"name": "torus", "side": [2, 2]}), "topology: no field", "sides"),
-    (changed(topology={"weights": "metropols"}), "topology.weights: no weight rule", "metropolis"),
+    (
+        changed(topology={"name": "torus", "side": [2, 2]}),
+        "topology: no field",
+        "sides",
+    ),
+    (
+        changed(topology={"weights": "metropols"}),
+        "topology.weights: no weight rule",
+        "metropolis",
+    ),
     (changed(algorithm={"name": "dfedsma"}), "algorithm.name: no algorithm", "dfedsam"),
     (changed(algorithm={"rh": 0.1}), "algorithm: no field", "rho"),
     (changed(sweep={"rnu.rounds": [1]}), "no section", "run"),
@@ -296,7 +361,9 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(("document", "place", "nearest"), UNKNOWN)
 def test_unknown_names_are_refused_with_the_nearest(document, place, nearest):
-    with pytest.raises(UnknownNameError, match=rf"^x\.toml(?: \(.*\))?: {re.escape(place)}") as refused:
+    with pytest.raises(
+        UnknownNameError, match=rf"^x\.toml(?: \(.*\))?: {re.escape(place)}"
+    ) as refused:
         read_experiment(document, "x.toml")
     assert nearest in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -331,7 +398,10 @@ WRONG = [
     (changed() | {"topology": {"matrix": [[1.0, 0.0]]}}, "topology.matrix"),
     (changed(theorem={}), "theorem.key"),
     (changed(theorem={"key": KEY, "method": "bootstrp"}), "theorem.method"),
-    (changed(theorem={"key": KEY, "method": "bootstrap"}, run={"seeds": 7}), "theorem.method, run.seeds"),
+    (
+        changed(theorem={"key": KEY, "method": "bootstrap"}, run={"seeds": 7}),
+        "theorem.method, run.seeds",
+    ),
     (changed(theorem={"key": KEY, "confidence": 1}), "theorem.confidence"),
     (changed(theorem={"key": KEY, "variants": []}), "theorem.variants"),
     (changed(theorem={"key": KEY, "constants": {"L": "1"}}), "theorem.constants.L"),
@@ -339,7 +409,10 @@ WRONG = [
     (changed(sweep={"run.rounds": 3}), "sweep.'run.rounds'"),
     (changed(sweep={"run.rounds": []}), "sweep.'run.rounds'"),
     (changed(sweep={"run.rounds": [3, 3]}), "sweep.'run.rounds'"),
-    (changed(sweep={"run.rounds": [3], "run.rounds, run.seed": [[1, 2]]}), "sweep.'run.rounds, run.seed'"),
+    (
+        changed(sweep={"run.rounds": [3], "run.rounds, run.seed": [[1, 2]]}),
+        "sweep.'run.rounds, run.seed'",
+    ),
     (changed(sweep={"algorithm.K": [1], "algorithm": [{"K": 2}]}), "sweep.'algorithm'"),
     (changed(sweep={"run.rounds, run.seed": [[1]]}), "sweep.'run.rounds, run.seed'"),
     (changed(sweep={"algorithm": ["dfedsam"]}), "algorithm"),
@@ -351,7 +424,9 @@ WRONG = [
 
 @pytest.mark.parametrize(("document", "place"), WRONG)
 def test_wrong_values_are_refused_with_file_and_field(document, place):
-    with pytest.raises(InputError, match=rf"^x\.toml(?: \(.*\))?: {re.escape(place)}: ") as refused:
+    with pytest.raises(
+        InputError, match=rf"^x\.toml(?: \(.*\))?: {re.escape(place)}: "
+    ) as refused:
         read_experiment(document, "x.toml")
     assert "\n" not in str(refused.value)
 
@@ -362,12 +437,20 @@ def test_cell_of_a_sweep_is_named_by_its_settings():
 
 
 def test_every_problem_of_a_file_is_reported_once():
-    document = changed(task={"m": "4", "sigm": 1}, algorithm={"K": 1.5}, run={"rounds": 0, "seed": -1})
+    document = changed(
+        task={"m": "4", "sigm": 1}, algorithm={"K": 1.5}, run={"rounds": 0, "seed": -1}
+    )
     with pytest.raises(InputError) as refused:
         read_experiment(document, "x.toml")
     said = str(refused.value)
     assert said.startswith("x.toml: ")
-    for place in ("task.m: ", "task: no field", "algorithm.K: ", "run.rounds: ", "run.seed: "):
+    for place in (
+        "task.m: ",
+        "task: no field",
+        "algorithm.K: ",
+        "run.rounds: ",
+        "run.seed: ",
+    ):
         assert said.count(place) == 1
 
 
@@ -382,10 +465,16 @@ def test_files_that_are_no_experiment_files(tmp_path):
         load_experiment(tmp_path / "binary.toml")
 
 
-FIELDS = [(s, f) for s, table in BASE.items() for f in table] + [("theorem", "key"), ("sweep", "run.rounds")]
+FIELDS = [(s, f) for s, table in BASE.items() for f in table] + [
+    ("theorem", "key"),
+    ("sweep", "run.rounds"),
+]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 
@@ -404,7 +493,8 @@ def test_whatever_a_file_says_it_is_read_or_refused_in_one_line(place, value):
     assert "\n" not in said
 
 
-# -- the name of a configuration -------------------------------------------------------------------------
+# -- the name of a configuration
+# -------------------------------------------------------------------------
 
 
 def test_the_hash_is_that_of_the_canonical_json():
@@ -418,10 +508,14 @@ def hash_of(document):
 
 
 def test_defaults_spelling_titles_and_folders_do_not_count():
-    spelled = changed(algorithm={"Q": 1, "decay": 1.0}, run={"seed": 0}, task={"mu": 0.1})
+    spelled = changed(
+        algorithm={"Q": 1, "decay": 1.0}, run={"seed": 0}, task={"mu": 0.1}
+    )
     other = changed(algorithm={"name": "DFedSAM"}) | {"title": "another"}
     assert hash_of(spelled) == hash_of(other) == hash_of(BASE)
-    here, there = (BASE | {"task": {"name": "digits", "data_root": at}} for at in ("here", "there"))
+    here, there = (
+        BASE | {"task": {"name": "digits", "data_root": at}} for at in ("here", "there")
+    )
     assert hash_of(here) == hash_of(there)
 
 
@@ -447,15 +541,21 @@ def test_everything_that_moves_the_numbers_moves_the_hash(section, field, value)
     assert hash_of(changed(**{section: {field: value}})) != hash_of(BASE)
 
 
-# -- types and documentation ------------------------------------------------------------------------------
+# -- types and documentation
+# ------------------------------------------------------------------------------
 
 
 def test_every_default_fits_its_own_type():
     for section in ("task", "topology", "algorithm"):
         for name in names_of(section):
             for about in options_of(section, name).values():
-                if isinstance(about.default, (bool, int, float, str)) and not about.required:
-                    TypeAdapter(document_type(about.hint)).validate_python(about.default, strict=True)
+                if (
+                    isinstance(about.default, (bool, int, float, str))
+                    and not about.required
+                ):
+                    TypeAdapter(document_type(about.hint)).validate_python(
+                        about.default, strict=True
+                    )
 
 
 @pytest.mark.parametrize(
@@ -481,13 +581,19 @@ def test_types_of_parameters_in_documents(hint, said, good, bad):
 
 
 def test_a_dtype_that_torch_does_not_have():
-    with pytest.raises(InputError, match=r"task\.dtype = 'float31' is not a real torch dtype"):
+    with pytest.raises(
+        InputError, match=r"task\.dtype = 'float31' is not a real torch dtype"
+    ):
         only(changed(task={"dtype": "float31"})).instance()
 
 
 def test_labels_are_short():
     assert short({"name": "dfedsam", "rho": 0.1}) == "dfedsam (rho = 0.1)"
-    assert (short(1 / 3), short("ring"), short([1, 2])) == ("0.333333", "ring", "[1, 2]")
+    assert (short(1 / 3), short("ring"), short([1, 2])) == (
+        "0.333333",
+        "ring",
+        "[1, 2]",
+    )
 
 
 def test_the_page_is_what_the_code_says(tmp_path):
@@ -510,26 +616,39 @@ def test_every_field_and_option_is_documented():
     assert all(meaning("task", name) for name in names_of("task"))
     for section in ("algorithm", "topology"):
         told = " ".join(meaning(section, name) for name in names_of(section))
-        options = {option for name in names_of(section) for option in options_of(section, name)}
+        options = {
+            option for name in names_of(section) for option in options_of(section, name)
+        }
         silent = {option for option in options if not re.search(rf"\b{option}\b", told)}
         # decay and weight_decay are explained once, in the base class
         assert silent <= {"decay", "weight_decay", "seed"}, section
 
 
 def test_the_pages_examples_work(tmp_path):
-    first, second, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    first, second, *_ = re.findall(
+        r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S
+    )
     (tmp_path / "topologies.toml").write_text(first)
     plan = load_experiment(tmp_path / "topologies.toml")
     assert len(plan.cells) == 8
     assert {c["run"]["rounds"] for c in plan.cells} == {1000, 4000}
-    base = first.partition("[sweep]")[0].replace("schedule = true", "") + '[topology]\nname = "ring"\n'
+    base = (
+        first.partition("[sweep]")[0].replace("schedule = true", "")
+        + '[topology]\nname = "ring"\n'
+    )
     (tmp_path / "more.toml").write_text(base + second)
     cells = load_experiment(tmp_path / "more.toml").cells
-    found = [(c["run"]["rounds"], c["algorithm"]["eta"], c["algorithm"]["name"]) for c in cells]
-    assert found == [(t, e, a) for t, e in ((100, 0.1), (400, 0.05)) for a in ("dfedavg", "dfedsam")]
+    found = [
+        (c["run"]["rounds"], c["algorithm"]["eta"], c["algorithm"]["name"])
+        for c in cells
+    ]
+    assert found == [
+        (t, e, a) for t, e in ((100, 0.1), (400, 0.05)) for a in ("dfedavg", "dfedsam")
+    ]
 
 
-# -- the JSON schema -------------------------------------------------------------------------------------
+# -- the JSON schema
+# -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -541,11 +660,17 @@ def schema():
 
 
 def test_json_schema_accepts_experiment_files(schema):
-    first, second, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    first, second, *_ = re.findall(
+        r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S
+    )
     for text in (first, second):
         schema.validate(tomllib.loads(text))
     own_code = {"name": "mine.py:Method", "anything": 3}
-    for document in (BASE, changed(algorithm=own_code), changed() | {"topology": {"file": "W.npy"}}):
+    for document in (
+        BASE,
+        changed(algorithm=own_code),
+        changed() | {"topology": {"file": "W.npy"}},
+    ):
         schema.validate(document)
 
 

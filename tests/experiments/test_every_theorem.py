@@ -1,4 +1,6 @@
-"""``compare`` on every statement of the registry: it applies, and its left-hand side is the literal one."""
+"""``compare`` on every statement of the registry: it applies, and its left-hand side is
+the literal one.
+"""
 
 import math
 from dataclasses import fields
@@ -20,27 +22,50 @@ from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
 from tests.bounds.texts import of_all
 
 ROUNDS, SCHEDULES = 12, of_all("SCHEDULES")
-STATEMENTS = [t for t in bounds.statements() if t.kind in ("theorem", "corollary", "rate")]
-CLOSED = [t for t in STATEMENTS if not t.order and set(t.needs) <= GLOSSARY.keys() - WRITTEN_OUT]
-"""Those of which a run knows everything; what asks for more, as li2020 does, has a test file of its own."""
+STATEMENTS = [
+    t for t in bounds.statements() if t.kind in ("theorem", "corollary", "rate")
+]
+CLOSED = [
+    t
+    for t in STATEMENTS
+    if not t.order and set(t.needs) <= GLOSSARY.keys() - WRITTEN_OUT
+]
+"""Those of which a run knows everything; what asks for more, as li2020 does, has a test
+file of its own.
+"""
 
 
-UNBOUNDED = (("dfedsgpsm.theorem_1", "corrected_any_step"), ("dfedadmm.theorem_1", "corrected_any_penalty"))
+UNBOUNDED = (
+    ("dfedsgpsm.theorem_1", "corrected_any_step"),
+    ("dfedadmm.theorem_1", "corrected_any_penalty"),
+)
 """No condition bounds their step sizes from above."""
 
 
 def barred(thm):
-    """The quantities that must be 0: a condition speaks of each alone, and 1 breaks it."""
-    alone = [(c.slack, *c.slack.free_symbols) for c in thm.conditions if len(c.slack.free_symbols) == 1]
+    """The quantities that must be 0: a condition speaks of each alone, and 1 breaks
+    it.
+    """
+    alone = [
+        (c.slack, *c.slack.free_symbols)
+        for c in thm.conditions
+        if len(c.slack.free_symbols) == 1
+    ]
     return {symbol.name for slack, symbol in alone if slack.subs(symbol, 1) < 0}
 
 
 def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
-    """A small task whose constants are all exact, a network, and the letters that no schedule fills."""
+    """A small task whose constants are all exact, a network, and the letters that no
+    schedule fills.
+    """
     server, graph = thm.scope.network == "none", dfl.graphs.topology(network, m)
     W = None if server else dfl.graphs.metropolis(graph)
     if thm.scope.network == "column-stochastic":
-        directed = graph.to_directed() if network == "complete" else dfl.graphs.directed_exponential(m)
+        directed = (
+            graph.to_directed()
+            if network == "complete"
+            else dfl.graphs.directed_exponential(m)
+        )
         W = dfl.graphs.weights(directed, "column_stochastic")
     if thm.scope.two_blocks:
         task = dfl.tasks.get("coupled", m=m, p=3, sigma_u=sigma, sigma_v=sigma)
@@ -50,7 +75,9 @@ def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
         zero = barred(thm)
         sigma = 0.0 if "sigma_l" in zero else sigma
         zeta = 0.1 if m > 1 and "sigma_g" not in zero else 0.0
-        task = dfl.tasks.quadratic(m=m, d=3, sigma=0.0 if server else sigma, zeta=zeta, seed=0)
+        task = dfl.tasks.quadratic(
+            m=m, d=3, sigma=0.0 if server else sigma, zeta=zeta, seed=0
+        )
     kind = algorithm_class(thm)
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
     letters = {"K": 1 if server else K, "K_u": K, "K_v": K, "Q": Q}
@@ -60,8 +87,9 @@ def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
 
 @cache
 def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
-    """A run of the theorem's algorithm that meets its schedule (``long`` rounds, where it has put it in) or
-    its conditions."""
+    """A run of the theorem's algorithm that meets its schedule (``long`` rounds, where
+    it has put it in) or its conditions.
+    """
     task, network, letters = problem(thm, **corner)
     if not {"rho", "rho0"} & set(thm.needs) and thm.key != "dfedmdc.theorem_1":
         letters["rho"] = 0.0
@@ -71,9 +99,19 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
     rounds = T or (ROUNDS if stated or thm.order else long)
     largest = stated and thm.schedule and (thm.key, thm.variant) not in UNBOUNDED
     step = "largest" if largest else "schedule"
-    method = scheduled_algorithm(thm, task, rounds, network, step=step, rho0=rho0, **letters)
+    method = scheduled_algorithm(
+        thm, task, rounds, network, step=step, rho0=rho0, **letters
+    )
     asked = [dfl.verdicts.dist_sq] if thm.lhs.measure == "dist_sq" else []
-    return dfl.train(method, task, network, rounds=rounds, seeds=seeds, x0=[1.0] * task.d, metrics=asked)
+    return dfl.train(
+        method,
+        task,
+        network,
+        rounds=rounds,
+        seeds=seeds,
+        x0=[1.0] * task.d,
+        metrics=asked,
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,12 +126,15 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
 )
 def test_compare_applies_to_every_statement_and_to_its_run_from_a_file(thm, tmp_path):
     """Of an O(.) the left-hand side is measured, and nothing is claimed."""
-    patient = thm.key.startswith("dfedmdc.rate_theorem")  # from 1024/(1 - lam)^2 rounds on
+    # from 1024/(1 - lam)^2 rounds on
+    patient = thm.key.startswith("dfedmdc.rate_theorem")
     run = run_of(thm, long=2400 if patient else 600)
     given = {"S2": 4.0} if "S2" in thm.needs else {}
     verdict = compare(run, thm, **given)
     again = History.load(run.save(tmp_path / "run"))
-    assert json_text(compare(again, thm, **given).to_dict()) == json_text(verdict.to_dict())
+    assert json_text(compare(again, thm, **given).to_dict()) == json_text(
+        verdict.to_dict()
+    )
     if thm.order:
         assert verdict.kind == "not applicable"
         assert "O(.)" in verdict.reason
@@ -103,13 +144,18 @@ def test_compare_applies_to_every_statement_and_to_its_run_from_a_file(thm, tmp_
     assert verdict.bound > 0
     assert verdict.bound == pytest.approx(sum(verdict.terms.values()), rel=1e-9)
     assert verdict.measured.estimate == pytest.approx(literal(run, thm), rel=1e-12)
-    # of a minimum from the start on, and of bounded gradients, something is known without a theorem
-    bounded = thm.lhs.measure.startswith("grad_norm_sq") and math.isfinite(run.constants.B or math.inf)
+    # of a minimum from the start on, and of bounded gradients, something is known
+    # without a theorem
+    bounded = thm.lhs.measure.startswith("grad_norm_sq") and math.isfinite(
+        run.constants.B or math.inf
+    )
     assert math.isfinite(verdict.trivial) == (thm.lhs.aggregate == "min" or bounded)
 
 
 def literal(run, thm):
-    """The left-hand side, round by round and seed by seed, from the recorded gradients alone."""
+    """The left-hand side, round by round and seed by seed, from the recorded gradients
+    alone.
+    """
     extra = run.extra
     letters = run.algorithm.theory_values()
     c = run.constants
@@ -120,7 +166,9 @@ def literal(run, thm):
         "consensus": lambda s, t: run.consensus[s, t],
         "dist_sq": lambda s, t: extra["dist_sq"][s, t],
         "f_gap": lambda s, t: run.loss[s, t] - c.f_star,
-        "two_block": lambda s, t: extra["grad_u_sq"][s, t] / c.L_u + extra["grad_v_sq"][s, t] / c.L_v,
+        "two_block": lambda s, t: (
+            extra["grad_u_sq"][s, t] / c.L_u + extra["grad_v_sq"][s, t] / c.L_v
+        ),
         "two_block_next": lambda s, t: (
             extra["grad_u_sq_next"][s, t] / c.L_u + extra["grad_v_sq"][s, t] / c.L_v
         ),
@@ -131,7 +179,9 @@ def literal(run, thm):
     }[thm.lhs.measure]
     first, rounds = {"min": (1, T), "mean": (0, T), "last": (T, 1)}[thm.lhs.aggregate]
     rounds = range(first, first + rounds)
-    sums_from_one = thm.key.startswith("dfedmdc.theorem") and not thm.variant.startswith("corrected")
+    sums_from_one = thm.key.startswith(
+        "dfedmdc.theorem"
+    ) and not thm.variant.startswith("corrected")
     if sums_from_one or thm.key == "shi2015.theorem_3_5":
         rounds = range(1, T + 1)  # (1/T) sum over t = 1..T
     if thm.key.startswith("koloskova"):
@@ -142,13 +192,18 @@ def literal(run, thm):
     return min(means) if thm.lhs.aggregate == "min" else sum(means) / len(means)
 
 
-# -- the measures themselves, from the states -----------------------------------------------------------
+# -- the measures themselves, from the states
+# -----------------------------------------------------------
 
 
 def states(method, task, network, rounds):
-    """Models (m, d) after 0, 1, ..., rounds of a run without noise, each by a run of its own."""
+    """Models (m, d) after 0, 1, ..., rounds of a run without noise, each by a run of
+    its own.
+    """
     x0 = [1.0] * task.d
-    runs = [dfl.train(method, task, network, rounds=t, x0=x0) for t in range(1, rounds + 1)]
+    runs = [
+        dfl.train(method, task, network, rounds=t, x0=x0) for t in range(1, rounds + 1)
+    ]
     return [
         torch.tensor(x0, dtype=torch.float64).expand(task.m, -1),
         *(torch.as_tensor(r.x[0]) for r in runs),
@@ -169,7 +224,9 @@ def test_the_auxiliary_sequence_is_measured_where_the_theorem_has_it():
         w = means[t] + (1 - gamma) / gamma * (means[t] - before)
         gradient = sum(task.gradient(w.expand(1, 4, -1))[0, i] for i in range(4)) / 4
         total += float(gradient @ gradient) / 5
-    left = compare(run, "dfedadmm.theorem_1", variant="corrected_no_bounded_gradients").measured
+    left = compare(
+        run, "dfedadmm.theorem_1", variant="corrected_no_bounded_gradients"
+    ).measured
     assert left.estimate == pytest.approx(total, rel=1e-10)
 
 
@@ -188,14 +245,18 @@ def test_the_two_block_measure_at_V_of_the_right_round(variant, heads, weights):
     run = dfl.train(method, task, network, rounds=4, x0=[1.0] * task.d)
     x, total = states(method, task, network, 4), 0.0
     c = task.constants
-    factor = (1 / c.L_u, 1 / c.L_v) if weights == "over L" else (0.02 * 2 / 4, 0.03 * 1 / 4)
+    factor = (
+        (1 / c.L_u, 1 / c.L_v) if weights == "over L" else (0.02 * 2 / 4, 0.03 * 1 / 4)
+    )
     for t in range(4):
         at = x[t].clone()
         at[:, :3] = x[t][:, :3].mean(0)
         at[:, 3:] = x[t + heads][:, 3:]
         body = task.gradient(at.unsqueeze(0))[0, :, :3].mean(0)
         head = task.gradient(x[t].unsqueeze(0))[0, :, 3:]
-        total += (factor[0] * float(body @ body) + factor[1] * float((head**2).sum(1).mean())) / 4
+        total += (
+            factor[0] * float(body @ body) + factor[1] * float((head**2).sum(1).mean())
+        ) / 4
     left = compare(run, "dfedmdc.theorem_1", variant=variant).measured
     assert left.estimate == pytest.approx(total, rel=1e-10)
 
@@ -206,7 +267,11 @@ def test_the_push_sum_average_is_the_mean_of_the_numerators():
     method = dfl.algorithms.SGP(eta=0.1)
     run = dfl.train(method, task, network, rounds=3, x0=[1.0] * 3)
     P = torch.as_tensor(np.asarray(network), dtype=torch.float64)
-    x, w, total = torch.ones(4, 3, dtype=torch.float64), torch.ones(4, dtype=torch.float64), 0.0
+    x, w, total = (
+        torch.ones(4, 3, dtype=torch.float64),
+        torch.ones(4, dtype=torch.float64),
+        0.0,
+    )
     for _ in range(3):
         gradient = task.gradient(x.mean(0).expand(1, 4, -1))[0].mean(0)
         total += float(gradient @ gradient) / 3
@@ -215,7 +280,8 @@ def test_the_push_sum_average_is_the_mean_of_the_numerators():
     assert left.estimate == pytest.approx(total, rel=1e-10)
 
 
-# -- the schedule in one place ---------------------------------------------------------------------------
+# -- the schedule in one place
+# ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("thm", [t for t in CLOSED if t.schedule], ids=str)
@@ -237,15 +303,32 @@ def test_the_largest_step_is_admissible_and_a_larger_one_is_not():
         task, network, letters = problem(thm)
         if (thm.key, thm.variant) in UNBOUNDED:
             with pytest.raises(InputError, match="no condition of"):
-                scheduled_algorithm(thm, task, 50, network, step="largest", rho0=0.1, **letters)
+                scheduled_algorithm(
+                    thm, task, 50, network, step="largest", rho0=0.1, **letters
+                )
             continue
-        made = scheduled_algorithm(thm, task, 50, network, step="largest", rho0=0.1, **letters)
-        values = dict.fromkeys(thm.needs, 1.0) | dfl.graphs.network_constants(network, push_sum=True).known()
-        values |= task.constants.known() | {"m": 4, "T": 50, "rho": 0.1 / 50**0.5, "alpha": 0.5, "Q": 1}
+        made = scheduled_algorithm(
+            thm, task, 50, network, step="largest", rho0=0.1, **letters
+        )
+        values = (
+            dict.fromkeys(thm.needs, 1.0)
+            | dfl.graphs.network_constants(network, push_sum=True).known()
+        )
+        values |= task.constants.known() | {
+            "m": 4,
+            "T": 50,
+            "rho": 0.1 / 50**0.5,
+            "alpha": 0.5,
+            "Q": 1,
+        }
 
         def holds(factor, values=values, made=made, thm=thm):
             steps = {n: v for n, v in made.theory_values().items() if n in thm.needs}
-            steps |= {n: v * factor for n, v in steps.items() if n in ("eta", "lam_admm", "eta_u", "eta_v")}
+            steps |= {
+                n: v * factor
+                for n, v in steps.items()
+                if n in ("eta", "lam_admm", "eta_u", "eta_v")
+            }
             here = {n: v for n, v in (values | steps).items() if n in thm.needs}
             return all(ok for *_, ok in thm.check_conditions(**here))
 
@@ -267,7 +350,10 @@ def test_one_call_runs_and_judges():
         algorithm="dfedadmm",
         **letters,
     )
-    assert [v.variant for v in outcome.verdicts] == ["corrected_small_steps", "corrected"]
+    assert [v.variant for v in outcome.verdicts] == [
+        "corrected_small_steps",
+        "corrected",
+    ]
     assert type(outcome.run.algorithm).__name__ == "DFedADMM"
     assert all(v.kind in ("holds", "vacuous", "undecided") for v in outcome.verdicts)
 
@@ -281,19 +367,31 @@ def test_what_the_schedule_lacks_is_told():
     with pytest.raises(UnknownNameError, match="alpha"):
         scheduled_algorithm("dfedsam.theorem_4_5", task, 100, alhpa=0.1, K=2)
     with pytest.raises(InputError, match="lam"):
-        scheduled_algorithm("dfedsam.theorem_4_5", task, 100, variant="corrected", step="largest", K=2)
+        scheduled_algorithm(
+            "dfedsam.theorem_4_5", task, 100, variant="corrected", step="largest", K=2
+        )
     with pytest.raises(ConditionError, match="no step size"):
         scheduled_algorithm(
-            "dfedsam.theorem_4_5", task, 100, network, variant="appendix_q1", step="largest", K=2, Q=2
+            "dfedsam.theorem_4_5",
+            task,
+            100,
+            network,
+            variant="appendix_q1",
+            step="largest",
+            K=2,
+            Q=2,
         )
 
 
-# -- what a theorem does not speak of --------------------------------------------------------------------
+# -- what a theorem does not speak of
+# --------------------------------------------------------------------
 
 
 def test_a_corollary_is_about_its_own_step_sizes():
     run = run_of(bounds.get("dfedsam.corollary_4_6", "corrected"))
-    method = type(run.algorithm)(eta=1.5 * run.algorithm.eta, K=2, rho=run.algorithm.rho)
+    method = type(run.algorithm)(
+        eta=1.5 * run.algorithm.eta, K=2, rho=run.algorithm.rho
+    )
     task, network, _ = problem(bounds.get("dfedsam.theorem_4_5"))
     other = dfl.train(method, task, network, rounds=600, seeds=2, x0=[1.0] * 3)
     verdict = compare(other, "dfedsam.corollary_4_6", variant="corrected")
@@ -326,7 +424,9 @@ def test_mechanisms_that_a_theorem_does_not_speak_of(method, words):
 
 
 def test_the_two_block_gap_is_that_of_the_heads_as_they_are():
-    """Clients that start apart: f0_gap is F(ubar^0, V^0) - F*, not that of the mean model."""
+    """Clients that start apart: f0_gap is F(ubar^0, V^0) - F*, not that of the mean
+    model.
+    """
     task, network, _ = problem(bounds.get("dfedmdc.theorem_1"))
     method = dfl.algorithms.DFedMDC(0.001, 0.001, 2, 2)
     run = dfl.train(method, task, network, rounds=3, seeds=2, x0=np.eye(4, 6))
@@ -340,9 +440,25 @@ def test_the_two_block_gap_is_that_of_the_heads_as_they_are():
 def test_the_second_moment_follows_from_bounded_gradients_without_sam_alone():
     task, network, _ = problem(bounds.get("dfedadmm.theorem_1"))
     B, sigma = task.constants.B, task.constants.sigma_l
-    plain = dfl.train(dfl.algorithms.DFedADMM(0.01, 2, 0.02), task, network, rounds=5, x0=[1.0] * 3)
+    plain = dfl.train(
+        dfl.algorithms.DFedADMM(0.01, 2, 0.02), task, network, rounds=5, x0=[1.0] * 3
+    )
     found = compare(plain, "dfedadmm.theorem_1", variant="corrected_second_moment")
-    told = compare(plain, "dfedadmm.theorem_1", variant="corrected_second_moment", S2=B**2 + sigma**2)
+    told = compare(
+        plain,
+        "dfedadmm.theorem_1",
+        variant="corrected_second_moment",
+        S2=B**2 + sigma**2,
+    )
     assert found.bound == told.bound
-    sam = dfl.train(dfl.algorithms.DFedADMMSAM(0.01, 2, 0.02, rho=0.1), task, network, rounds=5, x0=[1.0] * 3)
-    assert "S2 not known" in compare(sam, "dfedadmm.theorem_1", variant="corrected_second_moment").reason
+    sam = dfl.train(
+        dfl.algorithms.DFedADMMSAM(0.01, 2, 0.02, rho=0.1),
+        task,
+        network,
+        rounds=5,
+        x0=[1.0] * 3,
+    )
+    assert (
+        "S2 not known"
+        in compare(sam, "dfedadmm.theorem_1", variant="corrected_second_moment").reason
+    )

@@ -1,4 +1,6 @@
-"""Experiments: what is written is whole and reads back; figures and report say what the verdicts say."""
+"""Experiments: what is written is whole and reads back; figures and report say what the
+verdicts say.
+"""
 
 import dataclasses
 import html
@@ -25,21 +27,44 @@ KEY = "dfedsam.theorem_4_5"
 
 def cases(topologies=("ring", "complete"), Q=(1, 4), **changes):
     """At the corollary's schedule, a column for each topology and a row for each Q."""
-    task = changes.pop("task", None) or dfl.tasks.quadratic(m=4, d=3, sigma=0.1, zeta=0.1, seed=0)
-    fields = {"rounds": 300, "K": 2, "seeds": 4, "x0": [3.0, 3.0, 3.0], "group": "small quadratic"} | changes
+    task = changes.pop("task", None) or dfl.tasks.quadratic(
+        m=4, d=3, sigma=0.1, zeta=0.1, seed=0
+    )
+    fields = {
+        "rounds": 300,
+        "K": 2,
+        "seeds": 4,
+        "x0": [3.0, 3.0, 3.0],
+        "group": "small quadratic",
+    } | changes
     return [
         case_of(
-            KEY, task, dfl.graphs.metropolis(dfl.graphs.topology(name, 4)),
-            variants=VARIANTS, Q=gossip, row=f"Q = {gossip}", column=name, **fields,
+            KEY,
+            task,
+            dfl.graphs.metropolis(dfl.graphs.topology(name, 4)),
+            variants=VARIANTS,
+            Q=gossip,
+            row=f"Q = {gossip}",
+            column=name,
+            **fields,
         )
-        for gossip in Q for name in topologies
-    ]  # fmt: skip
+        for gossip in Q
+        for name in topologies
+    ]
 
 
 @pytest.fixture(scope="module")
 def study():
-    short = cases(rounds=20, topologies=["ring"], Q=[1], group="too short", note="K = 2 needs T >= 200.")
-    return Study("A small study", perform_all([*cases(), *short]), ["Everything else."], "a test")
+    short = cases(
+        rounds=20,
+        topologies=["ring"],
+        Q=[1],
+        group="too short",
+        note="K = 2 needs T >= 200.",
+    )
+    return Study(
+        "A small study", perform_all([*cases(), *short]), ["Everything else."], "a test"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +78,25 @@ def folder(study, tmp_path_factory):
 
 def test_a_statement_on_two_blocks_refuses_a_task_that_has_none():
     from dfltheory.tasks import registry
-    from dfltheory.verdicts.schedule import TWO_BLOCKS, refuse_one_block, scheduled_algorithm
+    from dfltheory.verdicts.schedule import (
+        TWO_BLOCKS,
+        refuse_one_block,
+        scheduled_algorithm,
+    )
 
-    words = "dfedmdc.theorem_2 is .* the task clipped has no such two blocks: take coupled, or"
+    words = (
+        "dfedmdc.theorem_2 is .* the task clipped has no such two blocks: take"
+        " coupled, or"
+    )
     with pytest.raises(InputError, match=words):
-        scheduled_algorithm("dfedmdc.theorem_2", dfl.tasks.clipped(m=2), 10, K_u=1, K_v=1)
-    with pytest.raises(InputError, match="the task digits has no such"):  # a linear model: all is its head
-        scheduled_algorithm("dfedmdc.theorem_1", dfl.tasks.digits(m=2), 10, K_u=1, K_v=1)
+        scheduled_algorithm(
+            "dfedmdc.theorem_2", dfl.tasks.clipped(m=2), 10, K_u=1, K_v=1
+        )
+    # a linear model: all is its head
+    with pytest.raises(InputError, match="the task digits has no such"):
+        scheduled_algorithm(
+            "dfedmdc.theorem_1", dfl.tasks.digits(m=2), 10, K_u=1, K_v=1
+        )
     thm = dfl.bounds.get("dfedmdc.theorem_1")
     have = []
     for name in registry._FACTORIES:
@@ -73,21 +110,40 @@ def test_a_statement_on_two_blocks_refuses_a_task_that_has_none():
 
 def test_a_case_can_be_performed_alone_and_gives_the_same(study):
     again = perform(cases()[1])
-    np.testing.assert_array_equal(again.run.grad_norm_sq, study.outcomes[1].run.grad_norm_sq)
+    np.testing.assert_array_equal(
+        again.run.grad_norm_sq, study.outcomes[1].run.grad_norm_sq
+    )
     assert again.verdicts == study.outcomes[1].verdicts
 
 
 def test_all_kinds_that_are_due_appear(study):
-    kinds = {(case.group, v.variant): v.kind for case, v in study.verdicts if case.column == "complete"}
+    kinds = {
+        (case.group, v.variant): v.kind
+        for case, v in study.verdicts
+        if case.column == "complete"
+    }
     assert kinds["small quadratic", "printed"] == "holds"
-    assert {v.kind for case, v in study.verdicts if case.group == "too short"} == {"not applicable"}
+    assert {v.kind for case, v in study.verdicts if case.group == "too short"} == {
+        "not applicable"
+    }
 
 
 def test_the_folder_reads_back(study, folder):
     names = {p.name for p in folder.iterdir()}
-    assert {"config.json", "verdicts.json", "verdicts.tex", "history.csv", "report.html"} <= names
+    assert {
+        "config.json",
+        "verdicts.json",
+        "verdicts.tex",
+        "history.csv",
+        "report.html",
+    } <= names
     figures = {re.sub(r"-\w{6}\.", ".", n) for n in names}
-    assert {"small-quadratic.png", "small-quadratic.pdf", "too-short.png", "too-short.pdf"} <= figures
+    assert {
+        "small-quadratic.png",
+        "small-quadratic.pdf",
+        "too-short.png",
+        "too-short.pdf",
+    } <= figures
     assert not [n for n in names if n.startswith(".")], "temporary files are left"
     verdicts = json.loads((folder / "verdicts.json").read_text())
     assert [v["kind"] for v in verdicts] == [v.kind for _, v in study.verdicts]
@@ -96,9 +152,15 @@ def test_the_folder_reads_back(study, folder):
     assert config["cases"][0]["constants"]["sigma_l"] == pytest.approx(0.1)
     assert config["versions"]["dfltheory"] == dfl.__version__
     frame = pd.read_csv(folder / "history.csv")
-    picked = frame.query("group == 'small quadratic' and column == 'ring' and row == 'Q = 4'")
-    picked = picked.query("measure == 'grad_norm_sq' and seed == 2").sort_values("round")
-    np.testing.assert_array_equal(picked["value"], study.outcomes[2].run.grad_norm_sq[2])
+    picked = frame.query(
+        "group == 'small quadratic' and column == 'ring' and row == 'Q = 4'"
+    )
+    picked = picked.query("measure == 'grad_norm_sq' and seed == 2").sort_values(
+        "round"
+    )
+    np.testing.assert_array_equal(
+        picked["value"], study.outcomes[2].run.grad_norm_sq[2]
+    )
 
 
 class Page(HTMLParser):
@@ -131,21 +193,33 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     assert len(embedded) == len({o.case.group for o in study.outcomes})
     addresses = re.findall(r'\bid="([^"]+)"', (folder / "report.html").read_text())
     assert len(set(addresses)) == len(addresses)
-    for link in set(page.loads) - set(embedded):  # to a place of this page, or to a file beside it
-        assert link[1:] in addresses if link.startswith("#") else (folder / link).is_file()
+    # to a place of this page, or to a file beside it
+    for link in set(page.loads) - set(embedded):
+        assert (
+            link[1:] in addresses if link.startswith("#") else (folder / link).is_file()
+        )
     text = " ".join(" ".join(page.text).split())
-    for word in ("What was not tested", *study.not_tested, "K = 2 needs T >= 200.", study.title, "exact"):
+    for word in (
+        "What was not tested",
+        *study.not_tested,
+        "K = 2 needs T >= 200.",
+        study.title,
+        "exact",
+    ):
         assert word in text
     for _, verdict in study.verdicts:
         assert verdict.reason in text
     shown = (folder / "report.html").read_text()
-    for variant in ("printed", "corrected"):  # what the theorem says is there to be read
+    # what the theorem says is there to be read
+    for variant in ("printed", "corrected"):
         theorem = dfl.bounds.get(KEY, variant=variant)
         assert theorem.source in text
         assert str(html_text(theorem.lhs.averaging)) in shown
         assert all(html.escape(c.name) in shown for c in theorem.conditions)
         assert all(str(html_text(words)) in shown for words in theorem.assumptions)
-    assert not re.findall(r"url\(\s*['\"]?(?!data:|#)|@import|<script[^>]+src|<iframe|<link", shown)
+    assert not re.findall(
+        r"url\(\s*['\"]?(?!data:|#)|@import|<script[^>]+src|<iframe|<link", shown
+    )
     assert shown.count("<math") > 10
     assert "\\" not in "".join(re.findall("<math.*?</math>", shown, re.S))
     for name in ("config.json", "verdicts.json", "history.csv"):
@@ -155,7 +229,11 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
 def test_the_table_has_a_row_for_each_run(study, capsys):
     print_study(study)
     out = capsys.readouterr().out
-    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if line[:1] == "│"]
+    rows = [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in out.splitlines()
+        if line[:1] == "│"
+    ]
     labels = [", ".join((o.case.column, o.case.row)) for o in study.outcomes]
     assert [row[0] for row in rows if row[0]] == labels
     assert [row[1] for row in rows] == [v.variant for _, v in study.verdicts]
@@ -171,7 +249,9 @@ def test_the_table_has_a_row_for_each_run(study, capsys):
     assert silent
     for verdict in silent:  # the terminal says why, as the page does
         assert f"{verdict.variant}, {verdict.kind} (" in told
-        assert told.count(verdict.reason) == len({v.variant for v in silent if v.reason == verdict.reason})
+        assert told.count(verdict.reason) == len(
+            {v.variant for v in silent if v.reason == verdict.reason}
+        )
 
 
 def test_of_many_reasons_the_terminal_lists_the_first(study, capsys):
@@ -179,7 +259,11 @@ def test_of_many_reasons_the_terminal_lists_the_first(study, capsys):
     verdict = outcome.verdicts[0]
     assert verdict.kind == "not applicable"
     many = tuple(dataclasses.replace(verdict, reason=f"reason {k}.") for k in range(20))
-    print_study(dataclasses.replace(study, outcomes=[dataclasses.replace(outcome, verdicts=many)]))
+    print_study(
+        dataclasses.replace(
+            study, outcomes=[dataclasses.replace(outcome, verdicts=many)]
+        )
+    )
     out = capsys.readouterr().out
     assert [f"reason {k}." in out for k in range(20)] == [k < 12 for k in range(20)]
     assert "and 8 more reasons" in out
@@ -188,25 +272,35 @@ def test_of_many_reasons_the_terminal_lists_the_first(study, capsys):
 def test_no_panel_cuts_off_what_it_shows():
     """Panels share their axes: the last one must not set them for all."""
     outcomes = [
-        dataclasses.replace(o, case=dataclasses.replace(o.case, row="", column=f"{o.run.rounds} rounds"))
+        dataclasses.replace(
+            o, case=dataclasses.replace(o.case, row="", column=f"{o.run.rounds} rounds")
+        )
         for rounds in (900, 300, 20)
         for o in perform_all(cases(rounds=rounds)[:1])
     ]
     figure = panels(outcomes)
     for block in figure.subfigs:  # panels of one left-hand side share their axis
-        lines = [np.asarray(line.get_ydata(), float) for ax in block.axes for line in ax.get_lines()]
+        lines = [
+            np.asarray(line.get_ydata(), float)
+            for ax in block.axes
+            for line in ax.get_lines()
+        ]
         drawn = [y for line in lines for y in line if np.isfinite(y)]
         for ax in block.axes:
             low, high = ax.get_ylim()
             assert ax.get_xlim() == (1, 900)
             assert low < min(drawn) <= max(drawn) < high
-            assert low > min(drawn) / 100  # and a lower limit of zero does not stretch it
+            # and a lower limit of zero does not stretch it
+            assert low > min(drawn) / 100
     plt.close("all")
 
 
 def test_titles_of_panels_stand_beside_each_other():
     outcomes = perform_all(
-        [dataclasses.replace(c.with_run(rounds=20), row="rounds = 100") for c in cases(Q=[1])]
+        [
+            dataclasses.replace(c.with_run(rounds=20), row="rounds = 100")
+            for c in cases(Q=[1])
+        ]
     )
     figure = panels(outcomes)
     figure.canvas.draw()
@@ -218,11 +312,19 @@ def test_titles_of_panels_stand_beside_each_other():
 def test_one_seed_has_no_band_and_says_so():
     noisy = perform_all([cases()[0].with_run(seeds=1)])[0]
     theorem = dfl.bounds.get(KEY)
-    told = [line.get_label() for line in bound_versus_empirical(noisy.run, [theorem]).get_lines()]
+    told = [
+        line.get_label()
+        for line in bound_versus_empirical(noisy.run, [theorem]).get_lines()
+    ]
     assert "measured, least over rounds (one seed, no band)" in told
     sure = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
-    run = dfl.train(noisy.case.instance.algorithm, sure, noisy.case.instance.network, rounds=1)
-    lines = {line.get_label(): line for line in bound_versus_empirical(run, [theorem]).get_lines()}
+    run = dfl.train(
+        noisy.case.instance.algorithm, sure, noisy.case.instance.network, rounds=1
+    )
+    lines = {
+        line.get_label(): line
+        for line in bound_versus_empirical(run, [theorem]).get_lines()
+    }
     line = lines["measured, least over rounds (exact)"]
     assert line.get_marker() == "o"  # a line of one point would not be seen
     plt.close("all")
@@ -232,10 +334,14 @@ def test_the_running_band_ends_in_the_verdicts_interval(study):
     outcome = study.outcomes[0]
     for verdict in outcome.verdicts:
         thm = dfl.bounds.get(KEY, variant=verdict.variant)
-        estimate, low, high = running_left_hand_side(LeftHandSide(outcome.run, thm), 0.95)
+        estimate, low, high = running_left_hand_side(
+            LeftHandSide(outcome.run, thm), 0.95
+        )
         assert estimate[-1] == pytest.approx(verdict.measured.estimate)
         if thm.lhs.start == 0:  # else the random start's share is in the verdict only
-            assert (low[-1], high[-1]) == pytest.approx((verdict.measured.low, verdict.measured.high))
+            assert (low[-1], high[-1]) == pytest.approx(
+                (verdict.measured.low, verdict.measured.high)
+            )
 
 
 def test_a_schedule_without_its_constants_is_refused():

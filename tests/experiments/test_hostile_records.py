@@ -1,4 +1,6 @@
-"""Verdicts and cells of sweeps of unknown origin, one field changed: read, run again, or one line."""
+"""Verdicts and cells of sweeps of unknown origin, one field changed: read, run again,
+or one line.
+"""
 
 import json
 import shutil
@@ -80,7 +82,12 @@ def test_cells(swept, tmp_path):
         file.write_text(json.dumps(document))
         (found,) = load_results(tmp_path / "out").cells
         missing += found.status == "missing"
-        lines += any([refused(found.__class__.verdicts.fget, found), refused(frame, tmp_path / "out")])
+        lines += any(
+            [
+                refused(found.__class__.verdicts.fget, found),
+                refused(frame, tmp_path / "out"),
+            ]
+        )
     assert missing > 3
     assert lines > 10
 
@@ -89,11 +96,15 @@ def frame(folder):
     return load_results(folder).frame
 
 
-@pytest.mark.parametrize("path", [("verdicts",), ("verdicts", 0), ("verdicts", 0, "kind"), ("final",)])
+@pytest.mark.parametrize(
+    "path", [("verdicts",), ("verdicts", 0), ("verdicts", 0, "kind"), ("final",)]
+)
 def test_a_sweep_runs_a_cell_again_whose_record_is_none(swept, tmp_path, path):
     place, cell, record = swept
     shutil.copytree(place / "out", tmp_path / "out")
-    (tmp_path / "out" / "cells" / cell.name).write_text(json.dumps(put(record, path, [[1]])))
+    (tmp_path / "out" / "cells" / cell.name).write_text(
+        json.dumps(put(record, path, [[1]]))
+    )
     results = load_results(tmp_path / "out")
     assert results.cells[0].status == "missing"
     write_table(results, tmp_path)

@@ -10,9 +10,20 @@ from dfltheory.number_format import number, tex
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(0.012345, "0.0123"), (123456.0, "1.23e+05"), (1, "1"), (0.9996, "0.9996"), (1.003, "1.003"),
-     (0.994, "0.994"), (math.inf, "inf"), (None, "–"), (math.nan, "–"), (-1.0, "-1"), (0.0, "0")],
-)  # fmt: skip
+    [
+        (0.012345, "0.0123"),
+        (123456.0, "1.23e+05"),
+        (1, "1"),
+        (0.9996, "0.9996"),
+        (1.003, "1.003"),
+        (0.994, "0.994"),
+        (math.inf, "inf"),
+        (None, "–"),
+        (math.nan, "–"),
+        (-1.0, "-1"),
+        (0.0, "0"),
+    ],
+)
 def test_three_digits(value, told):
     assert number(value) == told
 
@@ -23,4 +34,8 @@ def test_other_digits_and_other_words():
     assert number(None, nothing="") == ""
     assert four(0.123456) == "0.1235"
     assert four(math.nan) == "none"
-    assert (tex(1.234e-5), tex(0.5), tex(math.inf)) == (r"1.23 \cdot 10^{-5}", "0.5", r"\infty")
+    assert (tex(1.234e-5), tex(0.5), tex(math.inf)) == (
+        r"1.23 \cdot 10^{-5}",
+        "0.5",
+        r"\infty",
+    )

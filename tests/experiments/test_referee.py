@@ -1,4 +1,6 @@
-"""The referee's page: self-contained, with the refutation that is saved and the mistakes of its statement."""
+"""The referee's page: self-contained, with the refutation that is saved and the
+mistakes of its statement.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,17 @@ SHORT = SAVED.with_name("dfedsgpsm.theorem_1-appendix.json")
 @pytest.fixture(scope="module")
 def page():
     """The page on a refuted theorem, with its saved counterexample."""
-    return referee.referee(bounds.get("dfedsgpsm.theorem_1"), "dfltheory referee dfedsgpsm.theorem_1", SAVED)
+    return referee.referee(
+        bounds.get("dfedsgpsm.theorem_1"),
+        "dfltheory referee dfedsgpsm.theorem_1",
+        SAVED,
+    )
 
 
 def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
     assert not re.search(
-        r'(?:src|href)="(?!#)(?!data:)[^"]*"', re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
+        r'(?:src|href)="(?!#)(?!data:)[^"]*"',
+        re.sub(r"<svg.*?</svg>", "", page, flags=re.S),
     )
     assert "<script" not in page
     assert "is false as printed" in page
@@ -51,20 +58,27 @@ def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
 
 
 def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one():
-    printed, corrected = (bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "corrected"))
+    printed, corrected = (
+        bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "corrected")
+    )
     horizons, lines = referee._along(SAVED, printed, corrected)
     assert set(lines) == {"measured", "printed", "corrected"}
     told = json.loads(SAVED.read_text(encoding="utf-8"))["exact"]
     assert horizons[-1] == told["T"]
-    assert lines["measured"][-1] / lines["printed"][-1] == pytest.approx(told["ratio"], rel=1e-6)
+    assert lines["measured"][-1] / lines["printed"][-1] == pytest.approx(
+        told["ratio"], rel=1e-6
+    )
     assert told["ratio"] > 2
     assert (lines["measured"] < lines["corrected"]).all()
     assert not np.isnan(lines["corrected"]).any()
-    for side, drawn in (("mean", True), ("min", False), ("last", False)):  # of another left-hand side
+    # of another left-hand side
+    for side, drawn in (("mean", True), ("min", False), ("last", False)):
         other = replace(corrected, lhs=replace(corrected.lhs, aggregate=side))
         assert ("corrected" in referee._along(SHORT, printed, other)[1]) is drawn
         least = replace(printed, lhs=replace(printed.lhs, aggregate=side))
-        assert ("corrected" in referee._along(SHORT, least, corrected)[1]) is (side != "last")
+        assert ("corrected" in referee._along(SHORT, least, corrected)[1]) is (
+            side != "last"
+        )
 
 
 def test_a_family_against_an_o_is_drawn_over_its_own_parameter():
@@ -114,13 +128,20 @@ def test_the_command_writes_the_page(tmp_path, capsys):
     out = tmp_path / "page.html"
     assert run(["referee", "yuan2016.lemma_1", "--out", str(out), "--json"]) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"key": "yuan2016.lemma_1", "variant": "printed", "page": str(out)}
-    assert told.err.startswith("auditing yuan2016.lemma_1 (printed)"), "nobody waits in silence"
+    assert json.loads(told.out) == {
+        "key": "yuan2016.lemma_1",
+        "variant": "printed",
+        "page": str(out),
+    }
+    assert told.err.startswith("auditing yuan2016.lemma_1 (printed)"), (
+        "nobody waits in silence"
+    )
     assert "Lemma 1" in out.read_text(encoding="utf-8")
     assert run(["referee", "yuan2016.lemma_11"]) == 2
 
 
-# -- what was examined, and a counterexample that the caller brings -----------------------------------------
+# -- what was examined, and a counterexample that the caller brings
+# -----------------------------------------
 
 
 @pytest.fixture
@@ -143,13 +164,19 @@ def test_a_stored_refutation_is_reported_from_any_folder(quick, tmp_path, monkey
 @pytest.mark.parametrize(
     ("key", "variant", "said"),
     [
-        ("dfedsam.rate_quoted_dfedavg", "printed", "dfltheory falsify dfedsam.rate_quoted_dfedavg"),
+        (
+            "dfedsam.rate_quoted_dfedavg",
+            "printed",
+            "dfltheory falsify dfedsam.rate_quoted_dfedavg",
+        ),
         ("yuan2016.lemma_1", "printed", "does not search a lemma"),
         ("pepit.sgd", "printed", "840002 candidates, 362 s"),
         ("dfedsam.theorem_4_5", "corrected", "whole proof checked by the proof kernel"),
     ],
 )
-def test_what_ran_is_reported_and_what_did_not_has_its_command(key, variant, said, quick):
+def test_what_ran_is_reported_and_what_did_not_has_its_command(
+    key, variant, said, quick
+):
     text = referee.referee(bounds.get(key, variant), "dfltheory referee")
     assert said in text
     assert "no mistake was found" not in text.lower()
@@ -174,32 +201,42 @@ def test_only_checks_that_examined_something_are_counted():
     said = examined(theorem, theorem.status)
     counted, _, idle = said.partition("nothing to examine: ")
     assert all(name in counted for name in ran)
-    assert all(name in idle.partition(")")[0].split(", ") for name in set(CHECKS) - set(ran))
+    assert all(
+        name in idle.partition(")")[0].split(", ") for name in set(CHECKS) - set(ran)
+    )
     assert f"{len(ran)} check" in idle
 
 
 def test_the_search_command_names_the_file_of_ones_own_statement(quick):
     mine = own_statement()
-    text = referee.referee(mine, "dfltheory referee mine.py:mine", reference="my theorems.py:mine")
+    text = referee.referee(
+        mine, "dfltheory referee mine.py:mine", reference="my theorems.py:mine"
+    )
     assert str(escape("dfltheory falsify 'my theorems.py:mine'")) in text
     assert "FILE.py" not in text
-    assert "dfltheory.falsify(theorem)" in referee.referee(mine, "dfltheory referee mine.py:mine")
+    assert "dfltheory.falsify(theorem)" in referee.referee(
+        mine, "dfltheory referee mine.py:mine"
+    )
 
 
 def test_the_command_passes_the_name_of_the_file_on(quick, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = (
-        "import dataclasses\nfrom dfltheory import bounds\n"
-        "mine = dataclasses.replace(bounds.get('dfedsam.theorem_4_5', 'corrected'), key='mine.theorem_1', "
-        "conditions=())\n"
+        "import dataclasses\nfrom dfltheory import bounds\nmine ="
+        " dataclasses.replace(bounds.get('dfedsam.theorem_4_5', 'corrected'),"
+        " key='mine.theorem_1', conditions=())\n"
     )
     (tmp_path / "mine_file.py").write_text(source)
     assert run(["referee", "mine_file.py:mine", "--out", "page.html"]) == 0
-    assert "dfltheory falsify mine_file.py:mine" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "dfltheory falsify mine_file.py:mine" in (tmp_path / "page.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def own_statement():
-    """A statement that the package does not have: the bound of another one, a hundred times smaller."""
+    """A statement that the package does not have: the bound of another one, a hundred
+    times smaller.
+    """
     good = bounds.get("dfedsgpsm.theorem_1", "printed")
     parts = {name: part / 100 for name, part in good.parts.items()}
     return replace(good, key="mine.theorem_1", variant="draft", parts=parts)
@@ -210,10 +247,16 @@ def counterexample(tmp_path):
     """A file about one's own statement, as ``dfltheory falsify`` writes it."""
     saved = json.loads(SHORT.read_text(encoding="utf-8"))
     mine = own_statement()
-    names = {"kind": "dfltheory.counterexample", "key": mine.key, "variant": mine.variant}
+    names = {
+        "kind": "dfltheory.counterexample",
+        "key": mine.key,
+        "variant": mine.variant,
+    }
     kept = {n: v for n, v in saved.items() if n not in ("command", "families")}
     file = tmp_path / "counterexample.json"
-    file.write_text(json.dumps(kept | names | {"theorem": bounds.theorem_to_document(mine)}))
+    file.write_text(
+        json.dumps(kept | names | {"theorem": bounds.theorem_to_document(mine)})
+    )
     return file
 
 
@@ -234,7 +277,10 @@ def test_a_counterexample_file_is_not_believed(quick, counterexample, tmp_path):
     with pytest.raises(DFLTheoryError, match="is about"):
         referee.referee(bounds.get("dfedsam.theorem_4_5"), "", counterexample)
     corrected = DOCS / "counterexamples" / "dfedsam.theorem_4_5-corrected.json"
-    claimed = json.loads(corrected.read_text(encoding="utf-8")) | {"violated": True, "ratio": 2.0}
+    claimed = json.loads(corrected.read_text(encoding="utf-8")) | {
+        "violated": True,
+        "ratio": 2.0,
+    }
     forged = tmp_path / "forged.json"
     forged.write_text(json.dumps(claimed))
     with pytest.raises(InputError, match="does not violate"):

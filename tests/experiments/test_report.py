@@ -1,4 +1,6 @@
-"""A folder with a report is complete and of one study; the page opens in a browser without complaint."""
+"""A folder with a report is complete and of one study; the page opens in a browser
+without complaint.
+"""
 
 import html
 import json
@@ -16,14 +18,22 @@ from dfltheory.experiments.report import Study
 
 
 def study(title):
-    return Study(title=title, outcomes=[], not_tested=["anything"], command=title, versions={"python": "3"})
+    return Study(
+        title=title,
+        outcomes=[],
+        not_tested=["anything"],
+        command=title,
+        versions={"python": "3"},
+    )
 
 
 class Killed(BaseException):
     """Stands for the end of the process: nobody catches it."""
 
 
-def test_a_study_that_is_stopped_at_any_write_leaves_nothing_of_two(tmp_path, monkeypatch):
+def test_a_study_that_is_stopped_at_any_write_leaves_nothing_of_two(
+    tmp_path, monkeypatch
+):
     replace, writes = os.replace, []
 
     def dies(source, target):
@@ -47,50 +57,96 @@ def test_a_study_that_is_stopped_at_any_write_leaves_nothing_of_two(tmp_path, mo
             writes.clear()
             with pytest.raises(Killed):
                 study("quokka").save(tmp_path)
-        texts = [p.read_text() for p in tmp_path.iterdir() if p.suffix in (".json", ".html")]
-        assert len({"zebra" in text for text in texts if "zebra" in text or "quokka" in text}) < 2
+        texts = [
+            p.read_text() for p in tmp_path.iterdir() if p.suffix in (".json", ".html")
+        ]
+        assert (
+            len(
+                {
+                    "zebra" in text
+                    for text in texts
+                    if "zebra" in text or "quokka" in text
+                }
+            )
+            < 2
+        )
         study("quokka").save(tmp_path)
         assert "quokka" in (tmp_path / "report.html").read_text()
         assert json.loads((tmp_path / "config.json").read_text())["title"] == "quokka"
         assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
-HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "({{ 7 * 7 }})", "[/red]"]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "({{ 7 * 7 }})",
+    "[/red]",
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_text_in_the_report(tmp_path, name):
     page = study(name).save(tmp_path).read_text()
-    assert html.escape(name, quote=False) in html.unescape(page).replace("<", "&lt;").replace(">", "&gt;")
+    assert html.escape(name, quote=False) in html.unescape(page).replace(
+        "<", "&lt;"
+    ).replace(">", "&gt;")
     for tag in ("<script>alert", "<img src=x", "(49)"):
         assert tag not in page
 
 
-# -- in a real browser: from a file, asking the network for nothing ---------------------------------------
+# -- in a real browser: from a file, asking the network for nothing
+# ---------------------------------------
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    task, W = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0), dfl.graphs.metropolis(dfl.graphs.ring(4))
+    task, W = (
+        dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0),
+        dfl.graphs.metropolis(dfl.graphs.ring(4)),
+    )
     told = {"variants": ("printed", "corrected"), "seeds": 3, "K": 1}
-    cases = [case_of("dfedsam.theorem_4_5", task, W, 150, Q=Q, row=f"Q = {Q}", **told) for Q in (1, 2)]
-    study = Study(title="A small study", outcomes=perform_all(cases), not_tested=["The rest <of> the world."])
+    cases = [
+        case_of("dfedsam.theorem_4_5", task, W, 150, Q=Q, row=f"Q = {Q}", **told)
+        for Q in (1, 2)
+    ]
+    study = Study(
+        title="A small study",
+        outcomes=perform_all(cases),
+        not_tested=["The rest <of> the world."],
+    )
     return study.save(tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
 def opened(report, tmp_path_factory):
-    """The page's DOM, the console's lines and the requests, as a headless Chromium saw them."""
+    """The page's DOM, the console's lines and the requests, as a headless Chromium saw
+    them.
+    """
     browser = next(filter(None, map(shutil.which, NAMES)), None)
     if browser is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
     folder = tmp_path_factory.mktemp("browser")
-    quiet = "headless no-sandbox disable-gpu disable-background-networking no-first-run disable-sync "
-    quiet += "disable-component-update disable-dev-shm-usage disable-extensions enable-logging=stderr"
-    told = [f"--log-net-log={folder / 'net.json'}", f"--user-data-dir={folder / 'user'}"]
-    command = [browser, *(f"--{flag}" for flag in quiet.split()), *told, "--dump-dom", report.as_uri()]
+    quiet = (
+        "headless no-sandbox disable-gpu disable-background-networking no-first-run"
+        " disable-sync "
+    )
+    quiet += (
+        "disable-component-update disable-dev-shm-usage disable-extensions"
+        " enable-logging=stderr"
+    )
+    told = [
+        f"--log-net-log={folder / 'net.json'}",
+        f"--user-data-dir={folder / 'user'}",
+    ]
+    command = [
+        browser,
+        *(f"--{flag}" for flag in quiet.split()),
+        *told,
+        "--dump-dom",
+        report.as_uri(),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     log = json.loads((folder / "net.json").read_text(encoding="utf-8"))
@@ -102,7 +158,12 @@ def opened(report, tmp_path_factory):
 def test_a_browser_shows_it_without_complaint(opened):
     dom, console, _ = opened
     assert "A small study" in dom
-    for words in ("How to read this page", "What the theorems say", "What was not tested", "</mfrac>"):
+    for words in (
+        "How to read this page",
+        "What the theorems say",
+        "What was not tested",
+        "</mfrac>",
+    ):
         assert words in dom
     assert dom.count("data:image/svg+xml;base64,") >= 1
     assert "The rest &lt;of&gt; the world." in dom
@@ -111,5 +172,10 @@ def test_a_browser_shows_it_without_complaint(opened):
 
 @pytest.mark.slow
 def test_a_browser_asks_the_network_for_nothing(opened):
-    asked = {url for url in opened[2] if url.startswith(("http", "ws", "ftp")) and "google" not in url}
-    assert asked == set()  # Google's own update and account services are the browser's, not the page's
+    asked = {
+        url
+        for url in opened[2]
+        if url.startswith(("http", "ws", "ftp")) and "google" not in url
+    }
+    # Google's own update and account services are the browser's, not the page's
+    assert asked == set()

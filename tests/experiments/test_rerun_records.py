@@ -1,4 +1,6 @@
-"""A finished cell of a sweep runs again from its own record, with the same name and the same numbers."""
+"""A finished cell of a sweep runs again from its own record, with the same name and the
+same numbers.
+"""
 
 import json
 
@@ -33,7 +35,11 @@ DOCUMENTS = {
         "task": {"name": "quadratic", "m": 3, "d": 2},
         "algorithm": {"name": "dfedsam", "K": 1},
         "run": {"rounds": 3},
-        "theorem": {"key": "dfedsam.corollary_4_6", "schedule": True, "constants": {"rho0": 1.0}},
+        "theorem": {
+            "key": "dfedsam.corollary_4_6",
+            "schedule": True,
+            "constants": {"rho0": 1.0},
+        },
     },
 }
 
@@ -68,30 +74,47 @@ def test_documents_reject_null_where_the_default_is_a_value():
 
 
 def test_class_shares_have_the_precision_of_the_task():
-    X, y = torch.zeros(14, 2, dtype=torch.float64), torch.tensor([0] * 1 + [1] * 2 + [0] * 4 + [1] * 7)
+    X, y = (
+        torch.zeros(14, 2, dtype=torch.float64),
+        torch.tensor([0] * 1 + [1] * 2 + [0] * 4 + [1] * 7),
+    )
     clients = [(X[:3], y[:3]), (X[3:], y[3:])]
-    task = dfl.tasks.supervised_from(clients, torch.nn.Linear(2, 2), dtype=torch.float64)
+    task = dfl.tasks.supervised_from(
+        clients, torch.nn.Linear(2, 2), dtype=torch.float64
+    )
     shares = np.exp(task.log_frequencies.numpy())
     np.testing.assert_allclose(shares, [[1 / 3, 2 / 3], [4 / 11, 7 / 11]], rtol=1e-15)
-    single = dfl.tasks.supervised_from(clients, torch.nn.Linear(2, 2), dtype=torch.float32)
+    single = dfl.tasks.supervised_from(
+        clients, torch.nn.Linear(2, 2), dtype=torch.float32
+    )
     assert single.log_frequencies.dtype == torch.float32
 
 
 def test_consensus_has_one_name_and_its_rounding_error_another():
     task = dfl.tasks.quadratic(m=3, d=2, sigma=0.1)
-    run = dfl.train(dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2, progress=False)
+    run = dfl.train(
+        dfl.algorithms.DPSGD(eta=0.1),
+        task,
+        np.full((3, 3), 1 / 3),
+        rounds=2,
+        progress=False,
+    )
     assert run.consensus.shape == (1, 3)
     assert np.array_equal(run.measures()["consensus"], run.consensus)
     assert not hasattr(run, "consensus_error")
     assert run.consensus_rounding is None
 
 
-def test_histories_of_earlier_releases_keep_the_rounding_error_of_the_consensus(tmp_path):
+def test_histories_of_earlier_releases_keep_the_rounding_error_of_the_consensus(
+    tmp_path,
+):
     from dfltheory.training import storage
     from dfltheory.training.history import History
 
     task = dfl.tasks.quadratic(m=3, d=2, sigma=1.0)
-    exact = dfl.exact_history(dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2)
+    exact = dfl.exact_history(
+        dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2
+    )
     arrays, document = exact._content()
     arrays["consensus_error"] = arrays.pop("consensus_rounding")
     again = History.load(storage.write(tmp_path / "old.safetensors", arrays, document))
@@ -114,12 +137,16 @@ def task(m=3):
 
 
 def from_record(document, folder, other_folder):
-    """The key and results of a cell, and those of the experiment in its record, read in another folder."""
+    """The key and results of a cell, and those of the experiment in its record, read in
+    another folder.
+    """
     cell = read_experiment(document, folder=folder, trust=True).cells[0]
     key = value_digest(cell.document())
     record = json.loads(json.dumps(run_cell(key, cell)[1]))
     assert record["status"] == "done", record
-    again = read_experiment(record["configuration"], folder=other_folder, trust=True).cells[0]
+    again = read_experiment(
+        record["configuration"], folder=other_folder, trust=True
+    ).cells[0]
     return record, key, again
 
 
@@ -155,7 +182,9 @@ def test_a_matrix_too_large_for_the_record_is_named_by_its_field(tmp_path, monke
 
 
 @pytest.mark.parametrize("section", ["algorithm", "task"])
-def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(section, tmp_path):
+def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(
+    section, tmp_path
+):
     code = tmp_path / "code_of_a_cell.py"
     code.write_text(OWN_CODE)
     document = {"topology": RING, **DOCUMENTS["named dtype"]}
@@ -172,5 +201,7 @@ def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(section,
     code.write_text(OWN_CODE.replace("pass", "scale = 2.0").replace("d=2", "d=3"))
     with pytest.raises(InputError, match=rf"{section}\.code"):
         read_experiment(record["configuration"], folder=tmp_path, trust=True)
-    forced = read_experiment(record["configuration"], folder=tmp_path, trust=True, force=True).cells[0]
+    forced = read_experiment(
+        record["configuration"], folder=tmp_path, trust=True, force=True
+    ).cells[0]
     assert value_digest(forced.document()) != key

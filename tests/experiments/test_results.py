@@ -51,7 +51,9 @@ topology.name = ["ring", "complete"]
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     return sweep(
-        read_experiment(tomllib.loads(TEXT), "x.toml"), tmp_path_factory.mktemp("sweep"), jobs=1
+        read_experiment(tomllib.loads(TEXT), "x.toml"),
+        tmp_path_factory.mktemp("sweep"),
+        jobs=1,
     ).results
 
 
@@ -59,7 +61,9 @@ number = st.floats(allow_nan=False) | st.just(math.nan)
 words = st.text(max_size=8)
 verdicts = st.builds(
     Verdict,
-    kind=st.sampled_from(["holds", "violated", "undecided", "vacuous", "not applicable"]),
+    kind=st.sampled_from(
+        ["holds", "violated", "undecided", "vacuous", "not applicable"]
+    ),
     key=words,
     variant=words,
     reason=words,
@@ -98,14 +102,20 @@ def test_a_verdict_is_equal_after_json(verdict):
 
 
 def test_no_field_of_a_verdict_is_forgotten():
-    # a field that is added to Verdict must go through to_dict and back: the strategy above must build it
+    # a field that is added to Verdict must go through to_dict and back: the strategy
+    # above must build it
     drawn = {f.name for f in dataclasses.fields(Verdict) if f.compare}
-    built = "kind key variant reason measured bound ratio ratio_ci trivial terms conditions estimated slack "
+    built = (
+        "kind key variant reason measured bound ratio ratio_ci trivial terms conditions"
+        " estimated slack "
+    )
     built += "seeds rounds confidence seeds_needed method given at status"
     assert drawn == set(built.split())
 
 
-@pytest.mark.parametrize("spoilt", [{"ratio": "much"}, {"ratio_ci": [1]}, {"terms": None}, {"seeds": None}])
+@pytest.mark.parametrize(
+    "spoilt", [{"ratio": "much"}, {"ratio_ci": [1]}, {"terms": None}, {"seeds": None}]
+)
 def test_what_is_no_verdict_is_refused(results, spoilt):
     with pytest.raises(DataError, match="not a verdict"):
         verdict_from_dict(results.cells[0].record["verdicts"][0] | spoilt)
@@ -131,7 +141,9 @@ def test_histories_load_back_and_give_the_same_verdicts(results):
     for cell in results.cells:
         assert cell.history.grad_norm_sq.shape == (3, 31)
         for verdict in cell.verdicts:
-            assert compare(cell.history, verdict.key, variant=verdict.variant) == verdict
+            assert (
+                compare(cell.history, verdict.key, variant=verdict.variant) == verdict
+            )
             assert verdict.plot().get_lines()
 
 
@@ -141,13 +153,21 @@ def test_the_table_is_tidy(results):
     assert frame["hash"].nunique() == 4
     row = frame.iloc[2]
     cell = results.cells[1]
-    assert (row["topology.name"], row["algorithm.rho"], row["variant"]) == ("ring", 0.1, "printed")
+    assert (row["topology.name"], row["algorithm.rho"], row["variant"]) == (
+        "ring",
+        0.1,
+        "printed",
+    )
     assert row["run.seeds"] == 3
     assert row["constant.L"] == cell.history.constants.L
     assert row["standing.L"] == "exact"
     assert row["network.lam"] == pytest.approx(1 / 3)
-    assert row["final.loss"] == pytest.approx(cell.history.loss[:, -1].mean(), rel=1e-15)
-    assert row["final_std.loss"] == pytest.approx(cell.history.loss[:, -1].std(ddof=1), rel=1e-12)
+    assert row["final.loss"] == pytest.approx(
+        cell.history.loss[:, -1].mean(), rel=1e-15
+    )
+    assert row["final_std.loss"] == pytest.approx(
+        cell.history.loss[:, -1].std(ddof=1), rel=1e-12
+    )
     assert row["version.torch"] == cell.record["version"]["torch"]
     assert frame["kind"].tolist() == [v.kind for c in results.cells for v in c.verdicts]
     ratios = [v.ratio for c in results.cells for v in c.verdicts]
@@ -158,7 +178,9 @@ def test_results_csv_holds_the_frame(results):
     on_disk = pd.read_csv(results.folder / "results.csv")
     assert list(on_disk.columns) == list(results.frame.columns)
     for name in ("hash", "kind", "ratio", "algorithm.rho", "topology.name"):
-        assert on_disk[name].tolist() == pytest.approx(results.frame[name].tolist(), nan_ok=True)
+        assert on_disk[name].tolist() == pytest.approx(
+            results.frame[name].tolist(), nan_ok=True
+        )
 
 
 def test_cells_are_found_by_their_settings(results):
@@ -167,7 +189,8 @@ def test_cells_are_found_by_their_settings(results):
     assert list(results.runs(rings)) == ["0", "0.1"]
     assert list(results.runs(results.where(algorithm__rho=0))) == ["ring", "complete"]
     with pytest.raises(
-        UnknownNameError, match=r"swept field is called 'topology\.nam'; did you mean topology\.name"
+        UnknownNameError,
+        match=r"swept field is called 'topology\.nam'; did you mean topology\.name",
     ):
         results.where(topology__nam="ring")
 
@@ -182,7 +205,9 @@ def test_a_folder_loads_back(results):
 
 def test_columns_of_two_types_become_text(tmp_path):
     document = tomllib.loads(TEXT)
-    document["sweep"] = {"topology": [{"name": "torus", "sides": [2, 2]}, {"name": "ring"}]}
+    document["sweep"] = {
+        "topology": [{"name": "torus", "sides": [2, 2]}, {"name": "ring"}]
+    }
     frame = sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1).results.frame
     assert frame["topology.sides"].iloc[0] == "[2, 2]"
     assert frame["topology.sides"].isna().tolist() == [False, False, True, True]
@@ -193,7 +218,9 @@ def test_a_history_loads_back_equal_with_what_is_random_in_it(tmp_path, random):
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
     ring = dfl.graphs.metropolis(dfl.graphs.ring(4))
     network = dfl.graphs.RandomMatching(4) if random else ring
-    run = dfl.train(dfl.algorithms.DFedSAM(eta=0.02, K=5), task, network, rounds=20, x0=[10.0, 10.0])
+    run = dfl.train(
+        dfl.algorithms.DFedSAM(eta=0.02, K=5), task, network, rounds=20, x0=[10.0, 10.0]
+    )
     again = History.load(run.save(tmp_path / "h.safetensors"))
     assert again == run
     assert is_deterministic(again) is is_deterministic(run) is not random
@@ -216,19 +243,40 @@ def test_a_verdict_carries_the_status_of_its_statement():
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", variant="corrected")
     assert dfl.compare(run, theorem).status.kind == "proved"
     assert dfl.compare(run, theorem.key, variant="printed").status.kind == "refuted"
-    assert dfl.compare(run, dataclasses.replace(theorem, title="mine")).status.kind == "proved"
+    assert (
+        dfl.compare(run, dataclasses.replace(theorem, title="mine")).status.kind
+        == "proved"
+    )
     larger = {name: 2 * part for name, part in theorem.parts.items()}
-    assert dfl.compare(run, dataclasses.replace(theorem, parts=larger)).status.kind == "not examined"
+    assert (
+        dfl.compare(run, dataclasses.replace(theorem, parts=larger)).status.kind
+        == "not examined"
+    )
 
 
 def test_verdicts_as_a_table_in_latex():
-    numbers = {"bound": 2e-5, "ratio": 615.0, "ratio_ci": (1.0, 2.0), "trivial": math.inf}
+    numbers = {
+        "bound": 2e-5,
+        "ratio": 615.0,
+        "ratio_ci": (1.0, 2.0),
+        "trivial": math.inf,
+    }
     numbers["status"] = Status("refuted")
-    one = Verdict("violated", "a.theorem_1", "printed", "", Interval(0.0123, 0.01, 0.014), **numbers)
-    other = dataclasses.replace(one, kind="not applicable", variant="corrected_no_bounded_gradients")
+    one = Verdict(
+        "violated",
+        "a.theorem_1",
+        "printed",
+        "",
+        Interval(0.0123, 0.01, 0.014),
+        **numbers,
+    )
+    other = dataclasses.replace(
+        one, kind="not applicable", variant="corrected_no_bounded_gradients"
+    )
     lines = latex_table([one, other]).splitlines()
     assert lines[4] == (
-        r"\texttt{a.theorem\_1} & printed & refuted & violated & $0.0123 [0.01, 0.014]$ & "
+        r"\texttt{a.theorem\_1} & printed & refuted & violated & $0.0123 [0.01,"
+        r" 0.014]$ & "
         r"$2 \cdot 10^{-5}$ & $615$ \\"
     )
     cells = [

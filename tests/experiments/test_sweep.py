@@ -1,4 +1,6 @@
-"""Sweeps: nothing is lost, nothing is repeated, and nothing depends on where or when a cell ran."""
+"""Sweeps: nothing is lost, nothing is repeated, and nothing depends on where or when a
+cell ran.
+"""
 
 import json
 import os
@@ -66,7 +68,9 @@ def whole(tmp_path_factory):
 @pytest.fixture
 def copied(whole, tmp_path):
     """A folder that holds the whole sweep, and the keys of its cells."""
-    return shutil.copytree(whole.folder, tmp_path / "out"), [cell.key for cell in whole.cells]
+    return shutil.copytree(whole.folder, tmp_path / "out"), [
+        cell.key for cell in whole.cells
+    ]
 
 
 def assert_same(found, expected):
@@ -82,7 +86,10 @@ def assert_same(found, expected):
 
 
 def stamps(folder):
-    return {p.name: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (folder / CELLS).glob("[!.]*.json")}
+    return {
+        p.name: (p.stat().st_mtime_ns, p.stat().st_ino)
+        for p in (folder / CELLS).glob("[!.]*.json")
+    }
 
 
 def test_a_sweep_runs_every_cell_and_a_second_call_runs_none(plan, tmp_path, whole):
@@ -98,7 +105,9 @@ def test_a_sweep_runs_every_cell_and_a_second_call_runs_none(plan, tmp_path, who
 
 def test_the_cells_ran_what_the_file_says(whole):
     assert [dict(c.settings) for c in whole.cells] == [
-        {"topology.name": n, "algorithm.Q": q} for n in ("ring", "complete") for q in (1, 2)
+        {"topology.name": n, "algorithm.Q": q}
+        for n in ("ring", "complete")
+        for q in (1, 2)
     ]
     for cell in whole.cells:
         assert cell.settings["algorithm.Q"] == cell.history.algorithm.Q
@@ -127,7 +136,8 @@ def test_a_crash_at_any_write_loses_nothing_and_repeats_nothing(tmp_path, monkey
         real(source, target)
 
     monkeypatch.setattr(os, "replace", counting)
-    # the manifest, for each cell its history (within the cell, then in its place) and its record, two tables
+    # the manifest, for each cell its history (within the cell, then in its place) and
+    # its record, two tables
     for crash_at in range(1, 1 + 2 * 3 + 2 + 1):
         calls.clear()
         out = tmp_path / str(crash_at)
@@ -151,7 +161,9 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(plan, tmp_path, wh
     )
     kills, kept = 0, {}
     for wanted in (1, 2, 3):
-        process = subprocess.Popen([sys.executable, "-c", command, tmp_path / "small.toml", out])
+        process = subprocess.Popen(
+            [sys.executable, "-c", command, tmp_path / "small.toml", out]
+        )
         until = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < until:
             if (out / CELLS).is_dir() and len(stamps(out)) >= wanted:
@@ -171,11 +183,13 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(plan, tmp_path, wh
     assert_same(last.results, whole)
 
 
-# -- workers that die --------------------------------------------------------------------------------------
+# -- workers that die
+# --------------------------------------------------------------------------------------
 
 
 def killing(log, deadly, times):
-    """``run_cell``, but its process is killed at the first ``times`` cells with Q = 2 on ``deadly``.
+    """``run_cell``, but its process is killed at the first ``times`` cells with Q = 2
+    on ``deadly``.
 
     A closure: workers get it by value. ``log`` gathers a file for each start.
     """
@@ -211,10 +225,14 @@ def stored(monkeypatch):
 
 def assert_all_but_one_as_in(whole, found, error, words):
     failed = [c for c in found.cells if c.status == "failed"]
-    assert [dict(c.settings) for c in failed] == [{"topology.name": "ring", "algorithm.Q": 2}]
+    assert [dict(c.settings) for c in failed] == [
+        {"topology.name": "ring", "algorithm.Q": 2}
+    ]
     assert failed[0].error.startswith(f"{error}: ")
     assert words in failed[0].error
-    assert found.frame.query("status == 'failed'")["error"].tolist() == [failed[0].error]
+    assert found.frame.query("status == 'failed'")["error"].tolist() == [
+        failed[0].error
+    ]
     for one, other in zip(found.cells, whole.cells, strict=True):
         if one not in failed:
             assert {**one.record, "seconds": 0} == {**other.record, "seconds": 0}
@@ -232,7 +250,8 @@ def test_a_cell_that_kills_its_worker_is_kept_as_failed_and_the_others_go_on(
         c.error for c in done.results.cells
     ]
     assert_all_but_one_as_in(whole, done.results, "WorkerDiedError", "SIGKILL")
-    assert sorted(stored) == sorted(c.key for c in whole.cells)  # each cell is written once
+    # each cell is written once
+    assert sorted(stored) == sorted(c.key for c in whole.cells)
     # two attempts for what ran when the worker died, one for the rest
     assert 5 <= len(list(log.iterdir())) <= 6
     before = stamps(out)
@@ -245,7 +264,9 @@ def test_a_cell_that_kills_its_worker_is_kept_as_failed_and_the_others_go_on(
     assert_same(last.results, whole)
 
 
-def test_a_cell_whose_worker_was_killed_once_runs_again(plan, tmp_path, whole, stored, monkeypatch):
+def test_a_cell_whose_worker_was_killed_once_runs_again(
+    plan, tmp_path, whole, stored, monkeypatch
+):
     """In processes of their own, whose numbers are those of this one."""
     log = tmp_path / "log"
     log.mkdir()
@@ -309,14 +330,19 @@ sweep(load_experiment(sys.argv[2]), sys.argv[3], jobs=2)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_the_workers_of_a_killed_sweep_end_too(plan, tmp_path, how):
     log = tmp_path / "log"
     log.mkdir()
     words = [str(tmp_path / name) for name in ("log", "small.toml", "out")]
     sweeping = subprocess.Popen([sys.executable, "-c", ENDLESS, *words])
     until = time.monotonic() + 120
-    while len(pids := [int(path.name) for path in log.iterdir()]) < 2 and time.monotonic() < until:
+    while (
+        len(pids := [int(path.name) for path in log.iterdir()]) < 2
+        and time.monotonic() < until
+    ):
         assert sweeping.poll() is None
         time.sleep(0.05)
     assert len(pids) == 2
@@ -345,7 +371,8 @@ def test_threads_of_the_caller_do_not_count(plan):
     assert {**many, "seconds": 0} == {**one, "seconds": 0}
 
 
-# -- failures --------------------------------------------------------------------------------------------
+# -- failures
+# --------------------------------------------------------------------------------------
 
 
 def with_failure(source="x.toml"):
@@ -387,7 +414,9 @@ def test_failed_cells_run_again_on_demand_only(tmp_path, monkeypatch):
     assert ran == ["hypercube"]
 
 
-def test_a_record_without_its_history_or_half_a_record_does_not_count(plan, copied, whole):
+def test_a_record_without_its_history_or_half_a_record_does_not_count(
+    plan, copied, whole
+):
     out, keys = copied
     (out / CELLS / f"{keys[0]}.safetensors").unlink()
     (out / CELLS / f"{keys[1]}.json").write_text('{"status": "do')
@@ -399,7 +428,12 @@ def test_a_record_without_its_history_or_half_a_record_does_not_count(plan, copi
 def test_half_written_files_are_removed_and_no_others(plan, copied):
     out, keys = copied
     halves = [out / CELLS / f".{keys[0]}-abcd_123.json", out / ".sweep-abcdefgh.json"]
-    names = (".my-notes", ".results-abcdefgh.csv", ".mine-abcdefgh.json", f"{CELLS}/notes.txt")
+    names = (
+        ".my-notes",
+        ".results-abcdefgh.csv",
+        ".mine-abcdefgh.json",
+        f"{CELLS}/notes.txt",
+    )
     foreign = [out / name for name in names]
     for path in halves + foreign:
         path.write_text("x")
@@ -425,7 +459,9 @@ def test_two_cells_of_one_configuration(tmp_path):
         "algorithm": {"name": "fedavg", "eta": 0.1, "K": 1},
         "sweep": {"topology.name": ["ring", "star"]},  # which FedAvg does not have
     }
-    with pytest.raises(InputError, match=r"two cells are the same experiment: topology\.name = ring"):
+    with pytest.raises(
+        InputError, match=r"two cells are the same experiment: topology\.name = ring"
+    ):
         sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1)
 
 
@@ -438,7 +474,9 @@ def test_models_are_kept_on_demand(tmp_path):
     }
     cells = sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1).results.cells
     assert [c.history.x.shape for c in cells] == [(2, 4, 0), (2, 4, 3)]
-    expected = read_experiment(document, "x.toml").cells[1].instance().run(progress=False)
+    expected = (
+        read_experiment(document, "x.toml").cells[1].instance().run(progress=False)
+    )
     np.testing.assert_array_equal(cells[1].history.x, expected.x)
 
 
@@ -468,7 +506,8 @@ def test_a_worker_needs_no_disk_so_that_a_full_one_fails_no_cell(plan, tmp_path)
     assert History.load(tmp_path / "history").measures()["loss"].shape[0] == 3
 
 
-# -- clusters ---------------------------------------------------------------------------------------------
+# -- clusters
+# --------------------------------------------------------------------------------------
 
 
 def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
@@ -480,7 +519,9 @@ def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
 def on_a_cluster(test):
     """A slow test with real processes, whose sockets close when they do."""
     quiet = "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-    return pytest.mark.slow(pytest.mark.distributed(pytest.mark.filterwarnings(*quiet)(test)))
+    return pytest.mark.slow(
+        pytest.mark.distributed(pytest.mark.filterwarnings(*quiet)(test))
+    )
 
 
 def cluster_of(distributed):
@@ -499,28 +540,45 @@ def test_a_cluster_of_separate_processes_gives_the_same_numbers(plan, tmp_path, 
         assert len(pids) == 2
         assert os.getpid() not in pids
         done = sweep(plan, tmp_path / "out", cluster=cluster.scheduler_address)
-        failing = sweep(with_failure(), tmp_path / "failing", cluster=cluster.scheduler_address)
+        failing = sweep(
+            with_failure(), tmp_path / "failing", cluster=cluster.scheduler_address
+        )
     assert_same(done.results, whole)
     assert [c.status for c in failing.results.cells] == ["done", "failed", "done"]
 
 
 @on_a_cluster
-def test_the_scheduler_that_a_refusal_names_listens_on_this_machine_alone(plan, tmp_path, whole):
+def test_the_scheduler_that_a_refusal_names_listens_on_this_machine_alone(
+    plan, tmp_path, whole
+):
     pytest.importorskip("distributed")
-    with pytest.raises(ClusterError, match=r"no dask scheduler at tcp://127\.0\.0\.1:9") as refusal:
+    with pytest.raises(
+        ClusterError, match=r"no dask scheduler at tcp://127\.0\.0\.1:9"
+    ) as refusal:
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:9")
     scheduler, *options = re.findall("`dask (.*)`", str(refusal.value))[0].split()
     told = tmp_path / "scheduler.json"
     commands = [[scheduler, "--port", "0"], ["worker", "--nthreads", "1"]]
-    words = [[sys.executable, "-m", "dask", *c, *options, "--scheduler-file", str(told)] for c in commands]
+    words = [
+        [sys.executable, "-m", "dask", *c, *options, "--scheduler-file", str(told)]
+        for c in commands
+    ]
     started = [psutil.Popen(each, stderr=subprocess.DEVNULL) for each in words]
     try:
         while not (told.exists() and told.read_text().endswith("}")):
             assert all(each.poll() is None for each in started)
             time.sleep(0.1)
-        done = sweep(plan, tmp_path / "out", cluster=json.loads(told.read_text())["address"])
-        every = [*started, *(child for each in started for child in each.children(recursive=True))]
-        doors = [{c.laddr.ip for c in p.net_connections("tcp") if c.status == "LISTEN"} for p in every]
+        done = sweep(
+            plan, tmp_path / "out", cluster=json.loads(told.read_text())["address"]
+        )
+        every = [
+            *started,
+            *(child for each in started for child in each.children(recursive=True)),
+        ]
+        doors = [
+            {c.laddr.ip for c in p.net_connections("tcp") if c.status == "LISTEN"}
+            for p in every
+        ]
     finally:
         for each in reversed(started):
             each.terminate()
@@ -540,7 +598,10 @@ def test_a_worker_of_a_cluster_that_is_killed_costs_its_own_cell_at_most(
     log = tmp_path / "log"
     log.mkdir()
     monkeypatch.setattr(sweep_workers, "run_cell", killing(log, deadly, times))
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}), cluster_of(distributed) as one:
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        cluster_of(distributed) as one,
+    ):
         done = sweep(plan, tmp_path / "out", cluster=one.scheduler_address)
     assert sorted(stored) == sorted(c.key for c in whole.cells)
     if times == 1:

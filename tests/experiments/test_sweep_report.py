@@ -1,38 +1,61 @@
-"""What the report draws along a sweep's axes: no line joins what does not belong together."""
+"""What the report draws along a sweep's axes: no line joins what does not belong
+together.
+"""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dfltheory.experiments.sweep_report import _curves, _draw_rate, _ticks_at, rate_points, write_report
+from dfltheory.experiments.sweep_report import (
+    _curves,
+    _draw_rate,
+    _ticks_at,
+    rate_points,
+    write_report,
+)
 from dfltheory.rates import fit_exponent
 
 SWEPT = ["topology.name", "run.rounds"]
 
 
 def table(topologies, rounds, variants=("printed", "corrected")):
-    """A verdict for each cell and variant; on the first network nothing applies at the first horizon."""
+    """A verdict for each cell and variant; on the first network nothing applies at the
+    first horizon.
+    """
     rows = []
     for j, name in enumerate(topologies):
         for k, T in enumerate(rounds):
             for v, variant in enumerate(variants):
                 bound = np.nan if j == k == 0 else (j + 1.0) / T
                 measured = 0.1 * (v + 1) * (j + 1) / T
-                row = {"topology.name": name, "run.rounds": T, "variant": variant, "status": "done"}
-                row |= {"measured": measured, "measured_low": 0.0, "measured_high": 2 * measured}
+                row = {
+                    "topology.name": name,
+                    "run.rounds": T,
+                    "variant": variant,
+                    "status": "done",
+                }
+                row |= {
+                    "measured": measured,
+                    "measured_low": 0.0,
+                    "measured_high": 2 * measured,
+                }
                 rows.append(row | {"bound": bound, "ratio": measured / bound})
     return pd.DataFrame(rows)
 
 
 def test_a_curve_is_one_variant_of_one_setting():
-    curves, held = _curves(table(("ring", "complete"), (10, 20, 40)), "run.rounds", SWEPT)
+    curves, held = _curves(
+        table(("ring", "complete"), (10, 20, 40)), "run.rounds", SWEPT
+    )
     assert held == ""
     assert set(curves["curve"]) == {
         f"{v}, {n}" for v in ("printed", "corrected") for n in ("ring", "complete")
     }
     for _, rows in curves.groupby("curve"):
         assert rows["run.rounds"].is_unique
-        assert rows["ratio"].nunique() <= 2 or np.allclose(rows["ratio"], rows["ratio"].iloc[0])
+        assert rows["ratio"].nunique() <= 2 or np.allclose(
+            rows["ratio"], rows["ratio"].iloc[0]
+        )
     assert len(curves) == 12 - 2  # where nothing applies there is no point
 
 
@@ -51,14 +74,21 @@ def test_a_sweep_along_one_axis_needs_no_names():
 
 
 def test_the_rate_is_that_of_one_variant_and_says_what_was_held():
-    points, held = rate_points(table(("ring", "complete"), (10, 20, 40)), "run.rounds", SWEPT)
+    points, held = rate_points(
+        table(("ring", "complete"), (10, 20, 40)), "run.rounds", SWEPT
+    )
     assert held == " at topology.name = ring"
     assert points["x"].tolist() == [10, 20, 40]
     assert set(points["variant"]) == {"printed"}
     assert points["measured"].to_numpy() == pytest.approx(0.1 / np.array([10, 20, 40]))
     assert rate_points(table(("ring",), (10, 20)), "run.rounds", SWEPT) == (None, "")
-    assert rate_points(table(("ring",), (10, 20, 40)), "topology.name", SWEPT) == (None, "")
-    assert rate_points(pd.DataFrame({"run.rounds": [1, 2, 3]}), "run.rounds", SWEPT) == (None, "")
+    assert rate_points(table(("ring",), (10, 20, 40)), "topology.name", SWEPT) == (
+        None,
+        "",
+    )
+    assert rate_points(
+        pd.DataFrame({"run.rounds": [1, 2, 3]}), "run.rounds", SWEPT
+    ) == (None, "")
 
 
 def test_ticks_stand_where_something_was_run():
@@ -80,18 +110,25 @@ def test_the_rate_is_drawn_and_told_as_it_is_fitted():
     whole = table(("complete",), rounds)
     whole["measured"] = 3 * whole["run.rounds"] ** -0.5
     whole["measured_low"], whole["measured_high"] = 0.0, 2 * whole["measured"]
-    points, held = rate_points(whole[whole["variant"] == "corrected"], "run.rounds", ["run.rounds"])
-    ax = Figure().gca()
-    without = points.assign(bound=np.nan)
-    assert _draw_rate(without, "run.rounds", held, ax) == (
-        "Fitted exponent in run.rounds: -0.500 [-0.500, -0.500]."
+    points, held = rate_points(
+        whole[whole["variant"] == "corrected"], "run.rounds", ["run.rounds"]
     )
     ax = Figure().gca()
-    told = _draw_rate(points.assign(bound=1 / points["x"]), "run.rounds", " at m = 4", ax)
+    without = points.assign(bound=np.nan)
+    assert (
+        _draw_rate(without, "run.rounds", held, ax)
+        == "Fitted exponent in run.rounds: -0.500 [-0.500, -0.500]."
+    )
+    ax = Figure().gca()
+    told = _draw_rate(
+        points.assign(bound=1 / points["x"]), "run.rounds", " at m = 4", ax
+    )
     fit = "Fitted exponent in run.rounds at m = 4: -0.500 [-0.500, -0.500]"
     assert told == f"{fit}; the corrected bound's: -1.000: refuted."
     assert ax.get_xlabel() == "run.rounds"
-    fitted = next(line for line in ax.get_lines() if str(line.get_label()).startswith("fit"))
+    fitted = next(
+        line for line in ax.get_lines() if str(line.get_label()).startswith("fit")
+    )
     x, y = fitted.get_xdata(), fitted.get_ydata()
     assert y == pytest.approx(fit_exponent(rounds, 3 * rounds**-0.5).at(x))
     bars = np.array(ax.containers[0].lines[2][0].get_segments())[:, :, 1]
@@ -102,13 +139,17 @@ def test_the_rate_is_drawn_and_told_as_it_is_fitted():
 def test_many_variants_along_one_axis_are_all_drawn():
     """There is no other axis at which the curves could be held."""
     variants = [f"variant {k}" for k in range(8)]
-    curves, held = _curves(table(("ring",), (10, 20, 40), variants), "run.rounds", ["run.rounds"])
+    curves, held = _curves(
+        table(("ring",), (10, 20, 40), variants), "run.rounds", ["run.rounds"]
+    )
     assert held == ""
     assert set(curves["curve"]) == set(variants)
     assert len(curves) == 8 * 3 - 8
 
 
-def test_a_sweep_along_one_axis_with_every_variant_ends_in_its_report(tmp_path, capsys, undrawn):
+def test_a_sweep_along_one_axis_with_every_variant_ends_in_its_report(
+    tmp_path, capsys, undrawn
+):
     import tomllib
 
     from dfltheory.cli.sweep import _print
@@ -127,7 +168,8 @@ theorem = {key = "dfedsam.theorem_4_5"}
 """
     plan = read_experiment(tomllib.loads(text), "x.toml")
     done = sweep(plan, tmp_path, jobs=1)
-    killed = tmp_path / ".new-gohulz3m" / "figures"  # what a kill in the middle of a write leaves
+    # what a kill in the middle of a write leaves
+    killed = tmp_path / ".new-gohulz3m" / "figures"
     killed.mkdir(parents=True)
     write_report(done.results, tuple(axis.fields for axis in plan.axes))
     assert not killed.parent.exists()
@@ -136,6 +178,9 @@ theorem = {key = "dfedsam.theorem_4_5"}
     assert "one axis [/red]" in capsys.readouterr().out  # a name is text and no markup
     page = (tmp_path / "report.html").read_text()
     assert "Measured / bound over run.rounds." in page
-    # seven columns of panels do not fit: the caption says what is shown in their place, and how much of it
-    assert "The first 6 of 7 runs, with bands over their seeds; no bound is drawn." in page
+    # seven columns of panels do not fit: the caption says what is shown in their place,
+    # and how much of it
+    assert (
+        "The first 6 of 7 runs, with bands over their seeds; no bound is drawn." in page
+    )
     assert "Each left-hand side has its own panels" not in page

@@ -1,4 +1,5 @@
-"""decent-bench's own steps on quadratics of ours, in a process of its own, from Python 3.13 on.
+"""decent-bench's own steps on quadratics of ours, in a process of its own, from Python
+3.13 on.
 
 python3.13 decent.py decent:NAME FOLDER IN.npz OUT.npz
 """
@@ -25,7 +26,10 @@ if __name__ == "__main__":
     options = {key: value.item() for key, value in given.items()}
     start = dict(zip(agents, x0, strict=True))
     if hasattr(p2p, what):
-        network, kind = P2PNetwork(nx.from_numpy_array(near), agents), getattr(p2p, what)
+        network, kind = (
+            P2PNetwork(nx.from_numpy_array(near), agents),
+            getattr(p2p, what),
+        )
     else:
         network, kind = FedNetwork(agents), getattr(federated, what)
     rounds = options.pop("rounds")
@@ -33,7 +37,11 @@ if __name__ == "__main__":
     path = [x0]
 
     def seen(_):
-        path.append(np.array([np.array(agent.aux_vars.get("center", agent.x)) for agent in agents]))
+        path.append(
+            np.array(
+                [np.array(agent.aux_vars.get("center", agent.x)) for agent in agents]
+            )
+        )
 
     algorithm.run(network, progress_callback=seen)
     np.savez(target, found=np.stack(path))

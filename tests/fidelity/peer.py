@@ -2,7 +2,8 @@
 
     python peer.py NAME FOLDER IN.npz OUT.npz
 
-Nothing of theirs is kept here. What only draws or downloads is replaced by a name without content.
+Nothing of theirs is kept here. What only draws or downloads is replaced by a name
+without content.
 """
 
 import contextlib
@@ -33,7 +34,9 @@ def hollow(name):
 
 
 def relaysgd(folder, given, what):
-    """A simulation of paper-figures/algorithms.py on the quadratics (x - b)'A(x - b)/2: all models."""
+    """A simulation of paper-figures/algorithms.py on the quadratics (x - b)'A(x - b)/2:
+    all models.
+    """
     hollow("seaborn")
     sys.path.insert(0, str(folder / "paper-figures"))
     torch.set_default_dtype(torch.float64)
@@ -53,7 +56,9 @@ def relaysgd(folder, given, what):
         def grad(self, state):
             return A @ (state - b[..., None])
 
-    options = {key: given[key].item() for key in ("overlap", "momentum") if key in given}
+    options = {
+        key: given[key].item() for key in ("overlap", "momentum") if key in given
+    }
     rounds = getattr(algorithms, what)(
         Task(), World(len(b)), float(given["eta"]), int(given["rounds"]), **options
     )
@@ -61,11 +66,15 @@ def relaysgd(folder, given, what):
 
 
 def relay(folder, given, _):
-    """The relay mechanism of utils/communication.py, over as many processes as there are clients."""
+    """The relay mechanism of utils/communication.py, over as many processes as there
+    are clients.
+    """
     import torch.multiprocessing as processes
 
     out = Path.cwd()
-    processes.spawn(_worker, (str(folder), dict(given), str(out)), nprocs=len(given["b"]))
+    processes.spawn(
+        _worker, (str(folder), dict(given), str(out)), nprocs=len(given["b"])
+    )
     return np.stack([np.load(out / f"{i}.npy") for i in range(len(given["b"]))], axis=1)
 
 
@@ -75,7 +84,9 @@ def _worker(rank, folder, given, out):
     from utils.communication import RelayMechanism
 
     m = len(given["b"])
-    torch.distributed.init_process_group("gloo", f"file://{out}/meeting", rank=rank, world_size=m)
+    torch.distributed.init_process_group(
+        "gloo", f"file://{out}/meeting", rank=rank, world_size=m
+    )
 
     class World(Topology):
         def neighbors(self, worker):
@@ -93,8 +104,15 @@ def _worker(rank, folder, given, out):
 
 
 def feddyn(folder, given, what):
-    """A method of utils_methods.py on softmax regression with full batches: the server's last model."""
-    for name in ("LEAF", "LEAF.utils_eval", "LEAF.utils_eval.language_utils", "LEAF.utils_eval.model_utils"):
+    """A method of utils_methods.py on softmax regression with full batches: the
+    server's last model.
+    """
+    for name in (
+        "LEAF",
+        "LEAF.utils_eval",
+        "LEAF.utils_eval.language_utils",
+        "LEAF.utils_eval.model_utils",
+    ):
         hollow(name)
     for name in ("torchvision", "torchvision.transforms", "torchvision.models"):
         hollow(name)
@@ -103,7 +121,13 @@ def feddyn(folder, given, what):
 
     X, y, x0 = given["X"].astype("float32"), given["y"][..., None], given["x0"]
     data = types.SimpleNamespace(
-        n_client=len(X), clnt_x=X, clnt_y=y, tst_x=X[0], tst_y=y[0], dataset="synt", name="own"
+        n_client=len(X),
+        clnt_x=X,
+        clnt_y=y,
+        tst_x=X[0],
+        tst_y=y[0],
+        dataset="synt",
+        name="own",
     )
     (Path.cwd() / "Output" / "own").mkdir(parents=True)
     shape, rounds = (X.shape[-1], int(y.max()) + 1), int(given["rounds"])
@@ -112,15 +136,27 @@ def feddyn(folder, given, what):
     steps = {"n_minibatch": K} if what == "train_SCAFFOLD" else {"epoch": K}
     more = {key: given[key].item() for key in ("alpha_coef", "mu") if key in given}
     ends = getattr(theirs, what)(
-        data_obj=data, act_prob=1, learning_rate=float(given["eta"]), batch_size=X.shape[1],
-        com_amount=rounds, print_per=10**9, weight_decay=0, lr_decay_per_round=1, save_period=save,
-        model_func=lambda: theirs.client_model("Linear", shape), init_model=first, **steps, **more,
-    )  # fmt: skip
+        data_obj=data,
+        act_prob=1,
+        learning_rate=float(given["eta"]),
+        batch_size=X.shape[1],
+        com_amount=rounds,
+        print_per=10**9,
+        weight_decay=0,
+        lr_decay_per_round=1,
+        save_period=save,
+        model_func=lambda: theirs.client_model("Linear", shape),
+        init_model=first,
+        **steps,
+        **more,
+    )
     return theirs.get_mdl_params([ends[-1 if what == "train_FedDyn" else 0][-1]])[0]
 
 
 def dadpfl(folder, given, what):
-    """A client's trainer of fedml_api/standalone, float64, and our average over the neighbors: all models."""
+    """A client's trainer of fedml_api/standalone, float64, and our average over the
+    neighbors: all models.
+    """
     import importlib
     import logging
 
@@ -128,10 +164,15 @@ def dadpfl(folder, given, what):
     sys.path.insert(0, str(folder))
     system, _, trainer = what.partition(":")
     theirs = getattr(
-        importlib.import_module(f"fedml_api.standalone.{system}.{system}_model_trainer"), trainer
+        importlib.import_module(
+            f"fedml_api.standalone.{system}.{system}_model_trainer"
+        ),
+        trainer,
     )
     names = ("lr", "lr_decay", "momentum", "rho", "wd", "epochs")
-    args = types.SimpleNamespace(**{n: given[n].item() for n in names}, client_optimizer="sgd")
+    args = types.SimpleNamespace(
+        **{n: given[n].item() for n in names}, client_optimizer="sgd"
+    )
     X, y, W = (torch.from_numpy(given[key]) for key in ("X", "y", "W"))
     x, path = torch.from_numpy(given["x0"]).repeat(len(X), 1), []
     module = torch.nn.Linear(X.shape[-1], int(y.max()) + 1).double()
@@ -148,15 +189,31 @@ def dadpfl(folder, given, what):
 
 
 def dfedpgp(folder, given, _):
-    """The clients' trainer on a body and a head, and our average of the bodies: all models."""
+    """The clients' trainer on a body and a head, and our average of the bodies: all
+    models.
+    """
     import importlib
     import logging
 
-    for name in ("fedml_api.model.cv.cnn_meta", "thop", "fedml_api.utils.main_flops_counter"):
+    for name in (
+        "fedml_api.model.cv.cnn_meta",
+        "thop",
+        "fedml_api.utils.main_flops_counter",
+    ):
         hollow(name)
     sys.path.insert(0, str(folder))
-    theirs = importlib.import_module("fedml_api.standalone.dfedpgp.my_model_trainer").MyModelTrainer
-    names = ("lr_head", "lr_body", "lr_decay", "momentum", "wd", "head_epochs", "body_epochs")
+    theirs = importlib.import_module(
+        "fedml_api.standalone.dfedpgp.my_model_trainer"
+    ).MyModelTrainer
+    names = (
+        "lr_head",
+        "lr_body",
+        "lr_decay",
+        "momentum",
+        "wd",
+        "head_epochs",
+        "body_epochs",
+    )
     args = types.SimpleNamespace(**{n: given[n].item() for n in names}, dataset="own")
     X, y, W = (torch.from_numpy(given[key]) for key in ("X", "y", "W"))
     x, path = torch.from_numpy(given["x0"]).repeat(len(X), 1), []
@@ -183,7 +240,9 @@ def dfedpgp(folder, given, _):
 
 
 def dispfl(folder, given, _):
-    """The whole of dispfl_api, which is given the first mask: models as each round begins, then all masks."""
+    """The whole of dispfl_api, which is given the first mask: models as each round
+    begins, then all masks.
+    """
     import logging
 
     for name in ("fedml_api.utils.main_flops_counter", "fedml_api.model.cv.cnn_meta"):
@@ -191,14 +250,35 @@ def dispfl(folder, given, _):
     sys.path.insert(0, str(folder))
     from fedml_api.standalone.DisPFL import dispfl_api, my_model_trainer
 
-    names = ("comm_round", "dense_ratio", "anneal_factor", "lr", "lr_decay", "wd", "epochs")
+    names = (
+        "comm_round",
+        "dense_ratio",
+        "anneal_factor",
+        "lr",
+        "lr_decay",
+        "wd",
+        "epochs",
+    )
     X, y, x0, mask = (torch.from_numpy(given[key]) for key in ("X", "y", "x0", "mask"))
     (m, n, _), log, seen = X.shape, logging.getLogger("theirs"), []
     args = types.SimpleNamespace(
-        **{n: given[n].item() for n in names}, client_num_in_total=m, client_num_per_round=2, cs="ring",
-        active=1.0, erk_power_scale=1, uniform=False, different_initial=False, static=False, save_masks=True,
-        dis_gradient_check=False, momentum=0, client_optimizer="sgd", batch_size=n, dataset="own", ci=0,
-    )  # fmt: skip
+        **{n: given[n].item() for n in names},
+        client_num_in_total=m,
+        client_num_per_round=2,
+        cs="ring",
+        active=1.0,
+        erk_power_scale=1,
+        uniform=False,
+        different_initial=False,
+        static=False,
+        save_masks=True,
+        dis_gradient_check=False,
+        momentum=0,
+        client_optimizer="sgd",
+        batch_size=n,
+        dataset="own",
+        ci=0,
+    )
 
     class Watched(dispfl_api.Client):
         def train(self, w, masks, round):
@@ -211,8 +291,13 @@ def dispfl(folder, given, _):
                 super().init_masks(params, sparsities),
                 iter(mask.split([p.numel() for p in params.values()])),
             )
-            first = {name: next(own).reshape(p.shape).to(p.dtype) for name, p in params.items()}
-            assert all(first[name].sum() == drawn[name].sum() for name in params), "other densities"
+            first = {
+                name: next(own).reshape(p.shape).to(p.dtype)
+                for name, p in params.items()
+            }
+            assert all(first[name].sum() == drawn[name].sum() for name in params), (
+                "other densities"
+            )
             return first
 
     dispfl_api.Client = Watched
@@ -222,7 +307,9 @@ def dispfl(folder, given, _):
     torch.nn.utils.vector_to_parameters(x0, module.parameters())
     data = {i: [(X[i], y[i])] for i in range(m)}
     dataset = (n * m, n * m, None, None, dict.fromkeys(data, n), data, data, None)
-    api = dispfl_api.dispflAPI(dataset, torch.device("cpu"), args, Given(module, args, log), log)
+    api = dispfl_api.dispflAPI(
+        dataset, torch.device("cpu"), args, Given(module, args, log), log
+    )
     api.train()
     w, masks = zip(*seen)
     flat = [
@@ -233,30 +320,55 @@ def dispfl(folder, given, _):
 
 
 def pfllib(folder, given, what):
-    """A server of flcore and its clients in its own loop: the server's and the personal models."""
+    """A server of flcore and its clients in its own loop: the server's and the personal
+    models.
+    """
     import importlib
 
     for name in ("h5py", "sklearn", "sklearn.preprocessing", "utils.dlg"):
         hollow(name)
     X, y = (torch.from_numpy(given[key]) for key in ("X", "y"))
-    hollow("utils.data_utils").read_client_data = lambda dataset, i, **options: list(zip(X[i], y[i]))
+    hollow("utils.data_utils").read_client_data = lambda dataset, i, **options: list(
+        zip(X[i], y[i])
+    )
     sys.path.insert(0, str(folder / "system"))
     from flcore.trainmodel.models import BaseHeadSplit
 
     base = torch.nn.Sequential(torch.nn.Linear(X.shape[-1], 3), torch.nn.Tanh())
     model = BaseHeadSplit(base, torch.nn.Linear(3, 4)).double()
-    torch.nn.utils.vector_to_parameters(torch.from_numpy(given["x0"]), model.parameters())
+    torch.nn.utils.vector_to_parameters(
+        torch.from_numpy(given["x0"]), model.parameters()
+    )
     names = ("local_epochs", "plocal_epochs", "fine_tuning_epochs", "mu")
     names = (*names, "local_learning_rate", "learning_rate_decay_gamma")
     rounds = int(given["rounds"])
     args = types.SimpleNamespace(
-        **{n: given[n].item() for n in names}, model=model, device="cpu", num_clients=len(X), num_classes=4,
-        batch_size=X.shape[1], global_rounds=rounds, learning_rate_decay=True, join_ratio=1.0,
-        random_join_ratio=False, client_drop_rate=0.0, train_slow_rate=0.0, send_slow_rate=0.0,
-        time_select=False, time_threthold=1e9, few_shot=0, eval_gap=1, dlg_eval=False, dlg_gap=1, top_cnt=1,
-        batch_num_per_client=0, auto_break=False, num_new_clients=0, fine_tuning_epoch_new=0,
+        **{n: given[n].item() for n in names},
+        model=model,
+        device="cpu",
+        num_clients=len(X),
+        num_classes=4,
+        batch_size=X.shape[1],
+        global_rounds=rounds,
+        learning_rate_decay=True,
+        join_ratio=1.0,
+        random_join_ratio=False,
+        client_drop_rate=0.0,
+        train_slow_rate=0.0,
+        send_slow_rate=0.0,
+        time_select=False,
+        time_threthold=1e9,
+        few_shot=0,
+        eval_gap=1,
+        dlg_eval=False,
+        dlg_gap=1,
+        top_cnt=1,
+        batch_num_per_client=0,
+        auto_break=False,
+        num_new_clients=0,
+        fine_tuning_epoch_new=0,
         **dict.fromkeys(("dataset", "algorithm", "goal", "save_folder_name"), "own"),
-    )  # fmt: skip
+    )
     place, _, kind = what.partition(":")
     server = getattr(importlib.import_module(f"flcore.servers.{place}"), kind)(args, 0)
     vector, path = torch.nn.utils.parameters_to_vector, []
@@ -270,12 +382,17 @@ def pfllib(folder, given, what):
             x[-len(own) :] += own
         return x
 
-    def keep():  # in place of their evaluation, which is right after the server's model is sent
+    # in place of their evaluation, which is right after the server's model is sent
+    def keep():
         if len(path) == rounds and hasattr(server.clients[0], "fine_tune"):
             for client in server.clients:
                 client.fine_tune()
         both = [[vector(c.model.parameters()), personal(c)] for c in server.clients]
-        path.append(np.stack([[one.detach().numpy().copy() for one in pair] for pair in both], axis=1))
+        path.append(
+            np.stack(
+                [[one.detach().numpy().copy() for one in pair] for pair in both], axis=1
+            )
+        )
         if len(path) > rounds:
             raise StopIteration
 
@@ -286,7 +403,9 @@ def pfllib(folder, given, what):
 
 
 def fedproc(folder, given, _):
-    """A client's epoch of K minibatches, then the server's gossip steps, on a ring: all models."""
+    """A client's epoch of K minibatches, then the server's gossip steps, on a ring: all
+    models.
+    """
     for name in ("polars", "ray"):
         hollow(name)
     sys.path.insert(0, str(folder))
@@ -295,14 +414,20 @@ def fedproc(folder, given, _):
 
     class Marked(torch.nn.Linear):
         def forward(self, x, x_mark, y_mark):
-            return super().forward(x.double())  # they make float32 of what they are given
+            # they make float32 of what they are given
+            return super().forward(x.double())
 
     X, y, x = (torch.from_numpy(given[key]) for key in ("X", "y", "x0"))
     m, path, idle = len(X), [], types.SimpleNamespace(step=lambda: None)
     module = Marked(X.shape[-1], int(y.max()) + 1).double()
     optimizer = torch.optim.SGD(module.parameters(), lr=float(given["lr"]))
     server, client = object.__new__(DFedSAM), object.__new__(DFedSAM_Client)
-    vars(server).update(num_clients=m, topology=Ring(m).neighbors, use_mgs=True, mgs_steps=int(given["Q"]))
+    vars(server).update(
+        num_clients=m,
+        topology=Ring(m).neighbors,
+        use_mgs=True,
+        mgs_steps=int(given["Q"]),
+    )
     held = server.clients_personal_model_params = {i: {} for i in range(m)}
     client.rho, x = float(given["rho"]), x.repeat(m, 1)
 
@@ -315,15 +440,22 @@ def fedproc(folder, given, _):
             torch.nn.utils.vector_to_parameters(x[i].clone(), module.parameters())
             data = [(X[i], y[i], X[i], X[i])] * int(given["K"])
             client.train_one_epoch(module, data, optimizer, cost, idle, "cpu")
-            sent[i] = {"regular_model_params": {n: p.clone() for n, p in module.state_dict().items()}}
+            sent[i] = {
+                "regular_model_params": {
+                    n: p.clone() for n, p in module.state_dict().items()
+                }
+            }
         server.aggregate_client_updates(sent)
-        x = torch.stack([torch.cat([p.flatten() for p in held[i].values()]) for i in range(m)])
+        x = torch.stack(
+            [torch.cat([p.flatten() for p in held[i].values()]) for i in range(m)]
+        )
         path.append(x.numpy().copy())
     return np.stack(path)
 
 
 SYSTEMS = {
-    found.__name__: found for found in (relaysgd, relay, feddyn, dadpfl, dfedpgp, dispfl, pfllib, fedproc)
+    found.__name__: found
+    for found in (relaysgd, relay, feddyn, dadpfl, dfedpgp, dispfl, pfllib, fedproc)
 }
 
 if __name__ == "__main__":

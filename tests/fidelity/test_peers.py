@@ -1,7 +1,9 @@
-"""The algorithms beside their authors' or other public code, executed in a process of its own.
+"""The algorithms beside their authors' or other public code, executed in a process of
+its own.
 
-``DFLTHEORY_PEERS`` names a folder with clones, relaysgd for example; without it these tests are skipped.
-What they find is written to ``tests/fidelity/found.json``, of which ``docs/fidelity.md`` is made.
+``DFLTHEORY_PEERS`` names a folder with clones, relaysgd for example; without it these
+tests are skipped. What they find is written to ``tests/fidelity/found.json``, of which
+``docs/fidelity.md`` is made.
 """
 
 import dataclasses
@@ -45,8 +47,12 @@ OURS = {
     "MyModelTrainer": alg.DFedMDC(
         eta_u=ETA, eta_v=0.3, K_u=2, K_v=1, alpha=0.5, decay=0.9, weight_decay=0.01
     ),
-    "DFedAvgMModelTrainer": alg.DFedAvgM(eta=ETA, K=3, alpha=0.6, decay=0.9, weight_decay=0.01),
-    "dispflAPI": alg.DisPFL(eta=0.02, K=3, sparsity=0.5, prune=0.6, decay=0.9, weight_decay=0.01),
+    "DFedAvgMModelTrainer": alg.DFedAvgM(
+        eta=ETA, K=3, alpha=0.6, decay=0.9, weight_decay=0.01
+    ),
+    "dispflAPI": alg.DisPFL(
+        eta=0.02, K=3, sparsity=0.5, prune=0.6, decay=0.9, weight_decay=0.01
+    ),
     "Ditto": alg.Ditto(eta=ETA, K=3, K_v=2, lam=0.4, decay=0.9),
     "FedROD": alg.FedRoD(eta=ETA, K=3, decay=0.9),
     "FedRep": alg.FedRep(eta_u=ETA, eta_v=ETA, K_u=2, K_v=3, decay=0.9),
@@ -63,8 +69,12 @@ OURS = {
 
 def executed(row, folder, given, tmp_path):
     """What their code makes of this; it must be the pinned one."""
-    pinned = hashlib.sha256(b"".join((folder / name).read_bytes() for name in row["files"])).hexdigest()
-    assert pinned == row["sha256"], f"{folder.name} is not that of commit {row['commit']}: {row['files']}"
+    pinned = hashlib.sha256(
+        b"".join((folder / name).read_bytes() for name in row["files"])
+    ).hexdigest()
+    assert pinned == row["sha256"], (
+        f"{folder.name} is not that of commit {row['commit']}: {row['files']}"
+    )
     np.savez(tmp_path / "given.npz", **given)
     own = "python" in row  # needs another interpreter than the suite's
     python = os.environ["DFLTHEORY_PEERS_PYTHON"] if own else sys.executable
@@ -72,7 +82,13 @@ def executed(row, folder, given, tmp_path):
     command = [python, script, row["run"], folder, tmp_path / "given.npz", "found.npz"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
     told = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert told.returncode == 0, told.stderr[-2000:]
     with np.load(tmp_path / "found.npz") as found:
@@ -88,31 +104,53 @@ def course(algorithm, task, network, x0, see=lambda state: state.x):
 
 
 def classes(seed, module, scale=1.0, **options):
-    """Features that float32 holds, and labels, at every client: the task in float64, what of it is given."""
+    """Features that float32 holds, and labels, at every client: the task in float64,
+    what of it is given.
+    """
     rng = np.random.default_rng(seed)
     X = (scale * rng.normal(size=(M, 8, D))).astype("float32").astype("float64")
     y = rng.integers(4, size=(M, 8))
     y[0, 0] = 3  # every class is there
     clients = [(torch.tensor(a), torch.tensor(c)) for a, c in zip(X, y)]
-    task = dfl.tasks.Supervised(module, clients, None, **{"dtype": torch.float64, **options})
+    task = dfl.tasks.Supervised(
+        module, clients, None, **{"dtype": torch.float64, **options}
+    )
     return task, {"X": X, "y": y, "x0": rng.normal(size=task.d), "rounds": ROUNDS}
 
 
 def layers(width=3):
-    return torch.nn.Sequential(torch.nn.Linear(D, width), torch.nn.Tanh(), torch.nn.Linear(width, 4))
+    return torch.nn.Sequential(
+        torch.nn.Linear(D, width), torch.nn.Tanh(), torch.nn.Linear(width, 4)
+    )
 
 
 def clients():
     rng = np.random.default_rng(0)
-    A = np.array([Q @ np.diag([0.3, 0.7, 1.0]) @ Q.T for Q in np.linalg.qr(rng.normal(size=(M, D, D)))[0]])
+    A = np.array(
+        [
+            Q @ np.diag([0.3, 0.7, 1.0]) @ Q.T
+            for Q in np.linalg.qr(rng.normal(size=(M, D, D)))[0]
+        ]
+    )
     b, x0 = rng.normal(size=(M, D)), np.tile(rng.normal(size=D), (M, 1))
-    return {"A": A, "b": b, "x0": x0, "near": nx.to_numpy_array(TREE, nodelist=range(M)), "rounds": ROUNDS}
+    return {
+        "A": A,
+        "b": b,
+        "x0": x0,
+        "near": nx.to_numpy_array(TREE, nodelist=range(M)),
+        "rounds": ROUNDS,
+    }
 
 
 def run_of(algorithm, given):
     """All models, those at the start too."""
-    network, task = TREE if algorithm.needs_topology else None, dfl.tasks.Quadratic(given["A"], given["b"])
-    return np.concatenate([given["x0"][None], course(algorithm, task, network, given["x0"])])
+    network, task = (
+        TREE if algorithm.needs_topology else None,
+        dfl.tasks.Quadratic(given["A"], given["b"]),
+    )
+    return np.concatenate(
+        [given["x0"][None], course(algorithm, task, network, given["x0"])]
+    )
 
 
 def quadratics(row, algorithm):
@@ -123,33 +161,61 @@ def quadratics(row, algorithm):
 
 
 def decent(row, algorithm):
-    letters = {"step_size": algorithm.eta, "num_local_steps": getattr(algorithm, "K", None)}
-    letters |= {"aux_step_size": getattr(algorithm, "eta_s", getattr(algorithm, "beta", None))}
-    if (lam := getattr(algorithm, "lam", None)) is not None:  # theirs is 1/lam where a server averages
+    letters = {
+        "step_size": algorithm.eta,
+        "num_local_steps": getattr(algorithm, "K", None),
+    }
+    letters |= {
+        "aux_step_size": getattr(algorithm, "eta_s", getattr(algorithm, "beta", None))
+    }
+    # theirs is 1/lam where a server averages
+    if (lam := getattr(algorithm, "lam", None)) is not None:
         letters["penalty"] = lam if algorithm.needs_topology else 1 / lam
-    given = clients() | {name: value for name, value in letters.items() if value is not None}
+    given = clients() | {
+        name: value for name, value in letters.items() if value is not None
+    }
     return given, run_of(algorithm, given)
 
 
 def softmax(row, algorithm):
     task, given = classes(0, torch.nn.Linear(D, 4), dtype=torch.float32)
     given |= {"x0": given["x0"].astype("float32"), "eta": ETA, "K": algorithm.K}
-    given |= {{"train_FedDyn": "alpha_coef", "train_FedProx": "mu"}.get(row["what"], "none"): 0.4}
+    given |= {
+        {"train_FedDyn": "alpha_coef", "train_FedProx": "mu"}.get(
+            row["what"], "none"
+        ): 0.4
+    }
     return given, course(algorithm, task, None, given["x0"])[-1, 0]
 
 
 def trainers(row, algorithm):
     task, given = classes(1, torch.nn.Linear(D, 4))
-    given |= {"W": dfl.graphs.metropolis(TREE), "epochs": algorithm.K, "lr": ETA, "lr_decay": algorithm.decay}
-    given |= {"momentum": getattr(algorithm, "alpha", 0.0), "rho": getattr(algorithm, "rho", 0.0)}
+    given |= {
+        "W": dfl.graphs.metropolis(TREE),
+        "epochs": algorithm.K,
+        "lr": ETA,
+        "lr_decay": algorithm.decay,
+    }
+    given |= {
+        "momentum": getattr(algorithm, "alpha", 0.0),
+        "rho": getattr(algorithm, "rho", 0.0),
+    }
     given |= {"wd": algorithm.weight_decay}
     return given, course(algorithm, task, given["W"], given["x0"])
 
 
 def two_blocks(row, algorithm):
     task, given = classes(2, layers(), personal="2")
-    given |= {"W": dfl.graphs.metropolis(TREE), "lr_head": algorithm.eta_v, "lr_body": algorithm.eta_u}
-    given |= {"lr_decay": algorithm.decay, "momentum": algorithm.alpha, "wd": algorithm.weight_decay}
+    given |= {
+        "W": dfl.graphs.metropolis(TREE),
+        "lr_head": algorithm.eta_v,
+        "lr_body": algorithm.eta_u,
+    }
+    given |= {
+        "lr_decay": algorithm.decay,
+        "momentum": algorithm.alpha,
+        "wd": algorithm.weight_decay,
+    }
     given |= {"head_epochs": algorithm.K_v, "body_epochs": algorithm.K_u}
     return given, course(algorithm, task, given["W"], given["x0"])
 
@@ -157,13 +223,25 @@ def two_blocks(row, algorithm):
 def masked(row, algorithm):
     task, given = classes(3, layers(6), scale=20.0)
     x0, W = given["x0"], dfl.graphs.metropolis(RING)
-    unsearched = dataclasses.replace(algorithm, prune=0.0)  # the seed's first mask, still in place
+    # the seed's first mask, still in place
+    unsearched = dataclasses.replace(algorithm, prune=0.0)
     first = course(unsearched, task, W, x0, lambda state: state.mask)[:1]
     x = course(algorithm, task, W, x0)
-    masks = np.concatenate([first, course(algorithm, task, W, x0, lambda state: state.mask)])
-    assert all((a != b).any() for a, b in itertools.pairwise(masks[:-1]))  # they are searched anew
-    given |= {"mask": first[0, 0], "comm_round": ROUNDS, "dense_ratio": 1 - algorithm.sparsity}
-    given |= {"anneal_factor": algorithm.prune, "lr": algorithm.eta, "lr_decay": algorithm.decay}
+    masks = np.concatenate(
+        [first, course(algorithm, task, W, x0, lambda state: state.mask)]
+    )
+    # they are searched anew
+    assert all((a != b).any() for a, b in itertools.pairwise(masks[:-1]))
+    given |= {
+        "mask": first[0, 0],
+        "comm_round": ROUNDS,
+        "dense_ratio": 1 - algorithm.sparsity,
+    }
+    given |= {
+        "anneal_factor": algorithm.prune,
+        "lr": algorithm.eta,
+        "lr_decay": algorithm.decay,
+    }
     given |= {"wd": algorithm.weight_decay, "epochs": algorithm.K}
     return given, np.concatenate([(x0 * first[0])[None], x[:-1], masks])
 
@@ -171,17 +249,28 @@ def masked(row, algorithm):
 def personal(row, algorithm):
     task, given = classes(4, layers(), personal="2")
     if row["what"] == "FedROD":
-        given["x0"][-16:] = 0.0  # generic head, of which theirs makes the first personal one
+        # generic head, of which theirs makes the first personal one
+        given["x0"][-16:] = 0.0
     K = getattr(algorithm, "K", None) or algorithm.K_u
     K_v = getattr(algorithm, "K_v", 1)
-    given |= {"local_epochs": K, "plocal_epochs": K_v, "fine_tuning_epochs": K_v, "local_learning_rate": ETA}
-    given |= {"mu": getattr(algorithm, "lam", 0.0), "learning_rate_decay_gamma": algorithm.decay}
+    given |= {
+        "local_epochs": K,
+        "plocal_epochs": K_v,
+        "fine_tuning_epochs": K_v,
+        "local_learning_rate": ETA,
+    }
+    given |= {
+        "mu": getattr(algorithm, "lam", 0.0),
+        "learning_rate_decay_gamma": algorithm.decay,
+    }
 
     def both(state):
         return torch.stack([state.x, algorithm.models(state)], dim=1)
 
     start = np.broadcast_to(given["x0"], (1, 2, M, task.d))
-    return given, np.concatenate([start, course(algorithm, task, None, given["x0"], both)])
+    return given, np.concatenate(
+        [start, course(algorithm, task, None, given["x0"], both)]
+    )
 
 
 def mixed_twice(row, algorithm):
@@ -207,9 +296,14 @@ def test_public_code_takes_the_same_course(row, tmp_path):
     peers = os.environ.get("DFLTHEORY_PEERS")
     folder = Path(peers or "") / row["folder"]
     if not peers or not folder.is_dir():
-        pytest.skip(f"DFLTHEORY_PEERS has no {row['folder']}: clone {row['code']} there")
+        pytest.skip(
+            f"DFLTHEORY_PEERS has no {row['folder']}: clone {row['code']} there"
+        )
     if "python" in row and "DFLTHEORY_PEERS_PYTHON" not in os.environ:
-        pytest.skip(f"DFLTHEORY_PEERS_PYTHON names no Python {row['python']} for {row['folder']}")
+        pytest.skip(
+            f"DFLTHEORY_PEERS_PYTHON names no Python {row['python']} for"
+            f" {row['folder']}"
+        )
     given, ours = PROBLEMS[row["folder"]](row, OURS[row["what"]])
     theirs = executed(row, folder, given, tmp_path)
     assert theirs.shape == ours.shape
@@ -218,12 +312,20 @@ def test_public_code_takes_the_same_course(row, tmp_path):
     assert np.abs(ours - given["x0"]).max() > 0.1  # it has gone somewhere
     found = json.loads(FOUND.read_text(encoding="utf-8"))
     found[row["what"]] = float(f"{apart:.1e}")
-    FOUND.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    FOUND.write_text(
+        json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 def test_the_page_is_that_of_what_was_found():
-    assert (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8") == page(), "stale: run make generated"
+    assert (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8") == page(), (
+        "stale: run make generated"
+    )
 
 
 def test_every_row_of_the_page_was_executed():
-    assert set(json.loads(FOUND.read_text(encoding="utf-8"))) == {row["what"] for row in ROWS} == set(OURS)
+    assert (
+        set(json.loads(FOUND.read_text(encoding="utf-8")))
+        == {row["what"] for row in ROWS}
+        == set(OURS)
+    )

@@ -1,6 +1,7 @@
 """Write a small example of every kind of saved file into tests/formats/VERSION.
 
-``python -m tests.formats.make`` is run once for each version. Files of earlier versions stay as they are.
+``python -m tests.formats.make`` is run once for each version. Files of earlier versions
+stay as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from dfltheory.experiments.sweep import sweep
 from dfltheory.version import __version__
 
 FOLDER = Path(__file__).parent / ".".join(__version__.split(".")[:2])
-COUNTEREXAMPLE = Path(__file__).parents[2] / "docs/counterexamples/dfedsam.theorem_4_5-printed.json"
+COUNTEREXAMPLE = (
+    Path(__file__).parents[2] / "docs/counterexamples/dfedsam.theorem_4_5-printed.json"
+)
 EXPERIMENT = """title = "an example"
 
 [task]
@@ -45,8 +48,12 @@ variants = ["printed"]
 """
 
 
-def trained(rounds: int = 4, checkpoint: Path | None = None) -> dfl.training.history.History:
-    """Return the run that is saved as a history and, after its rounds, as a checkpoint."""
+def trained(
+    rounds: int = 4, checkpoint: Path | None = None
+) -> dfl.training.history.History:
+    """Return the run that is saved as a history and, after its rounds, as a
+    checkpoint.
+    """
     task = dfl.tasks.quadratic(m=3, d=2, sigma=0.1)
     algorithm = dfl.algorithms.DFedSAM(eta=0.05, K=2, rho=0.01)
     network = dfl.graphs.metropolis(dfl.graphs.ring(3))

@@ -1,4 +1,6 @@
-"""Files that released versions saved are read, or rejected by an error that names file and format."""
+"""Files that released versions saved are read, or rejected by an error that names file
+and format.
+"""
 
 import json
 import shutil
@@ -17,12 +19,16 @@ from dfltheory.training.history import History
 from tests.formats.make import trained
 from tests.hostile import refused
 
-VERSIONS = sorted(path for path in Path(__file__).parent.glob("[0-9]*") if path.is_dir())
+VERSIONS = sorted(
+    path for path in Path(__file__).parent.glob("[0-9]*") if path.is_dir()
+)
 
 
 def same_numbers(found, expected):
     for name, values in expected.measures().items():
-        np.testing.assert_allclose(found.measures()[name], values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            found.measures()[name], values, rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.fixture(params=VERSIONS, ids=[path.name for path in VERSIONS])
@@ -71,7 +77,9 @@ def test_sweep_of_a_version_is_read_and_its_record_runs_again(folder):
 
 
 def test_file_of_another_kind_is_rejected_by_name(folder):
-    with pytest.raises(DFLTheoryError, match=r"checkpoint\.safetensors.*dfltheory\.Checkpoint"):
+    with pytest.raises(
+        DFLTheoryError, match=r"checkpoint\.safetensors.*dfltheory\.Checkpoint"
+    ):
         History.load(folder / "checkpoint.safetensors")
 
 
@@ -88,5 +96,7 @@ def test_experiment_with_an_unknown_section_is_rejected_by_name(folder, tmp_path
     file = tmp_path / "later.toml"
     text = (folder / "experiment.toml").read_text(encoding="utf-8")
     file.write_text(text + "\n[later]\nfield = 1\n", encoding="utf-8")
-    with pytest.raises(DFLTheoryError, match=r"later\.toml: no field is called 'later'"):
+    with pytest.raises(
+        DFLTheoryError, match=r"later\.toml: no field is called 'later'"
+    ):
         load_experiment(file)

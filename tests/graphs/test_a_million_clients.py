@@ -1,4 +1,6 @@
-"""A million clients wherever a topology goes by its name: a number soon, or one line that has the figure."""
+"""A million clients wherever a topology goes by its name: a number soon, or one line
+that has the figure.
+"""
 
 import re
 

@@ -23,13 +23,22 @@ def laws(W, *args, **kwargs):
     return [f.law for f in check(W, *args, **kwargs).failures]
 
 
-# -- no false alarms -------------------------------------------------------------------------------
+# -- no false alarms
+# -------------------------------------------------------------------------------
 
 
-@given(connected_graphs(max_m=20), st.sampled_from(["metropolis", "max_degree", "lazy"]))
+@given(
+    connected_graphs(max_m=20), st.sampled_from(["metropolis", "max_degree", "lazy"])
+)
 def test_weight_rules_pass_in_every_form(graph, rule):
     W = graphs.weights(graph, rule)
-    for form in (W, sp.csr_array(W), W.astype(np.float32), torch.from_numpy(W).float(), W.tolist()):
+    for form in (
+        W,
+        sp.csr_array(W),
+        W.astype(np.float32),
+        torch.from_numpy(W).float(),
+        W.tolist(),
+    ):
         assert check(form, graph).ok
 
 
@@ -43,7 +52,8 @@ def test_powers_and_permutations_pass(W, Q):
 @pytest.mark.parametrize("name", ["star", "grid"])
 def test_no_false_alarm_at_m_100_000(name):
     W = graphs.metropolis(graphs.topology(name, 100_000))
-    if name == "star":  # rows of 100 000 terms, summed in another order than they were made
+    # rows of 100 000 terms, summed in another order than they were made
+    if name == "star":
         W = sp.csr_array(W[::-1, ::-1])
     for dtype in (np.float32, np.float64):
         report = check(sp.csr_array(W, dtype=dtype))
@@ -65,10 +75,13 @@ def test_tolerances_scale_with_the_length_of_a_row():
 
     assert tolerance(2.0**-52, 3) == 1e-10
     assert tolerance(2.0**-52, 10**7) == pytest.approx(4 * 2.0**-52 * (1 + 10**7))
-    assert tolerance(2.0**-23, np.array([3, 99])) == pytest.approx([16 * 2.0**-23, 400 * 2.0**-23])
+    assert tolerance(2.0**-23, np.array([3, 99])) == pytest.approx(
+        [16 * 2.0**-23, 400 * 2.0**-23]
+    )
 
 
-# -- each law, by hand -----------------------------------------------------------------------------
+# -- each law, by hand
+# -----------------------------------------------------------------------------
 
 
 def broken(change):
@@ -112,15 +125,23 @@ def test_values_that_are_not_finite(value):
     report = check(broken(set_entries((5, 4, value), (7, 0, value))))
     (f,) = report.failures  # nothing else has a meaning
     assert (f.law, f.place) == ("finite", "(5, 4)")
-    assert f.message == f"entry (5, 4) is {value}, not a finite number (and 1 more entries)"
-    assert [f.law for f in check(sp.csr_array(broken(set_entries((5, 4, value))))).failures] == ["finite"]
+    assert (
+        f.message
+        == f"entry (5, 4) is {value}, not a finite number (and 1 more entries)"
+    )
+    assert [
+        f.law for f in check(sp.csr_array(broken(set_entries((5, 4, value))))).failures
+    ] == ["finite"]
 
 
 def test_wrong_shapes_are_a_failure_not_a_crash():
     for bad in (np.ones((2, 3)), np.ones(3), [[1.0], [0.5, 0.5]], np.eye(2) * 1j):
         (f,) = check(bad).failures
         assert f.law == "shape"
-    assert check(np.ones((2, 3))).failures[0].message == "the mixing matrix has shape 2x3: it must be m x m"
+    assert (
+        check(np.ones((2, 3))).failures[0].message
+        == "the mixing matrix has shape 2x3: it must be m x m"
+    )
 
 
 def test_negative_and_too_large_weights():
@@ -141,10 +162,16 @@ def test_links_outside_the_graph_and_links_without_weight():
     W = graphs.metropolis(graphs.complete(5))
     report = check(W, graphs.ring(5))
     assert [f.law for f in report.failures] == ["graph"]
-    assert report.failures[0].message == "entry (0, 2) is 0.2, but the graph has no link from 2 to 0"
+    assert (
+        report.failures[0].message
+        == "entry (0, 2) is 0.2, but the graph has no link from 2 to 0"
+    )
     report = check(graphs.metropolis(graphs.ring(5)), graphs.complete(5))
     assert [f.law for f in report.failures] == ["links"]
-    assert "entry (0, 2) is 0, but the graph has a link from 2 to 0" in report.failures[0].message
+    assert (
+        "entry (0, 2) is 0, but the graph has a link from 2 to 0"
+        in report.failures[0].message
+    )
     with pytest.raises(GraphError, match=r"5 x 5.*4 nodes"):
         check(W, graphs.ring(4))
     arrow = nx.DiGraph([("a", "b")])  # a sends to b: only b may weigh a
@@ -161,7 +188,8 @@ def test_disconnection_is_not_periodicity():
     assert f.law == "null space"
     assert (
         f.message
-        == "disconnected: no path of weights joins node 0 to node 3 (2 components, the smallest of 3 nodes)"
+        == "disconnected: no path of weights joins node 0 to node 3 (2 components, the"
+        " smallest of 3 nodes)"
     )
     assert check(np.eye(1)).ok
 
@@ -186,7 +214,8 @@ def test_periodic_component_fails_spectrum_with_its_place():
 
 
 def test_spectrum_of_signed_weights_is_computed():
-    # W = 11'/3 + 0.9 (I - 11'/3) has w_ij = 0.1/3 > 0; with -1.2 it has an eigenvalue beyond -1
+    # W = 11'/3 + 0.9 (I - 11'/3) has w_ij = 0.1/3 > 0; with -1.2 it has an eigenvalue
+    # beyond -1
     P = np.full((3, 3), 1 / 3)
     signed = P - 1.2 * (np.eye(3) - P)
     report = check(signed)
@@ -194,7 +223,9 @@ def test_spectrum_of_signed_weights_is_computed():
     assert report.failures[2].value == pytest.approx(-1.2)
     assert report.failures[2].place == "the least eigenvalue"
     # signed but within (-1, 1): only the sign is reported
-    gentle = P + 1.1 * (np.eye(3) - P) - 0.3 * np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
+    gentle = (
+        P + 1.1 * (np.eye(3) - P) - 0.3 * np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
+    )
     values = np.linalg.eigvalsh(gentle)
     assert laws(gentle) == ["range", "spectrum"]
     assert values[-1] > 1
@@ -206,7 +237,11 @@ def test_asymmetry_of_any_size_is_seen(W, size, seed):
     i, j = rng.permutation(len(W))[:2]
     W[i, j] += size
     report = check(W)
-    assert [f.law for f in report.failures if f.law in ("symmetry", "row sums", "column sums")] == [
+    assert [
+        f.law
+        for f in report.failures
+        if f.law in ("symmetry", "row sums", "column sums")
+    ] == [
         "symmetry",
         "row sums",
         "column sums",
@@ -217,7 +252,8 @@ def test_asymmetry_of_any_size_is_seen(W, size, seed):
     assert by_law["symmetry"].place == f"({min(i, j)}, {max(i, j)})"
 
 
-# -- selection, tolerance, other inputs ------------------------------------------------------------
+# -- selection, tolerance, other inputs
+# ------------------------------------------------------------
 
 
 def test_laws_can_be_chosen():
@@ -244,7 +280,10 @@ def test_graphs_and_sequences_are_checked():
     report = check(graphs.as_sequence(Ws))
     assert [f.law for f in report.failures] == ["symmetry", "column sums"]
     assert report.failures[1].message.startswith("round 1: column 0 sums to 2.2")
-    assert report.details == {"rounds looked at": 2, "standing": "proved for all rounds"}
+    assert report.details == {
+        "rounds looked at": 2,
+        "standing": "proved for all rounds",
+    }
     assert check(graphs.RandomMatching(8), laws="doubly stochastic").ok
     assert "null space" in {f.law for f in check(graphs.RandomMatching(8)).failures}
 
@@ -255,8 +294,12 @@ def test_a_broken_law_takes_away_what_the_scopes_rest_on_and_nothing_else():
     def papers(report):
         return {key.split(".")[0] for key in bounds.resting_on(report.breaks)}
 
-    assert {name for laws in NETWORKS.values() for name in laws} == {*graphs.DEFINITION_1, *graphs.PUSH_SUM}
-    lopsided = np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.25, 0.0, 0.75]])  # rows and columns sum to 1
+    assert {name for laws in NETWORKS.values() for name in laws} == {
+        *graphs.DEFINITION_1,
+        *graphs.PUSH_SUM,
+    }
+    # rows and columns sum to 1
+    lopsided = np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.25, 0.0, 0.75]])
     report = check(lopsided)
     assert report.breaks == ("definition 1", "symmetric")
     assert papers(report) >= {"dfedsam", "dfedadmm", "dfedmdc"}
@@ -265,10 +308,14 @@ def test_a_broken_law_takes_away_what_the_scopes_rest_on_and_nothing_else():
         "khaled2019",
         "lean",
     }  # column-stochastic, and without a network
-    assert bounds.resting_on(["symmetric"]) == ()  # no statement's first variant asks for this one
+    # no statement's first variant asks for this one
+    assert bounds.resting_on(["symmetric"]) == ()
     both = check(np.array([[0.5, 0.4], [0.4, 0.5]]))
     assert both.breaks == ("definition 1", "symmetric", "doubly stochastic")
     push = graphs.check_push_sum(np.array([[0.5, 0.4], [0.4, 0.5]]))
     assert push.breaks == ("column-stochastic",)
-    assert bounds.resting_on(push.breaks) == ("dfedsgpsm.theorem_1", "dfedsgpsm.corollary_1")
+    assert bounds.resting_on(push.breaks) == (
+        "dfedsgpsm.theorem_1",
+        "dfedsgpsm.corollary_1",
+    )
     assert check(np.eye(1)).breaks == () == bounds.resting_on(())

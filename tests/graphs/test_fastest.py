@@ -1,4 +1,6 @@
-"""The fastest-mixing W: optima that are known in closed form, and optimality against other weights."""
+"""The fastest-mixing W: optima that are known in closed form, and optimality against
+other weights.
+"""
 
 import math
 import sys
@@ -13,11 +15,15 @@ from dfltheory.errors import GraphError, InputError, MissingExtraError
 pytest.importorskip("cvxpy")
 pytest.importorskip("clarabel")
 # scipy and cvxpy warn of their own futures here and there
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning"
+)
 
 
 def ring_optimum(m):
-    """On an edge-transitive graph all weights may be equal: the best constant 2/(l_2 + l_m), if w_ii >= 0."""
+    """On an edge-transitive graph all weights may be equal: the best constant 2/(l_2 +
+    l_m), if w_ii >= 0.
+    """
     L = 4 * np.sin(np.pi * np.arange(m) / m) ** 2
     low, high = np.sort(L)[[1, -1]]
     return (high - low) / (high + low)
@@ -26,11 +32,13 @@ def ring_optimum(m):
 @pytest.mark.parametrize(
     ("graph", "optimum"),
     [
-        (graphs.path(4), math.cos(math.pi / 4)),  # Boyd, Diaconis, Sun and Xiao: 1/2 on all links of a path
+        # Boyd, Diaconis, Sun and Xiao: 1/2 on all links of a path
+        (graphs.path(4), math.cos(math.pi / 4)),
         (graphs.path(7), math.cos(math.pi / 7)),
         (graphs.ring(6), ring_optimum(6)),
         (graphs.ring(9), ring_optimum(9)),
-        (graphs.star(6), 1 - 1 / 5),  # leaves can give 1/(m-1) each to the centre, and no more
+        # leaves can give 1/(m-1) each to the centre, and no more
+        (graphs.star(6), 1 - 1 / 5),
         (graphs.complete(5), 0.0),
         (graphs.hypercube(8), 1 / 2),  # L of the cube: 2, 4, 6: (6 - 2)/(6 + 2)
     ],

@@ -1,4 +1,6 @@
-"""Matrices and graphs from files: every format round-trips, everything else gets one line with its place."""
+"""Matrices and graphs from files: every format round-trips, everything else gets one
+line with its place.
+"""
 
 import networkx as nx
 import numpy as np
@@ -29,11 +31,18 @@ def write(path, form):
         case "mtx":
             scipy.io.mmwrite(path, W, precision=17)
         case "edgelist":
-            lines = [f"{i} {j} {W[i, j]:.17g}" for i in range(4) for j in range(i, 4) if W[i, j]]
+            lines = [
+                f"{i} {j} {W[i, j]:.17g}"
+                for i in range(4)
+                for j in range(i, 4)
+                if W[i, j]
+            ]
             path.write_text("# u v weight\n\n" + "\n".join(lines))
 
 
-@pytest.mark.parametrize("form", ["npy", "npz", "sparse.npz", "csv", "txt", "mtx", "edgelist"])
+@pytest.mark.parametrize(
+    "form", ["npy", "npz", "sparse.npz", "csv", "txt", "mtx", "edgelist"]
+)
 def test_round_trip(tmp_path, form):
     path = tmp_path / f"W.{form}"
     write(path, form)
@@ -57,9 +66,13 @@ def test_the_precision_of_the_file_is_kept(tmp_path, form):
 def test_both_directions_of_an_undirected_link_are_one_link(tmp_path):
     path = tmp_path / "W.el"
     path.write_text("0 1 0.25\n1 0 0.25\n0 0 0.75\n1 1 0.75\n")
-    np.testing.assert_array_equal(to_dense(graphs.read_matrix_file(path)), [[0.75, 0.25], [0.25, 0.75]])
+    np.testing.assert_array_equal(
+        to_dense(graphs.read_matrix_file(path)), [[0.75, 0.25], [0.25, 0.75]]
+    )
     path.write_text("0 1 0.25\n1 0 0.35\n")
-    with pytest.raises(InputError, match=r"link 1 0 .*0\.25 and 0\.35.*directed") as caught:
+    with pytest.raises(
+        InputError, match=r"link 1 0 .*0\.25 and 0\.35.*directed"
+    ) as caught:
         graphs.read_matrix_file(path)
     assert "\n" not in str(caught.value)
     arcs = to_dense(graphs.read_matrix_file(path, directed=True))
@@ -86,7 +99,9 @@ def test_clients_that_the_file_numbers_otherwise_are_told(tmp_path):
 
 def test_a_byte_order_mark_is_no_number(tmp_path):
     (tmp_path / "W.csv").write_bytes("0.5,0.5\n0.5,0.5\n".encode("utf-8-sig"))
-    np.testing.assert_array_equal(graphs.read_matrix_file(tmp_path / "W.csv"), np.full((2, 2), 0.5))
+    np.testing.assert_array_equal(
+        graphs.read_matrix_file(tmp_path / "W.csv"), np.full((2, 2), 0.5)
+    )
     (tmp_path / "G.el").write_bytes("0 1\n".encode("utf-8-sig"))
     assert set(graphs.read_matrix_file(tmp_path / "G.el").edges) == {(0, 1)}
 
@@ -103,7 +118,8 @@ def test_edge_lists_without_weights_are_graphs(tmp_path):
     path.write_text("10, 2\n2 7  # a comment\n")
     graph = graphs.read_matrix_file(path)
     assert isinstance(graph, nx.Graph)
-    assert set(graph.edges) == {(0, 2), (0, 1)}  # 2, 7, 10 in the order of their numbers
+    # 2, 7, 10 in the order of their numbers
+    assert set(graph.edges) == {(0, 2), (0, 1)}
     arcs = graphs.read_matrix_file(path, directed=True)
     assert arcs.is_directed()
     assert set(arcs.edges) == {(2, 0), (0, 1)}
@@ -155,6 +171,10 @@ def test_missing_files_folders_and_crowded_archives(tmp_path):
 
 def test_small_adjacency_matrices_are_no_edge_lists(tmp_path):
     (tmp_path / "A.txt").write_text("0 1\n1 0\n")
-    np.testing.assert_array_equal(graphs.read_matrix_file(tmp_path / "A.txt"), [[0, 1], [1, 0]])
+    np.testing.assert_array_equal(
+        graphs.read_matrix_file(tmp_path / "A.txt"), [[0, 1], [1, 0]]
+    )
     (tmp_path / "W.csv").write_text("1,0,0\n0,1,0\n0,0,1\n")
-    np.testing.assert_array_equal(graphs.read_matrix_file(tmp_path / "W.csv"), np.eye(3))
+    np.testing.assert_array_equal(
+        graphs.read_matrix_file(tmp_path / "W.csv"), np.eye(3)
+    )

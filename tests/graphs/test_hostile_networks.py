@@ -1,7 +1,9 @@
-"""Hostile files of matrices and graphs: each gets one line, none is executed, none takes memory.
+"""Hostile files of matrices and graphs: each gets one line, none is executed, none
+takes memory.
 
-Every file differs by its fault alone from one that is read; scipy's loops in C would follow the forged places
-out of their arrays (a segmentation fault), and the promised sizes would fill any machine.
+Every file differs by its fault alone from one that is read; scipy's loops in C would
+follow the forged places out of their arrays (a segmentation fault), and the promised
+sizes would fill any machine.
 """
 
 import io
@@ -30,12 +32,18 @@ def npy(array) -> bytes:
     return stream.getvalue()
 
 
-def promise(shape: str, kind: str = "'<f8'", version: int = 1, body: bytes = bytes(128)) -> bytes:
+def promise(
+    shape: str, kind: str = "'<f8'", version: int = 1, body: bytes = bytes(128)
+) -> bytes:
     """An npy file with this header, whatever its body is."""
     head = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}".encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return (
-        b"\x93NUMPY" + bytes([version, 0]) + len(head).to_bytes(2 * min(version, 2), "little") + head + body
+        b"\x93NUMPY"
+        + bytes([version, 0])
+        + len(head).to_bytes(2 * min(version, 2), "little")
+        + head
+        + body
     )
 
 
@@ -43,7 +51,9 @@ def npz(**parts) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, part in parts.items():
-            archive.writestr(f"{name}.npy", part if isinstance(part, bytes) else npy(part))
+            archive.writestr(
+                f"{name}.npy", part if isinstance(part, bytes) else npy(part)
+            )
     return stream.getvalue()
 
 
@@ -70,7 +80,9 @@ class Executed:
 
 
 def zipped_bomb() -> bytes:
-    """A matrix of zeros that is a thousand times larger than the archive, and not square."""
+    """A matrix of zeros that is a thousand times larger than the archive, and not
+    square.
+    """
     return npz(W=promise("(3, 100000000)", body=bytes(2**20)))
 
 
@@ -83,7 +95,9 @@ P, I = S.indptr, S.indices
 HOSTILE = {
     "objects.npy": npy(OBJECTS),
     "only a pickle.npy": pickle.dumps(Executed()),
-    "a pickle in a header.npy": promise(shape="(2, 2)", kind="'|O'", body=pickle.dumps(Executed())),
+    "a pickle in a header.npy": promise(
+        shape="(2, 2)", kind="'|O'", body=pickle.dumps(Executed())
+    ),
     "code in a header.npy": promise(shape="__import__('os').mkdir('executed')"),
     "deep header.npy": promise(shape="(" * 5000),
     "promises terabytes.npy": promise(f"({HUGE}, {HUGE})"),
@@ -137,11 +151,15 @@ HOSTILE = {
     "coo, short.npz": sparse("coo", row=np.array([0])),
     "promises.mtx": mtx(f"{HUGE} {HUGE} 1"),
     "promises entries.mtx": mtx(f"4 4 {10**8}"),
-    "promises an array.mtx": f"%%MatrixMarket matrix array real general\n{10**6} {10**6}\n1\n".encode(),
+    "promises an array.mtx": (
+        f"%%MatrixMarket matrix array real general\n{10**6} {10**6}\n1\n".encode()
+    ),
     "entry out of it.mtx": mtx("4 4 1", "9 9 0.5\n"),
     "entry 0.mtx": mtx("4 4 1", "0 1 0.5\n"),
     "negative.mtx": mtx("-4 -4 1"),
-    "complex.mtx": mtx("2 2 1").replace(b"real", b"complex").replace(b"0.5", b"0.5 0.5"),
+    "complex.mtx": (
+        mtx("2 2 1").replace(b"real", b"complex").replace(b"0.5", b"0.5 0.5")
+    ),
     "long number.mtx": mtx("4 4 1", "9" * 10**5 + " 1 1\n"),
     "empty.mtx": b"",
     "binary.csv": bytes(range(256)),
@@ -156,7 +174,7 @@ HOSTILE = {
     "many words.edgelist": b"0 1 1 1 1\n",
     "long digits.edgelist": b"0 1 " + b"9" * 400 + b"\n",
     "utf-16.edgelist": "0 1".encode("utf-16"),
-}  # fmt: skip
+}
 
 
 def refused(path) -> str:
@@ -216,9 +234,16 @@ def test_without_its_fault_each_is_read(tmp_path, kind):
 
 
 def test_any_byte_of_a_sparse_file_may_be_another(tmp_path):
-    """Places, sizes and headers with single bytes changed: one line, or the same kind of matrix."""
+    """Places, sizes and headers with single bytes changed: one line, or the same kind
+    of matrix.
+    """
     rng, path, lines = np.random.default_rng(0), tmp_path / "W.npz", 0
-    parts = {"indices": npy(I), "indptr": npy(P), "shape": npy(np.array(S.shape)), "data": npy(S.data)}
+    parts = {
+        "indices": npy(I),
+        "indptr": npy(P),
+        "shape": npy(np.array(S.shape)),
+        "data": npy(S.data),
+    }
     for name in parts:
         for _ in range(60):
             part = bytearray(parts[name])
@@ -253,7 +278,9 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     assert "not a regular file" in refused(tmp_path / "W.csv")
 
 
-@pytest.mark.parametrize("name", ["falling.npz", "objects.npy", "promises.mtx", "ansi names.edgelist"])
+@pytest.mark.parametrize(
+    "name", ["falling.npz", "objects.npy", "promises.mtx", "ansi names.edgelist"]
+)
 def test_the_command_ends_with_status_2(tmp_path, capsys, name):
     path = tmp_path / name
     path.write_bytes(HOSTILE[name])

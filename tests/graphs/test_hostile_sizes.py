@@ -1,4 +1,6 @@
-"""Small files of matrices that ask for much, and weights at the ends of the numbers: one line each."""
+"""Small files of matrices that ask for much, and weights at the ends of the numbers:
+one line each.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ def test_millions_of_clients_without_entries(tmp_path):
     with pytest.raises(InputError, match=r"1e\+06 clients with 0 entries; 0 to 65536"):
         graphs.read_matrix_file(path)
     path = tmp_path / "W.mtx"
-    path.write_text("%%MatrixMarket matrix coordinate real general\n10000000 10000000 1\n1 1 1\n")
+    path.write_text(
+        "%%MatrixMarket matrix coordinate real general\n10000000 10000000 1\n1 1 1\n"
+    )
     with pytest.raises(InputError, match="clients with 1 entries"):
         graphs.read_matrix_file(path)
 
@@ -30,6 +34,19 @@ def test_sums_beyond_the_numbers_are_one_line_without_a_warning(tmp_path, capsys
     """Warnings are errors in this suite."""
     W = sp.csr_array(np.full((4, 4), 1.7e308))
     sp.save_npz(tmp_path / "W.npz", W)
-    assert cli.run(["train", "--topology", str(tmp_path / "W.npz"), "--rounds", "1", "--m", "4"]) == 2
+    assert (
+        cli.run(
+            [
+                "train",
+                "--topology",
+                str(tmp_path / "W.npz"),
+                "--rounds",
+                "1",
+                "--m",
+                "4",
+            ]
+        )
+        == 2
+    )
     (line,) = capsys.readouterr().err.splitlines()
     assert "sums to inf" in line

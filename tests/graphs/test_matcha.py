@@ -1,4 +1,6 @@
-"""MATCHA's matchings, probabilities and weight: by enumeration of all rounds, and against other choices."""
+"""MATCHA's matchings, probabilities and weight: by enumeration of all rounds, and
+against other choices.
+"""
 
 import itertools
 
@@ -23,7 +25,10 @@ def laplacian(matching, m):
 
 
 def connectivity(sequence, p):
-    mean = sum(w * laplacian(pairs, sequence.m) for w, pairs in zip(p, sequence.matchings, strict=True))
+    mean = sum(
+        w * laplacian(pairs, sequence.m)
+        for w, pairs in zip(p, sequence.matchings, strict=True)
+    )
     return np.linalg.eigvalsh(mean)[1]
 
 
@@ -39,14 +44,20 @@ def of(graph, budget):
 def test_matchings_part_the_links_and_touch_nobody_twice(graph):
     order = {node: k for k, node in enumerate(graph)}
     sequence = of(graph, 1.0)
-    links = [tuple(sorted(pair)) for part in sequence.matchings for pair in part.tolist()]
-    assert sorted(links) == sorted(tuple(sorted((order[a], order[b]))) for a, b in graph.edges)
+    links = [
+        tuple(sorted(pair)) for part in sequence.matchings for pair in part.tolist()
+    ]
+    assert sorted(links) == sorted(
+        tuple(sorted((order[a], order[b]))) for a, b in graph.edges
+    )
     assert all(len(np.unique(part)) == part.size for part in sequence.matchings)
     assert len(sequence.matchings) < 2 * max(d for _, d in graph.degree)
 
 
 @pytest.mark.parametrize("budget", [0.3, 0.7, 1.0])
-@pytest.mark.parametrize("graph", [graphs.ring(5), graphs.star(5), graphs.two_cliques(6)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [graphs.ring(5), graphs.star(5), graphs.two_cliques(6)], ids=str
+)
 def test_lambda_is_that_of_all_rounds_weighed_and_no_alpha_gives_less(graph, budget):
     sequence = of(graph, budget)
     parts = [laplacian(pairs, sequence.m) for pairs in sequence.matchings]
@@ -55,17 +66,28 @@ def test_lambda_is_that_of_all_rounds_weighed_and_no_alpha_gives_less(graph, bud
         moment = -np.full((sequence.m, sequence.m), 1 / sequence.m)
         for on in itertools.product([False, True], repeat=len(parts)):
             chance = np.prod(np.where(on, sequence.p, 1 - sequence.p))
-            W = np.eye(sequence.m) - alpha * sum(L for L, b in zip(parts, on, strict=True) if b)
+            W = np.eye(sequence.m) - alpha * sum(
+                L for L, b in zip(parts, on, strict=True) if b
+            )
             moment = moment + chance * W @ W
         return np.linalg.norm(moment, 2)
 
-    assert sequence.contraction_squared() == pytest.approx(squared(sequence.alpha), abs=1e-9)
-    assert all(squared(factor * sequence.alpha) > squared(sequence.alpha) for factor in (0.97, 1.03))
-    assert graphs.mean_square_contraction(sequence).lam ** 2 == pytest.approx(squared(sequence.alpha))
+    assert sequence.contraction_squared() == pytest.approx(
+        squared(sequence.alpha), abs=1e-9
+    )
+    assert all(
+        squared(factor * sequence.alpha) > squared(sequence.alpha)
+        for factor in (0.97, 1.03)
+    )
+    assert graphs.mean_square_contraction(sequence).lam ** 2 == pytest.approx(
+        squared(sequence.alpha)
+    )
 
 
 @pytest.mark.parametrize("budget", [0.2, 0.5, 0.8])
-@pytest.mark.parametrize("graph", [graphs.star(6), graphs.two_cliques(8), graphs.binary_tree(7)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [graphs.star(6), graphs.two_cliques(8), graphs.binary_tree(7)], ids=str
+)
 def test_probabilities_keep_to_the_budget_and_connect_best(graph, budget):
     sequence = of(graph, budget)
     count, rng = len(sequence.p), np.random.default_rng(0)
@@ -81,7 +103,11 @@ def test_probabilities_keep_to_the_budget_and_connect_best(graph, budget):
 
 def test_the_bridge_of_two_cliques_comes_up_most():
     sequence = of(graphs.two_cliques(8), 0.5)
-    with_bridge = [k for k, part in enumerate(sequence.matchings) if any((i < 4) != (j < 4) for i, j in part)]
+    with_bridge = [
+        k
+        for k, part in enumerate(sequence.matchings)
+        if any((i < 4) != (j < 4) for i, j in part)
+    ]
     assert with_bridge == [int(np.argmax(sequence.p))]
 
 
@@ -89,9 +115,13 @@ def test_rounds_come_up_as_often_as_they_should_and_chance_is_the_generators():
     sequence = of(graphs.star(4), 0.5)
     rng = np.random.default_rng(1)
     rounds = [to_dense(sequence.matrix(t, rng)) for t in range(2000)]
-    assert all((W == W.T).all() and np.allclose(W.sum(0), 1, rtol=0, atol=1e-14) for W in rounds)
+    assert all(
+        (W == W.T).all() and np.allclose(W.sum(0), 1, rtol=0, atol=1e-14)
+        for W in rounds
+    )
     mean = np.eye(4) - sequence.alpha * sum(
-        p * laplacian(part, 4) for p, part in zip(sequence.p, sequence.matchings, strict=True)
+        p * laplacian(part, 4)
+        for p, part in zip(sequence.p, sequence.matchings, strict=True)
     )
     np.testing.assert_allclose(np.mean(rounds, axis=0), mean, rtol=0, atol=0.04)
     again = np.random.default_rng(1)
@@ -102,7 +132,9 @@ def test_with_the_whole_budget_it_is_the_graph_with_its_best_equal_weights():
     graph = graphs.two_cliques(6)
     eigenvalues = np.linalg.eigvalsh(nx.laplacian_matrix(graph).toarray().astype(float))
     sequence = of(graph, 1.0)
-    assert sequence.alpha == pytest.approx(2 / (eigenvalues[1] + eigenvalues[-1]), abs=1e-6)
+    assert sequence.alpha == pytest.approx(
+        2 / (eigenvalues[1] + eigenvalues[-1]), abs=1e-6
+    )
     W = to_dense(sequence.matrix(0, np.random.default_rng(0)))
     expected = np.eye(6) - sequence.alpha * nx.laplacian_matrix(graph).toarray()
     np.testing.assert_allclose(W, expected, rtol=0, atol=1e-14)
@@ -112,7 +144,9 @@ def test_it_trains_and_sends_less():
     task = dfl.tasks.quadratic(m=6, d=3, sigma=0.1, seed=0)
     graph = graphs.two_cliques(6)
     algorithm = dfl.algorithms.DPSGD(eta=0.05)
-    few, all_links = (dfl.train(algorithm, task, of(graph, b), 40, progress=False) for b in (0.4, 1.0))
+    few, all_links = (
+        dfl.train(algorithm, task, of(graph, b), 40, progress=False) for b in (0.4, 1.0)
+    )
     assert few.sent_bits[0, -1] < 0.6 * all_links.sent_bits[0, -1]
     assert np.isfinite(few.grad_norm_sq).all()
 
@@ -123,7 +157,9 @@ def test_a_budget_is_a_share(budget):
         graphs.Matcha(graphs.ring(4), budget)
 
 
-@pytest.mark.parametrize("graph", [graphs.directed_ring(4), nx.empty_graph(3), nx.empty_graph(1), np.eye(3)])
+@pytest.mark.parametrize(
+    "graph", [graphs.directed_ring(4), nx.empty_graph(3), nx.empty_graph(1), np.eye(3)]
+)
 def test_only_connected_undirected_graphs(graph):
     with pytest.raises(GraphError, match=r"undirected|connected|component"):
         graphs.Matcha(graph)

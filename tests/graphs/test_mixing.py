@@ -17,7 +17,8 @@ def test_mixing_rounds_are_the_first_within_epsilon(W, epsilon):
     assume(gap >= 0.01)
     rounds, near = graphs.mixing_rounds(gap, epsilon), epsilon * (1 + 1e-9)
 
-    def distance(t):  # never grows with t, because ||W|| = 1: two rounds tell which is the first
+    # never grows with t, because ||W|| = 1: two rounds tell which is the first
+    def distance(t):
         return np.linalg.norm(np.linalg.matrix_power(W, t) - 1 / len(W), 2)
 
     assert distance(rounds) <= near

@@ -1,4 +1,6 @@
-"""What random and other networks cost: mean-square contraction by enumeration, and NetworkConstants."""
+"""What random and other networks cost: mean-square contraction by enumeration, and
+NetworkConstants.
+"""
 
 import itertools
 import math
@@ -12,17 +14,24 @@ from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.testing import mixing_sequences
 
-# -- mean-square contraction -----------------------------------------------------------------------
+# -- mean-square contraction
+# -----------------------------------------------------------------------
 
 
 def matchings(nodes):
     """All perfect matchings of an even, near-perfect ones of an odd number of nodes."""
     if len(nodes) % 2:
-        return [m for alone in nodes for m in matchings([v for v in nodes if v != alone])]
+        return [
+            m for alone in nodes for m in matchings([v for v in nodes if v != alone])
+        ]
     if not nodes:
         return [[]]
     a, rest = nodes[0], nodes[1:]
-    return [[(a, b), *others] for b in rest for others in matchings([v for v in rest if v != b])]
+    return [
+        [(a, b), *others]
+        for b in rest
+        for others in matchings([v for v in rest if v != b])
+    ]
 
 
 def squared_norm(moment):
@@ -30,7 +39,9 @@ def squared_norm(moment):
 
 
 def check_enumerated(sequence, m, every):
-    """lam^2 against E[W'W] over all equally likely rounds, in each of which groups take their means."""
+    """lam^2 against E[W'W] over all equally likely rounds, in each of which groups take
+    their means.
+    """
     moment = np.zeros((m, m))
     for groups in every:
         W = np.eye(m)
@@ -49,10 +60,16 @@ def test_matching_contraction_by_enumeration(m):
 
 @pytest.mark.parametrize(("m", "k"), [(2, 1), (4, 2), (5, 3), (6, 6), (6, 1)])
 def test_sampling_contraction_by_enumeration(m, k):
-    check_enumerated(graphs.ClientSampling(m, k), m, [[s] for s in itertools.combinations(range(m), k)])
+    check_enumerated(
+        graphs.ClientSampling(m, k),
+        m,
+        [[s] for s in itertools.combinations(range(m), k)],
+    )
 
 
-@pytest.mark.parametrize("graph", [graphs.ring(4), graphs.star(5), graphs.path(4)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [graphs.ring(4), graphs.star(5), graphs.path(4)], ids=str
+)
 def test_failure_contraction_by_enumeration(graph):
     p, W = 0.3, graphs.metropolis(graph)
     moment, edges = np.zeros_like(W), list(graph.edges)
@@ -82,11 +99,16 @@ class Hidden:
 
 @pytest.mark.parametrize("about", [{}, {"exchangeable": True}], ids=["draws", "trace"])
 @pytest.mark.parametrize(
-    "inner", [graphs.RandomMatching(8), graphs.ClientSampling(9, 4)], ids=lambda s: s.name
+    "inner",
+    [graphs.RandomMatching(8), graphs.ClientSampling(9, 4)],
+    ids=lambda s: s.name,
 )
 def test_estimates_lie_around_the_exact_value(inner, about):
     exact = graphs.mean_square_contraction(inner).lam
-    estimates = [graphs.mean_square_contraction(Hidden(inner, **about), draws=120, seed=s) for s in range(12)]
+    estimates = [
+        graphs.mean_square_contraction(Hidden(inner, **about), draws=120, seed=s)
+        for s in range(12)
+    ]
     for e in estimates:
         assert e.method == ("trace" if about else "draws")
         assert not e.exact
@@ -94,11 +116,13 @@ def test_estimates_lie_around_the_exact_value(inner, about):
         assert "standard error" in str(e)
     spread = np.std([e.lam for e in estimates], ddof=1)
     told = np.mean([e.standard_error for e in estimates])
-    assert 0.4 * told <= spread <= 2.2 * told or told < 1e-12  # 12 draws: chi-square far tails
+    # 12 draws: chi-square far tails
+    assert 0.4 * told <= spread <= 2.2 * told or told < 1e-12
 
 
 def test_draws_find_the_worst_direction():
-    # a path whose links fail: the slow direction is one of many, and the others contract much faster
+    # a path whose links fail: the slow direction is one of many, and the others
+    # contract much faster
     inner = graphs.LinkFailures(graphs.path(8), 0.2)
     exact = graphs.mean_square_contraction(inner).lam
     found = graphs.mean_square_contraction(Hidden(inner), draws=400)
@@ -108,14 +132,24 @@ def test_draws_find_the_worst_direction():
 
 def test_the_standard_error_is_that_of_lambda():
     n, sequence = 50, graphs.RandomNeighbors(9, 2)
-    found = graphs.mean_square_contraction(Hidden(sequence, exchangeable=True), draws=n, seed=4)
+    found = graphs.mean_square_contraction(
+        Hidden(sequence, exchangeable=True), draws=n, seed=4
+    )
     rng = np.random.default_rng(4)
-    squares = [(np.linalg.norm(to_dense(sequence.matrix(t, rng))) ** 2 - 1) / 8 for t in range(n)]
+    squares = [
+        (np.linalg.norm(to_dense(sequence.matrix(t, rng))) ** 2 - 1) / 8
+        for t in range(n)
+    ]
     lam = math.sqrt(np.mean(squares))
     assert found.lam == pytest.approx(lam)
-    assert found.standard_error == pytest.approx(np.std(squares, ddof=1) / math.sqrt(n) / (2 * lam))
+    assert found.standard_error == pytest.approx(
+        np.std(squares, ddof=1) / math.sqrt(n) / (2 * lam)
+    )
     assert found.draws == n
-    assert (found.method, graphs.mean_square_contraction(graphs.ClientSampling(9, 4)).draws) == ("trace", 0)
+    assert (
+        found.method,
+        graphs.mean_square_contraction(graphs.ClientSampling(9, 4)).draws,
+    ) == ("trace", 0)
 
 
 def test_contraction_of_what_is_not_random_and_of_what_has_none():
@@ -131,7 +165,8 @@ def test_contraction_of_what_is_not_random_and_of_what_has_none():
         graphs.mean_square_contraction(graphs.RandomMatching(4), draws=3)
 
 
-# -- network_constants -----------------------------------------------------------------------------
+# -- network_constants
+# -----------------------------------------------------------------------------
 
 
 def test_network_constants_of_gossip():
@@ -155,29 +190,42 @@ def test_network_constants_of_push_sum():
     assert c.standing == {}
     windows = [np.eye(2), np.full((2, 2), 0.5)]
     assert graphs.network_constants(windows).lam == pytest.approx(1)
-    assert graphs.network_constants(windows, push_sum=True).q == pytest.approx(math.sqrt(0.5))
+    assert graphs.network_constants(windows, push_sum=True).q == pytest.approx(
+        math.sqrt(0.5)
+    )
 
 
 def test_network_constants_of_random_sequences_say_how_they_are_known():
     exact = graphs.network_constants(graphs.RandomMatching(10))
     assert exact.lam == pytest.approx(2 / 3)
     assert exact.standing_of("lam") == "exact"
-    assert graphs.network_constants(graphs.RandomNeighbors(12, 3), rounds=20).standing_of("lam") == "estimate"
+    assert (
+        graphs.network_constants(graphs.RandomNeighbors(12, 3), rounds=20).standing_of(
+            "lam"
+        )
+        == "estimate"
+    )
     moving = graphs.network_constants(graphs.LossDriven(12, 3), rounds=20)
     assert moving.lam is None
     assert {moving.standing_of(n) for n in ("delta", "C", "q")} == {"estimate"}
     assert 0 < moving.q < 1
-    assert graphs.network_constants(lambda t: np.full((3, 3), 1 / 3)).standing_of("lam") == "estimate"
+    assert (
+        graphs.network_constants(lambda t: np.full((3, 3), 1 / 3)).standing_of("lam")
+        == "estimate"
+    )
 
 
 @given(mixing_sequences(min_m=2))
 def test_network_constants_of_periods(sequence):
     c = graphs.network_constants(sequence)
-    assert c.lam == pytest.approx(max(np.linalg.norm(W - 1 / sequence.m, 2) for W in sequence.Ws), abs=1e-12)
+    assert c.lam == pytest.approx(
+        max(np.linalg.norm(W - 1 / sequence.m, 2) for W in sequence.Ws), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(
-    "W", [[[0.5, 0.5], [0.5, 0.6]], graphs.uniform(graphs.star(4)), [[np.nan, 1], [1, 0]]]
+    "W",
+    [[[0.5, 0.5], [0.5, 0.6]], graphs.uniform(graphs.star(4)), [[np.nan, 1], [1, 0]]],
 )
 def test_network_constants_refuse_what_is_neither(W):
     with pytest.raises(GraphError):

@@ -33,7 +33,9 @@ def test_every_link_is_drawn_once():
     (lines,) = [c for c in ax.collections if hasattr(c, "get_segments")]
     drawn = {frozenset(map(tuple, np.round(s, 9))) for s in lines.get_segments()}
     at = np.round(positions(graphs.torus(12)), 9)
-    assert drawn == {frozenset((tuple(at[i]), tuple(at[j]))) for i, j in graphs.torus(12).edges}
+    assert drawn == {
+        frozenset((tuple(at[i]), tuple(at[j]))) for i, j in graphs.torus(12).edges
+    }
     assert "12 clients, 24 links" in ax.get_title()
     assert {t.get_text() for t in ax.texts} == {str(i) for i in range(12)}
 
@@ -44,19 +46,25 @@ def test_arcs_point_from_sender_to_receiver():
     at = positions(graph)
     arrows = [t for t in ax.texts if getattr(t, "arrow_patch", None) is not None]
     pairs = {tuple(map(tuple, np.round([a.xyann, a.xy], 9))) for a in arrows}
-    assert pairs == {tuple(map(tuple, np.round([at[i], at[(i + 1) % 5]], 9))) for i in range(5)}
+    assert pairs == {
+        tuple(map(tuple, np.round([at[i], at[(i + 1) % 5]], 9))) for i in range(5)
+    }
 
 
 def test_the_spectrum_is_the_spectrum():
     W = graphs.metropolis(graphs.ring(8))
     ax = draw_spectrum(W, Figure().subplots())
     dots = next(line for line in ax.lines if line.get_marker() == "o")
-    np.testing.assert_allclose(dots.get_ydata(), np.linalg.eigvalsh(W)[::-1], atol=1e-12)
+    np.testing.assert_allclose(
+        dots.get_ydata(), np.linalg.eigvalsh(W)[::-1], atol=1e-12
+    )
     assert f"{graphs.lam(W):.4g}" in ax.get_title()
     P = graphs.uniform(graphs.directed_ring(6))
     ax = draw_spectrum(P, Figure().subplots())
     dots = next(line for line in ax.lines if line.get_marker() == "o")
-    found = np.sort_complex(np.array(dots.get_xdata()) + 1j * np.array(dots.get_ydata()))
+    found = np.sort_complex(
+        np.array(dots.get_xdata()) + 1j * np.array(dots.get_ydata())
+    )
     np.testing.assert_allclose(np.abs(found).max(), 1)
     assert "0.866" in ax.get_title()  # cos(pi/6)
 

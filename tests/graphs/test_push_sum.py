@@ -1,7 +1,8 @@
-"""Push-sum constants: the golden table, the definition itself, and what was proved about it.
+"""Push-sum constants: the golden table, the definition itself, and what was proved
+about it.
 
-The golden numbers are those of the table in the theory's section 4.1 (three digits there); each is also
-recomputed here from the definition sigma_2(S^t) with plain numpy.
+The golden numbers are those of the table in the theory's section 4.1 (three digits
+there); each is also recomputed here from the definition sigma_2(S^t) with plain numpy.
 """
 
 import math
@@ -28,7 +29,9 @@ def cycle_one_link_per_round(n=6):
 
 
 def literal(Ps, B, rounds, long=4000):
-    """(q_B, delta, w_max) by the definition: rounds 0..rounds-1 and, once settled, one more period."""
+    """(q_B, delta, w_max) by the definition: rounds 0..rounds-1 and, once settled, one
+    more period.
+    """
     n = len(Ps[0])
     w = [np.ones(n)]
     for t in range(long + len(Ps) + B):
@@ -43,15 +46,46 @@ def literal(Ps, B, rounds, long=4000):
     return q, min(x.min() for x in w), max(x.max() for x in w)
 
 
-# -- the golden table ------------------------------------------------------------------------------
+# -- the golden table
+# ------------------------------------------------------------------------------
 
 TABLE = [
     # name, graph, computed q, delta, C, [C/(1-q)]^2, cited 1-q, C, [C/(1-q)]^2
-    ("directed ring 8", graphs.directed_ring(8), 0.9239, 1, 1, 173, 3.5e-3, 530, 2.3e10),
+    (
+        "directed ring 8",
+        graphs.directed_ring(8),
+        0.9239,
+        1,
+        1,
+        173,
+        3.5e-3,
+        530,
+        2.3e10,
+    ),
     ("exponential 8", graphs.directed_exponential(8), 0.5, 1, 1, 4, 6.3e-3, 532, 7.1e9),
     ("complete 8", graphs.complete(8), 0, 1, 1, 1, 0.0435, 153, 1.2e7),
-    ("ring 100", graphs.directed_ring(100), 0.9995, 1, 1, 4.1e6, 7.8e-31, 2.5e30, 1.0e121),
-    ("exponential 100", graphs.directed_exponential(100), 0.75, 1, 1, 16, 5.5e-5, 5.3e5, 9e19),
+    (
+        "ring 100",
+        graphs.directed_ring(100),
+        0.9995,
+        1,
+        1,
+        4.1e6,
+        7.8e-31,
+        2.5e30,
+        1.0e121,
+    ),
+    (
+        "exponential 100",
+        graphs.directed_exponential(100),
+        0.75,
+        1,
+        1,
+        16,
+        5.5e-5,
+        5.3e5,
+        9e19,
+    ),
     ("complete 100", graphs.complete(100), 0, 1, 1, 1, 3.3e-3, 2.0e4, 3.7e13),
 ]
 
@@ -72,14 +106,17 @@ def test_golden_table(row):
 
 
 def test_golden_table_window():
-    """6-cycle, one link per round: B = 6, q_B = .710, q = .945, delta = .5; cited 2.4e-12, 1.4e11, 3e45."""
+    """6-cycle, one link per round: B = 6, q_B = .710, q = .945, delta = .5; cited
+    2.4e-12, 1.4e11, 3e45.
+    """
     Ps = cycle_one_link_per_round()
     c = graphs.push_sum_constants(Ps)
     assert c.window == 6
     assert c.q == pytest.approx(0.710, abs=5e-4)
     assert c.delta == pytest.approx(0.5, rel=1e-12)
     assert c.pair[1] == pytest.approx(0.945, abs=5e-4)
-    # the table's C = 1/(delta q_B) = 2.8 bounds q_B^floor(t/B) by q_B^(t/B - 1); q_B^((t-B+1)/B) is sharper
+    # the table's C = 1/(delta q_B) = 2.8 bounds q_B^floor(t/B) by q_B^(t/B - 1);
+    # q_B^((t-B+1)/B) is sharper
     assert c.C / c.q == pytest.approx(2.8, abs=0.05)
     assert c.pair[0] == pytest.approx(c.C / c.pair[1] ** 5)
     cited = graphs.cited_constants(Ps)
@@ -90,7 +127,8 @@ def test_golden_table_window():
 
 
 def test_golden_table_random_out_degree_10_of_100():
-    # the table's graph is not recorded: D = 11 and a diameter of 4 give its cited constants
+    # the table's graph is not recorded: D = 11 and a diameter of 4 give its cited
+    # constants
     cited = graphs.assran_constants(100, D=11, diameter=4)
     assert cited.one_minus_q == pytest.approx(1.0e-4, rel=0.04)
     assert pytest.approx(3.2e5, rel=0.02) == cited.C
@@ -99,14 +137,17 @@ def test_golden_table_random_out_degree_10_of_100():
     fixed = graphs.push_sum_constants(graphs.random_out_degree(100, 10, seed=1))
     assert fixed.q == pytest.approx(0.55, abs=0.04)
     assert fixed.delta == pytest.approx(0.44, abs=0.12)
-    moving = graphs.push_sum_constants(graphs.RandomNeighbors(100, 10, directed=True), rounds=40)
+    moving = graphs.push_sum_constants(
+        graphs.RandomNeighbors(100, 10, directed=True), rounds=40
+    )
     assert moving.q == pytest.approx(0.57, abs=0.04)
     assert 0.1 < moving.delta < 0.25
     assert not moving.exact
     assert moving.rounds == 40
 
 
-# -- the definition --------------------------------------------------------------------------------
+# -- the definition
+# --------------------------------------------------------------------------------
 
 
 @given(column_stochastic_matrices())
@@ -136,7 +177,9 @@ def test_constants_of_a_periodic_sequence_are_the_definition(sequence):
 
 @given(column_stochastic_matrices(min_m=2), st.integers(0, 20))
 def test_the_models_contract_as_stated(P, seed):
-    """(**) of 4.1 without gradients: the w-weighted distance falls by q, the plain one stays below C q^t."""
+    """(**) of 4.1 without gradients: the w-weighted distance falls by q, the plain one
+    stays below C q^t.
+    """
     rng = np.random.default_rng(seed)
     c = graphs.push_sum_constants(P)
     m = len(P)
@@ -149,7 +192,9 @@ def test_the_models_contract_as_stated(P, seed):
         z = x / w[:, None]
         now = (w * ((z - mean) ** 2).sum(axis=1)).sum() / m
         assert now <= c.q**2 * weighted * (1 + 1e-6) + 1e-20
-        assert ((z - mean) ** 2).sum() / m <= c.q ** (2 * t) * start / c.delta * (1 + 1e-6) + 1e-18
+        assert ((z - mean) ** 2).sum() / m <= c.q ** (2 * t) * start / c.delta * (
+            1 + 1e-6
+        ) + 1e-18
         weighted = now
 
 
@@ -171,11 +216,13 @@ def test_windows_contract_as_stated_and_the_pair_covers_them(sequence, seed):
 
 
 def test_window_factors_and_why_the_root_is_wrong():
-    """n = 2, P alternating I and (1/2)11': q_B = 0, yet errors live up to B - 1 rounds."""
+    """n = 2, P alternating I and (1/2)11': q_B = 0, yet errors live up to B - 1
+    rounds.
+    """
     c = graphs.push_sum_constants([np.eye(2), np.full((2, 2), 0.5)])
     assert (c.window, c.q, c.delta) == (2, 0, 1)
-    # q/(1-q) >= (B - 1 + q_B)/(1 - q_B) = 1, where the root of q_B would say 0, asks for 1/2, and
-    # 1/(1-q^2) >= B/(1 - q_B^2) = 2 for sqrt(1/2)
+    # q/(1-q) >= (B - 1 + q_B)/(1 - q_B) = 1, where the root of q_B would say 0, asks
+    # for 1/2, and 1/(1-q^2) >= B/(1 - q_B^2) = 2 for sqrt(1/2)
     assert c.q_effective == pytest.approx(math.sqrt(0.5))
     for q_B, B in ((0.3, 1), (0.0, 4), (0.71, 6), (0.99, 3)):
         k = graphs.PushSumConstants(5, 0.5, q_B, B, 2.0, 10, True)
@@ -195,7 +242,9 @@ def test_a_window_can_be_forced():
     with pytest.raises(InputError, match="window = 0"):
         graphs.push_sum_constants(P, window=0)
     with pytest.raises(InputError, match="window = 9"):
-        graphs.push_sum_constants(graphs.RandomNeighbors(5, 2, directed=True), rounds=5, window=9)
+        graphs.push_sum_constants(
+            graphs.RandomNeighbors(5, 2, directed=True), rounds=5, window=9
+        )
 
 
 def test_sigma_2_by_lanczos_agrees_with_lapack(monkeypatch):
@@ -222,13 +271,15 @@ def test_cited_formulas_by_hand():
     assert math.inf == graphs.assran_constants(10, D=10, diameter=400).C
 
 
-# -- check_push_sum --------------------------------------------------------------------------------
+# -- check_push_sum
+# --------------------------------------------------------------------------------
 
 
 def test_the_smallest_window_is_reported():
     assert graphs.check_push_sum(graphs.directed_ring(5)).details["window"] == 1
     assert graphs.check_push_sum(cycle_one_link_per_round()).details["window"] == 6
-    # of the hops 1, 2, 4 of 8 clients only hop 1 connects all, so that every window must hold it
+    # of the hops 1, 2, 4 of 8 clients only hop 1 connects all, so that every window
+    # must hold it
     assert graphs.check_push_sum(graphs.one_peer_exponential(8)).details["window"] == 3
 
 
@@ -242,7 +293,9 @@ def test_the_window_is_the_smallest(sequence):
     def serves(B):
         for l in range(T):
             total = sum(Ps[(l + k) % T] for k in range(B))
-            if not nx.is_strongly_connected(nx.from_numpy_array(total, create_using=nx.DiGraph)):
+            if not nx.is_strongly_connected(
+                nx.from_numpy_array(total, create_using=nx.DiGraph)
+            ):
                 return False
         return True
 
@@ -260,7 +313,8 @@ R, I = graphs.column_stochastic(graphs.directed_ring(4)), np.eye(4)
         ([R, I], 2, 2),
         ([R, R, I], 2, 2),
         ([R, I, I], 3, 3),
-        ([I, R, I], 3, 2),  # the window of the last and the first round counts only where the list repeats
+        # the window of the last and the first round counts only where the list repeats
+        ([I, R, I], 3, 2),
         ([R, I, R, I], 2, 2),
         ([R, I, I, R], 3, 3),
         ([I, I, R, I, I, R, R], 3, 3),
@@ -274,12 +328,15 @@ def test_windows_by_hand(rounds, for_ever, once):
     assert sampled.details["window"] == once
     found, start = window([np.asarray(W) for W in rounds], periodic=True)
     assert found == for_ever
-    short = [rounds[(start + k) % len(rounds)] for k in range((found or len(rounds) + 1) - 1)]
+    short = [
+        rounds[(start + k) % len(rounds)] for k in range((found or len(rounds) + 1) - 1)
+    ]
     assert all(W is I for W in short)  # there a window that is one round shorter fails
 
 
 def test_laws_can_be_chosen_and_several_can_break():
-    twice = np.array([[0.5, -0.2], [0.7, 1.3]])  # column 0 sums to 1.2, entry (0, 1) is negative
+    # column 0 sums to 1.2, entry (0, 1) is negative
+    twice = np.array([[0.5, -0.2], [0.7, 1.3]])
     report = graphs.check_push_sum(twice)
     assert [f.law for f in report.failures] == ["range", "column sums"]
     report = graphs.check_push_sum(twice, laws=["column sums"])
@@ -289,7 +346,9 @@ def test_laws_can_be_chosen_and_several_can_break():
     assert [f.law for f in spoilt.failures] == ["finite"]
     assert "window" not in spoilt.details
     assert str(graphs.check_push_sum(R)).startswith("push-sum matrix (m = 4): ok")
-    assert str(graphs.check_push_sum([R, I])).startswith("push-sum sequence (m = 4): ok")
+    assert str(graphs.check_push_sum([R, I])).startswith(
+        "push-sum sequence (m = 4): ok"
+    )
 
 
 def test_failures_name_round_and_place():
@@ -298,7 +357,10 @@ def test_failures_name_round_and_place():
     Ps[3][0, 2] += 0.2
     report = graphs.check_push_sum(Ps)
     assert [f.law for f in report.failures] == ["column sums"]
-    assert report.failures[0].message == "round 3: column 2 sums to 1.2, not 1 (tolerance 1e-10)"
+    assert (
+        report.failures[0].message
+        == "round 3: column 2 sums to 1.2, not 1 (tolerance 1e-10)"
+    )
     (f,) = graphs.check_push_sum(np.array([[1.0, 0.5], [0.0, 0.5]])).failures
     assert f.law == "connectivity"
     assert f.place == "from node 0 to node 1"
@@ -309,10 +371,14 @@ def test_failures_name_round_and_place():
 
 
 def test_sampled_sequences_say_how_far_was_looked():
-    report = graphs.check_push_sum(graphs.RandomNeighbors(20, 3, directed=True), rounds=10)
+    report = graphs.check_push_sum(
+        graphs.RandomNeighbors(20, 3, directed=True), rounds=10
+    )
     assert report.ok
     assert report.details["rounds looked at"] == 10
-    assert report.details["standing"] == "sampled: seen in 10 rounds, no proof for others"
+    assert (
+        report.details["standing"] == "sampled: seen in 10 rounds, no proof for others"
+    )
     assert "no proof for others" in str(report)
     assert graphs.check_push_sum([R, I]).details["standing"] == "proved for all rounds"
     report = graphs.check_push_sum(lambda t: np.eye(3), rounds=4)
@@ -334,10 +400,17 @@ def test_constants_refuse_what_they_do_not_hold_for(P, message):
 
 
 def test_constants_of_sampled_rounds_are_called_estimates():
-    sampled = graphs.push_sum_constants(graphs.RandomNeighbors(12, 3, directed=True), rounds=7)
+    sampled = graphs.push_sum_constants(
+        graphs.RandomNeighbors(12, 3, directed=True), rounds=7
+    )
     assert sampled.standing == "estimate"
     assert str(sampled).endswith("(estimates from 7 rounds)")
     held = graphs.push_sum_constants([R, I])
     assert held.standing == "computed"
-    assert str(held).startswith("delta = 1, q = 0.707107, C = 1 over windows of 2 rounds (computed")
-    assert str(graphs.push_sum_constants(R)) == "delta = 1, q = 0.707107, C = 1 (computed, for all rounds)"
+    assert str(held).startswith(
+        "delta = 1, q = 0.707107, C = 1 over windows of 2 rounds (computed"
+    )
+    assert (
+        str(graphs.push_sum_constants(R))
+        == "delta = 1, q = 0.707107, C = 1 (computed, for all rounds)"
+    )

@@ -1,6 +1,8 @@
-"""Matrices of coarser types than float64 are right to their own rounding: no false alarm, and no less found.
+"""Matrices of coarser types than float64 are right to their own rounding: no false
+alarm, and no less found.
 
-Users hold W in float32 or bfloat16 (torch tensors, files); sums are then off by 1e-8 to 1e-3.
+Users hold W in float32 or bfloat16 (torch tensors, files); sums are then off by 1e-8 to
+1e-3.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ def gossip(m: int) -> np.ndarray:
 
 
 def directed(m: int) -> np.ndarray:
-    return to_dense(graphs.column_stochastic(graphs.random_out_degree(m, degree=min(6, m // 2), seed=2)))
+    return to_dense(
+        graphs.column_stochastic(
+            graphs.random_out_degree(m, degree=min(6, m // 2), seed=2)
+        )
+    )
 
 
 @MANY
@@ -62,8 +68,12 @@ def test_push_sum_matrices(form, m):
     assert report.ok, str(report)
     exact = graphs.push_sum_constants(P)
     found = graphs.push_sum_constants(convert(P), rounds=60)
-    assert (found.delta, found.q) == pytest.approx((exact.delta, exact.q), rel=2 * accuracy)
-    assert graphs.network_constants(convert(P), rounds=60).q == pytest.approx(exact.q, rel=2 * accuracy)
+    assert (found.delta, found.q) == pytest.approx(
+        (exact.delta, exact.q), rel=2 * accuracy
+    )
+    assert graphs.network_constants(convert(P), rounds=60).q == pytest.approx(
+        exact.q, rel=2 * accuracy
+    )
 
 
 @MANY
@@ -98,7 +108,9 @@ def test_columns_that_a_solver_left_a_little_off_settle_all_the_same():
     P = directed(20) * (1 + 5e-11)
     exact, found = graphs.push_sum_constants(directed(20)), graphs.push_sum_constants(P)
     assert (found.delta, found.q) == pytest.approx((exact.delta, exact.q), rel=1e-9)
-    assert graphs.push_sum_constants(sp.csr_array(P)).delta == pytest.approx(exact.delta, rel=1e-9)
+    assert graphs.push_sum_constants(sp.csr_array(P)).delta == pytest.approx(
+        exact.delta, rel=1e-9
+    )
 
 
 def test_failing_links_of_a_rounded_matrix_keep_its_contraction():

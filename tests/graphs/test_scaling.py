@@ -17,7 +17,9 @@ def test_exponents():
     sizes = [10**k for k in range(3, 7)]
     assert graphs.gap_scaling("ring", sizes).exponent == pytest.approx(2, abs=1e-4)
     assert graphs.gap_scaling("path", sizes).exponent == pytest.approx(2, abs=1e-4)
-    assert graphs.gap_scaling("torus", [4**k for k in range(5, 10)]).exponent == pytest.approx(1, abs=1e-2)
+    assert graphs.gap_scaling(
+        "torus", [4**k for k in range(5, 10)]
+    ).exponent == pytest.approx(1, abs=1e-2)
     assert graphs.gap_scaling("star", sizes).exponent == pytest.approx(1, abs=1e-9)
     flat = graphs.gap_scaling("directed_exponential", [2**k for k in range(4, 17)])
     assert 0 < flat.exponent < 0.2

@@ -1,4 +1,6 @@
-"""Sequences: their laws round by round, their expectations by enumeration, and their contraction."""
+"""Sequences: their laws round by round, their expectations by enumeration, and their
+contraction.
+"""
 
 import itertools
 import math
@@ -25,14 +27,18 @@ def dense(sequence, t, seed=0, losses=None):
     return to_dense(sequence.matrix(t, rng_of(seed), losses))
 
 
-# -- as_sequence -----------------------------------------------------------------------------------
+# -- as_sequence
+# -----------------------------------------------------------------------------------
 
 
 def test_as_sequence_takes_what_users_have():
     W = graphs.metropolis(graphs.ring(5))
     cases = {
         "undirected": (graphs.ring(5), W),
-        "directed": (graphs.directed_ring(5), graphs.column_stochastic(graphs.directed_ring(5))),
+        "directed": (
+            graphs.directed_ring(5),
+            graphs.column_stochastic(graphs.directed_ring(5)),
+        ),
         "weighted": (nx.from_numpy_array(W), W),
         "dense": (W, W),
         "sparse": (sp.csr_array(W), W),
@@ -53,7 +59,11 @@ def test_as_sequence_takes_what_users_have():
 
 
 def test_lists_are_periodic_and_callables_are_asked():
-    Ws = [graphs.metropolis(graphs.ring(4)), np.eye(4), graphs.metropolis(graphs.star(4))]
+    Ws = [
+        graphs.metropolis(graphs.ring(4)),
+        np.eye(4),
+        graphs.metropolis(graphs.star(4)),
+    ]
     sequence = graphs.as_sequence(Ws)
     assert sequence.period == 3
     for t in range(7):
@@ -73,7 +83,8 @@ def test_a_callable_that_changes_size_is_caught():
         dense(sequence, 1)
 
 
-# -- one-peer exponential and Base-(k+1): finite-time consensus ------------------------------------
+# -- one-peer exponential and Base-(k+1): finite-time consensus
+# ------------------------------------
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 6, 8, 16])
@@ -93,7 +104,8 @@ def test_one_peer_exponential(m):
         np.testing.assert_array_equal(product, np.full((m, m), 1 / m))  # dyadic: exact
 
 
-# -- random sequences, round by round --------------------------------------------------------------
+# -- random sequences, round by round
+# --------------------------------------------------------------
 
 RANDOM = [
     graphs.RandomMatching(10),
@@ -120,7 +132,8 @@ def test_symmetric_random_rounds(sequence):
         W = dense(sequence, 0, seed)
         np.testing.assert_allclose(W, W.T, atol=1e-15)
         assert graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
-        np.testing.assert_array_equal(W, dense(sequence, 0, seed))  # the generator decides alone
+        # the generator decides alone
+        np.testing.assert_array_equal(W, dense(sequence, 0, seed))
         seen.add(W.tobytes())
     assert len(seen) > 1 or sequence.m in (1, 6)
 
@@ -150,14 +163,17 @@ def test_random_neighbours_send_to_exactly_k():
 
 def test_the_papers_ten_neighbours_are_the_default():
     assert graphs.RandomNeighbors(50).k == graphs.LossDriven(50).k == 10
-    assert ((dense(graphs.LossDriven(50), 0, losses=np.zeros(50)) > 0).sum(axis=0) == 11).all()
+    assert (
+        (dense(graphs.LossDriven(50), 0, losses=np.zeros(50)) > 0).sum(axis=0) == 11
+    ).all()
 
 
 def test_matchings_are_matchings_and_stay_on_the_graph():
     graph = graphs.star(7)
     for seed in range(10):
         W = dense(graphs.RandomMatching(7, graph), 0, seed)
-        assert ((W > 0) & ~np.eye(7, dtype=bool)).sum() == 2  # one pair only, with the centre
+        # one pair only, with the centre
+        assert ((W > 0) & ~np.eye(7, dtype=bool)).sum() == 2
         assert W[0, 0] == 0.5
         W = dense(graphs.RandomMatching(8), 0, seed)
         np.testing.assert_array_equal(W.diagonal(), 0.5)
@@ -208,8 +224,14 @@ def test_failed_arcs_go_back_to_the_sender(graph, seed):
         (lambda: graphs.as_sequence([graphs.ring(3)] * 2), "list of graphs"),
         (lambda: graphs.as_sequence(lambda: np.eye(2)), "f\\(t\\)"),
         (lambda: graphs.as_sequence(np.ones((2, 3))), "shape 2x3"),
-        (lambda: graphs.as_sequence([[[1.0, 0.0], [1.0]], np.eye(2)]), "rows of unequal length"),
-        (lambda: graphs.as_sequence([np.eye(2), np.ones((2, 3))]), "matrix 1 of the list has shape 2x3"),
+        (
+            lambda: graphs.as_sequence([[[1.0, 0.0], [1.0]], np.eye(2)]),
+            "rows of unequal length",
+        ),
+        (
+            lambda: graphs.as_sequence([np.eye(2), np.ones((2, 3))]),
+            "matrix 1 of the list has shape 2x3",
+        ),
     ],
 )
 def test_bad_parameters(make, message):
@@ -217,7 +239,8 @@ def test_bad_parameters(make, message):
         make()
 
 
-# -- DFedSGPSM-S: the loss-driven choice -----------------------------------------------------------
+# -- DFedSGPSM-S: the loss-driven choice
+# -----------------------------------------------------------
 
 
 def test_probabilities_are_equation_2():
@@ -229,13 +252,17 @@ def test_probabilities_are_equation_2():
 
 
 def test_the_loss_driven_draw_in_blocks_is_the_draw_at_once(monkeypatch):
-    """Rows are drawn a block at a time, so that no m x m table is held: the same numbers, the same choice."""
+    """Rows are drawn a block at a time, so that no m x m table is held: the same
+    numbers, the same choice.
+    """
     from dfltheory.graphs import loss_driven
 
     f = np.random.default_rng(1).normal(size=23)
     at_once = dense(graphs.LossDriven(23, 3), 0, 5, f)
     monkeypatch.setattr(
-        loss_driven, "_row_blocks", lambda m: (slice(i, min(i + 4, m)) for i in range(0, m, 4))
+        loss_driven,
+        "_row_blocks",
+        lambda m: (slice(i, min(i + 4, m)) for i in range(0, m, 4)),
     )
     np.testing.assert_array_equal(dense(graphs.LossDriven(23, 3), 0, 5, f), at_once)
 
@@ -245,7 +272,9 @@ def test_blocks_of_rows_cover_every_row_once_within_the_budget():
 
     for m, entries in ((1, 8), (5, 8), (7, 100), (10, 35)):
         blocks = list(_row_blocks(m, entries))
-        assert np.concatenate([np.arange(m)[rows] for rows in blocks]).tolist() == list(range(m))
+        assert np.concatenate([np.arange(m)[rows] for rows in blocks]).tolist() == list(
+            range(m)
+        )
         assert all((rows.stop - rows.start) * m <= max(entries, m) for rows in blocks)
 
 
@@ -256,14 +285,17 @@ def test_large_losses_are_safe(scale):
     p = sequence.probabilities(f)
     assert np.isfinite(p).all()
     assert p.sum(axis=1) == pytest.approx(1)
-    np.testing.assert_allclose(p[0], [0, 0, 0, 1], atol=1e-200)  # the farthest loss takes all
+    # the farthest loss takes all
+    np.testing.assert_allclose(p[0], [0, 0, 0, 1], atol=1e-200)
     P = dense(sequence, 0, losses=f)
     assert P[3, 0] == 0.5
     assert P[0, 3] == 0.5
 
 
 def test_the_draw_is_sequential_sampling_without_replacement():
-    """Frequencies of the pairs that client 0 draws, against Eq. 2 applied twice, within 5 deviations."""
+    """Frequencies of the pairs that client 0 draws, against Eq. 2 applied twice, within
+    5 deviations.
+    """
     f, n = np.array([0.0, 0.3, 1.0, 1.6]), 3_000
     sequence = graphs.LossDriven(4, 2)
     p = sequence.probabilities(f)[0]
@@ -286,7 +318,9 @@ def test_losses_are_needed_and_must_be_finite():
         sequence.matrix(0, rng_of(0), np.array([0, np.nan, 1]))
     with pytest.raises(InputError, match="shape"):
         sequence.matrix(0, rng_of(0), np.zeros(4))
-    np.testing.assert_array_equal(graphs.LossDriven(1).matrix(0, rng_of(0), np.zeros(1)), [[1.0]])
+    np.testing.assert_array_equal(
+        graphs.LossDriven(1).matrix(0, rng_of(0), np.zeros(1)), [[1.0]]
+    )
 
 
 def test_the_loss_driven_draw_holds_no_square_array():
@@ -313,6 +347,9 @@ def test_the_loss_driven_draw_holds_no_square_array():
     ],
 )
 def test_rounds_beyond_the_memory_are_refused_with_the_figure(build):
-    with pytest.raises(InputError, match=r"m = 10+ and k = \d+ has 1e\+\d\d links.*1e\+09"):
+    with pytest.raises(
+        InputError, match=r"m = 10+ and k = \d+ has 1e\+\d\d links.*1e\+09"
+    ):
         build()
-    assert graphs.RandomNeighbors(5, 10**6).matrix(0, rng_of(0)).shape == (5, 5)  # k is at most m - 1
+    # k is at most m - 1
+    assert graphs.RandomNeighbors(5, 10**6).matrix(0, rng_of(0)).shape == (5, 5)

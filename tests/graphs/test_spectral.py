@@ -1,4 +1,6 @@
-"""lambda and the gap: closed forms, FFT, Lanczos, inverse and LAPACK must say the same."""
+"""lambda and the gap: closed forms, FFT, Lanczos, inverse and LAPACK must say the
+same.
+"""
 
 import math
 
@@ -17,7 +19,16 @@ from dfltheory.graphs.eigen import extreme_eigenvalues, laplacian_extremes
 from dfltheory.graphs.spectral import refuse_too_large
 from dfltheory.testing import mixing_matrices
 
-KNOWN = ["ring", "path", "star", "complete", "grid", "torus", "hypercube", "exponential"]
+KNOWN = [
+    "ring",
+    "path",
+    "star",
+    "complete",
+    "grid",
+    "torus",
+    "hypercube",
+    "exponential",
+]
 DIRECTED = ["directed_ring", "directed_exponential"]
 SIZES = [1, 2, 3, 4, 5, 6, 8, 9, 12, 15, 16, 31, 32, 36, 64]
 
@@ -33,9 +44,15 @@ def norm_of(W):
 @pytest.mark.parametrize("name", KNOWN)
 def test_laplacian_spectra_equal_lapack_to_1e_10(name):
     for m in sizes_of(name):
-        L = nx.laplacian_matrix(graphs.topology(name, m), nodelist=range(m)).toarray().astype(float)
+        L = (
+            nx.laplacian_matrix(graphs.topology(name, m), nodelist=range(m))
+            .toarray()
+            .astype(float)
+        )
         known = laplacian_spectrum(name, m)
-        np.testing.assert_allclose(np.sort(known.values), np.linalg.eigvalsh(L), atol=1e-10 * max(m, 1))
+        np.testing.assert_allclose(
+            np.sort(known.values), np.linalg.eigvalsh(L), atol=1e-10 * max(m, 1)
+        )
         degrees = set(L.diagonal())
         assert known.max_degree == max(degrees)
         assert known.regular == (len(degrees) == 1)
@@ -46,7 +63,9 @@ def test_laplacian_spectra_equal_lapack_to_1e_10(name):
 def test_lattices_of_any_sides(name, sides):
     m = sides[0] * sides[1]
     W = graphs.max_degree(graphs.topology(name, m, sides=sides))
-    assert graphs.lam(name, m=m, weights="max_degree", sides=sides) == pytest.approx(norm_of(W), abs=1e-12)
+    assert graphs.lam(name, m=m, weights="max_degree", sides=sides) == pytest.approx(
+        norm_of(W), abs=1e-12
+    )
     np.testing.assert_allclose(
         graphs.eigenvalues(name, m=m, weights="max_degree", sides=sides),
         np.linalg.eigvalsh(W)[::-1],
@@ -54,22 +73,30 @@ def test_lattices_of_any_sides(name, sides):
     )
 
 
-@pytest.mark.parametrize("rule", ["metropolis", "max_degree", "lazy", "laplacian", "uniform"])
+@pytest.mark.parametrize(
+    "rule", ["metropolis", "max_degree", "lazy", "laplacian", "uniform"]
+)
 @pytest.mark.parametrize("name", KNOWN)
 def test_closed_forms_equal_the_matrix(name, rule):
     seen = 0
     for m in sizes_of(name):
         try:
-            report = graphs.spectral_report(name, m=m, weights=rule, method="closed form")
+            report = graphs.spectral_report(
+                name, m=m, weights=rule, method="closed form"
+            )
         except InputError:  # uniform on irregular graphs, Metropolis on open grids
-            assert (name in ("path", "star", "grid") and rule == "uniform") or name == "grid"
+            assert (
+                name in ("path", "star", "grid") and rule == "uniform"
+            ) or name == "grid"
             continue
         seen += 1
         W = graphs.weights(graphs.topology(name, m), rule)
         assert report.lam == pytest.approx(norm_of(W), abs=1e-12)
         assert report.gap == pytest.approx(1 - report.lam, abs=1e-15)
         np.testing.assert_allclose(
-            graphs.eigenvalues(name, m=m, weights=rule), np.linalg.eigvalsh(W)[::-1], atol=1e-10
+            graphs.eigenvalues(name, m=m, weights=rule),
+            np.linalg.eigvalsh(W)[::-1],
+            atol=1e-10,
         )
     assert seen >= 2
 
@@ -86,13 +113,18 @@ def test_directed_closed_forms_equal_the_singular_value(name):
 def test_the_static_exponential_graph_has_the_gap_of_ying_et_al():
     for m in (2, 4, 6, 8, 10, 16, 100, 1000, 1024, 2**16):  # every even m
         stated = 2 / (1 + math.ceil(math.log2(m)))
-        assert graphs.spectral_gap("directed_exponential", m=m) == pytest.approx(stated, rel=1e-12)
+        assert graphs.spectral_gap("directed_exponential", m=m) == pytest.approx(
+            stated, rel=1e-12
+        )
 
 
 def test_a_million_clients_keep_their_precision():
-    # ring: 1 - lambda = (4/3) sin^2(pi/m), to full relative precision though lambda rounds to 1 - 1.3e-11
+    # ring: 1 - lambda = (4/3) sin^2(pi/m), to full relative precision though lambda
+    # rounds to 1 - 1.3e-11
     m = 10**6
-    assert graphs.spectral_gap("ring", m=m) == pytest.approx(4 / 3 * math.sin(math.pi / m) ** 2, rel=1e-13)
+    assert graphs.spectral_gap("ring", m=m) == pytest.approx(
+        4 / 3 * math.sin(math.pi / m) ** 2, rel=1e-13
+    )
     assert graphs.spectral_gap("path", m=m) == pytest.approx(
         4 / 3 * math.sin(math.pi / (2 * m)) ** 2, rel=1e-13
     )
@@ -102,7 +134,8 @@ def test_a_million_clients_keep_their_precision():
     assert graphs.spectral_gap("directed_ring", m=m) == pytest.approx(
         2 * math.sin(math.pi / m / 2) ** 2, rel=1e-12
     )
-    # the symmetrized exponential graph: 39 distinct neighbours at m = 10^6, worst k among all frequencies
+    # the symmetrized exponential graph: 39 distinct neighbours at m = 10^6, worst k
+    # among all frequencies
     k = np.arange(1, 5000)
     hops = sorted({min(2**p, m - 2**p) for p in range(20)})
     L = sum(4 * np.sin(np.pi * k * h / m) ** 2 for h in hops)
@@ -110,7 +143,8 @@ def test_a_million_clients_keep_their_precision():
     assert graphs.spectral_report("exponential", m=m).method == "closed form"
 
 
-# -- methods agree ---------------------------------------------------------------------------------
+# -- methods agree
+# ---------------------------------------------------------------------------------
 
 
 @given(mixing_matrices(min_m=2))
@@ -136,16 +170,24 @@ def test_lanczos_and_inverse_agree_with_lapack(W):
     assert report.lam == pytest.approx(expected, abs=1e-9)
 
 
-@given(st.integers(4, 12).flatmap(lambda m: st.tuples(*[mixing_matrices(min_m=m, max_m=m)] * 2)))
+@given(
+    st.integers(4, 12).flatmap(
+        lambda m: st.tuples(*[mixing_matrices(min_m=m, max_m=m)] * 2)
+    )
+)
 def test_products_that_are_not_symmetric(pair):
     M = pair[0] @ pair[1]
     dense = graphs.spectral_report(M, method="dense")
     assert dense.lam == pytest.approx(norm_of(M), abs=1e-12)
-    assert graphs.spectral_report(M, method="lanczos").lam == pytest.approx(dense.lam, abs=1e-8)
+    assert graphs.spectral_report(M, method="lanczos").lam == pytest.approx(
+        dense.lam, abs=1e-8
+    )
     assert dense.lambda_2 is None or np.allclose(M, M.T)
 
 
-@pytest.mark.parametrize("name", ["ring", "torus", "exponential", "complete", *DIRECTED])
+@pytest.mark.parametrize(
+    "name", ["ring", "torus", "exponential", "complete", *DIRECTED]
+)
 @pytest.mark.parametrize("m", [7, 12, 36])
 def test_circulant_families_are_recognized(name, m):
     W = graphs.uniform(graphs.topology(name, m))
@@ -174,7 +216,9 @@ def test_kernels_of_any_two_dimensional_circulant_matrix(a, b, weights, seed):
     found = circulant_kernel(W)
     assert found is not None
     np.testing.assert_allclose(
-        np.sort(np.abs(np.fft.fftn(found).ravel())), np.sort(np.abs(np.linalg.eigvals(W))), atol=1e-9
+        np.sort(np.abs(np.fft.fftn(found).ravel())),
+        np.sort(np.abs(np.linalg.eigvals(W))),
+        atol=1e-9,
     )
 
 
@@ -194,7 +238,10 @@ def test_what_is_nearly_circulant_is_not_taken_for_it():
 def test_methods_are_chosen_and_reported():
     assert graphs.spectral_report("ring", m=10).method == "closed form"
     assert graphs.spectral_report(graphs.metropolis(graphs.star(10))).method == "dense"
-    assert graphs.spectral_report(graphs.metropolis(graphs.random_regular(1000, 4))).method == "lanczos"
+    assert (
+        graphs.spectral_report(graphs.metropolis(graphs.random_regular(1000, 4))).method
+        == "lanczos"
+    )
     path = graphs.spectral_report(graphs.metropolis(graphs.path(3000)))
     assert path.method == "inverse"
     assert path.gap == pytest.approx(graphs.spectral_gap("path", m=3000), rel=1e-8)
@@ -203,11 +250,17 @@ def test_methods_are_chosen_and_reported():
 
 
 def test_large_sparse_graphs_agree_with_closed_forms():
-    for name, rule in (("path", "max_degree"), ("grid", "max_degree"), ("star", "metropolis")):
+    for name, rule in (
+        ("path", "max_degree"),
+        ("grid", "max_degree"),
+        ("star", "metropolis"),
+    ):
         W = graphs.weights(graphs.topology(name, 2500), rule, sparse=True)
         report = graphs.spectral_report(W)
         expected = graphs.spectral_gap(name, m=2500, weights=rule)
-        assert abs(report.gap - expected) <= max(2 * report.error, 1e-9 * expected), report
+        assert abs(report.gap - expected) <= max(2 * report.error, 1e-9 * expected), (
+            report
+        )
 
 
 def test_inverse_finds_an_eigenvalue_near_minus_one():
@@ -216,11 +269,14 @@ def test_inverse_finds_an_eigenvalue_near_minus_one():
     W = sp.csr_array(graphs.laplacian(graphs.ring(m), alpha=(1 - eps) / 2, sparse=True))
     report = graphs.spectral_report(W, method="inverse")
     assert report.lambda_m == pytest.approx(-1 + 2 * eps, abs=1e-9)
-    assert report.gap == pytest.approx(min(2 * eps, (1 - eps) * 2 * math.sin(math.pi / m) ** 2), rel=1e-6)
+    assert report.gap == pytest.approx(
+        min(2 * eps, (1 - eps) * 2 * math.sin(math.pi / m) ** 2), rel=1e-6
+    )
 
 
 def test_inverse_looks_at_the_least_self_weight():
-    # two clients of an even ring keep much, the others next to nothing: lambda_m is what decides
+    # two clients of an even ring keep much, the others next to nothing: lambda_m is
+    # what decides
     m, eps = 600, 1e-6
     W = graphs.laplacian(graphs.ring(m), alpha=(1 - eps) / 2, sparse=True).toarray()
     W[[0, 1], [1, 0]] -= 0.1
@@ -233,7 +289,10 @@ def test_inverse_looks_at_the_least_self_weight():
 
 
 def test_errors_that_are_told_are_small_and_true():
-    for form in (graphs.metropolis(graphs.star(30)), graphs.one_peer_exponential(30).matrix(0) @ np.eye(30)):
+    for form in (
+        graphs.metropolis(graphs.star(30)),
+        graphs.one_peer_exponential(30).matrix(0) @ np.eye(30),
+    ):
         for method in ("dense", "lanczos"):
             report = graphs.spectral_report(form, method=method)
             assert abs(report.lam - norm_of(np.asarray(form))) <= report.error + 1e-12
@@ -241,7 +300,9 @@ def test_errors_that_are_told_are_small_and_true():
 
 
 def test_disconnected_matrices_have_no_gap():
-    W = sp.block_diag([graphs.metropolis(graphs.path(300), sparse=True)] * 2, format="csr")
+    W = sp.block_diag(
+        [graphs.metropolis(graphs.path(300), sparse=True)] * 2, format="csr"
+    )
     assert graphs.spectral_gap(
         W,
     ) == pytest.approx(0, abs=1e-9)
@@ -252,7 +313,11 @@ def test_disconnected_matrices_have_no_gap():
 
 def test_extremes_of_laplacians_and_matrices():
     for graph in (graphs.star(30), graphs.path(900), graphs.random_regular(700, 3)):
-        L = nx.laplacian_matrix(graph, nodelist=range(len(graph))).toarray().astype(float)
+        L = (
+            nx.laplacian_matrix(graph, nodelist=range(len(graph)))
+            .toarray()
+            .astype(float)
+        )
         values = np.linalg.eigvalsh(L)
         low, high = laplacian_extremes(graphs.adjacency(graph))
         assert low == pytest.approx(values[1], rel=1e-6)
@@ -263,7 +328,8 @@ def test_extremes_of_laplacians_and_matrices():
     assert high == pytest.approx(2, abs=max(error, 1e-6))
 
 
-# -- refusals --------------------------------------------------------------------------------------
+# -- refusals
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -271,11 +337,25 @@ def test_extremes_of_laplacians_and_matrices():
     [
         (lambda: graphs.spectral_gap("ring"), "needs the number of clients"),
         (lambda: graphs.spectral_gap(np.eye(3), m=3), "go with a topology's name"),
-        (lambda: graphs.spectral_report("grid", m=12, method="closed form"), "no closed form is known"),
+        (
+            lambda: graphs.spectral_report("grid", m=12, method="closed form"),
+            "no closed form is known",
+        ),
         (lambda: graphs.spectral_report(np.eye(3), method="magic"), "method = 'magic'"),
-        (lambda: graphs.spectral_report(graphs.metropolis(graphs.star(5)), method="fft"), "method = 'fft'"),
-        (lambda: graphs.spectral_gap([[0.5, 0.5], [0.5, 0.6]]), "row 1 sums to 1.1, not 1"),
-        (lambda: graphs.spectral_gap(graphs.uniform(graphs.star(4))), "column 0 sums to 1.75, not 1"),
+        (
+            lambda: graphs.spectral_report(
+                graphs.metropolis(graphs.star(5)), method="fft"
+            ),
+            "method = 'fft'",
+        ),
+        (
+            lambda: graphs.spectral_gap([[0.5, 0.5], [0.5, 0.6]]),
+            "row 1 sums to 1.1, not 1",
+        ),
+        (
+            lambda: graphs.spectral_gap(graphs.uniform(graphs.star(4))),
+            "column 0 sums to 1.75, not 1",
+        ),
         (lambda: graphs.spectral_gap([[np.nan, 0.5], [0.5, 0.5]]), "not finite"),
         (lambda: graphs.spectral_gap("hypercube", m=10), "not a power of two"),
         (lambda: graphs.spectral_gap("tourus", m=9), "no topology"),
@@ -286,12 +366,15 @@ def test_refusals(call, message):
         call()
 
 
-# -- Phi -------------------------------------------------------------------------------------------
+# -- Phi
+# --------------------------------------------------------------------------------------
 
 
 @given(st.floats(0, 0.999), st.integers(1, 200), st.integers(1, 12))
 def test_phi_is_equation_6(lam, m, Q):
-    expected = (lam**Q + 1) / ((1 - lam) ** 2 * float(m) ** (2 * (Q - 1))) + (lam**Q + 1) / (1 - lam**Q) ** 2
+    expected = (lam**Q + 1) / ((1 - lam) ** 2 * float(m) ** (2 * (Q - 1))) + (
+        lam**Q + 1
+    ) / (1 - lam**Q) ** 2
     assert graphs.phi(lam, m=m, Q=Q) == pytest.approx(expected, rel=1e-12)
 
 
@@ -301,7 +384,8 @@ def test_phi_accepts_positional_arguments():
 
 
 def test_phi_by_hand_and_on_arrays():
-    assert graphs.phi(0.5, m=2, Q=2) == pytest.approx(1.25 / (0.25 * 4) + 1.25 / 0.5625)  # 3.4722...
+    # 3.4722...
+    assert graphs.phi(0.5, m=2, Q=2) == pytest.approx(1.25 / (0.25 * 4) + 1.25 / 0.5625)
     assert graphs.phi(0.5, m=7, Q=1) == pytest.approx(
         2 * 1.5 / 0.25
     )  # remark 4.10: 2 (lambda+1)/(1-lambda)^2

@@ -1,4 +1,6 @@
-"""Edges that a change of one sign or number moves: each was once changed without a test that noticed."""
+"""Edges that a change of one sign or number moves: each was once changed without a test
+that noticed.
+"""
 
 import math
 
@@ -18,11 +20,14 @@ def test_the_pattern_decides_whether_a_matrix_is_a_graph_or_a_digraph():
     assert arcs.is_directed()
     one_way = np.eye(3)
     one_way[0, 1] = 0.5
-    assert graphs.from_matrix(one_way).is_directed()  # a single entry without its mirror is enough
+    # a single entry without its mirror is enough
+    assert graphs.from_matrix(one_way).is_directed()
 
 
 def test_erdos_renyi_links_with_probability_2_log_m_over_m_unless_told():
-    """4950 pairs at p = 2 log(100)/100: 456 links expected, standard deviation 20.3; 5 of them allowed."""
+    """4950 pairs at p = 2 log(100)/100: 456 links expected, standard deviation 20.3; 5
+    of them allowed.
+    """
     p = 2 * math.log(100) / 100
     links = graphs.erdos_renyi(100, seed=0).number_of_edges()
     assert abs(links - 4950 * p) < 5 * math.sqrt(4950 * p * (1 - p))
@@ -41,12 +46,16 @@ def test_small_regular_graphs_and_cliques():
 def test_an_isolated_first_client_is_the_witness():
     graph = nx.empty_graph(4)
     graph.add_edges_from([(1, 2), (2, 3)])
-    with pytest.raises(GraphError, match="2 components, and no path joins node 0 to node 1"):
+    with pytest.raises(
+        GraphError, match="2 components, and no path joins node 0 to node 1"
+    ):
         graphs.metropolis(graph)
 
 
 def test_a_thick_circulant_is_seen_as_one():
-    """100 neighbours a client: two rows are looked at before all of them, and the FFT gives the spectrum."""
+    """100 neighbours a client: two rows are looked at before all of them, and the FFT
+    gives the spectrum.
+    """
     m, reach = 400, 50
     row = np.zeros(m)
     row[np.r_[0 : reach + 1, -reach:0]] = 1 / (2 * reach + 1)
@@ -58,7 +67,9 @@ def test_a_thick_circulant_is_seen_as_one():
 
 
 def test_one_client_has_no_other_to_draw():
-    np.testing.assert_array_equal(graphs.LossDriven(1).probabilities(np.array([3.0])), [[0.0]])
+    np.testing.assert_array_equal(
+        graphs.LossDriven(1).probabilities(np.array([3.0])), [[0.0]]
+    )
 
 
 def test_the_cited_constants_take_a_diameter_of_at_least_zero():
@@ -74,7 +85,9 @@ def test_a_sampled_contraction_of_zero_has_an_error_bar():
 
 
 def test_the_push_sum_contraction_is_the_largest_over_all_rounds():
-    """Against every round by itself: q is a maximum over the weights' transient, and no round is skipped."""
+    """Against every round by itself: q is a maximum over the weights' transient, and no
+    round is skipped.
+    """
     for seed in range(4):
         P = graphs.column_stochastic(graphs.random_out_degree(7, 2, seed=seed))
         w, worst = np.ones(7), 0.0

@@ -21,7 +21,9 @@ def links(graph):
 
 
 def both_ways(m, hops):
-    return {frozenset((i, (i + h) % m)) for i in range(m) for h in hops if (i + h) % m != i}
+    return {
+        frozenset((i, (i + h) % m)) for i in range(m) for h in hops if (i + h) % m != i
+    }
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 8, 9, 12, 16, 17])
@@ -32,13 +34,23 @@ def test_static_links(m):
     assert links(graphs.star(m)) == {frozenset((0, i)) for i in range(1, m)}
     assert links(graphs.complete(m)) == both_ways(m, range(1, m))
     assert links(graphs.exponential(m)) == both_ways(m, powers)
-    assert set(graphs.directed_exponential(m).edges) == {(i, (i + h) % m) for i in range(m) for h in powers}
-    assert set(graphs.directed_ring(m).edges) == {(i, (i + 1) % m) for i in range(m) if m > 1}
-    assert links(graphs.binary_tree(m)) == {frozenset((i, (i - 1) // 2)) for i in range(1, m)}
+    assert set(graphs.directed_exponential(m).edges) == {
+        (i, (i + h) % m) for i in range(m) for h in powers
+    }
+    assert set(graphs.directed_ring(m).edges) == {
+        (i, (i + 1) % m) for i in range(m) if m > 1
+    }
+    assert links(graphs.binary_tree(m)) == {
+        frozenset((i, (i - 1) // 2)) for i in range(1, m)
+    }
     a, b = max((a, m // a) for a in range(1, m + 1) if m % a == 0 and a * a <= m)
     cell = {(r, c): r * b + c for r in range(a) for c in range(b)}
-    open_links = {frozenset((cell[r, c], cell[r, c + 1])) for r in range(a) for c in range(b - 1)}
-    open_links |= {frozenset((cell[r, c], cell[r + 1, c])) for r in range(a - 1) for c in range(b)}
+    open_links = {
+        frozenset((cell[r, c], cell[r, c + 1])) for r in range(a) for c in range(b - 1)
+    }
+    open_links |= {
+        frozenset((cell[r, c], cell[r + 1, c])) for r in range(a - 1) for c in range(b)
+    }
     assert links(graphs.grid(m)) == open_links
     wrapped = {frozenset((cell[r, 0], cell[r, b - 1])) for r in range(a)}
     wrapped |= {frozenset((cell[0, c], cell[a - 1, c])) for c in range(b)}
@@ -81,9 +93,15 @@ def test_random_graphs_follow_their_seed_alone():
         np.random.seed(2)  # noqa: NPY002
         assert set(draw(20, seed=3).edges) == first
         assert set(draw(20, seed=4).edges) != first
-    assert set(dict(graphs.random_regular(12, degree=3, seed=1).degree()).values()) == {3}
-    assert set(dict(graphs.random_out_degree(30, degree=7).out_degree()).values()) == {7}
-    assert set(dict(graphs.random_out_degree(5, degree=10).out_degree()).values()) == {4}
+    assert set(dict(graphs.random_regular(12, degree=3, seed=1).degree()).values()) == {
+        3
+    }
+    assert set(dict(graphs.random_out_degree(30, degree=7).out_degree()).values()) == {
+        7
+    }
+    assert set(dict(graphs.random_out_degree(5, degree=10).out_degree()).values()) == {
+        4
+    }
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 7, 16])
@@ -117,7 +135,9 @@ def test_many_clients_draw_distinct_others_evenly(k):
 
 def test_erdos_renyi_is_redrawn_until_connected():
     # at p = 0.12 most draws of 20 nodes are disconnected
-    assert all(nx.is_connected(graphs.erdos_renyi(20, p=0.12, seed=s)) for s in range(20))
+    assert all(
+        nx.is_connected(graphs.erdos_renyi(20, p=0.12, seed=s)) for s in range(20)
+    )
     with pytest.raises(GraphError, match="was not connected in"):
         graphs.erdos_renyi(40, p=1e-6)
 
@@ -133,19 +153,34 @@ def test_erdos_renyi_is_redrawn_until_connected():
         (lambda: graphs.random_regular(6, degree=1), "degree = 1"),
         (lambda: graphs.erdos_renyi(5, p=0.0), "p = 0.0"),
         (lambda: graphs.random_out_degree(5, degree=0), "degree = 0"),
-        (lambda: graphs.random_out_degree(5, degree="x"), "degree = 'x' must be an integer"),
-        (lambda: graphs.random_regular(10, degree=2.5), "degree = 2.5 must be an integer"),
-        (lambda: graphs.two_cliques(10, bridges=1.5), "bridges = 1.5 must be an integer"),
+        (
+            lambda: graphs.random_out_degree(5, degree="x"),
+            "degree = 'x' must be an integer",
+        ),
+        (
+            lambda: graphs.random_regular(10, degree=2.5),
+            "degree = 2.5 must be an integer",
+        ),
+        (
+            lambda: graphs.two_cliques(10, bridges=1.5),
+            "bridges = 1.5 must be an integer",
+        ),
         (lambda: graphs.erdos_renyi(5, p="a"), "p = 'a' must be a number"),
         (lambda: graphs.erdos_renyi(5, seed=-1), "seed = -1 must be an integer >= 0"),
         (lambda: graphs.erdos_renyi(5, seed="a"), "seed = 'a' must be an integer"),
-        (lambda: graphs.topology("random-out-degree", 9, k=3), "does not take k: it takes degree, seed$"),
+        (
+            lambda: graphs.topology("random-out-degree", 9, k=3),
+            "does not take k: it takes degree, seed$",
+        ),
         (lambda: graphs.topology("ring", 9, m=4), "topology ring does not take m"),
         (
             lambda: graphs.weights(graphs.ring(5), "metropolis", alpha=1),
             "does not take alpha: it takes sparse",
         ),
-        (lambda: graphs.laplacian(graphs.ring(5), alpha="x"), "alpha = 'x' must be a number"),
+        (
+            lambda: graphs.laplacian(graphs.ring(5), alpha="x"),
+            "alpha = 'x' must be a number",
+        ),
         (
             lambda: graphs.topology("ring", 5, sides=(1, 5)),
             "topology ring does not take sides: it takes no options",
@@ -192,7 +227,11 @@ def test_from_matrix_reads_row_i_column_j_as_an_arc_from_j(graph):
     for j, i in graph.edges:
         W[i, j] = 1
     back = graphs.from_matrix(W)
-    arcs = set(back.edges) if back.is_directed() else {e for a, b in back.edges for e in ((a, b), (b, a))}
+    arcs = (
+        set(back.edges)
+        if back.is_directed()
+        else {e for a, b in back.edges for e in ((a, b), (b, a))}
+    )
     assert arcs == set(graph.edges)
 
 
@@ -206,18 +245,26 @@ def test_from_matrix_reads_row_i_column_j_as_an_arc_from_j(graph):
     ],
 )
 def test_more_links_than_memory_holds_are_refused_with_their_number(name, m, options):
-    with pytest.raises(InputError, match=rf"{name}\(m = 1000000\) has [25](\.5)?e\+(08|11) links"):
+    with pytest.raises(
+        InputError, match=rf"{name}\(m = 1000000\) has [25](\.5)?e\+(08|11) links"
+    ):
         graphs.topology(name, m, **options)
 
 
 @pytest.mark.parametrize(("other", "name"), graphs.OTHER_NAMES.items())
 def test_another_name_of_a_topology_gives_the_same_graph(other, name):
     options = {"seed": 0} if name == "erdos_renyi" else {}
-    found, known = graphs.topology(other, 12, **options), graphs.topology(name, 12, **options)
+    found, known = (
+        graphs.topology(other, 12, **options),
+        graphs.topology(name, 12, **options),
+    )
     assert found.name == known.name
     assert found.edges == known.edges
 
 
 def test_another_name_works_in_reports_and_in_training():
-    assert graphs.spectral_report("mesh", m=16).gap == graphs.spectral_report("grid", m=16).gap
+    assert (
+        graphs.spectral_report("mesh", m=16).gap
+        == graphs.spectral_report("grid", m=16).gap
+    )
     assert setup.network_called("full") is graphs.complete

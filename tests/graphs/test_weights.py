@@ -1,4 +1,6 @@
-"""Weight rules against their formulas, entry by entry, on every graph that Hypothesis thinks of."""
+"""Weight rules against their formulas, entry by entry, on every graph that Hypothesis
+thinks of.
+"""
 
 import networkx as nx
 import numpy as np
@@ -17,7 +19,9 @@ SYMMETRIC = ("metropolis", "max_degree", "lazy", "laplacian")
 
 
 def literal(graph, weight):
-    """W with w_ij = weight(i, j) on links and the diagonal that makes rows sum to one."""
+    """W with w_ij = weight(i, j) on links and the diagonal that makes rows sum to
+    one.
+    """
     m = len(graph)
     W = np.zeros((m, m))
     for i in range(m):
@@ -33,15 +37,23 @@ def test_rules_are_their_formulas(graph):
     m, largest = len(graph), max(d.values())
     metropolis = literal(graph, lambda i, j: 1 / (1 + max(d[i], d[j])))
     np.testing.assert_allclose(graphs.metropolis(graph), metropolis, atol=1e-15)
-    np.testing.assert_allclose(graphs.lazy(graph), (np.eye(m) + metropolis) / 2, atol=1e-15)
     np.testing.assert_allclose(
-        graphs.max_degree(graph), literal(graph, lambda i, j: 1 / (1 + largest)), atol=1e-15
+        graphs.lazy(graph), (np.eye(m) + metropolis) / 2, atol=1e-15
     )
-    np.testing.assert_allclose(graphs.uniform(graph), literal(graph, lambda i, j: 1 / (1 + d[i])), atol=1e-15)
+    np.testing.assert_allclose(
+        graphs.max_degree(graph),
+        literal(graph, lambda i, j: 1 / (1 + largest)),
+        atol=1e-15,
+    )
+    np.testing.assert_allclose(
+        graphs.uniform(graph), literal(graph, lambda i, j: 1 / (1 + d[i])), atol=1e-15
+    )
     np.testing.assert_allclose(
         graphs.laplacian(graph, alpha=0.1), literal(graph, lambda i, j: 0.1), atol=1e-15
     )
-    np.testing.assert_allclose(graphs.column_stochastic(graph), graphs.uniform(graph).T, atol=1e-15)
+    np.testing.assert_allclose(
+        graphs.column_stochastic(graph), graphs.uniform(graph).T, atol=1e-15
+    )
 
 
 @given(connected_graphs(min_m=2))
@@ -53,7 +65,11 @@ def test_the_best_laplacian_constant_is_the_best(graph):
         return np.linalg.norm(np.eye(m) - alpha * L - 1 / m, 2)
 
     W = graphs.laplacian(graph)
-    best = float(-W[~np.eye(m, dtype=bool)].min()) if m == 1 else float(W[~np.eye(m, dtype=bool)].max())
+    best = (
+        float(-W[~np.eye(m, dtype=bool)].min())
+        if m == 1
+        else float(W[~np.eye(m, dtype=bool)].max())
+    )
     values = np.linalg.eigvalsh(L)
     assert best == pytest.approx(2 / (values[1] + values[-1]), rel=1e-9)
     assert all(norm(best) <= norm(best * c) + 1e-12 for c in (0.9, 0.99, 1.01, 1.1))
@@ -77,13 +93,24 @@ def test_directed_rules(graph):
 
 def test_weighted_shares():
     graph = nx.DiGraph(
-        [(0, 1, {"n": 3.0}), (1, 0, {"n": 1.0}), (1, 2, {"n": 2.0}), (2, 0, {"n": 5.0}), (2, 2, {"n": 4.0})]
+        [
+            (0, 1, {"n": 3.0}),
+            (1, 0, {"n": 1.0}),
+            (1, 2, {"n": 2.0}),
+            (2, 0, {"n": 5.0}),
+            (2, 2, {"n": 4.0}),
+        ]
     )
     P = graphs.column_stochastic(graph, weight="n")
-    # columns: what 0 sends: 1 (own), 3; what 1 sends: 1, 1 (own), 2; what 2 sends: 5, 4 (own, a self-loop)
-    np.testing.assert_allclose(P, [[1 / 4, 1 / 4, 5 / 9], [3 / 4, 1 / 4, 0], [0, 2 / 4, 4 / 9]])
+    # columns: what 0 sends: 1 (own), 3; what 1 sends: 1, 1 (own), 2; what 2 sends: 5, 4
+    # (own, a self-loop)
+    np.testing.assert_allclose(
+        P, [[1 / 4, 1 / 4, 5 / 9], [3 / 4, 1 / 4, 0], [0, 2 / 4, 4 / 9]]
+    )
     R = graphs.row_stochastic(graph, weight="n")
-    np.testing.assert_allclose(R, [[1 / 7, 1 / 7, 5 / 7], [3 / 4, 1 / 4, 0], [0, 2 / 6, 4 / 6]])
+    np.testing.assert_allclose(
+        R, [[1 / 7, 1 / 7, 5 / 7], [3 / 4, 1 / 4, 0], [0, 2 / 6, 4 / 6]]
+    )
     graph[0][1]["n"] = -1.0
     with pytest.raises(InputError, match=r"n = -1\.0"):
         graphs.column_stochastic(graph, weight="n")
@@ -94,21 +121,31 @@ def test_sparse_by_size_and_on_demand():
     assert sp.issparse(graphs.metropolis(graphs.ring(2049)))
     assert sp.issparse(graphs.metropolis(graphs.ring(5), sparse=True))
     dense = graphs.metropolis(graphs.ring(5), sparse=False)
-    np.testing.assert_array_equal(graphs.metropolis(graphs.ring(5), sparse=True).toarray(), dense)
+    np.testing.assert_array_equal(
+        graphs.metropolis(graphs.ring(5), sparse=True).toarray(), dense
+    )
 
 
-@pytest.mark.parametrize("rule", [*SYMMETRIC, "uniform", "column_stochastic", "row_stochastic"])
+@pytest.mark.parametrize(
+    "rule", [*SYMMETRIC, "uniform", "column_stochastic", "row_stochastic"]
+)
 def test_disconnected_graphs_are_refused_with_a_witness(rule):
     graph = nx.Graph([(0, 1), (2, 3)])
-    with pytest.raises(GraphError, match="disconnected: 2 components, and no path joins node 0 to node 2"):
+    with pytest.raises(
+        GraphError,
+        match="disconnected: 2 components, and no path joins node 0 to node 2",
+    ):
         graphs.weights(graph, rule)
 
 
 @pytest.mark.parametrize(
-    ("arcs", "pair"), [([(0, 1), (1, 2)], ("1", "0")), ([(1, 0), (1, 2), (2, 1)], ("0", "1"))]
+    ("arcs", "pair"),
+    [([(0, 1), (1, 2)], ("1", "0")), ([(1, 0), (1, 2), (2, 1)], ("0", "1"))],
 )
 def test_one_way_digraphs_are_refused_with_a_witness(arcs, pair):
-    with pytest.raises(GraphError, match=f"node {pair[0]} sends reaches node {pair[1]}"):
+    with pytest.raises(
+        GraphError, match=f"node {pair[0]} sends reaches node {pair[1]}"
+    ):
         graphs.column_stochastic(nx.DiGraph(arcs))
 
 
@@ -130,7 +167,9 @@ def test_node_order_is_by_number_where_nodes_are_numbers():
 
 def test_parallel_links_count_once():
     multi = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 2)])
-    np.testing.assert_allclose(graphs.metropolis(multi), graphs.metropolis(nx.path_graph(3)))
+    np.testing.assert_allclose(
+        graphs.metropolis(multi), graphs.metropolis(nx.path_graph(3))
+    )
 
 
 def test_unknown_rules_and_wrong_things():
@@ -146,7 +185,8 @@ def test_unknown_rules_and_wrong_things():
         graphs.metropolis(nx.Graph())
 
 
-# -- reading matrices ------------------------------------------------------------------------------
+# -- reading matrices
+# ------------------------------------------------------------------------------
 
 
 @given(connected_graphs(min_m=2), st.sampled_from(["float32", "float64", "float16"]))
@@ -154,10 +194,20 @@ def test_all_forms_of_a_matrix_are_the_same_matrix(graph, dtype):
     W = graphs.metropolis(graph).astype(dtype)
     t = torch.from_numpy(W)
     weighted = nx.from_numpy_array(W.astype(float))
-    forms = [W, W.tolist(), sp.csr_array(W.astype(float)), t, t.to_sparse_coo(), t.requires_grad_(), weighted]
+    forms = [
+        W,
+        W.tolist(),
+        sp.csr_array(W.astype(float)),
+        t,
+        t.to_sparse_coo(),
+        t.requires_grad_(),
+        weighted,
+    ]
     for form in forms:
         A = graphs.as_matrix(form)
-        np.testing.assert_array_equal(A.toarray() if sp.issparse(A) else A, W.astype(float))
+        np.testing.assert_array_equal(
+            A.toarray() if sp.issparse(A) else A, W.astype(float)
+        )
     assert [read_matrix(W)[1], read_matrix(t)[1]] == [np.finfo(dtype).eps] * 2
 
 

@@ -26,13 +26,17 @@ def conv(a: int, b: int, k: int, bias: bool = True) -> int:
 
 def vgg11_count(classes: int) -> int:
     widths = [3, 64, 128, 256, 256, 512, 512, 512, 512]
-    return sum(conv(a, b, 3) + 2 * b for a, b in pairwise(widths)) + linear(512, classes)
+    return sum(conv(a, b, 3) + 2 * b for a, b in pairwise(widths)) + linear(
+        512, classes
+    )
 
 
 def resnet18_count(classes: int) -> int:
     total, width = conv(3, 64, 3, bias=False) + 2 * 64, 64
     for out in (64, 128, 256, 512):
-        first = conv(width, out, 3, bias=False) + conv(out, out, 3, bias=False) + 4 * out
+        first = (
+            conv(width, out, 3, bias=False) + conv(out, out, 3, bias=False) + 4 * out
+        )
         if width != out:
             first += conv(width, out, 1, bias=False) + 2 * out
         total += first + 2 * conv(out, out, 3, bias=False) + 4 * out
@@ -66,7 +70,9 @@ def test_parameter_counts_and_output_shapes(name, shape, classes, parameters):
     assert count(module) == parameters
     out = module(torch.zeros(2, *shape))
     assert out.shape == (2, classes)
-    assert not list(module.buffers()), "gossip mixes parameters only, so a buffer would not be mixed"
+    assert not list(module.buffers()), (
+        "gossip mixes parameters only, so a buffer would not be mixed"
+    )
 
 
 def test_parameter_counts_equal_formulas_of_the_architectures():
@@ -113,7 +119,9 @@ def test_split_by_name_marks_exactly_the_named_coordinates():
     assert parts.shared.tolist() == flat.nonzero().flatten().tolist()  # not contiguous
     first = models.split(module, head="hidden1")
     assert first.shared == slice(24, 24 + 15 + 8)
-    assert models.split(module, head=["hidden1", "hidden2", "head"]).shared == slice(0, 0)
+    assert models.split(module, head=["hidden1", "hidden2", "head"]).shared == slice(
+        0, 0
+    )
 
 
 def test_split_of_a_users_module():

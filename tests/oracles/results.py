@@ -1,7 +1,8 @@
 """Recorded documents, audit findings, replays and verdicts.
 
-``python -m tests.oracles.results [KIND ...]`` records them in ``results.json``: one digest or row for each
-statement, saved outcome or verdict. Messages are left out, because they may be reworded.
+``python -m tests.oracles.results [KIND ...]`` records them in ``results.json``: one
+digest or row for each statement, saved outcome or verdict. Messages are left out,
+because they may be reworded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ PROSE = ("title", "source", "assumptions", "remark", "summary", "proof")
 
 def digest(value: Any) -> str:
     """A hash of a document, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, default=str).encode()
+    ).hexdigest()[:16]
 
 
 def statements() -> dict[str, str]:
@@ -55,7 +58,12 @@ def findings() -> dict[str, list[list[str]]]:
     every = audit(registry=registry.REGISTRY.including(appendices()))
     found: dict[str, list[list[str]]] = {}
     for finding in every:
-        row = [finding.check, finding.severity, finding.place, str(finding.evidence.get("term", ""))]
+        row = [
+            finding.check,
+            finding.severity,
+            finding.place,
+            str(finding.evidence.get("term", "")),
+        ]
         found.setdefault(f"{finding.key}:{finding.variant}", []).append(row)
     return {name: sorted(rows) for name, rows in found.items()}
 
@@ -70,7 +78,9 @@ def replays() -> dict[str, list[Any]]:
 
 
 def verdicts() -> list[list[Any]]:
-    """Statement, kind and ratio of each verdict of ``make validate``, without real images."""
+    """Statement, kind and ratio of each verdict of ``make validate``, without real
+    images.
+    """
     from validation.run_all import EXPERIMENTS
 
     found = []
@@ -80,7 +90,11 @@ def verdicts() -> list[list[Any]]:
         _, outcomes = run(True)
         for outcome in outcomes:
             for verdict in outcome.verdicts:
-                ratio = float(f"{verdict.ratio:.6g}") if np.isfinite(verdict.ratio) else str(verdict.ratio)
+                ratio = (
+                    float(f"{verdict.ratio:.6g}")
+                    if np.isfinite(verdict.ratio)
+                    else str(verdict.ratio)
+                )
                 found.append([name, verdict.key, verdict.variant, verdict.kind, ratio])
     return found
 
@@ -103,7 +117,9 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", help=f"of {', '.join(KINDS)}; default: all")
     chosen = parser.parse_args().kinds or list(KINDS)
     found = recorded() | {kind: KINDS[kind]() for kind in chosen}
-    FILE.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    FILE.write_text(
+        json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

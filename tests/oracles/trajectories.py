@@ -1,9 +1,11 @@
-"""One recorded trajectory for each algorithm, kind of task, and option that changes a branch.
+"""One recorded trajectory for each algorithm, kind of task, and option that changes a
+branch.
 
-``python -m tests.oracles.trajectories`` records them in ``trajectories.json``. A record has a digest of
-the bits of every measure and of the final models, and a few values. Bits depend on the processor's kernels
-(docs/reliability.md). They are compared only if a probe has the bits of the recording machine; otherwise the
-values are compared to 1e-9.
+``python -m tests.oracles.trajectories`` records them in ``trajectories.json``. A record
+has a digest of the bits of every measure and of the final models, and a few values.
+Bits depend on the processor's kernels (docs/reliability.md). They are compared only if
+a probe has the bits of the recording machine; otherwise the values are compared to
+1e-9.
 """
 
 from __future__ import annotations
@@ -99,13 +101,25 @@ def cases() -> dict[str, dict[str, Any]]:
         two_blocks = {"eta_u", "eta_v"} <= set(LETTERS[name])
         personal = two_blocks or name in ("fedper", "fedbabu", "fedrod")
         for task in ("coupled", "digits") if personal else ("quadratic", "digits"):
-            made[f"{name}, {task}"] = {"kind": kind, "values": LETTERS[name], "task": task}
+            made[f"{name}, {task}"] = {
+                "kind": kind,
+                "values": LETTERS[name],
+                "task": task,
+            }
         for option, values in OPTIONS.get(name, {}).items():
             task = "coupled" if personal else "quadratic"
-            made[f"{name}, {option}"] = {"kind": kind, "values": LETTERS[name] | values, "task": task}
+            made[f"{name}, {option}"] = {
+                "kind": kind,
+                "values": LETTERS[name] | values,
+                "task": task,
+            }
     for task in ("sinusoidal", "clipped"):
         for name in ("dfedavg", "dfedsam", "dfedadmm", "dsgt"):
-            made[f"{name}, {task}"] = {"kind": ALGORITHMS[name], "values": LETTERS[name], "task": task}
+            made[f"{name}, {task}"] = {
+                "kind": ALGORITHMS[name],
+                "values": LETTERS[name],
+                "task": task,
+            }
     for network in NETWORKS:
         for name in ("dpsgd", "dfedsam"):
             case = {
@@ -115,7 +129,10 @@ def cases() -> dict[str, dict[str, Any]]:
                 "network": network,
             }
             made[f"{name}, {network}"] = case
-    sequences = {"random neighbors": "RandomNeighbors", "one-peer exponential": "one_peer_exponential"}
+    sequences = {
+        "random neighbors": "RandomNeighbors",
+        "one-peer exponential": "one_peer_exponential",
+    }
     for label, maker in sequences.items():
         made[f"osgp, {label}"] = {
             "kind": ALGORITHMS["osgp"],
@@ -139,7 +156,9 @@ def run(case: dict[str, Any]) -> Any:
         network = NETWORKS[case["network"]]()
     else:
         network = network_for(algorithm, clients)
-    return dfl.train(algorithm, task, network, rounds=ROUNDS, seeds=SEEDS, progress=False)
+    return dfl.train(
+        algorithm, task, network, rounds=ROUNDS, seeds=SEEDS, progress=False
+    )
 
 
 def record(case: dict[str, Any]) -> dict[str, Any]:
@@ -149,24 +168,36 @@ def record(case: dict[str, Any]) -> dict[str, Any]:
         history = run(case)
     except dfl.DFLTheoryError as error:
         return {"error": type(error).__name__}
-    measures = {name: np.asarray(values) for name, values in sorted(history.measures().items())}
+    measures = {
+        name: np.asarray(values) for name, values in sorted(history.measures().items())
+    }
     digest = hashlib.sha256()
     for name, values in (*measures.items(), ("x", np.asarray(history.x))):
         digest.update(f"{name}{values.dtype}{values.shape}".encode())
         digest.update(np.ascontiguousarray(values).tobytes())
-    values = {name: [float(v) for v in found[:, -1]] for name, found in measures.items()}
+    values = {
+        name: [float(v) for v in found[:, -1]] for name, found in measures.items()
+    }
     values["norm of x"] = [float(np.linalg.norm(one)) for one in np.asarray(history.x)]
     return {"digest": digest.hexdigest(), "values": values}
 
 
 def probe() -> str:
-    """A digest of small products and functions, which differs where the kernels differ."""
+    """A digest of small products and functions, which differs where the kernels
+    differ.
+    """
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(0)
     digest = hashlib.sha256()
     for dtype in (torch.float32, torch.float64):
         a = torch.randn(37, 65, generator=generator, dtype=dtype)
-        for value in (a @ a.T, a.exp(), a.sum(0), torch.linalg.qr(a @ a.T)[1], torch.sigmoid(a)):
+        for value in (
+            a @ a.T,
+            a.exp(),
+            a.sum(0),
+            torch.linalg.qr(a @ a.T)[1],
+            torch.sigmoid(a),
+        ):
             digest.update(value.numpy().tobytes())
         inputs = torch.randn(10, 20, 64, generator=generator, dtype=dtype)
         weights = torch.randn(10, 64, 32, generator=generator, dtype=dtype)
@@ -186,14 +217,21 @@ def close(ours: dict[str, Any], theirs: dict[str, Any], single: bool) -> bool:
     tolerance = 1e-3 if single else 1e-9
     for name, value in ours["values"].items():
         expected = theirs["values"][name]
-        if not np.allclose(value, expected, rtol=tolerance, atol=tolerance, equal_nan=True):
+        if not np.allclose(
+            value, expected, rtol=tolerance, atol=tolerance, equal_nan=True
+        ):
             return False
     return True
 
 
 def main() -> None:
-    found = {"probe": probe(), "records": {name: record(case) for name, case in cases().items()}}
-    FILE.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    found = {
+        "probe": probe(),
+        "records": {name: record(case) for name, case in cases().items()},
+    }
+    FILE.write_text(
+        json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

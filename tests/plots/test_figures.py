@@ -23,7 +23,10 @@ def runs():
     task = dfl.tasks.quadratic(m=6, d=3, sigma=0.2, seed=0)
     algorithm = dfl.algorithms.DFedSAM(eta=0.05, K=1, rho=0.01)
     make = (dfl.graphs.ring, dfl.graphs.star, dfl.graphs.complete)
-    return {f.__name__: dfl.train(algorithm, task, f(6), rounds=40, seeds=4, progress=False) for f in make}
+    return {
+        f.__name__: dfl.train(algorithm, task, f(6), rounds=40, seeds=4, progress=False)
+        for f in make
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -33,21 +36,26 @@ def closed():
 
 
 def line(ax, start):
-    return next(drawn for drawn in ax.get_lines() if str(drawn.get_label()).startswith(start))
+    return next(
+        drawn for drawn in ax.get_lines() if str(drawn.get_label()).startswith(start)
+    )
 
 
 def test_comparison_draws_means_over_seeds_on_the_axes_given(runs):
     ax = plt.figure().gca()
     assert plots.comparison(runs, "loss", ax) is ax
     for name, run in runs.items():
-        np.testing.assert_allclose(line(ax, name).get_ydata(), run.loss.mean(axis=0), rtol=1e-14)
+        np.testing.assert_allclose(
+            line(ax, name).get_ydata(), run.loss.mean(axis=0), rtol=1e-14
+        )
     assert line(ax, "ring").get_label() == r"ring ($\lambda$ = 0.67)"
 
 
 def test_band_has_student_limits(runs):
     _, mean, low, high = plots.band(runs["ring"], "consensus", 0.95)
     samples = runs["ring"].consensus
-    half = 3.182446305284263 * samples.std(axis=0, ddof=1) / 2  # t(0.975, 3 degrees of freedom), 4 seeds
+    # t(0.975, 3 degrees of freedom), 4 seeds
+    half = 3.182446305284263 * samples.std(axis=0, ddof=1) / 2
     np.testing.assert_allclose(high - mean, half, rtol=1e-10)
     np.testing.assert_allclose(low, np.maximum(mean - half, 0), rtol=1e-10, atol=1e-15)
 
@@ -70,7 +78,9 @@ def test_gap_label_shows_rounding_error_as_zero():
 def test_consensus_labels_zero_curve(runs):
     run = runs["complete"]
     exact = {
-        "complete": dataclasses.replace(run, consensus=np.zeros_like(run.consensus), topology=run.topology)
+        "complete": dataclasses.replace(
+            run, consensus=np.zeros_like(run.consensus), topology=run.topology
+        )
     }
     labels = plots.consensus(exact).get_legend_handles_labels()[1]
     assert labels == [r"complete ($\lambda$ = 0): zero"]
@@ -78,10 +88,13 @@ def test_consensus_labels_zero_curve(runs):
 
 def test_lines_differ_in_dash_marker_and_color(runs):
     ax = plots.comparison(runs)
-    line_styles = [(drawn.get_linestyle(), drawn.get_marker()) for drawn in ax.get_lines()]
+    line_styles = [
+        (drawn.get_linestyle(), drawn.get_marker()) for drawn in ax.get_lines()
+    ]
     assert len(set(line_styles)) == len(line_styles) == 3
     seven = [
-        (str(look["linestyle"]), look["marker"], look["color"]) for look in itertools.islice(plots.looks(), 7)
+        (str(look["linestyle"]), look["marker"], look["color"])
+        for look in itertools.islice(plots.looks(), 7)
     ]
     for part in range(3):
         assert len({look[part] for look in seven}) == 7
@@ -134,8 +147,12 @@ def test_ratios_has_log_axis_for_numbers_and_ticks_for_names():
 
 def test_rate_draws_points_fit_and_prediction():
     x = np.array([10.0, 100.0, 1000.0])
-    ax = plots.rate(x, 3 * x**-0.5, fitted=(-0.5, 3.0), exponent_ci=(-0.6, -0.4), predicted=-1)
-    np.testing.assert_allclose(line(ax, "fit").get_ydata()[[0, -1]], 3 * x[[0, -1]] ** -0.5)
+    ax = plots.rate(
+        x, 3 * x**-0.5, fitted=(-0.5, 3.0), exponent_ci=(-0.6, -0.4), predicted=-1
+    )
+    np.testing.assert_allclose(
+        line(ax, "fit").get_ydata()[[0, -1]], 3 * x[[0, -1]] ** -0.5
+    )
     assert line(ax, "fit").get_label() == "fit, slope -0.50 [-0.60, -0.40]"
     predicted = line(ax, "predicted").get_ydata()
     assert predicted[-1] / predicted[0] == pytest.approx(0.01)
@@ -144,7 +161,9 @@ def test_rate_draws_points_fit_and_prediction():
     below, above = line(ax, "predicted"), line(ax, "fit")
     assert below.get_linewidth() > 2 * above.get_linewidth()
     assert below.get_zorder() < above.get_zorder()
-    assert [t.get_text() for t in ax.get_legend().get_texts()][1].startswith("predicted")
+    assert [t.get_text() for t in ax.get_legend().get_texts()][1].startswith(
+        "predicted"
+    )
 
 
 def test_rate_labels_points_on_short_axis_and_powers_on_long_axis(tmp_path):
@@ -171,7 +190,10 @@ def test_rate_fit_plot_uses_symbols_of_the_papers():
     assert "fit, slope -1.00 [-1.00, -1.00]" in ax.get_legend_handles_labels()[1]
     assert "predicted, slope -1" in ax.get_legend_handles_labels()[1]
     np.testing.assert_allclose(ax.containers[0].lines[0].get_ydata(), fit.measured)
-    assert dataclasses.replace(fit, vary="1 - lam").plot(legend=False).get_xlabel() == r"$1 - \lambda$"
+    assert (
+        dataclasses.replace(fit, vary="1 - lam").plot(legend=False).get_xlabel()
+        == r"$1 - \lambda$"
+    )
     assert dataclasses.replace(fit, vary="rho0").plot().get_xlabel() == r"$\rho_0$"
 
 
@@ -195,4 +217,7 @@ def test_save_writes_png_and_reproducible_vector_files(runs, tmp_path):
     assert png.read_bytes()[:4] == b"\x89PNG"
     assert b"/Type0" in pdf.read_bytes() or b"/TrueType" in pdf.read_bytes()
     assert b"/Subtype /Image" not in pdf.read_bytes()
-    assert svg.read_bytes() == plots.save(plots.comparison(runs).figure, tmp_path, "g")[2].read_bytes()
+    assert (
+        svg.read_bytes()
+        == plots.save(plots.comparison(runs).figure, tmp_path, "g")[2].read_bytes()
+    )

@@ -40,7 +40,17 @@ def closed():
     plt.close("all")
 
 
-def case(group, key, task, algorithm, rounds, variants=None, network="complete", x0=None, **more):
+def case(
+    group,
+    key,
+    task,
+    algorithm,
+    rounds,
+    variants=None,
+    network="complete",
+    x0=None,
+    **more,
+):
     variants = tuple(variants or dfl.bounds.variants(key))
     W = dfl.graphs.metropolis(dfl.graphs.topology(network, task.m))
     placed = {
@@ -56,7 +66,9 @@ def case(group, key, task, algorithm, rounds, variants=None, network="complete",
 
 def blocks():
     """Four left-hand sides; two statements are in O(.)."""
-    task = dfl.tasks.coupled(m=4, p=2, chi=0.3, spread=0.5, sigma_u=0.3, sigma_v=0.3, seed=0)
+    task = dfl.tasks.coupled(
+        m=4, p=2, chi=0.3, spread=0.5, sigma_u=0.3, sigma_v=0.3, seed=0
+    )
     steps = dfl.bounds.get("dfedmdc.theorem_1", "corrected").step_sizes(
         L_u=1.0, L_v=1.0, K_u=3, K_v=3, T=1100
     )
@@ -71,10 +83,14 @@ def blocks():
 
 def corollary(constants=S2):
     """Applicable only with given constants, and only at the last horizon."""
-    task = dfl.tasks.sinusoidal(m=4, d=2, L=1.0, B=1.0, sigma=0.3, spread=0.5, distance=1.0, seed=0)
+    task = dfl.tasks.sinusoidal(
+        m=4, d=2, L=1.0, B=1.0, sigma=0.3, spread=0.5, distance=1.0, seed=0
+    )
     theorem = dfl.bounds.get("dfedadmm.corollary_1", "corrected")
     steps = theorem.step_sizes(L=1.0, K=3, T=400, rho0=1.0)
-    method = dfl.algorithms.DFedADMMSAM(eta=steps["eta"], K=3, lam=steps["lam_admm"], rho=steps["rho"])
+    method = dfl.algorithms.DFedADMMSAM(
+        eta=steps["eta"], K=3, lam=steps["lam_admm"], rho=steps["rho"]
+    )
     return case("corollary", theorem.key, task, method, 400, constants=constants)
 
 
@@ -97,7 +113,9 @@ def mixed(network="ring", eta=0.05):
 def outcomes():
     made = [blocks(), corollary(), mixed(), mixed("complete")]
     made.append(dataclasses.replace(mixed(eta=0.9), group="silent"))
-    violated = dataclasses.replace(crossings.cases()[0].with_run(rounds=600), column="trap")
+    violated = dataclasses.replace(
+        crossings.cases()[0].with_run(rounds=600), column="trap"
+    )
     return perform_all([*made, violated])
 
 
@@ -108,12 +126,18 @@ def study(outcomes):
 
 def test_panels_draw_exactly_the_applicable_verdicts(outcomes):
     """The verdicts are those of the run and those read back from a file."""
-    assert {"violated", "holds", "not applicable"} <= {v.kind for o in outcomes for v in o.verdicts}
+    assert {"violated", "holds", "not applicable"} <= {
+        v.kind for o in outcomes for v in o.verdicts
+    }
     for group in dict.fromkeys(o.case.group for o in outcomes):
         mine = [o for o in outcomes if o.case.group == group]
-        documents = json.loads(json_text([[v.to_dict() for v in o.verdicts] for o in mine]))
+        documents = json.loads(
+            json_text([[v.to_dict() for v in o.verdicts] for o in mine])
+        )
         stored = [
-            dataclasses.replace(o, verdicts=tuple(verdict_from_dict(d, o.run) for d in stored_verdicts))
+            dataclasses.replace(
+                o, verdicts=tuple(verdict_from_dict(d, o.run) for d in stored_verdicts)
+            )
             for o, stored_verdicts in zip(mine, documents, strict=True)
         ]
         read(plots.panels(mine), stored)
@@ -129,7 +153,9 @@ def test_read_rejects_figure_of_other_verdicts(outcomes):
         {"kind": "not applicable"},
     ):
         verdicts = tuple(
-            dataclasses.replace(v, **{n: v.bound * x if n == "bound" else x for n, x in change.items()})
+            dataclasses.replace(
+                v, **{n: v.bound * x if n == "bound" else x for n, x in change.items()}
+            )
             for v in mine[1].verdicts
         )
         with pytest.raises(AssertionError):
@@ -148,11 +174,18 @@ def test_cases_have_the_intended_verdicts(outcomes):
         "silent",
         crossings.GROUP,
     ]
-    kinds = {o.case.group: {v.variant: v.kind for v in o.verdicts} for o in outcomes[:3]}
-    assert kinds["blocks"]["printed"] == kinds["corollary"]["printed"] == "not applicable"
+    kinds = {
+        o.case.group: {v.variant: v.kind for v in o.verdicts} for o in outcomes[:3]
+    }
+    assert (
+        kinds["blocks"]["printed"] == kinds["corollary"]["printed"] == "not applicable"
+    )
     assert kinds["blocks"]["corrected_different_steps"] == "holds"
     assert kinds["corollary"]["corrected"] == "holds"
-    assert len({dfl.bounds.get("dfedmdc.theorem_1", v).lhs.latex for v in kinds["blocks"]}) == 4
+    assert (
+        len({dfl.bounds.get("dfedmdc.theorem_1", v).lhs.latex for v in kinds["blocks"]})
+        == 4
+    )
     assert kinds["mixed"]["printed"] == "holds"
     assert kinds["mixed"]["corrected"] == "not applicable"
     assert {v.kind for v in outcomes[3].verdicts} == {"holds"}
@@ -180,38 +213,59 @@ def test_plot_of_not_applicable_verdict_shows_reason_and_no_bound(outcomes, whic
     ax = verdict.plot()
     assert [name.split(",")[0] for name in drawn(ax)] == ["measured"]
     note = " (refuted)" if verdict.status.refuted else ""
-    assert " ".join(ax.texts[0].get_text().split()) == f"printed{note}, not applicable: {verdict.reason}"
+    assert (
+        " ".join(ax.texts[0].get_text().split())
+        == f"printed{note}, not applicable: {verdict.reason}"
+    )
 
 
 def test_along_draws_applicable_verdicts_as_points(tmp_path):
     cases = [
-        dataclasses.replace(c.with_run(rounds=200), variants=("printed", "corrected")) for c in axes.cases()
+        dataclasses.replace(c.with_run(rounds=200), variants=("printed", "corrected"))
+        for c in axes.cases()
     ]
     # violates a condition of the corrected variant
     cases[0] = cases[0].with_run(network=0.999 * np.eye(2) + 0.001 / 2)
-    made = perform_all([c for c in cases if c.along == "lam" or c.column in ("K = 1", "K = 2")])
+    made = perform_all(
+        [c for c in cases if c.along == "lam" or c.column in ("K = 1", "K = 2")]
+    )
     excluded = [v.kind == "not applicable" for o in made for v in o.verdicts]
     assert 0 < sum(excluded) < len(excluded)
     figure = plots.along(made)
     grid = np.reshape(figure.axes, (2, 2))  # two left-hand sides, two axes
     for row, variant in zip(grid, ("printed", "corrected"), strict=True):
         for ax, name in zip(row, ("lam", "K"), strict=True):
-            mine = [v for o in made if o.case.along == name for v in o.verdicts if v.variant == variant]
+            mine = [
+                v
+                for o in made
+                if o.case.along == name
+                for v in o.verdicts
+                if v.variant == variant
+            ]
             mine = [v for v in mine if v.kind != "not applicable"]
             points = {1 - v.at["lam"] if name == "lam" else v.at["K"]: v for v in mine}
-            bound, measured = [line for line in ax.get_lines() if len(line.get_xdata()) == len(points)][:2]
+            bound, measured = [
+                line for line in ax.get_lines() if len(line.get_xdata()) == len(points)
+            ][:2]
             assert [*bound.get_xdata()] == [*measured.get_xdata()] == sorted(points)
             assert [*bound.get_ydata()] == [points[x].bound for x in sorted(points)]
-            assert [*measured.get_ydata()] == [points[x].measured.estimate for x in sorted(points)]
-            assert [t.get_text() for t in ax.get_xticklabels()] == [f"{x:g}" for x in sorted(points)]
+            assert [*measured.get_ydata()] == [
+                points[x].measured.estimate for x in sorted(points)
+            ]
+            assert [t.get_text() for t in ax.get_xticklabels()] == [
+                f"{x:g}" for x in sorted(points)
+            ]
     assert [ax.get_xlabel() for ax in grid[1]] == [r"$1-\lambda$", "$K$"]
-    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v.theorem) for v in made[0].verdicts]
+    assert [ax.get_ylabel() for ax in grid[:, 0]] == [
+        plots.formula(v.theorem) for v in made[0].verdicts
+    ]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["bound, printed (refuted)", "measured", "bound, corrected"]
     page = Study("A study", made).save(tmp_path).read_text()
     assert "Each point is a run of its own" in page
     assert "up to each horizon" not in page
-    assert '<td>mu</td><td class="n">0 to 0.01</td>' in page  # of the clipped losses and of the quadratic
+    # of the clipped losses and of the quadratic
+    assert '<td>mu</td><td class="n">0 to 0.01</td>' in page
     assert '<td>L</td><td class="n">1</td>' in page
 
 
@@ -221,7 +275,9 @@ def test_draw_rejects_several_left_hand_sides_and_missing_run(outcomes):
     for group in plots.by_left_side(outcomes[0].verdicts):
         assert plots.draw(group).get_ylabel() == plots.formula(group[0].theorem)
     with pytest.raises(InputError, match="run"):
-        verdict_from_dict(json.loads(json_text(outcomes[0].verdicts[2].to_dict()))).plot()
+        verdict_from_dict(
+            json.loads(json_text(outcomes[0].verdicts[2].to_dict()))
+        ).plot()
 
 
 def test_verdict_from_file_has_same_plot(outcomes):
@@ -234,7 +290,9 @@ def test_verdict_from_file_has_same_plot(outcomes):
         document.pop("at")  # without ``at`` the bound is known at the last horizon only
         old = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         if verdict.kind != "not applicable":
-            label = f"bound, {verdict.variant}" + (" (refuted)" if verdict.status.refuted else "")
+            label = f"bound, {verdict.variant}" + (
+                " (refuted)" if verdict.status.refuted else ""
+            )
             y = old[label].get_ydata()
             assert y[np.isfinite(y)].tolist() == [verdict.bound]
             assert np.flatnonzero(np.isfinite(y)).tolist() == [len(y) - 1]
@@ -243,10 +301,14 @@ def test_verdict_from_file_has_same_plot(outcomes):
 def test_tightness_and_terms_omit_bound_of_not_applicable_theorem(outcomes):
     """SGP satisfies the conditions of Theorem 4.5 but is outside of its scope."""
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0)
-    run = dfl.train(dfl.algorithms.SGP(eta=0.02), task, dfl.graphs.complete(4), rounds=20, seeds=2)
+    run = dfl.train(
+        dfl.algorithms.SGP(eta=0.02), task, dfl.graphs.complete(4), rounds=20, seeds=2
+    )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5")
     assert dfl.compare(run, theorem).kind == "not applicable"
-    assert plots.tightness(run, [theorem]).get_legend_handles_labels()[1] == ["printed: not applicable"]
+    assert plots.tightness(run, [theorem]).get_legend_handles_labels()[1] == [
+        "printed: not applicable"
+    ]
     ax = plots.terms(run, theorem)
     assert ax.get_title() == "printed: not applicable"
     assert not np.isfinite(drawn(ax)["bound"].get_ydata()).any()
@@ -260,7 +322,12 @@ def test_line_style_depends_only_on_meaning_of_variant(outcomes):
         bounds = [line for name, line in drawn(ax).items() if name.startswith("bound")]
         assert len(bounds) <= 3
         for line in bounds:
-            meaning = line.get_label().removeprefix("bound, ").removesuffix(" (refuted)").split("_")[0]
+            meaning = (
+                line.get_label()
+                .removeprefix("bound, ")
+                .removesuffix(" (refuted)")
+                .split("_")[0]
+            )
             look = (
                 str(line._dash_pattern),
                 line.get_color(),
@@ -271,17 +338,22 @@ def test_line_style_depends_only_on_meaning_of_variant(outcomes):
     assert set(line_styles) == {"printed", "appendix", "corrected"}
     assert {len(looks) for looks in line_styles.values()} == {1}
     for part in range(4):
-        assert len({look[part] for looks in line_styles.values() for look in looks}) == 3
+        assert (
+            len({look[part] for looks in line_styles.values() for look in looks}) == 3
+        )
 
 
 def test_formula_typesets_every_left_hand_side_of_the_registry():
     for theorem in {t.lhs.latex: t for t in dfl.bounds.statements()}.values():
         assert plots.formula(theorem).startswith("$")  # not the fallback in words
-    odd = dataclasses.replace(theorem, lhs=dataclasses.replace(theorem.lhs, latex=r"\nosuch", measure="a_b$"))
+    odd = dataclasses.replace(
+        theorem, lhs=dataclasses.replace(theorem.lhs, latex=r"\nosuch", measure="a_b$")
+    )
     assert plots.formula(odd) == r"a b\$"
 
 
-# -- the page --------------------------------------------------------------------------------------------
+# -- the page
+# --------------------------------------------------------------------------------------
 
 
 def test_caption_lists_not_applicable_verdicts_with_reasons(study):
@@ -293,28 +365,45 @@ def test_caption_lists_not_applicable_verdicts_with_reasons(study):
     )
     lists = re.findall(r'<ul class="small silent">(.*?)</ul>', page, re.S)
     silent = [v for _, v in study.verdicts if v.kind == "not applicable"]
-    assert len(lists) == len({c.group for c, v in study.verdicts if v.kind == "not applicable"})
+    assert len(lists) == len(
+        {c.group for c, v in study.verdicts if v.kind == "not applicable"}
+    )
     for verdict in silent:
-        line = rf"<li>{verdict.variant}, not applicable \([^<]*\): {re.escape(verdict.reason)}</li>"
+        line = (
+            rf"<li>{verdict.variant}, not applicable \([^<]*\):"
+            rf" {re.escape(verdict.reason)}</li>"
+        )
         assert any(re.search(line, listed) for listed in lists)
     assert "no bound applies" not in page.lower()
 
 
 def test_page_counts_refuted_statements_separately(study, outcomes):
     page = render(study, dict.fromkeys(o.case.group for o in outcomes))
-    counts = {name: int(number) for number, name in re.findall(r"<b>(\d+)</b> \S+ ([^<]+)</li>", page)}
+    counts = {
+        name: int(number)
+        for number, name in re.findall(r"<b>(\d+)</b> \S+ ([^<]+)</li>", page)
+    }
     here = [v for _, v in study.verdicts if v.status.refuted]
     assert {v.kind for v in here} >= {"holds", "not applicable", "violated"}
     assert {v.kind for _, v in study.verdicts if not v.status.refuted} >= {"holds"}
     for kind in {v.kind for _, v in study.verdicts}:
         mine = sum(v.kind == kind for v in here)
-        assert counts.get(kind, 0) == sum(v.kind == kind for _, v in study.verdicts) - mine
+        assert (
+            counts.get(kind, 0) == sum(v.kind == kind for _, v in study.verdicts) - mine
+        )
         assert counts.get(f"{kind} here, refuted in general", 0) == mine
     statements = {(v.key, v.variant) for v in here}
-    assert f"<b>{len(statements)} of the statements below are refuted in general</b>" in page
+    assert (
+        f"<b>{len(statements)} of the statements below are refuted in general</b>"
+        in page
+    )
     assert "dfedsam.theorem_4_5, printed (52.7 times the bound)" in page
-    holding = next(v for v in here if v.kind == "holds" and v.key == "dfedsam.theorem_4_5")
-    assert verdict_text(holding) == "holds here (refuted in general: 52.7 times the bound)"
+    holding = next(
+        v for v in here if v.kind == "holds" and v.key == "dfedsam.theorem_4_5"
+    )
+    assert (
+        verdict_text(holding) == "holds here (refuted in general: 52.7 times the bound)"
+    )
     assert verdict_text(dataclasses.replace(holding, status=NOT_EXAMINED)) == "holds"
     assert page.count(verdict_text(holding)) == 2 * sum(
         verdict_text(v) == verdict_text(holding) for v in here
@@ -322,7 +411,10 @@ def test_page_counts_refuted_statements_separately(study, outcomes):
 
 
 def cells(row):
-    return [html.unescape(re.sub(r"<[^>]+>", "", c)).strip() for c in re.findall(r"<td.*?</td>", row, re.S)]
+    return [
+        html.unescape(re.sub(r"<[^>]+>", "", c)).strip()
+        for c in re.findall(r"<td.*?</td>", row, re.S)
+    ]
 
 
 def test_tables_of_the_page_agree_with_stored_verdicts(study):
@@ -330,23 +422,32 @@ def test_tables_of_the_page_agree_with_stored_verdicts(study):
     documents = json.loads(json_text([v.to_dict() for _, v in study.verdicts]))
     every = re.findall(r"<table.*?</table>", page, re.S)
     short, long = (
-        [t for t in every if words in t] for words in ("<th>theorem</th><th>variant</th>", ">why</th>")
+        [t for t in every if words in t]
+        for words in ("<th>theorem</th><th>variant</th>", ">why</th>")
     )
     assert len(short) == len(long) == len({c.group for c, _ in study.verdicts})
     shown, whole = (
         [cells(row) for t in part for row in re.findall(r"<tr class.*?</tr>", t, re.S)]
         for part in (short, long)
     )
-    for document, (case, _), row, full in zip(documents, study.verdicts, shown, whole, strict=True):
-        shown_kind = f"{MARKS[document['kind']]} {verdict_text(verdict_from_dict(document))}"
+    for document, (case, _), row, full in zip(
+        documents, study.verdicts, shown, whole, strict=True
+    ):
+        shown_kind = (
+            f"{MARKS[document['kind']]} {verdict_text(verdict_from_dict(document))}"
+        )
         place = ", ".join(part for part in (case.column, case.row) if part)
         assert row[:3] == [place, document["key"], document["variant"]]
         assert (row[3], full[2]) == (shown_kind, shown_kind)
         ratio = float(document["ratio"])
         low, high = map(float, document["ratio_ci"])
-        shown_ratio = f"{number(ratio)} [{number(low)}, {number(high)}]" if ratio == ratio else ""
+        shown_ratio = (
+            f"{number(ratio)} [{number(low)}, {number(high)}]" if ratio == ratio else ""
+        )
         assert row[4] == shown_ratio
-        assert full[3:] == [number(float(document[n])) for n in ("measured", "bound")] + [document["reason"]]
+        assert full[3:] == [
+            number(float(document[n])) for n in ("measured", "bound")
+        ] + [document["reason"]]
         if document["status"]["kind"] == "refuted":
             assert "(refuted in general: " in row[3]
 
@@ -365,7 +466,8 @@ def test_page_lists_every_claim(study):
         )
 
 
-# -- names -----------------------------------------------------------------------------------------------
+# -- names
+# --------------------------------------------------------------------------------------
 
 
 def test_figure_name_is_safe_and_unique():
@@ -391,13 +493,17 @@ def test_figure_name_is_safe_and_unique():
         "small-quadratic",
         "a" * 80,
     ]
-    assert len({*names, *(figure_name("another", group) for group in groups)}) == 2 * len(groups)
+    assert len(
+        {*names, *(figure_name("another", group) for group in groups)}
+    ) == 2 * len(groups)
 
 
 def test_page_keeps_title_and_capitalizes_groups(outcomes, tmp_path):
     first = outcomes[0].case
     both = [
-        dataclasses.replace(outcomes[0], case=dataclasses.replace(first, group=group), verdicts=[])
+        dataclasses.replace(
+            outcomes[0], case=dataclasses.replace(first, group=group), verdicts=[]
+        )
         for group in ("dfedsam.theorem", "coupled blocks")
     ]
     page = render(Study("dfedsam.theorem", both), {o.case.group: None for o in both})
@@ -407,7 +513,9 @@ def test_page_keeps_title_and_capitalizes_groups(outcomes, tmp_path):
 
 def test_titles_are_escaped(outcomes, tmp_path, capsys):
     odd = r"a [/red] $\nosuch$ [bold] <b>"
-    renamed = dataclasses.replace(mixed(), group=odd, row=odd, column=odd, variants=("printed",))
+    renamed = dataclasses.replace(
+        mixed(), group=odd, row=odd, column=odd, variants=("printed",)
+    )
     study = Study(odd, perform_all([renamed], progress=True), [odd], odd)
     assert study.save(tmp_path).exists()
     print_study(study)
@@ -416,7 +524,8 @@ def test_titles_are_escaped(outcomes, tmp_path, capsys):
     assert "[bold] <b>" not in (tmp_path / "report.html").read_text()
 
 
-# -- the terminal ----------------------------------------------------------------------------------------
+# -- the terminal
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -428,7 +537,11 @@ def test_narrow_terminal_keeps_labels(study, width):
         console.print(table)
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
-    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
+    rows = [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in lines
+        if line.startswith("│")
+    ]
     runs, variants = ("".join(row[k] for row in rows) for k in (0, 1))
     assert runs == "".join(outcome.case.column for outcome in study.outcomes)
     assert variants == "".join(verdict.variant for _, verdict in study.verdicts)

@@ -1,4 +1,6 @@
-"""Fitted exponents: exact on power laws, and intervals that cover as often as they say."""
+"""Fitted exponents: exact on power laws, and intervals that cover as often as they
+say.
+"""
 
 from dataclasses import replace
 
@@ -27,7 +29,10 @@ def test_the_interval_covers_as_often_as_it_says():
     rng = np.random.default_rng(0)
     x = np.geomspace(1, 100, 8)
     noisy = x**-0.5 * np.exp(0.3 * rng.standard_normal((2000, 8)))
-    inside = [f.low <= -0.5 <= f.high for f in (fit_exponent(x, y, 0.9, bend=False) for y in noisy)]
+    inside = [
+        f.low <= -0.5 <= f.high
+        for f in (fit_exponent(x, y, 0.9, bend=False) for y in noisy)
+    ]
     assert 0.88 <= np.mean(inside) <= 0.92
 
 
@@ -45,21 +50,29 @@ def test_a_prediction_is_refuted_only_when_the_interval_excludes_it():
     assert judge(found, -0.5 - 1e-9) == "consistent"  # up to rounding
     assert judge(found, -0.4) == "consistent"
     assert judge(found, -0.6) == "refuted"
-    assert judge(fit_exponent(x, x**-0.5 * np.array([1, 1.1, 0.9, 1.1, 0.9, 1])), -0.55) == "consistent"
+    assert (
+        judge(fit_exponent(x, x**-0.5 * np.array([1, 1.1, 0.9, 1.1, 0.9, 1])), -0.55)
+        == "consistent"
+    )
     assert judge(found, None) == "undecided"
 
 
-@pytest.mark.parametrize(("x", "y"), [([1, 2], [1, 2]), ([1, 2, 3], [1, -1, 2]), ([1, 1, 1], [1, 2, 3])])
+@pytest.mark.parametrize(
+    ("x", "y"), [([1, 2], [1, 2]), ([1, 2, 3], [1, -1, 2]), ([1, 1, 1], [1, 2, 3])]
+)
 def test_points_that_make_no_power_law_are_refused(x, y):
     with pytest.raises(InputError):
         fit_exponent(x, y)
 
 
-# -- chance, bends, and the way ahead --------------------------------------------------------------------
+# -- chance, bends, and the way ahead
+# --------------------------------------------------------------------
 
 
 def planted(rng, exponent=-0.5, seeds=12, points=6, noise=0.2, common=0.0):
-    """One experiment: means over seeds of x^exponent with relative noise, part of it shared by the points."""
+    """One experiment: means over seeds of x^exponent with relative noise, part of it
+    shared by the points.
+    """
     x = np.geomspace(1, 100, points)
     chance = noise * (
         np.sqrt(1 - common) * rng.standard_normal((seeds, points))
@@ -84,7 +97,8 @@ def test_the_interval_over_seeds_covers_as_often_as_it_says(common):
 def test_shared_chance_narrows_the_interval_of_the_slope():
     rng = np.random.default_rng(2)
     wide, narrow = (
-        np.mean([e.high - e.low for e in (fitted(rng, common) for _ in range(50))]) for common in (0.0, 0.99)
+        np.mean([e.high - e.low for e in (fitted(rng, common) for _ in range(50))])
+        for common in (0.0, 0.99)
     )
     assert narrow < 0.2 * wide
 
@@ -102,7 +116,10 @@ def test_a_right_prediction_is_seldom_refuted_and_a_wrong_one_always_at_enough_s
         found = fit_exponent(x, y, deviations=deviations, limit="up")
         right.append(judge(found, -0.5) == "refuted")
         x, y, deviations = planted(rng, exponent=-0.4, noise=0.05, seeds=24)
-        wrong.append(judge(fit_exponent(x, y, deviations=deviations, limit="up"), -0.5) == "refuted")
+        wrong.append(
+            judge(fit_exponent(x, y, deviations=deviations, limit="up"), -0.5)
+            == "refuted"
+        )
     assert np.mean(right) <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / 400)
     assert np.mean(wrong) > 0.9
 
@@ -135,7 +152,9 @@ def test_slopes_lead_to_the_exponent_of_the_term_that_wins():
     assert limiting_slope(1 / x, y, "down") == pytest.approx(0.5, abs=5e-4)
     # from the other end: the same curve read towards small x leads to the exponent -1
     near = 2.0 ** np.arange(-6, 0)
-    assert limiting_slope(near, near**-0.5 + 3 / near, "down") == pytest.approx(-1, abs=5e-3)
+    assert limiting_slope(near, near**-0.5 + 3 / near, "down") == pytest.approx(
+        -1, abs=5e-3
+    )
 
 
 def test_slopes_that_gather_speed_lead_anywhere_and_slopes_that_waver_nowhere():
@@ -146,7 +165,8 @@ def test_slopes_that_gather_speed_lead_anywhere_and_slopes_that_waver_nowhere():
     wavering = np.exp(np.cumsum([0, -1, -1.2, -1.0, -1.2]))
     assert limiting_slope(x[:5], wavering, "up") == pytest.approx(-1.2 / np.log(2))
     three = limiting_slope([1, np.e, np.e**2], np.exp([0, -1, -1.5]), "up")
-    assert three == pytest.approx(0.0)  # slopes -1, -1/2, one change of 1/2, and as much again
+    # slopes -1, -1/2, one change of 1/2, and as much again
+    assert three == pytest.approx(0.0)
 
 
 def test_a_flat_start_does_not_refute_a_rate_that_is_yet_to_come():
@@ -155,7 +175,9 @@ def test_a_flat_start_does_not_refute_a_rate_that_is_yet_to_come():
     assert judge(fit_exponent(x, y), -0.5) == "refuted"
     assert judge(fit_exponent(x, y, limit="up"), -0.5) == "undecided"
     late = 2.0 ** np.arange(20, 25)
-    assert judge(fit_exponent(late, late**-0.4 + 1 / late, limit="up"), -0.5) == "refuted"
+    assert (
+        judge(fit_exponent(late, late**-0.4 + 1 / late, limit="up"), -0.5) == "refuted"
+    )
 
 
 def test_a_gap_shrinks_and_so_the_smaller_exponent_is_the_worse():
@@ -171,7 +193,11 @@ def test_a_gap_shrinks_and_so_the_smaller_exponent_is_the_worse():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"confidence": 1.0}, {"deviations": np.zeros((1, 4))}, {"deviations": np.zeros((3, 3))}],
+    [
+        {"confidence": 1.0},
+        {"deviations": np.zeros((1, 4))},
+        {"deviations": np.zeros((3, 3))},
+    ],
 )
 def test_impossible_intervals_are_rejected(changes):
     x = np.geomspace(1, 8, 4)

@@ -1,4 +1,6 @@
-"""Measured exponents under a theorem's schedule, against those that its rate predicts."""
+"""Measured exponents under a theorem's schedule, against those that its rate
+predicts.
+"""
 
 import math
 from dataclasses import replace
@@ -36,10 +38,16 @@ SPREAD = {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4, "gap": 0.05}
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_exact_expectations_have_the_exponents_that_the_rate_predicts(constants, vary, over, exponent):
+def test_exact_expectations_have_the_exponents_that_the_rate_predicts(
+    constants, vary, over, exponent
+):
     experiment = clients_over(COROLLARY, vary, **constants)
     found = rate_fit(COROLLARY, experiment, vary, over)
-    assert (found.predicted, found.verdict, found.reason) == (exponent, "consistent", "")
+    assert (found.predicted, found.verdict, found.reason) == (
+        exponent,
+        "consistent",
+        "",
+    )
     assert found.terms
     assert found.transient is None
     assert found.exponent.estimate == pytest.approx(exponent, abs=0.15)
@@ -56,10 +64,16 @@ def test_exact_expectations_have_the_exponents_that_the_rate_predicts(constants,
         (NOISE, "T", [1e8, 1e9, 1e10]),
         (NOISE, "K", [1, 2, 4]),
         (SPREAD, "1 - lam", [0.1, 0.05, 0.025]),
-        ({"T": 40, "sigma_g": 1.0, "m": 2, "gap": 1.0, "rho0": 0.5, "seeds": 1}, "rho0", [1, 2, 4]),
+        (
+            {"T": 40, "sigma_g": 1.0, "m": 2, "gap": 1.0, "rho0": 0.5, "seeds": 1},
+            "rho0",
+            [1, 2, 4],
+        ),
     ],
 )
-def test_an_experiment_whose_field_is_set_measures_what_a_function_of_the_value_does(constants, vary, over):
+def test_an_experiment_whose_field_is_set_measures_what_a_function_of_the_value_does(
+    constants, vary, over
+):
     one = rate_fit(COROLLARY, clients(COROLLARY, **constants), vary, over)
     other = rate_fit(COROLLARY, clients_over(COROLLARY, vary, **constants), vary, over)
     np.testing.assert_allclose(one.measured, other.measured, rtol=1e-9)
@@ -67,18 +81,25 @@ def test_an_experiment_whose_field_is_set_measures_what_a_function_of_the_value_
     assert (one.predicted, one.verdict) == (other.predicted, other.verdict)
 
 
-# -- the schedule ----------------------------------------------------------------------------------------
+# -- the schedule
+# --------------------------------------------------------------------------------------
 
 
 def with_network_schedule():
-    """A user's theorem whose step size contains lam: eta = (1 - lam^2)/(8 L sqrt(T))."""
+    """A user's theorem whose step size contains lam: eta = (1 - lam^2)/(8 L
+    sqrt(T)).
+    """
     lam, L, T, m, sigma_l, f0_gap, eta = (
-        GLOSSARY[name].symbol for name in ("lam", "L", "T", "m", "sigma_l", "f0_gap", "eta")
+        GLOSSARY[name].symbol
+        for name in ("lam", "L", "T", "m", "sigma_l", "f0_gap", "eta")
     )
     return replace(
         COROLLARY,
         key="mine.network_schedule",
-        parts={"optimization": 2 * f0_gap / (eta * T), "noise": 2 * L * eta * sigma_l**2 / m},
+        parts={
+            "optimization": 2 * f0_gap / (eta * T),
+            "noise": 2 * L * eta * sigma_l**2 / m,
+        },
         schedule={"eta": (1 - lam**2) / (8 * L * sp.sqrt(T)), "rho": sp.Integer(0)},
         conditions=(),
         definitions=(),
@@ -93,7 +114,9 @@ def test_rate_fit_takes_the_network_constant_of_the_schedule_from_the_varied_gap
     found = rate_fit(theorem, experiment, "1 - lam", gaps)
     assert (found.predicted, found.verdict) == (1, "consistent")
     assert found.exponent.estimate == pytest.approx(1, abs=0.05)
-    etas = [with_value(experiment, theorem, "1 - lam", gap).algorithm.eta for gap in gaps]
+    etas = [
+        with_value(experiment, theorem, "1 - lam", gap).algorithm.eta for gap in gaps
+    ]
     expected = [(1 - (1 - gap) ** 2) / (8 * np.sqrt(1e9)) for gap in gaps]
     assert etas == pytest.approx(expected, rel=1e-12)
 
@@ -101,12 +124,15 @@ def test_rate_fit_takes_the_network_constant_of_the_schedule_from_the_varied_gap
 @pytest.mark.parametrize("name", ["f0_gap", "sigma_g", "sigma_l"])
 def test_rate_fit_takes_every_constant_of_the_schedule_from_the_experiment(name):
     theorem = replace(
-        with_network_schedule(), schedule={"eta": GLOSSARY[name].symbol / 8, "rho": sp.Integer(0)}
+        with_network_schedule(),
+        schedule={"eta": GLOSSARY[name].symbol / 8, "rho": sp.Integer(0)},
     )
     for value in (0.25, 0.5):
         constants = {"sigma_l": 0.5, "sigma_g": 0.5, "f0_gap": 0.5, name: value}
         experiment = clients(theorem, T=20, m=4, **constants)
-        twice = replace(experiment, algorithm=replace(experiment.algorithm, eta=value / 4))
+        twice = replace(
+            experiment, algorithm=replace(experiment.algorithm, eta=value / 4)
+        )
         for made, factor in ((experiment, 1), (twice, 2)):
             eta = with_value(made, theorem, "1 - lam", 0.4).algorithm.eta
             assert eta == pytest.approx(factor * value / 8)
@@ -143,14 +169,20 @@ def test_rate_fit_rejects_runs_that_do_not_follow_the_schedule():
 
     with pytest.raises(InputError, match="eta"):
         rate_fit(theorem, constant_step, "1 - lam", [0.4, 0.2, 0.1])
-    assert rate_fit(theorem, three_times_the_schedule, "1 - lam", [0.4, 0.2, 0.1]).verdict != "refuted"
+    assert (
+        rate_fit(theorem, three_times_the_schedule, "1 - lam", [0.4, 0.2, 0.1]).verdict
+        != "refuted"
+    )
 
 
-# -- what may not be accused -----------------------------------------------------------------------------
+# -- what may not be accused
+# -----------------------------------------------------------------------------
 
 
 def test_constants_that_change_with_the_varied_quantity_decide_nothing():
-    """On a ring lam grows with m, so the left-hand side does not show the exponent at fixed lam."""
+    """On a ring lam grows with m, so the left-hand side does not show the exponent at
+    fixed lam.
+    """
 
     def ring(m):
         made = clients(COROLLARY, T=10**7, sigma_g=1.0, m=m)
@@ -175,10 +207,16 @@ def test_runs_that_ignore_the_varied_quantity_decide_nothing():
 
 def test_a_logarithm_in_the_bound_decides_nothing():
     T = GLOSSARY["T"].symbol
-    own = replace(COROLLARY, parts={name: part * sp.log(T) for name, part in COROLLARY.parts.items()})
+    own = replace(
+        COROLLARY,
+        parts={name: part * sp.log(T) for name, part in COROLLARY.parts.items()},
+    )
     found = rate_fit(own, clients(COROLLARY, **NOISE), "T", [1e8, 1e9, 1e10])
     assert (found.verdict, found.predicted) == ("undecided", None)
-    assert rate_fit(own, clients(COROLLARY, **NOISE), "K", [1, 2, 4]).verdict == "consistent"
+    assert (
+        rate_fit(own, clients(COROLLARY, **NOISE), "K", [1, 2, 4]).verdict
+        == "consistent"
+    )
 
 
 def test_the_start_falls_as_the_optimization_term_and_never_refutes_it_on_the_way():
@@ -192,7 +230,8 @@ def test_the_start_falls_as_the_optimization_term_and_never_refutes_it_on_the_wa
 
 
 def test_a_rate_that_a_paper_states_is_consistent_and_a_faster_one_refuted():
-    # Remark 2 of DFedSGPSM: O(1/T^(1/2)), next to which SAM's share, O(1/T + 1/(T^2 K delta)), is neglected
+    # Remark 2 of DFedSGPSM: O(1/T^(1/2)), next to which SAM's share, O(1/T + 1/(T^2 K
+    # delta)), is neglected
     remark = dfl.bounds.get("dfedsgpsm.rate_remark_2")
     experiment = clients(remark, sigma_l=1.0, m=4, K=2, T=10**9, alpha=0.5)
     horizons = [1e8, 1e9, 1e10, 1e11]
@@ -200,9 +239,15 @@ def test_a_rate_that_a_paper_states_is_consistent_and_a_faster_one_refuted():
     assert (found.predicted, found.verdict) == (-0.5, "consistent")
     assert found.terms == ("1 / (T^(1/2))",)
     assert str(found).endswith("(from 1 / (T^(1/2))): consistent")
-    assert rate_fit(remark, experiment, "T", horizons, predicted=-1).verdict == "refuted"
+    assert (
+        rate_fit(remark, experiment, "T", horizons, predicted=-1).verdict == "refuted"
+    )
     kept = rate_fit(
-        "dfedsgpsm.theorem_1", experiment, "T", horizons, variant="corrected_no_bounded_gradients"
+        "dfedsgpsm.theorem_1",
+        experiment,
+        "T",
+        horizons,
+        variant="corrected_no_bounded_gradients",
     )
     assert (kept.predicted, kept.verdict) == (-0.5, "consistent")
 
@@ -222,18 +267,22 @@ def test_momentum_and_admm_rates_in_the_noise(key, variant, hyperparameters):
     assert (found.predicted, found.verdict) == (2, "consistent")
 
 
-# -- runs, seeds, and points measured elsewhere ------------------------------------------------------------
+# -- runs, seeds, and points measured elsewhere
+# ------------------------------------------------------------
 
 
 def test_histories_of_a_function_make_the_exponent_in_rho():
-    # SAM stays at 0, where its ascent step lands on a stationary point and the slope is L rho
+    # SAM stays at 0, where its ascent step lands on a stationary point and the slope is
+    # L rho
     W, T = np.full((2, 2), 0.5), 100
 
     def run(rho0):
         rho = rho0 / np.sqrt(T)
         task = sam_trap(2, L=1.0, rho=rho, B=2 * rho)
         algorithm = dfl.algorithms.DFedSAM(eta=1 / np.sqrt(T), K=1, rho=rho)
-        return dfl.train(algorithm, task, W, rounds=T, seeds=2, x0=np.zeros(1), progress=False)
+        return dfl.train(
+            algorithm, task, W, rounds=T, seeds=2, x0=np.zeros(1), progress=False
+        )
 
     found = rate_fit("dfedsam.theorem_4_5", run, "rho", [0.5, 1, 2, 4], predicted=2.0)
     assert found.exponent.estimate == pytest.approx(2, abs=1e-9)
@@ -245,7 +294,9 @@ def test_histories_of_a_function_make_the_exponent_in_rho():
 
 
 def test_runs_with_sam_have_seeds_and_an_interval_from_them():
-    experiment = clients_over(COROLLARY, "sigma_l", T=150, m=4, gap=1.0, rho0=0.1, seeds=12)
+    experiment = clients_over(
+        COROLLARY, "sigma_l", T=150, m=4, gap=1.0, rho0=0.1, seeds=12
+    )
     found = rate_fit(COROLLARY, experiment, "sigma_l", [0.5, 1, 2])
     assert found.exponent.estimate == pytest.approx(2, abs=0.1)
     assert 1e-6 < found.exponent.high - found.exponent.low < 1
@@ -270,8 +321,12 @@ def test_sampled_runs_and_exact_expectations_fit_the_same_exponent():
         return with_value(experiment, COROLLARY, "T", T).run(progress=False)
 
     horizons = [40, 80, 160, 320]
-    one, other = (rate_fit(COROLLARY, given, "T", horizons) for given in (experiment, sampled))
-    assert one.exponent.high - one.exponent.low < other.exponent.high - other.exponent.low
+    one, other = (
+        rate_fit(COROLLARY, given, "T", horizons) for given in (experiment, sampled)
+    )
+    assert (
+        one.exponent.high - one.exponent.low < other.exponent.high - other.exponent.low
+    )
     assert other.exponent.low < one.exponent.estimate < other.exponent.high
     assert one.predicted == other.predicted == -0.5
     assert "refuted" not in (one.verdict, other.verdict)
@@ -285,19 +340,28 @@ def test_two_blocks_fall_as_their_theorem_predicts():
     vars(task)["constants"] = replace(task.constants, delta_u=math.inf)
 
     def run(T):
-        algorithm = scheduled_algorithm("dfedmdc.theorem_1", task, T, W, variant="corrected", K_u=2, K_v=2)
+        algorithm = scheduled_algorithm(
+            "dfedmdc.theorem_1", task, T, W, variant="corrected", K_u=2, K_v=2
+        )
         return dfl.train(algorithm, task, W, rounds=T, seeds=8, progress=False)
 
-    found = rate_fit("dfedmdc.theorem_1", run, "T", [100, 200, 400, 800], variant="corrected")
+    found = rate_fit(
+        "dfedmdc.theorem_1", run, "T", [100, 200, 400, 800], variant="corrected"
+    )
     assert "sigma_u^2 / (K_u L_u T^(1/2) m)" in found.terms
     assert found.exponent.estimate == pytest.approx(-0.5, abs=0.05)
     assert (found.predicted, found.verdict) == (-0.5, "consistent")
-    assert np.isnan(found.bound).all()  # delta_u is infinite: the bound is vacuous, its rate is not
+    # delta_u is infinite: the bound is vacuous, its rate is not
+    assert np.isnan(found.bound).all()
 
 
 def test_long_horizons_are_summed_as_short_ones_are_simulated():
-    experiment = clients(COROLLARY, T=300, K=2, m=3, gap=0.4, sigma_l=0.5, sigma_g=0.5, f0_gap=0.1)
-    run = exact_history(experiment.algorithm, experiment.task, experiment.network, 300, experiment.x0)
+    experiment = clients(
+        COROLLARY, T=300, K=2, m=3, gap=0.4, sigma_l=0.5, sigma_g=0.5, f0_gap=0.1
+    )
+    run = exact_history(
+        experiment.algorithm, experiment.task, experiment.network, 300, experiment.x0
+    )
     assert measure(experiment, COROLLARY).estimate == pytest.approx(
         run.grad_norm_sq[0, :300].mean(), rel=1e-9
     )
@@ -312,7 +376,11 @@ def test_long_horizons_are_summed_as_short_ones_are_simulated():
 
 @pytest.mark.parametrize(
     ("constants", "variant"),
-    [({"rho0": 1.0}, "corrected"), ({"m": 17}, "corrected"), ({"f0_gap": 1.0}, "printed")],
+    [
+        ({"rho0": 1.0}, "corrected"),
+        ({"m": 17}, "corrected"),
+        ({"f0_gap": 1.0}, "printed"),
+    ],
     ids=["SAM", "many clients", "a minimum"],
 )
 def test_horizons_that_are_too_long_to_simulate_are_rejected(constants, variant):
@@ -333,7 +401,13 @@ def test_impossible_arguments_are_rejected():
 
 def test_seeds_deviate_at_the_round_of_the_least_mean():
     task = dfl.tasks.quadratic(m=2, d=2, sigma=0.5, seed=0)
-    run = dfl.train(dfl.algorithms.DFedSAM(eta=0.1, K=1), task, np.full((2, 2), 0.5), rounds=8, seeds=6)
+    run = dfl.train(
+        dfl.algorithms.DFedSAM(eta=0.1, K=1),
+        task,
+        np.full((2, 2), 0.5),
+        rounds=8,
+        seeds=6,
+    )
     samples = run.grad_norm_sq[:, 1:]
     best = samples[:, samples.mean(axis=0).argmin()]
     least = measure(run, dfl.bounds.get("dfedsam.theorem_4_5", "printed"))
@@ -358,11 +432,21 @@ def planted(exponent, **known):
 
 def test_a_statement_without_a_schedule_predicts_the_exponent_of_its_bound_at_the_points():
     quoted = {"sigma_g": 0.0, "B": 0.0, "lam": 0.5}  # then only 1/sqrt(T) is left
-    found = rate_fit("dfedsam.rate_quoted_dfedavg", planted(-0.5, **quoted), "T", [10, 100, 1000])
-    assert (found.predicted, found.verdict, found.terms) == (pytest.approx(-0.5), "consistent", ())
+    found = rate_fit(
+        "dfedsam.rate_quoted_dfedavg", planted(-0.5, **quoted), "T", [10, 100, 1000]
+    )
+    assert (found.predicted, found.verdict, found.terms) == (
+        pytest.approx(-0.5),
+        "consistent",
+        (),
+    )
     assert found.bound == pytest.approx([10**-0.5, 100**-0.5, 1000**-0.5])
-    assert found.measured == pytest.approx([3 * 10**-0.5, 3 * 100**-0.5, 3 * 1000**-0.5])
-    unknown = rate_fit("dfedsam.rate_quoted_dfedavg", planted(-0.5), "T", [10, 100, 1000])
+    assert found.measured == pytest.approx(
+        [3 * 10**-0.5, 3 * 100**-0.5, 3 * 1000**-0.5]
+    )
+    unknown = rate_fit(
+        "dfedsam.rate_quoted_dfedavg", planted(-0.5), "T", [10, 100, 1000]
+    )
     assert (unknown.predicted, unknown.verdict) == (None, "undecided")
     assert unknown.reason
     assert np.isnan(unknown.bound).all()
@@ -380,10 +464,18 @@ def test_a_quantity_of_no_rate_can_be_compared_with_a_number():
 def test_a_run_that_diverged_or_never_began_has_no_exponent():
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
     task = dfl.tasks.quadratic(m=2, d=2, sigma=0.5, seed=0)
-    wild = dfl.train(dfl.algorithms.DFedSAM(eta=1e6, K=50), task, np.full((2, 2), 0.5), rounds=9, seeds=2)
+    wild = dfl.train(
+        dfl.algorithms.DFedSAM(eta=1e6, K=50),
+        task,
+        np.full((2, 2), 0.5),
+        rounds=9,
+        seeds=2,
+    )
     wild.grad_norm_sq[:, 1:] = np.inf
     with pytest.raises(InputError, match="diverged"):
         measure(wild, theorem)
-    still = exact_history(dfl.algorithms.DFedAvg(eta=0.1, K=1), task, np.full((2, 2), 0.5), rounds=0)
+    still = exact_history(
+        dfl.algorithms.DFedAvg(eta=0.1, K=1), task, np.full((2, 2), 0.5), rounds=0
+    )
     with pytest.raises(InputError, match="round"):
         measure(still, theorem)

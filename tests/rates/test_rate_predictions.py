@@ -1,4 +1,6 @@
-"""Predicted exponents: the registry's monomials against the bounds themselves, numerically differentiated."""
+"""Predicted exponents: the registry's monomials against the bounds themselves,
+numerically differentiated.
+"""
 
 from fractions import Fraction
 
@@ -9,10 +11,21 @@ from dfltheory import bounds
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.rates import predict
-from dfltheory.rates.predicted import QUANTITIES, order, predicted_transient, rate_of, size
+from dfltheory.rates.predicted import (
+    QUANTITIES,
+    order,
+    predicted_transient,
+    rate_of,
+    size,
+)
 
 HALF = Fraction(1, 2)
-QUICK = ("dfedsam.corollary_4_6", "dfedadmm.corollary_1", "dfedsgpsm.corollary_1", "dfedmdc.theorem_1")
+QUICK = (
+    "dfedsam.corollary_4_6",
+    "dfedadmm.corollary_1",
+    "dfedsgpsm.corollary_1",
+    "dfedmdc.theorem_1",
+)
 THEOREMS = [
     (key, variant)
     for key in bounds.keys(all=True)
@@ -30,16 +43,58 @@ TYPICAL = {
     "alpha": 0.5,
     "sigma_l": 1.0,
 }
-TYPICAL |= {"sigma_g": 1.0, "beta": 1.0, "B": 1.0, "S2": 1.0, "x0_sq": 1.0, "x0_spread": 1.0, "f0_gap": 1.0}
-TYPICAL |= {"delta": 0.5, "C": 1.0, "q": 0.5, "K_u": 4, "K_v": 4, "L_u": 1.0, "L_v": 1.0, "L_uv": 1.0}
-TYPICAL |= {"L_vu": 1.0, "chi": 1.0, "sigma_u": 1.0, "sigma_v": 1.0, "delta_u": 1.0, "theta": 0.5, "mu": 1.0}
+TYPICAL |= {
+    "sigma_g": 1.0,
+    "beta": 1.0,
+    "B": 1.0,
+    "S2": 1.0,
+    "x0_sq": 1.0,
+    "x0_spread": 1.0,
+    "f0_gap": 1.0,
+}
+TYPICAL |= {
+    "delta": 0.5,
+    "C": 1.0,
+    "q": 0.5,
+    "K_u": 4,
+    "K_v": 4,
+    "L_u": 1.0,
+    "L_v": 1.0,
+    "L_uv": 1.0,
+}
+TYPICAL |= {
+    "L_vu": 1.0,
+    "chi": 1.0,
+    "sigma_u": 1.0,
+    "sigma_v": 1.0,
+    "delta_u": 1.0,
+    "theta": 0.5,
+    "mu": 1.0,
+}
 TYPICAL = {n: 0.5 if q.high == 1 else 1.0 for n, q in bounds.GLOSSARY.items()} | TYPICAL
-SOURCES = ("f0_gap", "sigma_l", "sigma_g", "beta", "B", "S2", "rho0", "sigma_u", "sigma_v", "delta_u",
-           "x_star_sq", "sigma_star")  # fmt: skip
+SOURCES = (
+    "f0_gap",
+    "sigma_l",
+    "sigma_g",
+    "beta",
+    "B",
+    "S2",
+    "rho0",
+    "sigma_u",
+    "sigma_v",
+    "delta_u",
+    "x_star_sq",
+    "sigma_star",
+)
 ALONE = dict.fromkeys(SOURCES, 0.0) | {"x0_sq": 0.0, "x0_spread": 0.0, "rho": 0.0}
 """No source of error at all."""
 NOTHING = "nothing"
-LIMITS = {"K": (1000, 10_000), "m": (1000, 10_000), "sigma_l": (1000, 10_000), "sigma_g": (1000, 10_000)}
+LIMITS = {
+    "K": (1000, 10_000),
+    "m": (1000, 10_000),
+    "sigma_l": (1000, 10_000),
+    "sigma_g": (1000, 10_000),
+}
 LIMITS |= {"1 - lam": (1e-3, 1e-4)}
 """Two values of a parameter near its limit."""
 
@@ -56,16 +111,28 @@ def name_of(parameter):
 
 
 def marked(cases):
-    """The first numbers of the suite come from the corrected theorems of QUICK; all others are slow."""
+    """The first numbers of the suite come from the corrected theorems of QUICK; all
+    others are slow.
+    """
     return [
-        pytest.param(*case, marks=() if case[0] in QUICK and case[1] == "corrected" else pytest.mark.slow)
+        pytest.param(
+            *case,
+            marks=(
+                () if case[0] in QUICK and case[1] == "corrected" else pytest.mark.slow
+            ),
+        )
         for case in cases
     ]
 
 
 SOURCED = [(k, v, s) for k, v in THEOREMS for s in SOURCES if s in letters(k, v)]
 LONE = [*SOURCED, *((k, v, NOTHING) for k, v in THEOREMS)]
-LIMITED = [(k, v, p) for k, v in THEOREMS for p in LIMITS if name_of(p) in bounds.get(k, v).needs]
+LIMITED = [
+    (k, v, p)
+    for k, v in THEOREMS
+    for p in LIMITS
+    if name_of(p) in bounds.get(k, v).needs
+]
 
 
 def corollary(variant="corrected"):
@@ -77,20 +144,28 @@ def at(theorem: Theorem, T: float, values):
     given = {**TYPICAL, **values, "T": T}
     if set(theorem.schedule) & set(theorem.needs):
         given |= theorem.step_sizes(**given)
-    return float(theorem.evaluate(where="ignore", **{n: given[n] for n in theorem.needs}))
+    return float(
+        theorem.evaluate(where="ignore", **{n: given[n] for n in theorem.needs})
+    )
 
 
 def test_what_is_left_out_below_is_not_there_to_be_tested():
-    """Pairs of a rate and a source are tested where the rate has the source, as the next test finds, and each
-    rate without any; pairs with a parameter, where the bound has it. No fewer than when this was written."""
+    """Pairs of a rate and a source are tested where the rate has the source, as the
+    next test finds, and each rate without any; pairs with a parameter, where the bound
+    has it. No fewer than when this was written.
+    """
     assert len(THEOREMS) >= 58
     assert len(SOURCED) >= 204
     assert len(LIMITED) >= 180
-    assert set(QUICK) == {key for key, variant, _ in LIMITED if key in QUICK and variant == "corrected"}
+    assert set(QUICK) == {
+        key for key, variant, _ in LIMITED if key in QUICK and variant == "corrected"
+    }
 
 
 @pytest.mark.parametrize(("key", "variant"), marked(THEOREMS))
-def test_a_rate_moves_with_the_sources_that_it_is_said_to_have_and_with_no_other(key, variant):
+def test_a_rate_moves_with_the_sources_that_it_is_said_to_have_and_with_no_other(
+    key, variant
+):
     theorem, point = bounds.get(key, variant), {**TYPICAL, "T": 1e16}
     here = [size(theorem, row, point) for row in rate_of(theorem)]
     for source in SOURCES:
@@ -101,8 +176,9 @@ def test_a_rate_moves_with_the_sources_that_it_is_said_to_have_and_with_no_other
 
 @pytest.mark.parametrize(("key", "variant", "source"), marked(LONE))
 def test_the_exponent_in_t_is_that_of_the_bound_itself_far_out(key, variant, source):
-    """One source of error at a time, all others zero, and none: then most bounds are 0, as with a source that
-    is only a factor of others."""
+    """One source of error at a time, all others zero, and none: then most bounds are 0,
+    as with a source that is only a factor of others.
+    """
     theorem, values = bounds.get(key, variant), {**TYPICAL, **ALONE}
     if source != NOTHING:
         values[source] = 1.0
@@ -112,29 +188,39 @@ def test_the_exponent_in_t_is_that_of_the_bound_itself_far_out(key, variant, sou
             predict(theorem, "T", [{**values, "T": 1e16}])
         return
     found = predict(theorem, "T", [{**values, "T": 1e16}])
-    assert float(found.exponent) == pytest.approx(np.log(far / near) / np.log(100), abs=2e-3)
+    assert float(found.exponent) == pytest.approx(
+        np.log(far / near) / np.log(100), abs=2e-3
+    )
 
 
 @pytest.mark.parametrize(("key", "variant", "parameter"), marked(LIMITED))
 def test_where_one_power_rules_its_exponent_is_the_bounds_own(key, variant, parameter):
-    """At T = 10^26, one source at a time and the parameter near its limit: in each case at least one source
-    leaves one power of the parameter alone."""
+    """At T = 10^26, one source at a time and the parameter near its limit: in each case
+    at least one source leaves one power of the parameter alone.
+    """
     theorem, checked, (one, two) = bounds.get(key, variant), 0, LIMITS[parameter]
     for source in SOURCES:
         values = {**TYPICAL, **ALONE, source: 1.0, "T": 1e26}
         near, far = (
-            {**values, name_of(parameter): 1 - v if parameter == "1 - lam" else v} for v in (one, two)
+            {**values, name_of(parameter): 1 - v if parameter == "1 - lam" else v}
+            for v in (one, two)
         )
         if min(share_of_one_power(theorem, parameter, v) for v in (near, far)) < 0.999:
             continue
-        slope = np.log(at(theorem, 1e26, far) / at(theorem, 1e26, near)) / np.log(two / one)
-        assert float(predict(theorem, parameter, [near, far]).exponent) == pytest.approx(slope, abs=0.03)
+        slope = np.log(at(theorem, 1e26, far) / at(theorem, 1e26, near)) / np.log(
+            two / one
+        )
+        assert float(
+            predict(theorem, parameter, [near, far]).exponent
+        ) == pytest.approx(slope, abs=0.03)
         checked += 1
     assert checked
 
 
 def share_of_one_power(theorem, parameter, values):
-    """The largest share of the rate that monomials with one exponent in the parameter have."""
+    """The largest share of the rate that monomials with one exponent in the parameter
+    have.
+    """
     shares = {}
     for row in rate_of(theorem):
         power = order(theorem, row, parameter)
@@ -171,7 +257,8 @@ def test_the_worst_of_the_terms_that_matter_is_promised():
     both = {**noise, "f0_gap": 1.0}
     assert predict(theorem, "m", [both]).exponent == 0
     assert predict(theorem, "m", [both]).terms == ("L f0_gap / (K^(1/2) T^(1/2))",)
-    # at a short horizon the drift matters at one of the points, and it is enough that it does at one
+    # at a short horizon the drift matters at one of the points, and it is enough that
+    # it does at one
     short = {**noise, "T": 100.0}
     assert predict(theorem, "m", [short]).exponent == 0
     assert predict(theorem, "m", [noise, short]).exponent == 0
@@ -179,7 +266,10 @@ def test_the_worst_of_the_terms_that_matter_is_promised():
     drift = {**noise, "sigma_g": 1.0, "sigma_l": 1e-3, "T": 100.0}
     assert predict(theorem, "T", [drift]).exponent == -HALF
     assert predict(theorem, "T", [{**drift, "sigma_l": 0.0}]).exponent == -1
-    assert predict(theorem, "T", [{**drift, "sigma_l": 0.0, "f0_gap": 1e-16}]).exponent == -1
+    assert (
+        predict(theorem, "T", [{**drift, "sigma_l": 0.0, "f0_gap": 1e-16}]).exponent
+        == -1
+    )
     assert predict(theorem, "m", [noise]).terms == ("sigma_l^2 / (K^(1/2) T^(1/2) m)",)
     # what is unknown is never neglected
     assert predict(theorem, "m", [{**noise, "f0_gap": np.inf}]).exponent == 0
@@ -223,7 +313,9 @@ def test_what_is_neglected_gives_slack():
     assert predict(theorem, "m", [here]).slack == pytest.approx(others / total)
     assert predict(theorem, "K", [here]).slack == pytest.approx(others / total / 2)
     assert predict(theorem, "sigma_l", [here]).slack == 0
-    assert predict(theorem, "m", [{**noise, "T": 1e26}]).slack == pytest.approx(0, abs=1e-8)
+    assert predict(theorem, "m", [{**noise, "T": 1e26}]).slack == pytest.approx(
+        0, abs=1e-8
+    )
 
 
 def test_a_monomial_has_its_numbers():
@@ -237,7 +329,9 @@ def test_a_monomial_has_its_numbers():
     for unknown in (np.inf, np.nan):
         assert size(theorem, row, {**values, "sigma_g": unknown}) == np.inf
         assert size(theorem, row, {**values, "sigma_g": 0.0, "K": unknown}) == np.inf
-    assert [order(theorem, row, p) for p in ("T", "K", "m", "1 - lam", "sigma_g", "rho")] == [
+    assert [
+        order(theorem, row, p) for p in ("T", "K", "m", "1 - lam", "sigma_g", "rho")
+    ] == [
         -1,
         1,
         0,
@@ -245,7 +339,11 @@ def test_a_monomial_has_its_numbers():
         2,
         0,
     ]
-    gone = next(r for r in rate_of(bounds.get("dfedadmm.theorem_1", "corrected")) if "theta" in str(r))
+    gone = next(
+        r
+        for r in rate_of(bounds.get("dfedadmm.theorem_1", "corrected"))
+        if "theta" in str(r)
+    )
     assert order(bounds.get("dfedadmm.theorem_1", "corrected"), gone, "K") == -np.inf
 
 
@@ -255,20 +353,31 @@ def share_at(theorem, values):
 
 def test_the_predicted_transient_of_the_linear_speed_up():
     theorem = corollary()
-    values = TYPICAL | {"f0_gap": 0.0, "rho0": 0.0, "K": 4, "m": 4, "lam": 0.95, "T": 1e20}
+    values = TYPICAL | {
+        "f0_gap": 0.0,
+        "rho0": 0.0,
+        "K": 4,
+        "m": 4,
+        "lam": 0.95,
+        "T": 1e20,
+    }
     found = predicted_transient(theorem, values)
     assert (found.decay, found.growth) == (-0.5, 2)
     # T = (c'/c)^2 where c T^(-1/2) meets c'/T
     noise, drift = ({**values, name: 0.0} for name in ("sigma_g", "sigma_l"))
     meeting = [
-        (share_at(theorem, drift | {"m": m}) / share_at(theorem, noise | {"m": m})) ** 2 for m in (8, 16)
+        (share_at(theorem, drift | {"m": m}) / share_at(theorem, noise | {"m": m})) ** 2
+        for m in (8, 16)
     ]
     assert np.log2(meeting[1] / meeting[0]) == pytest.approx(found.growth, abs=0.05)
     zero = dict.fromkeys(("sigma_l", "sigma_g", "f0_gap", "rho0"), 0.0)
     assert predicted_transient(theorem, values | zero) is None  # a rate that is zero
-    assert predicted_transient(theorem, values | {"f0_gap": 1.0}) is None  # the start is not averaged out
-    assert predicted_transient(theorem, values | {"sigma_l": 0.0}) is None  # nor is heterogeneity
-    assert predicted_transient(theorem, values | {"sigma_l": np.inf}) is None  # its constant is unknown
+    # the start is not averaged out
+    assert predicted_transient(theorem, values | {"f0_gap": 1.0}) is None
+    # nor is heterogeneity
+    assert predicted_transient(theorem, values | {"sigma_l": 0.0}) is None
+    # its constant is unknown
+    assert predicted_transient(theorem, values | {"sigma_l": np.inf}) is None
     assert predicted_transient(theorem, values | {"sigma_g": np.inf}) == found
 
 

@@ -15,7 +15,9 @@ POOR_NETWORK = {"sigma_l": 1.0, "sigma_g": 1.0, "gap": 0.05}
 @pytest.mark.slow
 @pytest.mark.parametrize("over", [[2, 3, 4], [4, 6, 8]])
 def test_the_transient_of_the_speed_up_grows_as_the_rate_promises(over):
-    found = rate_fit(COROLLARY, clients_over(COROLLARY, "m", T=10**11, **POOR_NETWORK), "m", over)
+    found = rate_fit(
+        COROLLARY, clients_over(COROLLARY, "m", T=10**11, **POOR_NETWORK), "m", over
+    )
     assert found.transient.m == tuple(over)
     assert (found.transient.predicted, found.transient.verdict) == (2, "consistent")
     assert found.transient.exponent.estimate == pytest.approx(2, abs=0.5)
@@ -27,7 +29,8 @@ def test_the_exponent_in_m_comes_with_the_transient_of_the_speed_up():
     found = rate_fit(COROLLARY, experiment, "m", [2, 3, 4])
     assert (found.predicted, found.verdict) == (-1, "consistent")
     assert found.exponent.estimate == pytest.approx(-1, abs=1e-3)
-    # clients that agree do not wait for the network: they are m times better from the first round on
+    # clients that agree do not wait for the network: they are m times better from the
+    # first round on
     assert (found.transient.rounds, found.transient.predicted) == ((1, 1, 1), 2)
     # exact histories cannot be continued to other horizons
     histories = rate_fit(COROLLARY, lambda m: history_of(experiment(m)), "m", [2, 3, 4])
@@ -45,7 +48,10 @@ def test_from_the_transient_time_on_m_clients_are_half_of_m_times_better():
 
     def gain(T):
         one = measure(clients(COROLLARY, m=1, sigma_l=1.0, gap=0.05, T=T), COROLLARY)
-        return one.estimate / measure(clients(COROLLARY, m=m, T=T, **POOR_NETWORK), COROLLARY).estimate
+        return (
+            one.estimate
+            / measure(clients(COROLLARY, m=m, T=T, **POOR_NETWORK), COROLLARY).estimate
+        )
 
     assert gain(T) == pytest.approx(0.5 * m, rel=0.01)
     assert gain(100 * T) > 0.85 * m
@@ -55,6 +61,14 @@ def test_from_the_transient_time_on_m_clients_are_half_of_m_times_better():
 def test_without_a_linear_speed_up_there_is_no_transient():
     far_away = {"sigma_l": 1e-3, "sigma_g": 10.0, "gap": 0.01, "m": 3}
     assert transient_time(COROLLARY, clients(COROLLARY, **far_away)) is None
-    assert transient_time(COROLLARY, clients(COROLLARY, sigma_g=1.0, m=3)) is None  # no noise to average
-    assert transient_time(COROLLARY, clients(COROLLARY, sigma_l=1.0, f0_gap=1.0, m=3)) is None
-    assert transient_time(COROLLARY, clients(COROLLARY, sigma_l=1.0, rho0=1.0, T=20, m=3)) is None  # SAM
+    # no noise to average
+    assert transient_time(COROLLARY, clients(COROLLARY, sigma_g=1.0, m=3)) is None
+    assert (
+        transient_time(COROLLARY, clients(COROLLARY, sigma_l=1.0, f0_gap=1.0, m=3))
+        is None
+    )
+    # SAM
+    assert (
+        transient_time(COROLLARY, clients(COROLLARY, sigma_l=1.0, rho0=1.0, T=20, m=3))
+        is None
+    )

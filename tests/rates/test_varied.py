@@ -37,7 +37,8 @@ def test_a_network_gets_any_gap(graph, gap):
     changed = with_gap(W, gap)
     assert dfl.graphs.spectral_gap(changed) == pytest.approx(gap, abs=1e-12)
     assert dfl.graphs.check_mixing_matrix(changed).ok
-    np.testing.assert_allclose(changed @ W, W @ changed, atol=1e-12)  # the eigenvectors stay
+    # the eigenvectors stay
+    np.testing.assert_allclose(changed @ W, W @ changed, atol=1e-12)
 
 
 def test_an_oscillating_network_gets_any_gap():
@@ -53,7 +54,12 @@ def test_impossible_gaps_are_rejected(gap):
 
 
 @pytest.mark.parametrize(
-    "network", [np.ones((1, 1)), np.array([[0.5, 0.5], [0.2, 0.8]]), [np.eye(2), np.full((2, 2), 0.5)]]
+    "network",
+    [
+        np.ones((1, 1)),
+        np.array([[0.5, 0.5], [0.2, 0.8]]),
+        [np.eye(2), np.full((2, 2), 0.5)],
+    ],
 )
 def test_a_gap_is_set_for_one_symmetric_matrix_only(network):
     with pytest.raises(InputError, match="1 - lam"):
@@ -63,7 +69,15 @@ def test_a_gap_is_set_for_one_symmetric_matrix_only(network):
 def test_each_quantity_is_set_and_the_others_stay():
     experiment = named(zeta=0.3, sigma=0.5)
     before = measured_values(experiment)
-    values = {"T": 400, "K": 3, "m": 6, "1 - lam": 0.25, "rho": 0.1, "rho0": 2.0, "sigma_l": 0.7}
+    values = {
+        "T": 400,
+        "K": 3,
+        "m": 6,
+        "1 - lam": 0.25,
+        "rho": 0.1,
+        "rho0": 2.0,
+        "sigma_l": 0.7,
+    }
     for vary, value in (values | {"sigma_g": 0.9}).items():
         after = measured_values(with_value(experiment, COROLLARY, vary, value))
         assert after[vary] == pytest.approx(value)
@@ -99,7 +113,9 @@ def test_a_task_without_the_option_and_a_fixed_network_are_rejected():
         with_value(fixed, COROLLARY, "m", 8)
 
 
-@pytest.mark.parametrize(("vary", "value"), [("T", 1.5), ("K", 0), ("m", -1), ("sigma_l", -1.0)])
+@pytest.mark.parametrize(
+    ("vary", "value"), [("T", 1.5), ("K", 0), ("m", -1), ("sigma_l", -1.0)]
+)
 def test_values_out_of_range_are_rejected(vary, value):
     with pytest.raises(InputError, match=vary):
         with_value(named(), COROLLARY, vary, value)
@@ -116,10 +132,9 @@ def test_a_named_experiment_shows_the_linear_speed_up():
 def test_an_experiment_file_that_was_read_is_an_experiment(tmp_path):
     file = tmp_path / "experiment.toml"
     file.write_text(
-        '[task]\nname = "quadratic"\nm = 2\nd = 2\nzeta = 0.0\ndistance = 0.0\nsigma = 1.0\n'
-        '[topology]\nname = "complete"\n'
-        '[algorithm]\nname = "dfedsam"\neta = 1e-5\nK = 2\nrho = 0.0\n'
-        "[run]\nrounds = 1000000\n"
+        '[task]\nname = "quadratic"\nm = 2\nd = 2\nzeta = 0.0\ndistance = 0.0\nsigma ='
+        ' 1.0\n[topology]\nname = "complete"\n[algorithm]\nname = "dfedsam"\neta ='
+        " 1e-5\nK = 2\nrho = 0.0\n[run]\nrounds = 1000000\n"
     )
     found = rate_fit(COROLLARY, load_experiment(file), vary="sigma_l", over=[0.5, 1, 2])
     assert (found.predicted, found.verdict) == (2, "consistent")

@@ -1,8 +1,10 @@
-"""Adversaries that try to break the constants which a task claims: one for each name of the glossary.
+"""Adversaries that try to break the constants which a task claims: one for each name of
+the glossary.
 
-``ATTACKS[name](task)`` is the most extreme value of that constant that points, pairs or minibatches show:
-the largest for an upper bound, the least for ``f_star`` and ``mu``. It starts from many scales and from
-wherever the theory says that the supremum is attained, and climbs.
+``ATTACKS[name](task)`` is the most extreme value of that constant that points, pairs or
+minibatches show: the largest for an upper bound, the least for ``f_star`` and ``mu``.
+It starts from many scales and from wherever the theory says that the supremum is
+attained, and climbs.
 """
 
 from __future__ import annotations
@@ -24,13 +26,17 @@ Value = Callable[[Tensor], Tensor]
 def climb(
     value: Value, start: Tensor, steps: int = 150, rate: float = 0.1, patience: int = 40
 ) -> tuple[Tensor, Tensor]:
-    """The largest values (S,) of value on gradient ascents from points (S, ...), and where they are.
+    """The largest values (S,) of value on gradient ascents from points (S, ...), and
+    where they are.
 
     It ends early where the highest of them has not risen for ``patience`` steps.
     """
     x = start.clone().requires_grad_(True)
     optimizer = torch.optim.Adam([x], lr=rate)
-    best, where = torch.full((len(start),), -torch.inf, dtype=start.dtype), start.clone()
+    best, where = (
+        torch.full((len(start),), -torch.inf, dtype=start.dtype),
+        start.clone(),
+    )
     top, idle = -math.inf, 0
     for _ in range(steps):
         now = value(x)
@@ -51,7 +57,8 @@ def ascend(value: Value, start: Tensor, steps: int = 150, rate: float = 0.1) -> 
     return climb(value, start, steps, rate)[0]
 
 
-# -- where to begin ------------------------------------------------------------------------------------
+# -- where to begin
+# ------------------------------------------------------------------------------------
 
 
 def starts(task, n: int = 24, seed: int = 0) -> Tensor:
@@ -79,14 +86,20 @@ def special(task) -> Tensor:
 
 
 def near_pairs(task, seed: int = 0) -> Tensor:
-    """Pairs (S, 2, d) close to each other, near every place where a curvature may peak, and far away."""
+    """Pairs (S, 2, d) close to each other, near every place where a curvature may peak,
+    and far away.
+    """
     x = torch.cat([starts(task, seed=seed), special(task)])
-    step = 0.01 * torch.randn(x.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    step = 0.01 * torch.randn(
+        x.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
     return torch.stack([x, x + step], 1)
 
 
 def apart(task) -> Tensor:
-    """Where the clients' gradients may differ most; separable tasks: the best coordinates of a fine grid."""
+    """Where the clients' gradients may differ most; separable tasks: the best
+    coordinates of a fine grid.
+    """
     x = torch.cat([starts(task, n=200, seed=3), special(task)])
     if isinstance(task, (Sinusoidal, Clipped)):
         grid = torch.linspace(-12, 12, 20_001, dtype=torch.float64)
@@ -97,26 +110,35 @@ def apart(task) -> Tensor:
             g = task.gradient(at_all(task, z))[..., k]
             gaps.append((g - g.mean(1, keepdim=True)).square())
         rms = torch.stack([grid[gap.mean(1).argmax()] for gap in gaps])
-        top = [torch.stack([grid[gap[:, i].argmax()] for gap in gaps]) for i in range(task.m)]
+        top = [
+            torch.stack([grid[gap[:, i].argmax()] for gap in gaps])
+            for i in range(task.m)
+        ]
         x = torch.cat([x, rms.unsqueeze(0), torch.stack(top)])
     return x
 
 
 def own_parts(task: Personal, n: int = 40, seed: int = 0) -> Tensor:
-    """Points (S, m, d) at which every client has its own v_i; also all signs of sin(v_i)."""
+    """Points (S, m, d) at which every client has its own v_i; also all signs of
+    sin(v_i).
+    """
     g = torch.Generator().manual_seed(seed)
     scale = torch.logspace(-1, 1, n, dtype=torch.float64)[:, None, None]
     x = scale * torch.randn(n, task.m, task.d, generator=g, dtype=torch.float64)
     peaks = torch.full((4, task.m, task.d), math.pi / 2, dtype=torch.float64)
     peaks[1, :, task.d_u :] *= -1
     peaks[2:] = 0
-    signs = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=task.m * task.d_v)), dtype=torch.float64)
+    signs = torch.tensor(
+        list(itertools.product([-1.0, 1.0], repeat=task.m * task.d_v)),
+        dtype=torch.float64,
+    )
     turned = torch.zeros(len(signs), task.m, task.d, dtype=torch.float64)  # cos(u) = 1
     turned[..., task.d_u :] = math.pi / 2 * signs.view(-1, task.m, task.d_v)
     return torch.cat([x, peaks, turned])
 
 
-# -- what is climbed -----------------------------------------------------------------------------------
+# -- what is climbed
+# -----------------------------------------------------------------------------------
 
 
 def at_all(task, x: Tensor) -> Tensor:
@@ -144,7 +166,9 @@ def client_norms(task, x: Tensor) -> Tensor:
 
 
 def heterogeneity(task, x: Tensor) -> tuple[Tensor, Tensor]:
-    """(root mean square, maximum) over clients of ||grad f_i(x) - grad f(x)|| at points x (S, d)."""
+    """(root mean square, maximum) over clients of ||grad f_i(x) - grad f(x)|| at points
+    x (S, d).
+    """
     gradients = task.gradient(at_all(task, x))
     gaps = (gradients - gradients.mean(1, keepdim=True)).square().sum(-1)
     gaps = gaps.clamp_min(1e-24)  # the root has no slope at 0
@@ -152,17 +176,25 @@ def heterogeneity(task, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def diversity(task: Personal, x: Tensor) -> Tensor:
-    """Root mean square over clients of grad_u F_i(u, v_i) - their mean, u being client 0's."""
+    """Root mean square over clients of grad_u F_i(u, v_i) - their mean, u being client
+    0's.
+    """
     g = task.gradient(common_u(task, x))[..., : task.d_u]
-    return (g - g.mean(1, keepdim=True)).square().sum(-1).mean(-1).clamp_min(1e-24).sqrt()
+    return (
+        (g - g.mean(1, keepdim=True)).square().sum(-1).mean(-1).clamp_min(1e-24).sqrt()
+    )
 
 
 def common_u(task: Personal, x: Tensor) -> Tensor:
-    return torch.cat([x[:, :1, : task.d_u].expand(-1, task.m, -1), x[..., task.d_u :]], -1)
+    return torch.cat(
+        [x[:, :1, : task.d_u].expand(-1, task.m, -1), x[..., task.d_u :]], -1
+    )
 
 
 def block_slope(task: Personal, of: slice, along: slice, pair: Tensor) -> Tensor:
-    """(x, direction) -> max_i ||change of a block of grad F_i|| / ||step in a block||; pairs (S, 2, m, d)."""
+    """(x, direction) -> max_i ||change of a block of grad F_i|| / ||step in a block||;
+    pairs (S, 2, m, d).
+    """
     x, step = pair.unbind(1)
     size = step[..., along].norm(dim=-1, keepdim=True).clamp_min(1e-12)
     moved = torch.zeros_like(x)
@@ -171,30 +203,47 @@ def block_slope(task: Personal, of: slice, along: slice, pair: Tensor) -> Tensor
     return (gap[..., of].norm(dim=-1) / 1e-3).amax(-1)
 
 
-# -- the attacks ---------------------------------------------------------------------------------------
+# -- the attacks
+# --------------------------------------------------------------------------------------
 
 
 def smoothness(task) -> float:
-    return float(climb(lambda p: slopes(task, p), near_pairs(task), 120, 0.02, patience=120)[0].max())
+    return float(
+        climb(lambda p: slopes(task, p), near_pairs(task), 120, 0.02, patience=120)[
+            0
+        ].max()
+    )
 
 
 def strong_convexity(task) -> float:
-    pairs = torch.cat([near_pairs(task), torch.stack([starts(task), -starts(task, seed=1)], 1)])
+    pairs = torch.cat(
+        [near_pairs(task), torch.stack([starts(task), -starts(task, seed=1)], 1)]
+    )
     return -float(ascend(lambda p: -convexity(task, p), pairs, 400, 0.05).max())
 
 
 def gradient_bound(task) -> float:
-    return float(ascend(lambda x: client_norms(task, x), torch.cat([starts(task), special(task)])).max())
+    return float(
+        ascend(
+            lambda x: client_norms(task, x), torch.cat([starts(task), special(task)])
+        ).max()
+    )
 
 
 def spread(task, which: int) -> float:
-    return float(ascend(lambda x: heterogeneity(task, x)[which], apart(task), 60, 0.02).max())
+    return float(
+        ascend(lambda x: heterogeneity(task, x)[which], apart(task), 60, 0.02).max()
+    )
 
 
 def drawn_noise(task, block: slice) -> float:
     """Of additive noise, the same everywhere, by draws."""
     xi = task.sample([torch.Generator().manual_seed(s) for s in range(5000)])
-    return 0.0 if xi is None else float(xi[..., block].square().sum(-1).mean(0).max().sqrt())
+    return (
+        0.0
+        if xi is None
+        else float(xi[..., block].square().sum(-1).mean(0).max().sqrt())
+    )
 
 
 def infimum(task) -> float:
@@ -219,12 +268,18 @@ def block_smoothness(task: Personal, of: int, along: int) -> float:
     x = own_parts(task)
     g = torch.Generator().manual_seed(5)
     pair = torch.stack([x, torch.randn(x.shape, generator=g, dtype=torch.float64)], 1)
-    return float(ascend(lambda p: block_slope(task, parts[of], parts[along], p), pair, 120, 0.05).max())
+    return float(
+        ascend(
+            lambda p: block_slope(task, parts[of], parts[along], p), pair, 120, 0.05
+        ).max()
+    )
 
 
 def coupling(task: Personal) -> float:
     """chi^2 = max(L_uv, L_vu)^2 / (L_u L_v), every one of them as found."""
-    L_u, L_v, L_uv, L_vu = (block_smoothness(task, *b) for b in ((0, 0), (1, 1), (0, 1), (1, 0)))
+    L_u, L_v, L_uv, L_vu = (
+        block_smoothness(task, *b) for b in ((0, 0), (1, 1), (0, 1), (1, 0))
+    )
     return max(L_uv, L_vu) / math.sqrt(L_u * L_v)
 
 
@@ -243,7 +298,9 @@ ATTACKS: dict[str, Callable[..., float]] = {
     "chi": coupling,
     "sigma_u": lambda task: drawn_noise(task, task.blocks[0]),
     "sigma_v": lambda task: drawn_noise(task, task.blocks[1]),
-    "delta_u": lambda task: float(ascend(lambda x: diversity(task, x), own_parts(task), 300, 0.05).max()),
+    "delta_u": lambda task: float(
+        ascend(lambda x: diversity(task, x), own_parts(task), 300, 0.05).max()
+    ),
 }
 
 FAR: dict[str, Callable[..., Tensor]] = {

@@ -12,11 +12,17 @@ import numpy as np
 
 
 def idx(array: np.ndarray, kind: int = 8) -> bytes:
-    return bytes([0, 0, kind, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, kind, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 def cifar_batch(x: np.ndarray, y: list[int], key: bytes = b"labels") -> bytes:
-    """Byte strings and numpy's old module path, as in the official batches (which Python 2 wrote)."""
+    """Byte strings and numpy's old module path, as in the official batches (which
+    Python 2 wrote).
+    """
     raw = pickle.dumps({b"data": x.reshape(len(x), -1), key: y}, protocol=3)
     return raw.replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
 

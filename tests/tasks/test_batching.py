@@ -1,4 +1,6 @@
-"""How images lie in memory while convolutions work on them, and that nothing else comes of it."""
+"""How images lie in memory while convolutions work on them, and that nothing else comes
+of it.
+"""
 
 import pytest
 import torch
@@ -33,8 +35,16 @@ def loop(flatten=reshaped, colours=2, dtype=torch.float64, width=3, last=True):
     net = Net(colours, flatten, width).to(dtype)
     strategy = Loop(net, functional.cross_entropy, Layout.of(net), last)
     strategy.module.seen.clear()
-    images, labels = torch.randn(2, 5, colours, 6, 8, dtype=dtype), torch.randint(2, (2, 5))
-    return strategy, strategy.layout.flat(net).expand(2, -1).contiguous(), images, labels
+    images, labels = (
+        torch.randn(2, 5, colours, 6, 8, dtype=dtype),
+        torch.randint(2, (2, 5)),
+    )
+    return (
+        strategy,
+        strategy.layout.flat(net).expand(2, -1).contiguous(),
+        images,
+        labels,
+    )
 
 
 def plainly(strategy, x, images, labels):
@@ -46,7 +56,9 @@ def plainly(strategy, x, images, labels):
             for name, part in zip(strategy.layout.names, strategy.layout.views(own))
         }
         out = torch.func.functional_call(strategy.module, parameters, (X,))
-        parts = torch.autograd.grad(functional.cross_entropy(out, y), list(parameters.values()))
+        parts = torch.autograd.grad(
+            functional.cross_entropy(out, y), list(parameters.values())
+        )
         gradients.append(torch.cat([part.reshape(-1) for part in parts]))
         outputs.append(out.detach())
     strategy.module.seen.clear()
@@ -57,8 +69,12 @@ def test_parameters_that_the_loss_does_not_see_have_gradient_zero():
     strategy, x, images, labels = loop()
     d = x.shape[1]
     strategy.module.extra = nn.Linear(3, 1, bias=False).double()
-    more = Loop(strategy.module, functional.cross_entropy, Layout.of(strategy.module), True)
-    g = more.gradient(torch.cat([x, torch.ones(2, 3, dtype=x.dtype)], dim=1), images, labels)
+    more = Loop(
+        strategy.module, functional.cross_entropy, Layout.of(strategy.module), True
+    )
+    g = more.gradient(
+        torch.cat([x, torch.ones(2, 3, dtype=x.dtype)], dim=1), images, labels
+    )
     assert torch.equal(g[:, :d], strategy.gradient(x, images, labels))
     assert (g[:, d:] == 0).all()
 
@@ -68,7 +84,9 @@ def test_parameters_that_the_loss_does_not_see_have_gradient_zero():
 def test_gradients_and_outputs_are_what_they_are_with_colours_first(colours, last):
     strategy, x, images, labels = loop(reshaped, colours, last=last)
     gradients, outputs = plainly(strategy, x, images, labels)
-    torch.testing.assert_close(strategy.gradient(x, images, labels), gradients, rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        strategy.gradient(x, images, labels), gradients, rtol=0, atol=1e-13
+    )
     torch.testing.assert_close(strategy.outputs(x, images), outputs, rtol=0, atol=1e-13)
     laid = (48 * colours, 1, 8 * colours, colours) if last else (48 * colours, 48, 8, 1)
     assert strategy.module.seen == [laid] * 4
@@ -85,17 +103,30 @@ def test_the_layout_is_chosen_where_it_cannot_matter():
         return nn.Sequential(*layers, nn.Flatten(), nn.LazyLinear(2))
 
     assert layout_does_not_matter(image(nn.Conv2d(2, 3, 3), nn.MaxPool2d(2)))
-    assert not layout_does_not_matter(image(nn.Conv2d(2, 4, 1), nn.Conv2d(4, 4, 3, groups=2)))
+    assert not layout_does_not_matter(
+        image(nn.Conv2d(2, 4, 1), nn.Conv2d(4, 4, 3, groups=2))
+    )
     assert not layout_does_not_matter(image(nn.ReLU()))  # nothing is won
-    assert not layout_does_not_matter(Net(2, reshaped))  # nobody knows what its forward does
+    # nobody knows what its forward does
+    assert not layout_does_not_matter(Net(2, reshaped))
 
 
-@pytest.mark.parametrize(("option", "last"), [("auto", True), (True, True), (False, False)])
+@pytest.mark.parametrize(
+    ("option", "last"), [("auto", True), (True, True), (False, False)]
+)
 def test_the_users_choice(option, last):
     net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(32, 2))
     task = tasks.Supervised(
-        net, [(torch.randn(4, 1, 6, 6), torch.tensor([0, 1, 0, 1]))], channels_last=option
+        net,
+        [(torch.randn(4, 1, 6, 6), torch.tensor([0, 1, 0, 1]))],
+        channels_last=option,
     )
     assert task.strategy._channels_last == task._single._channels_last == last
-    with pytest.raises(InputError, match="channels_last = 'first' must be True, False or auto"):
-        tasks.Supervised(net, [(torch.randn(4, 1, 6, 6), torch.tensor([0, 1, 0, 1]))], channels_last="first")
+    with pytest.raises(
+        InputError, match="channels_last = 'first' must be True, False or auto"
+    ):
+        tasks.Supervised(
+            net,
+            [(torch.randn(4, 1, 6, 6), torch.tensor([0, 1, 0, 1]))],
+            channels_last="first",
+        )

@@ -1,4 +1,6 @@
-"""Fetching from a server on the loopback interface: whole, corrupted, truncated, interrupted, absent."""
+"""Fetching from a server on the loopback interface: whole, corrupted, truncated,
+interrupted, absent.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def md5(content: bytes) -> str:
     return hashlib.md5(content).hexdigest()
 
 
-CONTENT = {name: gzip.compress(name.encode() * 500, mtime=0) for name in ("a.gz", "b.gz")}
+CONTENT = {
+    name: gzip.compress(name.encode() * 500, mtime=0) for name in ("a.gz", "b.gz")
+}
 
 
 def tar_of(files: dict[str, bytes]) -> bytes:
@@ -35,7 +39,9 @@ def tar_of(files: dict[str, bytes]) -> bytes:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``pages``; ``faults[path]`` is a list of what goes wrong in the next answers."""
+    """Serves ``pages``; ``faults[path]`` is a list of what goes wrong in the next
+    answers.
+    """
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -60,11 +66,15 @@ class Handler(BaseHTTPRequestHandler):
         fault = self.server.faults.get(name, [])
         fault = fault.pop(0) if fault else ""
         self.send_response(200)
-        self.send_header("Content-Length", str(len(body) // 2 if fault == "truncated" else len(body)))
+        self.send_header(
+            "Content-Length", str(len(body) // 2 if fault == "truncated" else len(body))
+        )
         self.end_headers()
         if fault == "corrupted":
             body = bytes([body[0] ^ 1]) + body[1:]
-        elif fault:  # truncated: a shorter file; interrupted: the line breaks in the middle of a longer one
+        # truncated: a shorter file; interrupted: the line breaks in the middle of a
+        # longer one
+        elif fault:
             body = body[: len(body) // 2]
         self.wfile.write(body)
         self.close_connection = True
@@ -76,9 +86,12 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)  # between one try and the next
+    # between one try and the next
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True)
+        thread = threading.Thread(
+            target=running.serve_forever, args=(0.01,), daemon=True
+        )
         thread.start()
         running.pages.update(CONTENT)
         yield running
@@ -135,7 +148,8 @@ def test_a_passing_fault_is_tried_again(server, tmp_path, fault):
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"), [("corrupted", "MD5"), ("truncated", "MD5"), ("interrupted", "cannot be fetched")]
+    ("fault", "words"),
+    [("corrupted", "MD5"), ("truncated", "MD5"), ("interrupted", "cannot be fetched")],
 )
 def test_a_lasting_fault_leaves_nothing_and_says_so(server, tmp_path, fault, words):
     server.faults["b.gz"] = [fault] * 2
@@ -150,7 +164,9 @@ def test_a_lasting_fault_leaves_nothing_and_says_so(server, tmp_path, fault, wor
 
 
 def require_of(entry, root):
-    """``require`` looks the set up by name; here it is given one that is not in the catalogue."""
+    """``require`` looks the set up by name; here it is given one that is not in the
+    catalogue.
+    """
     bad = next(state for state in verify(entry, root) if state.state != "ok")
     raise DataError(bad.detail)
 
@@ -164,7 +180,9 @@ def test_absent_pages_and_absent_servers(server, tmp_path):
         fetch(nowhere, tmp_path, tries=1)
 
 
-def archive_set(server: Server, content: bytes, name: str = "letters.tar.gz", **files: bytes) -> FileSet:
+def archive_set(
+    server: Server, content: bytes, name: str = "letters.tar.gz", **files: bytes
+) -> FileSet:
     server.pages[name] = content
     return FileSet(
         "letters",
@@ -197,7 +215,9 @@ def test_zip_archives(server, tmp_path):
 
 def test_an_archive_cannot_write_outside_its_folder(server, tmp_path):
     root = tmp_path / "root"
-    entry = archive_set(server, tar_of({"../evil": b"x", "letters-py/one": b"1"}), one=b"1")
+    entry = archive_set(
+        server, tar_of({"../evil": b"x", "letters-py/one": b"1"}), one=b"1"
+    )
     with pytest.raises(DataError, match="cannot be unpacked"):
         fetch(entry, root)
     assert not (tmp_path / "evil").exists()
@@ -211,7 +231,10 @@ def test_archives_that_are_not_what_they_should_be(server, tmp_path):
     with pytest.raises(DataError, match="does not contain the folder letters-py"):
         fetch(archive_set(server, tar_of({"other/one": b"1"}), one=b"1"), tmp_path)
     with pytest.raises(DataError, match="two is missing"):
-        fetch(archive_set(server, tar_of({"letters-py/one": b"1"}), one=b"1", two=b"2"), tmp_path)
+        fetch(
+            archive_set(server, tar_of({"letters-py/one": b"1"}), one=b"1", two=b"2"),
+            tmp_path,
+        )
 
 
 def test_a_wrong_archive_leaves_the_folder_that_is_there(server, tmp_path):
@@ -239,7 +262,10 @@ def test_links_in_an_archive_do_not_lead_out(server, tmp_path):
         entry.external_attr = 0o120777 << 16  # a symbolic link, as unzip would make it
         archive.writestr(entry, "/etc/hostname")
     with pytest.raises(DataError, match=r"one is missing|has MD5"):
-        fetch(archive_set(server, out.getvalue(), "letters.zip", one=b"2", two=b"1"), tmp_path / "root")
+        fetch(
+            archive_set(server, out.getvalue(), "letters.zip", one=b"2", two=b"1"),
+            tmp_path / "root",
+        )
     assert [p.name for p in tmp_path.iterdir()] == ["root"]
     assert not leftovers(tmp_path)
 
@@ -262,14 +288,24 @@ def test_progress_is_drawn_on_stderr_only(server, tmp_path, capsys):
 def test_the_catalogue_is_complete():
     from dfltheory.tasks.files import SETS
 
-    assert set(SETS) == {"mnist", "fashion_mnist", "cifar10", "cifar100", "tiny_imagenet"}
+    assert set(SETS) == {
+        "mnist",
+        "fashion_mnist",
+        "cifar10",
+        "cifar100",
+        "tiny_imagenet",
+    }
     for entry in SETS.values():
         assert bool(entry.archive) != bool(entry.urls)
         assert set(entry.urls) in (set(), set(entry.files))
-        for digest in [*entry.files.values(), *([entry.archive[1]] if entry.archive else [])]:
+        for digest in [
+            *entry.files.values(),
+            *([entry.archive[1]] if entry.archive else []),
+        ]:
             assert len(digest) == 32
             assert int(digest, 16) > 0
     with pytest.raises(
-        DataError, match=r"is missing; run `dfltheory data fetch cifar10`, or point --data-root"
+        DataError,
+        match=r"is missing; run `dfltheory data fetch cifar10`, or point --data-root",
     ):
         require("cifar10", "/nonexistent-data-root")

@@ -1,4 +1,6 @@
-"""Estimates against tasks whose constants are known, and against dense linear algebra."""
+"""Estimates against tasks whose constants are known, and against dense linear
+algebra.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,19 @@ from tests.tasks.attack import (
     special,
     starts,
 )
-from tests.tasks.problems import PERSONAL, PROBLEMS, QUADRATICS, SYNTHETIC, random_support, small_network
+from tests.tasks.problems import (
+    PERSONAL,
+    PROBLEMS,
+    QUADRATICS,
+    SYNTHETIC,
+    random_support,
+    small_network,
+)
 
 
-def dense_hessian(task: Supervised, x: torch.Tensor, client: int | None) -> torch.Tensor:
+def dense_hessian(
+    task: Supervised, x: torch.Tensor, client: int | None
+) -> torch.Tensor:
     """By autograd of the loss written down plainly, one client after the other."""
 
     def loss(z: torch.Tensor) -> torch.Tensor:
@@ -40,7 +51,9 @@ def dense_hessian(task: Supervised, x: torch.Tensor, client: int | None) -> torc
             first, n = int(task.offsets[i]), int(task.sizes[i])
             X, y = task.X[first : first + n], task.y[first : first + n]
             out = torch.tanh(X @ W1.T + b1) @ W2.T + b2
-            total = total + nn.functional.cross_entropy(out, y) / (task.m if client is None else 1)
+            total = total + nn.functional.cross_entropy(out, y) / (
+                task.m if client is None else 1
+            )
         return total + task.weight_decay / 2 * z @ z
 
     return torch.autograd.functional.hessian(loss, x)
@@ -52,10 +65,14 @@ def test_hessian_products_of_a_network(client, sizes, monkeypatch):
     task = small_network(sizes, weight_decay=0.1)
     x = task.start(torch.Generator())
     H = dense_hessian(task, x, client)
-    v = torch.randn(task.d, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    v = torch.randn(
+        task.d, generator=torch.Generator().manual_seed(2), dtype=torch.float64
+    )
     for piece in (1000, 2):  # in one piece with its graph kept, and in many
         monkeypatch.setattr("dfltheory.tasks.estimate.hessian._PIECE", piece)
-        torch.testing.assert_close(estimate.hessian_product(task, x, client)(v), H @ v, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(
+            estimate.hessian_product(task, x, client)(v), H @ v, rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("client", [None, 1])
@@ -64,10 +81,14 @@ def test_extremes_of_a_network_against_a_dense_solver(client):
     x = task.start(torch.Generator())
     values = torch.linalg.eigvalsh(dense_hessian(task, x, client))
     found = estimate.hessian_extremes(task, x, client, steps=43)
-    assert (found.low, found.high) == pytest.approx((float(values[0]), float(values[-1])), rel=1e-8)
+    assert (found.low, found.high) == pytest.approx(
+        (float(values[0]), float(values[-1])), rel=1e-8
+    )
     few = estimate.hessian_extremes(task, x, client, steps=25)
     assert few.high <= values[-1] + 1e-12
-    assert few.norm_bracket[0] - 1e-12 <= float(values.abs().max()) <= few.norm_bracket[1]
+    assert (
+        few.norm_bracket[0] - 1e-12 <= float(values.abs().max()) <= few.norm_bracket[1]
+    )
     if client is None:
         assert estimate.largest_hessian_eigenvalue(task, x, steps=43) == pytest.approx(
             float(values[-1]), rel=1e-8
@@ -85,25 +106,36 @@ def test_hessian_products_of_synthetic_tasks(kind):
     curved = tasks.sinusoidal(m=2, d=4)
     y = torch.ones(4, dtype=torch.float64)
     v = torch.randn(4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    torch.testing.assert_close(estimate.hessian_product(curved, y)(v), curved.global_hessian(y) @ v)
+    torch.testing.assert_close(
+        estimate.hessian_product(curved, y)(v), curved.global_hessian(y) @ v
+    )
 
 
 def test_lanczos_brackets_hold_as_often_as_they_say():
-    """Symmetric matrices with a crowded upper end, few steps: the stated 95 percent must hold."""
+    """Symmetric matrices with a crowded upper end, few steps: the stated 95 percent
+    must hold.
+    """
     rng = np.random.default_rng(0)
     missed = 0
     for trial in range(200):
         values = torch.tensor(np.sort(rng.beta(2, 0.7, 300)) - 0.3)
-        found = estimate.extremes(lambda v, a=values: a * v, 300, values, steps=12, seed=trial)
+        found = estimate.extremes(
+            lambda v, a=values: a * v, 300, values, steps=12, seed=trial
+        )
         assert found.low >= values[0] - 1e-12
         assert found.high <= values[-1] + 1e-12
-        missed += not (values[-1] <= found.high + found.slack and values[0] >= found.low - found.slack)
+        missed += not (
+            values[-1] <= found.high + found.slack
+            and values[0] >= found.low - found.slack
+        )
     assert missed <= 10 + 9  # 5 percent, and three standard deviations
 
 
 def test_lanczos_ends_where_its_space_ends():
     values = torch.tensor([1.0, 1.0, 2.0, 2.0, 5.0], dtype=torch.float64)
-    found = estimate.lanczos(lambda v: values * v, torch.ones(5, dtype=torch.float64), 30)
+    found = estimate.lanczos(
+        lambda v: values * v, torch.ones(5, dtype=torch.float64), 30
+    )
     assert found.exact
     np.testing.assert_allclose(found.values, [1, 2, 5], rtol=1e-12)
     np.testing.assert_allclose(found.weights, [0.4, 0.4, 0.2], rtol=1e-12)
@@ -111,16 +143,30 @@ def test_lanczos_ends_where_its_space_ends():
     assert (zero.low, zero.high, zero.slack) == (0.0, 0.0, 0.0)
 
 
-# -- constants ----------------------------------------------------------------------------------------
+# -- constants
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*QUADRATICS, *SYNTHETIC, *PERSONAL])
 def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
-    """Points that adversaries found: exact constants lie in the bracket there, bounds above its low end."""
+    """Points that adversaries found: exact constants lie in the bracket there, bounds
+    above its low end.
+    """
     task = PROBLEMS[name]()
     top = [best(*climb(lambda p: slopes(task, p), near_pairs(task), 60, 0.02))[0]]
-    top.append(best(*climb(lambda x: client_norms(task, x), torch.cat([starts(task), special(task)]), 60)))
-    top += [best(*climb(lambda x, k=k: heterogeneity(task, x)[k], apart(task), 60, 0.02)) for k in range(2)]
+    top.append(
+        best(
+            *climb(
+                lambda x: client_norms(task, x),
+                torch.cat([starts(task), special(task)]),
+                60,
+            )
+        )
+    )
+    top += [
+        best(*climb(lambda x, k=k: heterogeneity(task, x)[k], apart(task), 60, 0.02))
+        for k in range(2)
+    ]
     points = torch.cat([torch.stack(top), special(task)[:6]])
     found = estimate.along(task, points, draws=100, curvature_points=len(points))
     held_against(task, {n: found[n] for n in ("L", "sigma_l", "sigma_g", "beta", "B")})
@@ -166,16 +212,22 @@ def test_minibatch_hessians_of_a_network_and_of_a_sum(client):
     sums, v = least_squares(m=3, batch=1), v[:4]
     drawn = sums.sample([torch.Generator().manual_seed(3)])
     one = drawn.X[0, client, 0]
-    found = estimate.hessian_product(sums, torch.ones(4, dtype=torch.float64), client, drawn)(v)
+    found = estimate.hessian_product(
+        sums, torch.ones(4, dtype=torch.float64), client, drawn
+    )(v)
     torch.testing.assert_close(found, 2 * one * (one @ v), rtol=1e-10, atol=1e-12)
     top = estimate.hessian_extremes(sums, v, client, batch=drawn)
     assert top.norm == pytest.approx(2 * float(one @ one), rel=1e-9)
 
 
 def least_squares(m, batch):
-    """Four examples in R^4 for each client, some much larger than others: proved L of every minibatch."""
+    """Four examples in R^4 for each client, some much larger than others: proved L of
+    every minibatch.
+    """
     g = torch.Generator().manual_seed(1)
-    X = torch.logspace(-1, 0, 4).unsqueeze(1) * torch.randn(m, 4, 4, generator=g, dtype=torch.float64)
+    X = torch.logspace(-1, 0, 4).unsqueeze(1) * torch.randn(
+        m, 4, 4, generator=g, dtype=torch.float64
+    )
     module = torch.nn.Linear(4, 1, bias=False).double()
     return Supervised(module, [(own, torch.ones(4).double()) for own in X], batch)
 
@@ -183,14 +235,17 @@ def least_squares(m, batch):
 def test_sample_wise_smoothness_is_the_roughest_minibatch_that_was_drawn():
     task = least_squares(m=2, batch=1)
     x = torch.zeros(1, 4, dtype=torch.float64)
-    norms = 2 * task.X.square().sum(-1)  # of each example's Hessian, the same everywhere
+    # of each example's Hessian, the same everywhere
+    norms = 2 * task.X.square().sum(-1)
     many = estimate.along(task, x, minibatches=40, draws=2)
     assert many["L_sample"].value == pytest.approx(float(norms.max()), rel=1e-9)
     assert many["L_sample"].value == pytest.approx(task.constants.L, rel=1e-9)
     assert many["L"].value == pytest.approx(
-        2 * float(torch.linalg.matrix_norm(task.X.view(2, 4, 4), 2).square().max() / 4), rel=1e-9
+        2 * float(torch.linalg.matrix_norm(task.X.view(2, 4, 4), 2).square().max() / 4),
+        rel=1e-9,
     )
-    few = [estimate.along(task, x, draws=2, seed=s) for s in range(8)]  # some draw flat examples only
+    # some draw flat examples only
+    few = [estimate.along(task, x, draws=2, seed=s) for s in range(8)]
     assert min(e["L_sample"].value for e in few) == pytest.approx(many["L"].value)
     assert max(e["L_sample"].value for e in few) > 1.1 * many["L"].value
     assert "L_sample" not in estimate.along(task, x, minibatches=0, draws=2)
@@ -206,7 +261,9 @@ def test_estimates_come_near_where_the_suprema_are_attained():
         task.constants.L, rel=1e-6
     )
     steep = task.c + math.pi / 2 / task.w
-    assert estimate.along(task, steep)["B"].value == pytest.approx(task.constants.B, rel=1e-9)
+    assert estimate.along(task, steep)["B"].value == pytest.approx(
+        task.constants.B, rel=1e-9
+    )
 
 
 def test_noise_interval_covers_as_often_as_it_says():
@@ -221,43 +278,69 @@ def test_noise_interval_covers_as_often_as_it_says():
 
 @pytest.mark.parametrize("freedom", [1, 2, 10])
 @pytest.mark.parametrize("others", [0.0, 0.05, 1.0])
-def test_noise_interval_of_skewed_squares_fails_no_more_often_than_it_says(freedom, others):
-    """Squared norms of few degrees of freedom: one point and client rules, or all of them are alike."""
+def test_noise_interval_of_skewed_squares_fails_no_more_often_than_it_says(
+    freedom, others
+):
+    """Squared norms of few degrees of freedom: one point and client rules, or all of
+    them are alike.
+    """
     rng, trials, draws = np.random.default_rng(1), 400, 12
     scale = np.full((4, 1, 5), others)
     scale[2, 0, 3] = 1.0
     low = high = student = 0
     for _ in range(trials):
         squares = rng.chisquare(freedom, size=(4, draws, 5)) / freedom * scale
-        value, least, most = interval_of_noise(squares.swapaxes(0, 1).reshape(draws, -1), 0.95)
+        value, least, most = interval_of_noise(
+            squares.swapaxes(0, 1).reshape(draws, -1), 0.95
+        )
         assert value == pytest.approx(math.sqrt(squares.mean(axis=1).max()))
         low += least > 1
         high += most < 1
         one = squares[2, :, 3]
-        student += one.mean() + stats.t.isf(0.025, draws - 1) * one.std(ddof=1) / math.sqrt(draws) < 1
+        student += (
+            one.mean()
+            + stats.t.isf(0.025, draws - 1) * one.std(ddof=1) / math.sqrt(draws)
+            < 1
+        )
     assert low <= trials * 0.025
     assert high <= trials * (0.025 + 0.025)  # three deviations
     assert high == 0 or others < 1
-    assert student > trials * 0.045 or freedom == 10  # why Student's limits are not taken
+    # why Student's limits are not taken
+    assert student > trials * 0.045 or freedom == 10
 
 
 def test_noise_interval_is_the_literal_one():
     squares = np.array([[4.0, 1.0], [6.0, 1.5], [5.0, 2.0]])  # (draws, clients)
     _, low, high = interval_of_noise(squares, 0.9)
-    lows = [mean - stats.t.isf(0.05 / 2, 2) * spread / math.sqrt(3) for mean, spread in ((5, 1), (1.5, 0.5))]
+    lows = [
+        mean - stats.t.isf(0.05 / 2, 2) * spread / math.sqrt(3)
+        for mean, spread in ((5, 1), (1.5, 0.5))
+    ]
     assert low == pytest.approx(math.sqrt(max(lows)))
     assert high == pytest.approx(math.sqrt(upper_limits(squares, 0.05).max()))
     assert high > math.sqrt(5 + stats.t.isf(0.05, 2) / math.sqrt(3))
-    found = estimate.along(tasks.quadratic(m=2, d=2), torch.zeros(1, 2), draws=3, confidence=0.9)["sigma_l"]
-    assert (found.confidence, found.sampled) == (0.9, "3 minibatches at 1 points, 2 clients")
+    found = estimate.along(
+        tasks.quadratic(m=2, d=2), torch.zeros(1, 2), draws=3, confidence=0.9
+    )["sigma_l"]
+    assert (found.confidence, found.sampled) == (
+        0.9,
+        "3 minibatches at 1 points, 2 clients",
+    )
 
 
 def test_estimated_constants_are_marked_and_proved_ones_kept():
     task = small_network()
     found = estimate.along(task, estimate.pilot(task, steps=4, keep=2), draws=4)
     known = found.constants()
-    assert found["L_sample"].value == known.L > found["L"].value == found.constants(sample_wise=False).L
-    assert {known.standing_of(n) for n in ("L", "sigma_l", "sigma_g", "beta", "B")} == {"estimate"}
+    assert (
+        found["L_sample"].value
+        == known.L
+        > found["L"].value
+        == found.constants(sample_wise=False).L
+    )
+    assert {known.standing_of(n) for n in ("L", "sigma_l", "sigma_g", "beta", "B")} == {
+        "estimate"
+    }
     assert (known.f_star, known.standing_of("f_star")) == (0.0, "bound")
     assert [e.name for e in found.values()] == list(found)
     assert "sigma_l = " in str(found)
@@ -272,7 +355,9 @@ def test_exact_measures_at_points_are_exact():
     found = estimate.along(task, x, draws=2)
     g = torch.stack([task.gradient(p.expand(1, 3, -1))[0] for p in x])
     gaps = (g - g.mean(1, keepdim=True)).norm(dim=-1)
-    assert found["sigma_g"].value == pytest.approx(float(gaps.square().mean(1).max().sqrt()))
+    assert found["sigma_g"].value == pytest.approx(
+        float(gaps.square().mean(1).max().sqrt())
+    )
     assert found["beta"].value == pytest.approx(float(gaps.max()))
     assert found["B"].value == pytest.approx(float(g.norm(dim=-1).max()))
 
@@ -280,23 +365,36 @@ def test_exact_measures_at_points_are_exact():
 def test_a_finished_run_is_estimated_where_it_began_and_where_it_ended():
     task = small_network()
     start = task.start(torch.Generator())
-    ends = start + torch.arange(1.0, 3.0)[:, None, None] * torch.ones(2, task.m, task.d)  # two seeds
+    # two seeds
+    ends = start + torch.arange(1.0, 3.0)[:, None, None] * torch.ones(2, task.m, task.d)
     found = estimate.of_run(task, ends.numpy(), draws=2)
     points = torch.cat([estimate.pilot(task), ends.mean(1).to(task.dtype)])
     for name, value in estimate.along(task, points, draws=2).items():
         assert found[name] == value
-    g = torch.stack([task.gradient(x.expand(1, task.m, -1))[0] for x in (start, *ends.mean(1).double())])
+    g = torch.stack(
+        [
+            task.gradient(x.expand(1, task.m, -1))[0]
+            for x in (start, *ends.mean(1).double())
+        ]
+    )
     assert found["B"].value >= float(g.norm(dim=-1).max()) * (1 - 1e-9)
-    assert estimate.along(task, estimate.pilot(task), draws=2)["B"].value < found["B"].value
+    assert (
+        estimate.along(task, estimate.pilot(task), draws=2)["B"].value
+        < found["B"].value
+    )
 
 
 def test_digits_estimates_its_constants_when_asked():
     task = tasks.digits(m=4)
     known = task.constants
-    assert {known.standing_of(n) for n in ("sigma_l", "sigma_g", "beta", "B")} == {"estimate"}
-    assert {known.standing_of(n) for n in ("L", "f_star")} == {"bound"}  # proved, and kept
+    assert {known.standing_of(n) for n in ("sigma_l", "sigma_g", "beta", "B")} == {
+        "estimate"
+    }
+    # proved, and kept
+    assert {known.standing_of(n) for n in ("L", "f_star")} == {"bound"}
     assert known is task.constants
-    # softmax regression is (||X||^2 / 2n)-smooth: what is measured of the f_i lies below that
+    # softmax regression is (||X||^2 / 2n)-smooth: what is measured of the f_i lies
+    # below that
     exact = tasks.digits(m=4, batch=None)
     proved = Supervised.known(exact).L
     L = estimate.along(exact, torch.zeros(1, task.d), clients=[0])["L"]
@@ -309,13 +407,16 @@ def test_digits_estimates_its_constants_when_asked():
 def test_curvature_of_a_convolutional_network():
     g = torch.Generator().manual_seed(0)
     clients = [
-        (torch.randn(6, 3, 16, 16, generator=g), torch.randint(10, (6,), generator=g)) for _ in range(2)
+        (torch.randn(6, 3, 16, 16, generator=g), torch.randint(10, (6,), generator=g))
+        for _ in range(2)
     ]
     task = Supervised(models.cifar_cnn(size=16), clients, 3)
     x = task.start(torch.Generator())
     product = estimate.hessian_product(task, x)
     v, w = torch.randn(2, task.d, generator=g)
-    assert float(w @ product(v)) == pytest.approx(float(v @ product(w)), rel=1e-2, abs=1e-3)
+    assert float(w @ product(v)) == pytest.approx(
+        float(v @ product(w)), rel=1e-2, abs=1e-3
+    )
     found = estimate.hessian_extremes(task, x, steps=8)
     assert found.high > 0 > found.low
 
@@ -327,12 +428,23 @@ def test_curvature_of_a_convolutional_network():
         (lambda t: estimate.along(t, torch.full((1, 4), math.nan)), "not finite"),
         (lambda t: estimate.along(t, torch.zeros(1, 4), draws=1), "2 draws"),
         (lambda t: estimate.along(t, torch.zeros(1, 4), minibatches=-1), "minibatches"),
-        (lambda t: estimate.hessian_product(t, torch.zeros(4), batch=torch.zeros(1, 2, 4)), "one client's"),
+        (
+            lambda t: estimate.hessian_product(
+                t, torch.zeros(4), batch=torch.zeros(1, 2, 4)
+            ),
+            "one client's",
+        ),
         (lambda t: estimate.pilot(t, steps=2, keep=5), "keep"),
         (lambda t: estimate.hessian_product(t, torch.zeros(4), 9), "client 9"),
         (lambda t: estimate.hessian_product(t, torch.zeros(5)), "shape"),
-        (lambda t: estimate.hessian_extremes(t, torch.zeros(4), confidence=1.0), "confidence"),
-        (lambda t: estimate.hessian_extremes(t, torch.zeros(4), steps=0), "at least one step"),
+        (
+            lambda t: estimate.hessian_extremes(t, torch.zeros(4), confidence=1.0),
+            "confidence",
+        ),
+        (
+            lambda t: estimate.hessian_extremes(t, torch.zeros(4), steps=0),
+            "at least one step",
+        ),
         (lambda t: estimate.blocks(t, torch.zeros(1, 4)), "shared and a personal"),
     ],
 )

@@ -1,7 +1,8 @@
 """No task claims a number that nobody attacks: every class, every constant, both ends.
 
-An ``exact`` constant must be reached by its attack and not exceeded, a ``bound`` not exceeded, an infinite
-one must grow without end. A new Task class, or a new name among the constants, fails until it is attacked.
+An ``exact`` constant must be reached by its attack and not exceeded, a ``bound`` not
+exceeded, an infinite one must grow without end. A new Task class, or a new name among
+the constants, fails until it is attacked.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ SHORT = {"L": 1e-2}
 
 
 def concrete(cls: type[Task]) -> set[type[Task]]:
-    """The classes below this one that can be built, and the public ones among their bases' families."""
+    """The classes below this one that can be built, and the public ones among their
+    bases' families.
+    """
     found = set() if inspect.isabstract(cls) else {cls}
-    below = [c for c in cls.__subclasses__() if c.__module__.startswith("dfltheory.tasks.")]
+    below = [
+        c for c in cls.__subclasses__() if c.__module__.startswith("dfltheory.tasks.")
+    ]
     return found.union(*map(concrete, below))
 
 
@@ -45,7 +50,9 @@ def test_every_task_class_and_every_name_is_attacked():
     assert {c.__name__ for c in concrete(Task) - attacked} == set()
     exported = [getattr(tasks, name) for name in tasks.__all__]
     classes = {
-        c for c in exported if inspect.isclass(c) and issubclass(c, Task) and not inspect.isabstract(c)
+        c
+        for c in exported
+        if inspect.isclass(c) and issubclass(c, Task) and not inspect.isabstract(c)
     }
     assert classes <= attacked
     assert set(NAMES) == set(ATTACKS)
@@ -55,7 +62,9 @@ def test_every_task_class_and_every_name_is_attacked():
 
 
 def claims() -> list[tuple[str, str]]:
-    """(problem, constant) for all numbers claimed by proof; an estimate claims only what it measured."""
+    """(problem, constant) for all numbers claimed by proof; an estimate claims only
+    what it measured.
+    """
     found = [(problem, "f_star") for problem in MEASURED]
     for problem in PROBLEMS.keys() - MEASURED.keys():
         found += [(problem, name) for name in PROBLEMS[problem]().constants.known()]
@@ -97,14 +106,19 @@ def test_what_is_not_claimed_is_told_apart(problem):
     assert known.f_star is not None
     assert math.isfinite(known.f_star)
     for name in known.known():
-        if problem in MEASURED and name != "f_star":  # L of softmax regression: attacked in test_sources
-            assert known.standing_of(name) == ("bound" if (problem, name) == ("digits", "L") else "estimate")
+        # L of softmax regression: attacked in test_sources
+        if problem in MEASURED and name != "f_star":
+            assert known.standing_of(name) == (
+                "bound" if (problem, name) == ("digits", "L") else "estimate"
+            )
         else:
             assert (problem, name) in CLAIMS
 
 
 def test_every_regime_is_among_the_problems():
-    """Each constant is somewhere exact, and each that can be infinite is somewhere so."""
+    """Each constant is somewhere exact, and each that can be infinite is somewhere
+    so.
+    """
     known = {problem: PROBLEMS[problem]().constants for problem, _ in CLAIMS}
     seen = {(name, known[problem].standing_of(name)) for problem, name in CLAIMS}
     assert {name for name, standing in seen if standing == "exact"} == set(NAMES)
@@ -115,19 +129,48 @@ def test_every_regime_is_among_the_problems():
 @pytest.mark.parametrize(
     ("problem", "key", "algorithm", "missing"),
     [
-        ("quadratic, random", "dfedsam.theorem_4_5", dfl.algorithms.DFedSAM(eta=0.01, K=2), "sigma_g"),
-        ("quadratic, random", "dfedadmm.theorem_1", dfl.algorithms.DFedADMM(eta=0.001, K=2, lam=0.1), "B"),
-        ("quadratic", "dfedsgpsm.theorem_1", dfl.algorithms.DFedSGPSM(eta=0.01, K=2), "B"),
+        (
+            "quadratic, random",
+            "dfedsam.theorem_4_5",
+            dfl.algorithms.DFedSAM(eta=0.01, K=2),
+            "sigma_g",
+        ),
+        (
+            "quadratic, random",
+            "dfedadmm.theorem_1",
+            dfl.algorithms.DFedADMM(eta=0.001, K=2, lam=0.1),
+            "B",
+        ),
+        (
+            "quadratic",
+            "dfedsgpsm.theorem_1",
+            dfl.algorithms.DFedSGPSM(eta=0.01, K=2),
+            "B",
+        ),
     ],
 )
-def test_a_theorem_that_needs_an_infinite_constant_does_not_apply(problem, key, algorithm, missing):
+def test_a_theorem_that_needs_an_infinite_constant_does_not_apply(
+    problem, key, algorithm, missing
+):
     task = PROBLEMS[problem]()
     assert getattr(task.constants, missing) == math.inf
-    run = dfl.train(algorithm, task, dfl.graphs.metropolis(dfl.graphs.complete(task.m)), rounds=3, seeds=2)
+    run = dfl.train(
+        algorithm,
+        task,
+        dfl.graphs.metropolis(dfl.graphs.complete(task.m)),
+        rounds=3,
+        seeds=2,
+    )
     verdict = dfl.compare(run, key, variant="corrected")
     assert verdict.kind == "not applicable"
     assert missing in str(verdict)
     theorem = dfl.bounds.get(key, variant="corrected")
-    values = dict.fromkeys(theorem.needs, 0.5) | {"m": 4, "K": 2, "T": 9, "Q": 1} | {missing: math.inf}
+    values = (
+        dict.fromkeys(theorem.needs, 0.5)
+        | {"m": 4, "K": 2, "T": 9, "Q": 1}
+        | {missing: math.inf}
+    )
     with pytest.raises(InputError, match=f"{missing} = inf .* must be finite"):
-        theorem.evaluate(where="ignore", **{n: v for n, v in values.items() if n in theorem.needs})
+        theorem.evaluate(
+            where="ignore", **{n: v for n, v in values.items() if n in theorem.needs}
+        )

@@ -17,7 +17,10 @@ def generators(S: int, first: int = 0) -> list[torch.Generator]:
 
 def toy(n: int = 60, shape: tuple[int, int, int] = (3, 16, 16)) -> images.ImageSet:
     rng = np.random.default_rng(0)
-    draw = lambda k: (rng.integers(0, 256, (k, *shape), dtype=np.uint8), np.arange(k) % 10)  # noqa: E731
+
+    def draw(k: int) -> tuple[np.ndarray, np.ndarray]:
+        return rng.integers(0, 256, (k, *shape), dtype=np.uint8), np.arange(k) % 10
+
     return images.ImageSet("toy", *draw(n), *draw(n // 2), labels=tuple("0123456789"))
 
 
@@ -31,7 +34,9 @@ def test_digits_over_clients():
     parts = tasks.partition.split(whole.train_y, 5, "dirichlet", alpha=0.3, seed=3)
     first = int(task.offsets[2])
     own = parts.train[2]
-    torch.testing.assert_close(task.X[first : first + len(own)], whole.normalized(whole.train_x[own]))
+    torch.testing.assert_close(
+        task.X[first : first + len(own)], whole.normalized(whole.train_x[own])
+    )
     assert task.y[first : first + len(own)].tolist() == whole.train_y[own].tolist()
 
 
@@ -43,23 +48,36 @@ def test_own_tests_follow_the_clients_labels():
     alone = task.client_accuracy(x)
     assert alone.shape == (1, 5)
     assert float(alone.min()) > 0.9, "two labels are easy to tell apart"
-    assert float(task.accuracy(x[:, 0])) < 0.5, "another client's labels were never seen"
+    assert float(task.accuracy(x[:, 0])) < 0.5, (
+        "another client's labels were never seen"
+    )
 
 
 def test_networks_are_seeded_and_leave_the_callers_chance_alone():
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    a, b, c = (tasks.digits(m=2, model="mlp", seed=s).start(torch.Generator()) for s in (0, 0, 1))
+    a, b, c = (
+        tasks.digits(m=2, model="mlp", seed=s).start(torch.Generator())
+        for s in (0, 0, 1)
+    )
     assert torch.equal(before, torch.get_rng_state())
     assert torch.equal(a, b)
     assert not torch.equal(a, c)
 
 
 def test_any_module_and_any_loaded_set():
-    task = federated.image_task(toy(), m=3, model=models.mlp(3 * 256, (4,), 10), batch=4, personal="head")
+    task = federated.image_task(
+        toy(), m=3, model=models.mlp(3 * 256, (4,), 10), batch=4, personal="head"
+    )
     assert task.shared == slice(0, 768 * 4 + 4)
-    assert task.gradient(task.start(torch.Generator()).expand(1, 3, -1)).shape == (1, 3, task.d)
-    assert federated.image_task(toy(), m=3).d == 769 * 10, "softmax regression unless told"
+    assert task.gradient(task.start(torch.Generator()).expand(1, 3, -1)).shape == (
+        1,
+        3,
+        task.d,
+    )
+    assert federated.image_task(toy(), m=3).d == 769 * 10, (
+        "softmax regression unless told"
+    )
 
 
 def test_large_sets_stay_bytes_until_they_are_used(monkeypatch):
@@ -69,9 +87,12 @@ def test_large_sets_stay_bytes_until_they_are_used(monkeypatch):
     late = federated.image_task(some, m=3, batch=5)
     assert (ready.X.dtype, late.X.dtype) == (torch.float32, torch.uint8)
     x = torch.randn(2, 3, late.d, generator=torch.Generator().manual_seed(0)) / 30
-    torch.testing.assert_close(ready.gradient(x), late.gradient(x), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(
-        ready.gradient(x, ready.sample(generators(2))), late.gradient(x, late.sample(generators(2)))
+        ready.gradient(x), late.gradient(x), rtol=1e-4, atol=1e-5
+    )
+    torch.testing.assert_close(
+        ready.gradient(x, ready.sample(generators(2))),
+        late.gradient(x, late.sample(generators(2))),
     )
     assert torch.equal(ready.accuracy(x[:, 0]), late.accuracy(x[:, 0]))
 
@@ -91,7 +112,11 @@ def test_every_name_builds_and_teaches_its_options():
         task = tasks.get(name, m=3, seed=1)
         assert task.m == 3
         assert task.constants.known()
-        assert task.gradient(torch.zeros(2, 3, task.d, dtype=task.dtype)).shape == (2, 3, task.d)
+        assert task.gradient(torch.zeros(2, 3, task.d, dtype=task.dtype)).shape == (
+            2,
+            3,
+            task.d,
+        )
     assert isinstance(tasks.get("digits", m=3, model="mlp"), Supervised)
     with pytest.raises(UnknownNameError, match="did you mean partition"):
         tasks.get("digits", partitions="iid")
@@ -106,9 +131,15 @@ def test_every_name_builds_and_teaches_its_options():
 def test_cifar10_is_learned_far_above_chance(data_root):
     """The network, the bytes and the partition together, on the official files."""
     task = tasks.get(
-        "cifar10", m=2, batch=64, partition="dirichlet", alpha=0.6, data_root=data_root,
-        examples=6000, test_examples=2000,
-    )  # fmt: skip
+        "cifar10",
+        m=2,
+        batch=64,
+        partition="dirichlet",
+        alpha=0.6,
+        data_root=data_root,
+        examples=6000,
+        test_examples=2000,
+    )
     x = task.start(torch.Generator()).expand(1, 2, -1)
     for k in range(150):
         x = x - 0.05 * task.gradient(x, task.sample(generators(1, first=k)))
@@ -118,7 +149,14 @@ def test_cifar10_is_learned_far_above_chance(data_root):
 
 @pytest.mark.data
 def test_mnist_with_a_hundred_clients(data_root):
-    task = tasks.get("mnist", m=100, batch=20, partition="shards", classes_per_client=2, data_root=data_root)
+    task = tasks.get(
+        "mnist",
+        m=100,
+        batch=20,
+        partition="shards",
+        classes_per_client=2,
+        data_root=data_root,
+    )
     assert (task.m, task.d) == (100, 199_210)
     x = task.start(torch.Generator()).expand(1, 100, -1)
     for k in range(15):

@@ -1,4 +1,6 @@
-"""Files of a data root that somebody forged: each is one clear line, runs nothing, and takes no memory."""
+"""Files of a data root that somebody forged: each is one clear line, runs nothing, and
+takes no memory.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def refused(call, words: str) -> None:
     assert peak < MOST_MEMORY, f"{peak / 1e6:.0f} MB"
 
 
-# -- idx ----------------------------------------------------------------------------------------------
+# -- idx
+# --------------------------------------------------------------------------------------
 
 
 def header(*shape: int, kind: int = 8) -> bytes:
@@ -55,14 +58,29 @@ def bomb(head: bytes, megabytes: int = 200) -> bytes:
 
 IDX = {
     "terabytes": (header(2**20, 2**20), "announces 1.1e.12 bytes"),
-    "terabytes, packed": (gzip.compress(header(2**32 - 1, 2**32 - 1)), "announces 1.84e.19 bytes"),
-    "a product that overflows to 0": (header(2**32 - 1, 2**32 - 1, 2**32 - 1, 2**31), "announces"),
-    "a product that overflows to what is there": (header(2**31, 2**31, 4, 1), "announces"),
+    "terabytes, packed": (
+        gzip.compress(header(2**32 - 1, 2**32 - 1)),
+        "announces 1.84e.19 bytes",
+    ),
+    "a product that overflows to 0": (
+        header(2**32 - 1, 2**32 - 1, 2**32 - 1, 2**31),
+        "announces",
+    ),
+    "a product that overflows to what is there": (
+        header(2**31, 2**31, 4, 1),
+        "announces",
+    ),
     "just beyond the limit": (header(2**29 + 1) + b"x", "announces 5.37e.08 bytes"),
-    "255 dimensions": (bytes([0, 0, 8, 255]) + struct.pack(">255I", *[1] * 255) + b"x", "not an idx file"),
+    "255 dimensions": (
+        bytes([0, 0, 8, 255]) + struct.pack(">255I", *[1] * 255) + b"x",
+        "not an idx file",
+    ),
     "no dimension": (bytes([0, 0, 8, 0]) + b"x", "not an idx file"),
     "an empty dimension": (header(0, 28, 28), "announces 0 x 28 x 28 bytes"),
-    "an empty dimension beside huge ones": (header(2**32 - 1, 0, 2**32 - 1), "announces"),
+    "an empty dimension beside huge ones": (
+        header(2**32 - 1, 0, 2**32 - 1),
+        "announces",
+    ),
     "half a header": (header(3, 3)[:6], "announces"),
     "floats": (header(1, kind=13) + bytes(4), "idx type 13"),
     "less than announced": (header(4) + b"123", "announces 4 bytes and holds 3"),
@@ -70,10 +88,22 @@ IDX = {
     "a bomb that hides behind a small header": (bomb(header(2)), "holds more"),
     "a bomb without a header": (bomb(b"\1\2\3\4", 1), "not an idx file"),
     "gzip in gzip": (gzip.compress(gzip.compress(header(1) + b"x")), "not an idx file"),
-    "gzip with a wrong sum": (gzip.compress(header(1) + b"x")[:-8] + bytes(8), "truncated or damaged"),
-    "gzip that breaks off": (gzip.compress(header(99) + bytes(99), mtime=0)[:20], "truncated or damaged"),
-    "junk that starts as gzip does": (b"\x1f\x8b" + b"junk" * 10, "truncated or damaged"),
-    "deflate without gzip's header": (zlib.compress(header(1) + b"x"), "not an idx file"),
+    "gzip with a wrong sum": (
+        gzip.compress(header(1) + b"x")[:-8] + bytes(8),
+        "truncated or damaged",
+    ),
+    "gzip that breaks off": (
+        gzip.compress(header(99) + bytes(99), mtime=0)[:20],
+        "truncated or damaged",
+    ),
+    "junk that starts as gzip does": (
+        b"\x1f\x8b" + b"junk" * 10,
+        "truncated or damaged",
+    ),
+    "deflate without gzip's header": (
+        zlib.compress(header(1) + b"x"),
+        "not an idx file",
+    ),
     "a pickle": (pickle.dumps([1]), "not an idx file"),
     "nothing": (b"", "not an idx file"),
 }
@@ -86,21 +116,29 @@ def test_idx_files(tmp_path, name):
     refused(lambda: formats.read_idx(tmp_path / "x"), words)
 
 
-# -- pickles -------------------------------------------------------------------------------------------
+# -- pickles
+# --------------------------------------------------------------------------------------
 
-PIXELS, ARRAY = bytes(3072), b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01bt"
+PIXELS, ARRAY = (
+    bytes(3072),
+    b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01bt",
+)
 BYTE_STATE = b"(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
 BYTE = b"cnumpy\ndtype\n(U\x02u1K\x00K\x01tR" + BYTE_STATE
 OBJECT = b"cnumpy\ndtype\n(U\x02O8K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?tb"
 FORGED = b"cnumpy\ndtype\n(U\x02u1K\x00K\x01tR(K\x03U\x01|NNNK\x08K\x08K?tb"
-"""Bytes by name, references by state: whoever lets numpy build this array follows forged pointers."""
+"""Bytes by name, references by state: whoever lets numpy build this array follows
+forged pointers.
+"""
 
 
 def text(value: bytes) -> bytes:
     return b"T" + struct.pack("<i", len(value)) + value
 
 
-def array(kind: bytes = BYTE, shape: bytes = b"K\x01M\x00\x0c\x86", data: bytes = text(PIXELS)) -> bytes:
+def array(
+    kind: bytes = BYTE, shape: bytes = b"K\x01M\x00\x0c\x86", data: bytes = text(PIXELS)
+) -> bytes:
     return ARRAY + b"R(K\x01" + shape + kind + b"\x89" + data + b"tb"
 
 
@@ -115,11 +153,20 @@ TUPLES = b"(t" + b"".join(twice + b"\x86" for twice in TWICE)
 """Each holds the one before it twice: 2^60 leaves for whoever hashes or prints it."""
 PICKLES = {
     "an object array": (batch(array(OBJECT)), "not an array of unsigned bytes"),
-    "objects in a list for an array": (batch(array(data=b"](NNe")), "not an array of unsigned bytes"),
+    "objects in a list for an array": (
+        batch(array(data=b"](NNe")),
+        "not an array of unsigned bytes",
+    ),
     "no type": (batch(array(b"N")), "not an array of unsigned bytes"),
     "text for a type": (batch(array(b"U\x05dtype")), "not an array of unsigned bytes"),
-    "fewer bytes than a picture has": (batch(array(data=text(PIXELS[1:]))), "not an array of unsigned bytes"),
-    "a shape of floats": (batch(array(shape=b"G?\xf0\0\0\0\0\0\0M\x00\x0c\x86")), "opcode BINFLOAT"),
+    "fewer bytes than a picture has": (
+        batch(array(data=text(PIXELS[1:]))),
+        "not an array of unsigned bytes",
+    ),
+    "a shape of floats": (
+        batch(array(shape=b"G?\xf0\0\0\0\0\0\0M\x00\x0c\x86")),
+        "opcode BINFLOAT",
+    ),
     "a command": (batch(b"cos\nsystem\n(U\x04truetR"), "it calls 'os system'"),
     "eval": (batch(b"cbuiltins\neval\n(U\x011tR"), "it calls 'builtins eval'"),
     "a reader of files": (batch(b"cnumpy\nload\n(U\x01xtR"), "it calls 'numpy load'"),
@@ -127,16 +174,34 @@ PICKLES = {
     "an instance of an array": (batch(b"(cnumpy\nndarray\nU\x04trueo"), "opcode OBJ"),
     "an old instance": (batch(b"(U\x04trueios\nsystem\n"), "opcode INST"),
     "a new object": (batch(b"cnumpy\nndarray\n)\x81"), "opcode EMPTY_TUPLE"),
-    "a global of a later protocol": (batch(b"\x8c\x02os\x8c\x06system\x93"), "opcode SHORT_BINUNICODE"),
+    "a global of a later protocol": (
+        batch(b"\x8c\x02os\x8c\x06system\x93"),
+        "opcode SHORT_BINUNICODE",
+    ),
     "a persistent object": (batch(b"U\x01xQ"), "opcode BINPERSID"),
     "an extension": (batch(b"\x82\x01"), "opcode EXT1"),
     "a buffer from elsewhere": (batch(b"\x97"), "opcode NEXT_BUFFER"),
-    "a matrix for an array": (batch(array().replace(b"ndarray\n", b"matrix\n")), "it calls 'numpy matrix'"),
-    "a place beyond all memory": (batch(b"]r\xf0\xff\xff\xff" + b"(K\x01e"), "not an array of unsigned"),
-    "a number of many digits": (batch(b"L" + b"9" * 10**5 + b"L\n"), "damaged pickle|opcode LONG"),
-    "a text that is longer than the file": (batch(b"T\xff\xff\xff\x7fx"), "damaged pickle"),
+    "a matrix for an array": (
+        batch(array().replace(b"ndarray\n", b"matrix\n")),
+        "it calls 'numpy matrix'",
+    ),
+    "a place beyond all memory": (
+        batch(b"]r\xf0\xff\xff\xff" + b"(K\x01e"),
+        "not an array of unsigned",
+    ),
+    "a number of many digits": (
+        batch(b"L" + b"9" * 10**5 + b"L\n"),
+        "damaged pickle|opcode LONG",
+    ),
+    "a text that is longer than the file": (
+        batch(b"T\xff\xff\xff\x7fx"),
+        "damaged pickle",
+    ),
     "a text of negative length": (batch(b"T\xff\xff\xff\xffx"), "damaged pickle"),
-    "half a million lists and more": (batch(b"](" + b"]" * 500_001 + b"e"), "more than 500000 opcodes"),
+    "half a million lists and more": (
+        batch(b"](" + b"]" * 500_001 + b"e"),
+        "more than 500000 opcodes",
+    ),
     "lists of lists of lists": (batch(LISTS), "not an array of unsigned bytes"),
     "tuples of tuples as a name": (b"\x80\x02}" + TUPLES + b"K\x01s.", "no entries"),
     "itself": (b"\x80\x02]q\x00h\x00a.", "no entries"),
@@ -144,7 +209,7 @@ PICKLES = {
     "labels that are truths": (batch(array(), b"](\x88e"), "list of labels"),
     "an empty stack": (b"\x80\x02u.", "no entries"),
     "no end": (b"\x80\x02}", "damaged pickle"),
-}  # fmt: skip
+}
 HARMLESS = {
     "bytes whose state says objects": array(FORGED),
     "a type with fields": array(BYTE.replace(b"U\x01|NNN", b"U\x01|NU\x01a}")),
@@ -155,7 +220,9 @@ HARMLESS = {
     "the state of a list": b"]}b" + array(),
     "text that is a name": b"U\x0cnumpy dtype(U\x02u1tR" + array(),
 }
-"""What matters to whoever builds these: here their bytes are the pixels, the rest is not looked at."""
+"""What matters to whoever builds these: here their bytes are the pixels, the rest is
+not looked at.
+"""
 
 
 def test_the_forged_batches_differ_from_a_good_one_by_their_fault_only(tmp_path):
@@ -163,7 +230,10 @@ def test_the_forged_batches_differ_from_a_good_one_by_their_fault_only(tmp_path)
     pixels, labels = formats.read_cifar_batch(tmp_path / "x", 10)
     assert pixels.shape == (1, 3, 32, 32)
     assert labels.tolist() == [7]
-    assert pickle.loads(batch(array(OBJECT).replace(text(PIXELS), b"](" + b"N" * 3072 + b"e")))  # it loads
+    # it loads
+    assert pickle.loads(
+        batch(array(OBJECT).replace(text(PIXELS), b"](" + b"N" * 3072 + b"e"))
+    )
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -173,7 +243,11 @@ def test_nothing_is_built_of_what_a_pickle_says_beside_its_bytes(tmp_path, name)
     pixels, labels = formats.read_cifar_batch(tmp_path / "x", 10)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (pixels.shape, int(pixels.max()), labels.tolist()) == ((1, 3, 32, 32), 0, [7])
+    assert (pixels.shape, int(pixels.max()), labels.tolist()) == (
+        (1, 3, 32, 32),
+        0,
+        [7],
+    )
     assert peak < MOST_MEMORY
 
 
@@ -184,7 +258,8 @@ def test_pickles(tmp_path, name):
     refused(lambda: formats.read_cifar_batch(tmp_path / "x", 10), words)
 
 
-# -- images and lists of names -------------------------------------------------------------------------
+# -- images and lists of names
+# -------------------------------------------------------------------------
 
 
 def picture(kind: str, side: int = 64) -> bytes:
@@ -204,16 +279,24 @@ def wide(side: int) -> bytes:
 
 IMAGES = {
     "an EPS, which Ghostscript would run": (
-        lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64 64\n%%EndComments\nshowpage\n", "JPEG"),
+        lambda: (
+            b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64"
+            b" 64\n%%EndComments\nshowpage\n"
+        ),
+        "JPEG",
+    ),
     "a PNG": (lambda: picture("PNG"), "not a readable JPEG"),
     "a GIF": (lambda: picture("GIF"), "not a readable JPEG"),
     "a TIFF": (lambda: picture("TIFF"), "not a readable JPEG"),
     "a bomb of 4 gigapixels": (lambda: wide(65535), "not a readable JPEG"),
-    "a bomb below Pillow's limit": (lambda: wide(9000), "9000 x 9000 pixels, not 64 x 64"),
+    "a bomb below Pillow's limit": (
+        lambda: wide(9000),
+        "9000 x 9000 pixels, not 64 x 64",
+    ),
     "a JPEG that breaks off": (lambda: picture("JPEG")[:400], "not a readable JPEG"),
     "another size": (lambda: picture("JPEG", 32), "32 x 32 pixels"),
     "nothing": (lambda: b"", "not a readable JPEG"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", IMAGES)
@@ -260,30 +343,41 @@ def test_a_list_of_names_without_end(tmp_path):
     refused(lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "is no list of names")
 
 
-# -- links and what is no file -----------------------------------------------------------------------------
+# -- links and what is no file
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "what", ["train/n0/images/a.JPEG", "val/images/a.JPEG", "train/n0", "val/images", ""]
+    "what",
+    ["train/n0/images/a.JPEG", "val/images/a.JPEG", "train/n0", "val/images", ""],
 )
 def test_links_out_of_the_folder_of_images(tmp_path, what):
     folder, outside = tiny(tmp_path / "root"), tmp_path / "outside"
     (folder / what).rename(outside)
     (folder / what).symlink_to(outside)
     if what:
-        refused(lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "a link that leaves")
+        refused(
+            lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "a link that leaves"
+        )
     else:
-        assert "a link that leaves" in files.verify("tiny_imagenet", tmp_path / "root")[0].detail
+        assert (
+            "a link that leaves"
+            in files.verify("tiny_imagenet", tmp_path / "root")[0].detail
+        )
 
 
 @pytest.fixture
 def mnist(tmp_path, monkeypatch):
     sums, _ = official.mnist_folder(tmp_path / "root")
-    monkeypatch.setitem(files.SETS, "mnist", dataclasses.replace(files.SETS["mnist"], files=sums))
+    monkeypatch.setitem(
+        files.SETS, "mnist", dataclasses.replace(files.SETS["mnist"], files=sums)
+    )
     return tmp_path / "root"
 
 
-@pytest.mark.parametrize("what", ["MNIST", "MNIST/raw", "MNIST/raw/t10k-labels-idx1-ubyte.gz"])
+@pytest.mark.parametrize(
+    "what", ["MNIST", "MNIST/raw", "MNIST/raw/t10k-labels-idx1-ubyte.gz"]
+)
 def test_links_out_of_the_data_root(mnist, tmp_path, what):
     (mnist / what).rename(tmp_path / "outside")
     (mnist / what).symlink_to(tmp_path / "outside")
@@ -325,6 +419,10 @@ def test_good_arrays_of_both_orders(tmp_path):
     """The pixels are what numpy wrote, whether by rows or by columns."""
     x = official.images(2, (3072,))
     for given in (x, np.asfortranarray(x)):
-        content = pickle.dumps({b"data": given, b"labels": [1, 2]}, protocol=3).replace(b"_core", b"core")
+        content = pickle.dumps({b"data": given, b"labels": [1, 2]}, protocol=3).replace(
+            b"_core", b"core"
+        )
         (tmp_path / "x").write_bytes(content)
-        np.testing.assert_array_equal(formats.read_cifar_batch(tmp_path / "x", 10)[0].reshape(2, -1), x)
+        np.testing.assert_array_equal(
+            formats.read_cifar_batch(tmp_path / "x", 10)[0].reshape(2, -1), x
+        )

@@ -1,4 +1,6 @@
-"""Readers of the official formats, checksums, hostile pickles, and the sets themselves."""
+"""Readers of the official formats, checksums, hostile pickles, and the sets
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def mnist(tmp_path, monkeypatch):
 def test_mnist_is_read_as_written(mnist):
     root, arrays = mnist
     found = images.load("mnist", root)
-    np.testing.assert_array_equal(found.train_x[:, 0], arrays["train-images-idx3-ubyte.gz"])
+    np.testing.assert_array_equal(
+        found.train_x[:, 0], arrays["train-images-idx3-ubyte.gz"]
+    )
     np.testing.assert_array_equal(found.test_y, arrays["t10k-labels-idx1-ubyte.gz"])
     assert (found.shape, found.classes, found.white) == ((1, 28, 28), 10, 255)
 
@@ -62,7 +66,11 @@ def test_the_root_is_argument_then_environment_then_cache(tmp_path, monkeypatch)
     [
         (lambda p: p.unlink(), "missing", "is missing"),
         (lambda p: p.write_bytes(b""), "empty", "is empty"),
-        (lambda p: p.write_bytes(p.read_bytes()[:100]), "wrong", r"\(100 bytes\) has MD5"),
+        (
+            lambda p: p.write_bytes(p.read_bytes()[:100]),
+            "wrong",
+            r"\(100 bytes\) has MD5",
+        ),
         (lambda p: p.write_bytes(p.read_bytes()[:-1] + b"x"), "wrong", "has MD5"),
     ],
 )
@@ -87,7 +95,8 @@ def test_unknown_sets():
         files.verify("digits")
 
 
-# -- idx --------------------------------------------------------------------------------------------
+# -- idx
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4)])
@@ -100,7 +109,8 @@ def test_idx_round_trip(tmp_path, shape, packed):
     np.testing.assert_array_equal(formats.read_idx(path), array)
 
 
-# -- CIFAR ------------------------------------------------------------------------------------------
+# -- CIFAR
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("classes", "key"), [(10, b"labels"), (100, b"fine_labels")])
@@ -123,7 +133,11 @@ class Command:
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
 def test_a_pickle_that_would_run_a_command_is_refused(tmp_path, protocol):
     evil = tmp_path / "evil"
-    content = {b"data": np.zeros((1, 3072), np.uint8), b"labels": [0], b"extra": Command(str(evil))}
+    content = {
+        b"data": np.zeros((1, 3072), np.uint8),
+        b"labels": [0],
+        b"extra": Command(str(evil)),
+    }
     (tmp_path / "batch").write_bytes(pickle.dumps(content, protocol=protocol))
     with pytest.raises(DataError, match="is refused"):
         formats.read_cifar_batch(tmp_path / "batch", 10)
@@ -135,9 +149,18 @@ def test_a_pickle_that_would_run_a_command_is_refused(tmp_path, protocol):
     [
         ([1, 2], "has no entries"),
         ({b"data": np.zeros((1, 3072), np.uint8)}, "has no entries"),
-        ({b"data": np.zeros((1, 3071), np.uint8), b"labels": [0]}, "not an array of unsigned bytes"),
-        ({b"data": np.zeros((1, 3072), np.int64), b"labels": [0]}, "not an array of unsigned bytes"),
-        ({b"data": np.zeros((1, 3072), np.uint8), b"labels": [0, 1]}, "1 images and 2 labels"),
+        (
+            {b"data": np.zeros((1, 3071), np.uint8), b"labels": [0]},
+            "not an array of unsigned bytes",
+        ),
+        (
+            {b"data": np.zeros((1, 3072), np.int64), b"labels": [0]},
+            "not an array of unsigned bytes",
+        ),
+        (
+            {b"data": np.zeros((1, 3072), np.uint8), b"labels": [0, 1]},
+            "1 images and 2 labels",
+        ),
     ],
 )
 def test_pickles_that_are_no_batches(tmp_path, content, words):
@@ -160,7 +183,9 @@ def test_damaged_pickles(tmp_path):
 def test_a_whole_cifar_folder(tmp_path, monkeypatch, classes):
     name, key = f"cifar{classes}", b"labels" if classes == 10 else b"fine_labels"
     names = {
-        b"label_names" if classes == 10 else b"fine_label_names": [b"name%d" % k for k in range(classes)]
+        b"label_names" if classes == 10 else b"fine_label_names": [
+            b"name%d" % k for k in range(classes)
+        ]
     }
     entry = files.SETS[name]
     contents, all_x = {}, []
@@ -168,7 +193,9 @@ def test_a_whole_cifar_folder(tmp_path, monkeypatch, classes):
         x = official.images(4, (3, 32, 32), k)
         meta = "meta" in file
         contents[file] = (
-            pickle.dumps(names, protocol=3) if meta else official.cifar_batch(x, [1, 2, 3, k], key)
+            pickle.dumps(names, protocol=3)
+            if meta
+            else official.cifar_batch(x, [1, 2, 3, k], key)
         )
         if not meta and "test" not in file:
             all_x.append(x)
@@ -186,7 +213,8 @@ def test_a_whole_cifar_folder(tmp_path, monkeypatch, classes):
     assert found.classes == classes
 
 
-# -- Tiny-ImageNet ------------------------------------------------------------------------------------
+# -- Tiny-ImageNet
+# ------------------------------------------------------------------------------------
 
 
 def tiny(root, classes=3, per_class=2, held=4):
@@ -198,7 +226,9 @@ def tiny(root, classes=3, per_class=2, held=4):
         (folder / "train" / wnid / "images").mkdir(parents=True)
         for j in range(per_class):
             colour = np.full((64, 64, 3), 40 * k + j, np.uint8)
-            Image.fromarray(colour).save(folder / "train" / wnid / "images" / f"{wnid}_{j}.JPEG", quality=100)
+            Image.fromarray(colour).save(
+                folder / "train" / wnid / "images" / f"{wnid}_{j}.JPEG", quality=100
+            )
     (folder / "val" / "images").mkdir(parents=True)
     lines = []
     for j in range(held):
@@ -242,12 +272,17 @@ def test_incomplete_tiny_imagenet(tmp_path):
         formats.tiny_imagenet_index(folder, 3, 1, 5)
 
 
-# -- the real files -------------------------------------------------------------------------------------
+# -- the real files
+# -------------------------------------------------------------------------------------
 
 
 def test_digits_are_bundled():
     found = images.load("digits")
-    assert (found.train_x.shape, found.test_x.shape, found.white) == ((1442, 1, 8, 8), (355, 1, 8, 8), 16)
+    assert (found.train_x.shape, found.test_x.shape, found.white) == (
+        (1442, 1, 8, 8),
+        (355, 1, 8, 8),
+        16,
+    )
     assert found.train_x.max() == 16
     counts = np.bincount(found.train_y)
     assert counts.min() >= 139
@@ -260,7 +295,13 @@ def test_digits_are_bundled():
     [
         ("mnist", (60000, 1, 28, 28), [0.1307], [0.3081], 5),
         ("fashion_mnist", (60000, 1, 28, 28), [0.2860], [0.3530], 9),
-        ("cifar10", (50000, 3, 32, 32), [0.4914, 0.4822, 0.4465], [0.2470, 0.2435, 0.2616], 6),
+        (
+            "cifar10",
+            (50000, 3, 32, 32),
+            [0.4914, 0.4822, 0.4465],
+            [0.2470, 0.2435, 0.2616],
+            6,
+        ),
     ],
 )
 def test_official_files(data_root, name, shape, mean, deviation, first):
@@ -274,7 +315,8 @@ def test_official_files(data_root, name, shape, mean, deviation, first):
     np.testing.assert_allclose(found.moments[1], deviation, atol=6e-5)
 
 
-# -- the bundled digits -------------------------------------------------------------------------------
+# -- the bundled digits
+# -------------------------------------------------------------------------------
 
 DIGITS = "993e8c7dc6b2290e51b554df750456c61890b201279e6d34ff5c733587347dfe"
 
@@ -294,6 +336,8 @@ def test_bundled_digits_are_those_of_scikit_learn():
     found = images.load("digits")
     both = np.concatenate([found.train_x, found.test_x]).reshape(-1, 64)
     of_both = np.concatenate([found.train_y, found.test_y])
-    ours, theirs = (np.column_stack([x, y]) for x, y in ((both, of_both), (pixels, labels)))
+    ours, theirs = (
+        np.column_stack([x, y]) for x, y in ((both, of_both), (pixels, labels))
+    )
     np.testing.assert_array_equal(np.unique(ours, axis=0), np.unique(theirs, axis=0))
     assert len(ours) == len(theirs)

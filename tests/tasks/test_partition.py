@@ -1,4 +1,6 @@
-"""Partitions: nothing lost, nothing twice, the laws of each kind, and honest refusals."""
+"""Partitions: nothing lost, nothing twice, the laws of each kind, and honest
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,32 @@ def labels(n: int, classes: int, seed: int = 0) -> np.ndarray:
     seed=st.integers(0, 10**6),
     alpha=st.sampled_from([0.01, 0.3, 5.0]),
 )
-def test_every_example_has_one_client_and_counts_tell_the_truth(kind, m, classes, seed, alpha):
+def test_every_example_has_one_client_and_counts_tell_the_truth(
+    kind, m, classes, seed, alpha
+):
     y, t = labels(40 * m, classes, seed), labels(15 * m, classes, seed + 1)
     c = max(2, -(-classes // m))
-    parts = split(y, m, kind, alpha=alpha, seed=seed, test_labels=t, classes_per_client=min(c, classes))
+    parts = split(
+        y,
+        m,
+        kind,
+        alpha=alpha,
+        seed=seed,
+        test_labels=t,
+        classes_per_client=min(c, classes),
+    )
     assert np.array_equal(np.sort(np.concatenate(parts.train)), np.arange(len(y)))
     for i in range(m):
-        np.testing.assert_array_equal(np.bincount(y[parts.train[i]], minlength=classes), parts.counts[i])
-        np.testing.assert_array_equal(np.bincount(t[parts.test[i]], minlength=classes), parts.test_counts[i])
+        np.testing.assert_array_equal(
+            np.bincount(y[parts.train[i]], minlength=classes), parts.counts[i]
+        )
+        np.testing.assert_array_equal(
+            np.bincount(t[parts.test[i]], minlength=classes), parts.test_counts[i]
+        )
         assert parts.test_counts[i].sum() >= 1
-        assert not np.any(parts.test_counts[i][parts.counts[i] == 0]), "tested on a label never seen"
+        assert not np.any(parts.test_counts[i][parts.counts[i] == 0]), (
+            "tested on a label never seen"
+        )
     if kind in ("iid", "dirichlet", "dirichlet_by_image"):
         sizes = parts.counts.sum(1)
         assert sizes.max() - sizes.min() <= 1
@@ -47,7 +65,12 @@ def test_same_seed_same_partition_and_another_seed_another(kind):
     assert not all(np.array_equal(p, q) for p, q in zip(a.train, c.train, strict=True))
 
 
-@given(m=st.integers(1, 30), classes=st.integers(2, 10), c=st.integers(1, 10), seed=st.integers(0, 10**6))
+@given(
+    m=st.integers(1, 30),
+    classes=st.integers(2, 10),
+    c=st.integers(1, 10),
+    seed=st.integers(0, 10**6),
+)
 def test_shards_hold_exactly_c_labels_each_and_share_them_evenly(m, classes, c, seed):
     c = min(c, classes)
     assume(m * c >= classes)
@@ -64,13 +87,18 @@ def test_shards_hold_exactly_c_labels_each_and_share_them_evenly(m, classes, c, 
 @pytest.mark.parametrize("kind", ["dirichlet", "dirichlet_by_image"])
 def test_alpha_governs_how_far_the_clients_differ(kind):
     y = labels(20_000, 10)
-    distance = [split(y, 20, kind, alpha=a, seed=3).statistics()["label_distance"] for a in (0.1, 1.0, 100.0)]
+    distance = [
+        split(y, 20, kind, alpha=a, seed=3).statistics()["label_distance"]
+        for a in (0.1, 1.0, 100.0)
+    ]
     assert distance[0] > 0.6 > distance[1] > 0.2 > 0.1 > distance[2]
     assert split(y, 20, "iid", seed=3).statistics()["label_distance"] < 0.06
 
 
 def image_by_image(y, m, alpha, rng):
-    """The rule of the papers' code: a random client that is not full, and labels until one is left."""
+    """The rule of the papers' code: a random client that is not full, and labels until
+    one is left.
+    """
     left = np.bincount(y)
     prior = rng.dirichlet(np.full(len(left), alpha), size=m).cumsum(1)
     missing, counts = np.full(m, len(y) // m), np.zeros((m, len(left)), int)
@@ -82,20 +110,33 @@ def image_by_image(y, m, alpha, rng):
                 break
         else:  # all of its labels have run out: their code would go on forever
             c = int(rng.choice(len(left), p=left / left.sum()))
-        left[c], missing[i], counts[i, c] = left[c] - 1, missing[i] - 1, counts[i, c] + 1
+        left[c], missing[i], counts[i, c] = (
+            left[c] - 1,
+            missing[i] - 1,
+            counts[i, c] + 1,
+        )
     return np.abs(counts / counts.sum(1, keepdims=True) - 0.1).sum(1).mean() / 2
 
 
 def test_service_image_by_image_is_milder_and_is_the_papers_rule():
-    """The documented figures, within four standard errors of the mean of 16 draws (0.03 each)."""
+    """The documented figures, within four standard errors of the mean of 16 draws (0.03
+    each).
+    """
     y, seeds = labels(1000, 10), range(16)
     mean = {
-        kind: np.mean([split(y, 10, kind, alpha=0.3, seed=s).statistics()["label_distance"] for s in seeds])
+        kind: np.mean(
+            [
+                split(y, 10, kind, alpha=0.3, seed=s).statistics()["label_distance"]
+                for s in seeds
+            ]
+        )
         for kind in ("dirichlet", "dirichlet_by_image")
     }
     assert mean["dirichlet"] == pytest.approx(0.58, abs=0.03)
     assert mean["dirichlet_by_image"] == pytest.approx(0.47, abs=0.03)
-    literal = np.mean([image_by_image(y, 10, 0.3, np.random.default_rng(s)) for s in seeds])
+    literal = np.mean(
+        [image_by_image(y, 10, 0.3, np.random.default_rng(s)) for s in seeds]
+    )
     assert mean["dirichlet_by_image"] == pytest.approx(literal, abs=0.03)
 
 
@@ -103,8 +144,8 @@ def test_dirichlet_ratios_have_the_moments_of_the_distribution():
     alpha, classes, m = 0.5, 5, 400
     y = labels(400 * 500, classes)
     ratios = split(y, m, "dirichlet", alpha=alpha, seed=0).counts / 500
-    # Var of one coordinate of Dir(alpha 1_C): (1/C)(1 - 1/C) / (C alpha + 1); the few clients that meet
-    # used-up labels shrink it somewhat
+    # Var of one coordinate of Dir(alpha 1_C): (1/C)(1 - 1/C) / (C alpha + 1); the few
+    # clients that meet used-up labels shrink it somewhat
     variance = (1 / classes) * (1 - 1 / classes) / (classes * alpha + 1)
     np.testing.assert_allclose(ratios.mean(0), 1 / classes, atol=0.01)
     assert 0.85 * variance < ratios.var() < 1.05 * variance
@@ -115,8 +156,12 @@ def test_test_labels_follow_the_training_labels_of_each_client(kind):
     y, t = labels(50_000, 10), labels(10_000, 10, 1)
     parts = split(y, 20, kind, alpha=0.3, seed=5, test_labels=t)
     assert np.array_equal(np.sort(np.concatenate(parts.test)), np.arange(len(t)))
-    np.testing.assert_allclose(parts.test_counts, parts.counts * (10_000 / 50_000), atol=1.0)
-    np.testing.assert_allclose(parts.test_counts.sum(1), parts.counts.sum(1) / 5, atol=1.5)
+    np.testing.assert_allclose(
+        parts.test_counts, parts.counts * (10_000 / 50_000), atol=1.0
+    )
+    np.testing.assert_allclose(
+        parts.test_counts.sum(1), parts.counts.sum(1) / 5, atol=1.5
+    )
 
 
 def test_tiny_test_sets_still_leave_every_client_something():
@@ -152,7 +197,8 @@ def test_dirichlet_with_scarce_labels_ends():
     parts = split(y, 50, "dirichlet", alpha=0.01, seed=0)
     assert parts.counts.sum() == 1000
     assert (parts.counts.sum(1) == 20).all()
-    for seed in range(5):  # ratios that are 0 to the last bit, once a client's one label has run out
+    # ratios that are 0 to the last bit, once a client's one label has run out
+    for seed in range(5):
         parts = split(labels(100, 10), 5, "dirichlet", alpha=1e-5, seed=seed)
         assert parts.counts.sum(1).tolist() == [20] * 5
 
@@ -185,11 +231,21 @@ def test_statistics_of_a_known_partition():
     parts = split(np.repeat([0, 1], 50), 2, "shards", classes_per_client=1, seed=0)
     found = parts.statistics()
     assert found == {
-        "clients": 2.0, "examples": 100.0, "smallest": 50.0, "largest": 50.0, "labels_per_client": 1.0,
+        "clients": 2.0,
+        "examples": 100.0,
+        "smallest": 50.0,
+        "largest": 50.0,
+        "labels_per_client": 1.0,
         "label_distance": 0.5,
-    }  # fmt: skip
-    uneven = split(np.repeat([0, 1], [3, 4]), 2, "shards", classes_per_client=1, seed=0).statistics()
-    assert (uneven["smallest"], uneven["largest"], uneven["examples"]) == (3.0, 4.0, 7.0)
+    }
+    uneven = split(
+        np.repeat([0, 1], [3, 4]), 2, "shards", classes_per_client=1, seed=0
+    ).statistics()
+    assert (uneven["smallest"], uneven["largest"], uneven["examples"]) == (
+        3.0,
+        4.0,
+        7.0,
+    )
     assert uneven["label_distance"] == pytest.approx((4 / 7 + 3 / 7) / 2)
 
 
@@ -231,4 +287,10 @@ def test_a_client_whose_share_of_tests_rounds_to_none_gets_its_largest_class_and
     t, counts = np.arange(40), rng.integers(1, 3, (900, 40))  # 40 tests for 900 clients
     tests = _follow(t, counts, rng)
     assert all(len(part) >= 1 for part in tests)
-    assert sum(part.tolist() == [own.argmax()] for part, own in zip(tests, counts, strict=True)) >= 860
+    assert (
+        sum(
+            part.tolist() == [own.argmax()]
+            for part, own in zip(tests, counts, strict=True)
+        )
+        >= 860
+    )

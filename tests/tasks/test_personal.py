@@ -1,4 +1,6 @@
-"""Two-block tasks: their parts, minimizers, prescriptions. Their constants: test_every_constant.py."""
+"""Two-block tasks: their parts, minimizers, prescriptions. Their constants:
+test_every_constant.py.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def task(name):
 @MANY
 def test_chi_and_the_shared_slice(task):
     known = task.constants
-    assert known.chi == pytest.approx(max(known.L_uv, known.L_vu) / math.sqrt(known.L_u * known.L_v))
+    assert known.chi == pytest.approx(
+        max(known.L_uv, known.L_vu) / math.sqrt(known.L_u * known.L_v)
+    )
     assert task.shared == slice(0, task.d_u) == task.blocks[0]
     assert task.d == task.d_u + task.d_v
 
@@ -35,7 +39,9 @@ def test_partial_diversity_by_enumeration_of_the_signs():
 
 
 def test_prescribed_constants():
-    known = coupled(m=3, p=4, L_u=2.0, L_v=0.5, chi=0.4, sigma_u=0.2, sigma_v=0.3).constants
+    known = coupled(
+        m=3, p=4, L_u=2.0, L_v=0.5, chi=0.4, sigma_u=0.2, sigma_v=0.3
+    ).constants
     told = known.L_u, known.L_v, known.chi, known.sigma_u, known.sigma_v
     assert told == pytest.approx((2, 0.5, 0.4, 0.2, 0.3))
     assert known.sigma_l == pytest.approx(math.hypot(0.2, 0.3))
@@ -45,7 +51,9 @@ def test_prescribed_spread_and_diversity_of_few_clients():
     for m in (2, 5):
         centre = coupled(m=m, p=3, spread=0.7, seed=3).centre.unflatten(1, (2, 3))
         gaps = centre - centre.mean(0)
-        assert gaps.square().sum(-1).mean(0).sqrt().tolist() == pytest.approx([0.7, 0.7])
+        assert gaps.square().sum(-1).mean(0).sqrt().tolist() == pytest.approx(
+            [0.7, 0.7]
+        )
     known = coupled(m=3, p=2, L_u=1.0, L_v=1.0, chi=0.0, spread=0.7).constants
     assert known.delta_u == pytest.approx(0.7)
     assert (known.chi, known.L_uv, known.L_u) == (0.0, 0.0, 1.0)
@@ -55,12 +63,18 @@ def test_noise_of_each_block():
     task = coupled(m=2, p=3, sigma_u=0.4, sigma_v=0.1)
     xi = task.sample([torch.Generator().manual_seed(s) for s in range(20_000)])
     u, v = task.blocks
-    assert float(xi[..., u].square().sum(-1).mean().sqrt()) == pytest.approx(0.4, rel=0.02)
-    assert float(xi[..., v].square().sum(-1).mean().sqrt()) == pytest.approx(0.1, rel=0.02)
+    assert float(xi[..., u].square().sum(-1).mean().sqrt()) == pytest.approx(
+        0.4, rel=0.02
+    )
+    assert float(xi[..., v].square().sum(-1).mean().sqrt()) == pytest.approx(
+        0.1, rel=0.02
+    )
     trace = task.noise.covariance(2, 6).diagonal(dim1=1, dim2=2)
     assert float(trace[:, u].sum(1)[0]) == pytest.approx(0.16)
     assert float(trace[:, v].sum(1)[0]) == pytest.approx(0.01)
-    assert coupled(m=2, p=3, sigma_u=0.0, sigma_v=0.0).sample([torch.Generator()]) is None
+    assert (
+        coupled(m=2, p=3, sigma_u=0.0, sigma_v=0.0).sample([torch.Generator()]) is None
+    )
 
 
 ZERO = torch.zeros(2, 2, dtype=torch.float64)

@@ -21,7 +21,8 @@ HUGE = [
 def test_sizes_beyond_the_machines_memory_are_refused(name, sizes, words):
     told = "".join(f"(?=.* {k} = {v}[, ])" for k, v in sizes.items() if k != "hessians")
     line = (
-        f"^the task {name} with{told} .*needs at least .*{words} of memory, and this machine has .* GB: take"
+        f"^the task {name} with{told} .*needs at least .*{words} of memory, and this"
+        " machine has .* GB: take"
     )
     with pytest.raises(DFLTheoryError, match=line) as caught:
         tasks.get(name, **sizes)
@@ -34,14 +35,19 @@ def tensors(value, seen):
         return {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes()}
     if id(value) in seen or not hasattr(value, "__dict__"):
         return {}
-    return {k: v for part in vars(value).values() for k, v in tensors(part, {*seen, id(value)}).items()}
+    return {
+        k: v
+        for part in vars(value).values()
+        for k, v in tensors(part, {*seen, id(value)}).items()
+    }
 
 
 @pytest.mark.parametrize("name", sorted(registry._FACTORIES))
 def test_the_figure_is_no_more_than_what_a_task_holds(name, monkeypatch):
     """So that nothing that fits is refused."""
     held = sum(tensors(tasks.get(name), set()).values())
-    monkeypatch.setattr(sizes, "memory", lambda: 1.2 * held)  # while it is made it holds more
+    # while it is made it holds more
+    monkeypatch.setattr(sizes, "memory", lambda: 1.2 * held)
     tasks.get(name)
     monkeypatch.setattr(sizes, "memory", lambda: held / 8)
     for make in (lambda: tasks.get(name), registry.factory(name)):

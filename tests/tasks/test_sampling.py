@@ -1,4 +1,6 @@
-"""Which examples a minibatch takes, against the literal way: one seed, one client, one pass at a time."""
+"""Which examples a minibatch takes, against the literal way: one seed, one client, one
+pass at a time.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,13 @@ def generators(seeds) -> list[torch.Generator]:
 
 def literal_pass(generator: torch.Generator, sizes: list[int]) -> list[list[int]]:
     """One order of every client's examples: by a number that each draws."""
-    keys = torch.rand(len(sizes), max(sizes), generator=generator, dtype=torch.float64).tolist()
-    return [sorted(range(n), key=own.__getitem__) for n, own in zip(sizes, keys, strict=True)]
+    keys = torch.rand(
+        len(sizes), max(sizes), generator=generator, dtype=torch.float64
+    ).tolist()
+    return [
+        sorted(range(n), key=own.__getitem__)
+        for n, own in zip(sizes, keys, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("batch", [1, 3, 4, 20])
@@ -39,7 +46,12 @@ def test_a_seed_draws_alone_as_among_others_and_leaves_the_callers_chance_alone(
     def positions(seeds):
         own, sizes = generators(seeds), torch.tensor(SIZES)
         epochs = Epochs(sizes, 5, own)
-        return torch.stack([epochs.draw() if draw == "epochs" else iid(sizes, 5, own) for _ in range(4)])
+        return torch.stack(
+            [
+                epochs.draw() if draw == "epochs" else iid(sizes, 5, own)
+                for _ in range(4)
+            ]
+        )
 
     before = torch.get_rng_state()
     many = positions((0, 1, 2))
@@ -51,5 +63,9 @@ def test_a_seed_draws_alone_as_among_others_and_leaves_the_callers_chance_alone(
 def test_draws_with_replacement_are_parts_of_each_clients_range():
     found = iid(torch.tensor(SIZES), 50, generators((3, 5)))
     for s, generator in enumerate(generators((3, 5))):
-        luck = torch.rand(len(SIZES), 50, generator=generator, dtype=torch.float64).tolist()
-        assert found[s].tolist() == [[int(u * n) for u in own] for n, own in zip(SIZES, luck, strict=True)]
+        luck = torch.rand(
+            len(SIZES), 50, generator=generator, dtype=torch.float64
+        ).tolist()
+        assert found[s].tolist() == [
+            [int(u * n) for u in own] for n, own in zip(SIZES, luck, strict=True)
+        ]

@@ -1,4 +1,6 @@
-"""How the clients' examples are gone through: in what pieces, by whom, in which type, how often."""
+"""How the clients' examples are gone through: in what pieces, by whom, in which type,
+how often.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,19 @@ from dfltheory.tasks import Supervised
 def clients(*sizes: int, d: int = 3, classes: int = 2):
     g = torch.Generator().manual_seed(0)
     return [
-        (torch.randn(n, d, generator=g, dtype=torch.float64), torch.randint(classes, (n,), generator=g))
+        (
+            torch.randn(n, d, generator=g, dtype=torch.float64),
+            torch.randint(classes, (n,), generator=g),
+        )
         for n in sizes
     ]
 
 
 def task_of(*sizes: int, **options) -> Supervised:
     torch.manual_seed(0)
-    return Supervised(nn.Linear(3, 2), clients(*sizes), **({"dtype": torch.float64} | options))
+    return Supervised(
+        nn.Linear(3, 2), clients(*sizes), **({"dtype": torch.float64} | options)
+    )
 
 
 def generators(*seeds: int) -> list[torch.Generator]:
@@ -30,14 +37,17 @@ def generators(*seeds: int) -> list[torch.Generator]:
 def of_shapes(monkeypatch, owner, name: str, argument: int) -> list[tuple[int, ...]]:
     """The shapes of one argument in every call of a method."""
     seen, method = [], getattr(owner, name)
-    monkeypatch.setattr(owner, name, lambda *a: seen.append(tuple(a[argument].shape)) or method(*a))
+    monkeypatch.setattr(
+        owner, name, lambda *a: seen.append(tuple(a[argument].shape)) or method(*a)
+    )
     return seen
 
 
 @pytest.mark.parametrize(
     ("sizes", "piece", "examples"),
     [
-        ((4, 4, 4), 12, [12]),  # equal clients go together: a pass for each would cost most of the time
+        # equal clients go together: a pass for each would cost most of the time
+        ((4, 4, 4), 12, [12]),
         ((4, 4, 4), 11, [11, 1]),
         ((4, 4, 4), 7, [7, 5]),
         ((4, 4, 4), 3, [3, 3, 3, 3]),
@@ -52,11 +62,19 @@ def test_a_point_is_measured_on_pieces_that_are_as_large_as_can_be(
 ):
     task = task_of(*sizes)
     vars(task)["_piece"] = piece
-    x = torch.randn(1, task.d, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    x = torch.randn(
+        1, task.d, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     everywhere = x.unsqueeze(1).expand(-1, task.m, -1)
-    expected = task.gradient(everywhere).mean(1) if slope else task.loss(everywhere).mean(1)
-    seen = of_shapes(monkeypatch, task._single, "loss_and_gradient" if slope else "loss", 1)
-    torch.testing.assert_close(task.global_gradient(x) if slope else task.global_loss(x), expected)
+    expected = (
+        task.gradient(everywhere).mean(1) if slope else task.loss(everywhere).mean(1)
+    )
+    seen = of_shapes(
+        monkeypatch, task._single, "loss_and_gradient" if slope else "loss", 1
+    )
+    torch.testing.assert_close(
+        task.global_gradient(x) if slope else task.global_loss(x), expected
+    )
     assert seen == [(1, n, 3) for n in examples]
 
 
@@ -69,7 +87,9 @@ def test_a_point_is_measured_on_pieces_that_are_as_large_as_can_be(
     ],
 )
 @pytest.mark.parametrize("slope", [True, False])
-def test_exact_values_of_all_clients_are_taken_in_pieces(sizes, piece, shapes, slope, monkeypatch):
+def test_exact_values_of_all_clients_are_taken_in_pieces(
+    sizes, piece, shapes, slope, monkeypatch
+):
     task = task_of(*sizes, batch=None)
     g = torch.Generator().manual_seed(1)
     x = torch.randn(2, task.m, task.d, generator=g, dtype=torch.float64)
@@ -90,11 +110,15 @@ def test_tests_are_gone_through_in_pieces_of_one_set(piece, own):
     x = torch.randn(2, 3, task.d, generator=g, dtype=torch.float64)
 
     def right(point, X, y):
-        return float(((X @ point[:6].view(2, 3).T + point[6:]).argmax(-1) == y).double().mean())
+        return float(
+            ((X @ point[:6].view(2, 3).T + point[6:]).argmax(-1) == y).double().mean()
+        )
 
     for s in range(2):
         everywhere = [right(x[s, 0], *each) for each in (sets if own else sets[:1])]
-        assert float(task.accuracy(x[:, 0])[s]) == pytest.approx(sum(everywhere) / len(everywhere))
+        assert float(task.accuracy(x[:, 0])[s]) == pytest.approx(
+            sum(everywhere) / len(everywhere)
+        )
         if own:
             each = [right(x[s, i], *sets[i]) for i in range(3)]
             assert task.client_accuracy(x)[s].tolist() == pytest.approx(each)
@@ -104,7 +128,9 @@ def test_tests_are_gone_through_in_pieces_of_one_set(piece, own):
 
 def test_regression_has_no_accuracy():
     X = torch.ones(3, 3)
-    task = Supervised(nn.Linear(3, 1), [(X, torch.zeros(3))], test=[(X, torch.zeros(3))])
+    task = Supervised(
+        nn.Linear(3, 1), [(X, torch.zeros(3))], test=[(X, torch.zeros(3))]
+    )
     x = torch.zeros(1, 1, task.d)
     assert task.accuracy(x[:, 0]) is None
     assert task.client_accuracy(x) is None
@@ -147,28 +173,53 @@ PAIR = (X, LABELS)
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"clients": [(X, LABELS, 3)]}, r"client 0 is not a pair \(X, y\) of tensors or arrays: too many"),
+        (
+            {"clients": [(X, LABELS, 3)]},
+            r"client 0 is not a pair \(X, y\) of tensors or arrays: too many",
+        ),
         ({"clients": [PAIR, X.T]}, "client 1 is not a pair"),
         ({"clients": [PAIR, (3.0, 1)]}, "client 1 is not a pair .*: a single number"),
         ({"clients": {0: PAIR}}, "client 0 is not a pair"),
-        ({"clients": [torch.utils.data.TensorDataset(X, LABELS)]}, "client 0 is not a pair"),
+        (
+            {"clients": [torch.utils.data.TensorDataset(X, LABELS)]},
+            "client 0 is not a pair",
+        ),
         ({"clients": [PAIR], "test": [X, LABELS]}, "2 test sets for 1 clients"),
         ({"clients": [PAIR] * 2, "test": [PAIR, X[0]]}, "test set 1 is not a pair"),
-        ({"module": nn.Linear}, r"module is <class .*>: give a torch.nn.Module, as torch.nn.Linear\("),
+        (
+            {"module": nn.Linear},
+            r"module is <class .*>: give a torch.nn.Module, as torch.nn.Linear\(",
+        ),
         ({"module": 3}, "module is 3: give a torch.nn.Module"),
         ({"weight_decay": float("nan")}, "weight_decay = nan must be a number >= 0"),
         ({"weight_decay": float("inf")}, "weight_decay = inf must be a number >= 0"),
         (
             {"clients": [(X, LABELS[:, None])]},
-            r"cannot hold outputs of shape \(2,\) against targets of shape \(1,\): .*target",
+            (
+                r"cannot hold outputs of shape \(2,\) against targets of shape \(1,\):"
+                r" .*target"
+            ),
         ),
         (
-            {"clients": [(X, LABELS.float())]},  # two outputs for one number: torch would stretch the numbers
-            r"cannot hold outputs of shape \(2,\) against targets of shape \(\): Using a target size",
+            # two outputs for one number: torch would stretch the numbers
+            {"clients": [(X, LABELS.float())]},
+            (
+                r"cannot hold outputs of shape \(2,\) against targets of shape \(\):"
+                r" Using a target size"
+            ),
         ),
-        ({"clients": [(X, torch.ones(2, 3))]}, r"outputs of shape \(2,\) against targets of shape \(3,\)"),
-        ({"clients": [(X, LABELS + 1)]}, "example 1 has the label 2: the module knows 0 to 1"),
-        ({"clients": [(X, LABELS + 9)]}, "example 0 has the label 9: the module knows 0 to 1"),
+        (
+            {"clients": [(X, torch.ones(2, 3))]},
+            r"outputs of shape \(2,\) against targets of shape \(3,\)",
+        ),
+        (
+            {"clients": [(X, LABELS + 1)]},
+            "example 1 has the label 2: the module knows 0 to 1",
+        ),
+        (
+            {"clients": [(X, LABELS + 9)]},
+            "example 0 has the label 9: the module knows 0 to 1",
+        ),
     ],
 )
 def test_bad_input_gets_one_clear_line(options, words):
@@ -179,7 +230,10 @@ def test_bad_input_gets_one_clear_line(options, words):
 
 
 def test_what_users_have_is_taken():
-    module, one = nn.Linear(3, 2), Supervised(nn.Linear(3, 2), [PAIR, PAIR], test=[PAIR, PAIR])
+    module, one = (
+        nn.Linear(3, 2),
+        Supervised(nn.Linear(3, 2), [PAIR, PAIR], test=[PAIR, PAIR]),
+    )
     x = torch.ones(1, 2, one.d)
     lists = (X.tolist(), LABELS.tolist())
     for clients_, test in (
@@ -195,7 +249,9 @@ def test_what_users_have_is_taken():
         task = Supervised(module, [PAIR, PAIR], test=common)
         assert torch.equal(task.accuracy(x[:, 0]), one.accuracy(x[:, 0]))
         assert task.client_accuracy(x) is None
-    soft = Supervised(module, [(X, torch.tensor([[0.3, 0.7], [0.0, 1.0]]))], loss="cross_entropy")
+    soft = Supervised(
+        module, [(X, torch.tensor([[0.3, 0.7], [0.0, 1.0]]))], loss="cross_entropy"
+    )
     assert float(soft.loss(torch.zeros(1, 1, 8))) == pytest.approx(0.6931472)
     column = Supervised(nn.Linear(3, 1), [(X, LABELS.float())], batch=None)
     assert float(column.loss(torch.zeros(1, 1, 4))) == pytest.approx(0.5)
@@ -223,12 +279,15 @@ def test_one_example_makes_a_minibatch():
     ],
 )
 def test_steps_that_make_a_pass(sizes, batch, steps):
-    """The mean size over the batch, to the nearest whole number (5.5 to the even one), at least 1."""
+    """The mean size over the batch, to the nearest whole number (5.5 to the even one),
+    at least 1.
+    """
     assert task_of(*sizes, batch=batch).steps_per_epoch == steps
 
 
 def test_a_chunk_is_as_many_clients_as_a_cache_holds(monkeypatch):
-    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1000)  # bytes; a model has 8 numbers
+    # bytes; a model has 8 numbers
+    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1000)
     assert task_of(3, 3, 3).chunk(1) == 1000 // 64 == 15
     assert task_of(3, 3, 3).chunk(4) == 3
     assert task_of(3, 3, 3, dtype=torch.float32).chunk(4) == 7
@@ -251,15 +310,21 @@ def test_some_clients_have_their_own_examples_and_frequencies():
     own = task.pick(batch, slice(1, 3))
     for method in ("gradient", "balanced_gradient", "loss"):
         torch.testing.assert_close(
-            getattr(part, method)(x[:, 1:3], own), getattr(task, method)(x, batch)[:, 1:3]
+            getattr(part, method)(x[:, 1:3], own),
+            getattr(task, method)(x, batch)[:, 1:3],
         )
         if method != "balanced_gradient":
-            torch.testing.assert_close(getattr(part, method)(x[:, 1:3]), getattr(task, method)(x)[:, 1:3])
+            torch.testing.assert_close(
+                getattr(part, method)(x[:, 1:3]), getattr(task, method)(x)[:, 1:3]
+            )
     assert task.pick(None, slice(1, 3)) is None
 
 
 def test_frequencies_are_logarithms_of_shares_and_finite():
-    data = [(torch.ones(4, 3), torch.tensor([0, 0, 0, 1])), (torch.ones(2, 3), torch.tensor([1, 1]))]
+    data = [
+        (torch.ones(4, 3), torch.tensor([0, 0, 0, 1])),
+        (torch.ones(2, 3), torch.tensor([1, 1])),
+    ]
     found = Supervised(nn.Linear(3, 2), data, dtype=torch.float64).log_frequencies
     expected = torch.tensor([[0.75, 0.25], [0.0, 1.0]], dtype=torch.float64).log()
     expected[1, 0] = -1e4
@@ -270,10 +335,15 @@ def test_frequencies_are_logarithms_of_shares_and_finite():
 @pytest.mark.parametrize("asked", [False, True])
 def test_rows_of_a_minibatch_are_the_clients_own(augment, asked):
     g = torch.Generator().manual_seed(0)
-    data = [(torch.rand(5, 1, 4, 4, generator=g), torch.randint(2, (5,), generator=g)) for _ in range(4)]
+    data = [
+        (torch.rand(5, 1, 4, 4, generator=g), torch.randint(2, (5,), generator=g))
+        for _ in range(4)
+    ]
     change = {
         "none": None,
-        "function": lambda X, own: X + torch.stack([torch.rand(X.shape[1:], generator=h) for h in own]),
+        "function": lambda X, own: (
+            X + torch.stack([torch.rand(X.shape[1:], generator=h) for h in own])
+        ),
     }[augment]
     module = nn.Sequential(nn.Flatten(), nn.Linear(16, 2))
     task = Supervised(module, data, batch=3, augment=change)
@@ -293,7 +363,11 @@ def test_what_is_known_of_a_task_may_be_told():
 
     task = task_of(3, 3)
     other = task.with_constants(ProblemConstants(L=2.0))
-    assert (other.constants.L, other.constants.f_star, task.constants.L != 2.0) == (2.0, None, True)
+    assert (other.constants.L, other.constants.f_star, task.constants.L != 2.0) == (
+        2.0,
+        None,
+        True,
+    )
     assert task_of(3, 3, constants=ProblemConstants(L=2.0)).constants.f_star is None
     for loss in (None, "cross_entropy"):
         assert task_of(3, 3, loss=loss).constants.f_star == 0.0

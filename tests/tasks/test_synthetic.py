@@ -1,4 +1,5 @@
-"""Every synthetic task: derivatives against autograd, noise by enumeration, minimizers, prescriptions.
+"""Every synthetic task: derivatives against autograd, noise by enumeration, minimizers,
+prescriptions.
 
 What they claim of their constants is attacked in test_every_constant.py.
 """
@@ -43,7 +44,9 @@ def test_gradients_and_hessians_are_derivatives(task):
     torch.testing.assert_close(bent, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-7)
     batch = task.sample([torch.Generator().manual_seed(s) for s in range(2)])
     sampled = torch.autograd.grad(task.loss(x, batch).sum(), x)[0]
-    torch.testing.assert_close(task.gradient(x.detach(), batch), sampled, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(
+        task.gradient(x.detach(), batch), sampled, rtol=1e-10, atol=1e-12
+    )
 
 
 @MANY
@@ -54,16 +57,24 @@ def test_clients_and_seeds_do_not_see_each_other(task):
     changed = (task.gradient(x) != task.gradient(y)).any(-1)
     assert changed[1, 0]
     assert int(changed.sum()) == 1
-    torch.testing.assert_close(task.gradient(x)[2], task.gradient(x[2]), rtol=1e-13, atol=1e-14)
+    torch.testing.assert_close(
+        task.gradient(x)[2], task.gradient(x[2]), rtol=1e-13, atol=1e-14
+    )
 
 
 def test_generators_meet_their_prescriptions():
     for build in (tasks.sinusoidal, tasks.clipped):
-        task = build(m=6, d=4, L=3.0, B=2.0, sigma=0.25, spread=0.8, distance=1.5, seed=9)
+        task = build(
+            m=6, d=4, L=3.0, B=2.0, sigma=0.25, spread=0.8, distance=1.5, seed=9
+        )
         known = task.constants
-        assert (known.L, known.B, known.sigma_l) == pytest.approx((3.0, 2.0, 0.25), rel=1e-12)
+        assert (known.L, known.B, known.sigma_l) == pytest.approx(
+            (3.0, 2.0, 0.25), rel=1e-12
+        )
         c = task.c
-        assert float((c - c.mean(0)).square().sum(-1).mean().sqrt()) == pytest.approx(0.8, rel=1e-12)
+        assert float((c - c.mean(0)).square().sum(-1).mean().sqrt()) == pytest.approx(
+            0.8, rel=1e-12
+        )
         assert float(c.mean(0).norm()) == pytest.approx(1.5, rel=1e-12)
         assert known.standing == {}
 
@@ -93,11 +104,17 @@ def test_two_clients_half_a_period_apart_pull_against_each_other():
     """f is the same everywhere, so that all of a gradient a w sin(w x) is deviation."""
     task = Sinusoidal([[0.0], [math.pi / 4.0]], a=3.0, w=4.0)
     known = task.constants
-    assert (known.L, known.B, known.f_star) == pytest.approx((48.0, 12.0, 3.0), rel=1e-12)
+    assert (known.L, known.B, known.f_star) == pytest.approx(
+        (48.0, 12.0, 3.0), rel=1e-12
+    )
     assert (known.sigma_g, known.beta) == pytest.approx((12.0, 12.0), rel=1e-12)
     x = torch.linspace(0, 2, 9, dtype=torch.float64)[:, None]
-    torch.testing.assert_close(task.global_loss(x), torch.full((9,), 3.0, dtype=torch.float64))
-    torch.testing.assert_close(task.global_hessian(x), torch.zeros(9, 1, 1).double(), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        task.global_loss(x), torch.full((9,), 3.0, dtype=torch.float64)
+    )
+    torch.testing.assert_close(
+        task.global_hessian(x), torch.zeros(9, 1, 1).double(), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
@@ -106,35 +123,53 @@ def test_constants_are_right_to_the_tasks_precision(build, dtype):
     exact, rounded = (build(m=4, d=3, seed=1, dtype=t) for t in (torch.float64, dtype))
     close = 8 * torch.finfo(dtype).eps
     assert rounded.x_star.dtype == dtype
-    torch.testing.assert_close(rounded.x_star.double(), exact.x_star, rtol=0, atol=close)
+    torch.testing.assert_close(
+        rounded.x_star.double(), exact.x_star, rtol=0, atol=close
+    )
     for name, value in exact.constants.known().items():
         assert getattr(rounded.constants, name) == pytest.approx(value, rel=close), name
 
 
 def test_three_clipped_clients_far_apart_by_hand():
-    """Between two of them one pulls back with -1 against 1 and 1: deviations 4/3, 2/3, 2/3 of h r."""
+    """Between two of them one pulls back with -1 against 1 and 1: deviations 4/3, 2/3,
+    2/3 of h r.
+    """
     known = Clipped([[-10.0], [0.0], [10.0]], h=2.0, r=1.0).constants
-    assert (known.beta, known.sigma_g) == pytest.approx((2 * 4 / 3, 2 * math.sqrt(8 / 9)), rel=1e-12)
+    assert (known.beta, known.sigma_g) == pytest.approx(
+        (2 * 4 / 3, 2 * math.sqrt(8 / 9)), rel=1e-12
+    )
     for seed in range(6):
         c = tasks.clipped(m=3, d=1, spread=0.8, seed=seed).c
-        assert float((c - c.mean(0)).square().mean().sqrt()) == pytest.approx(0.8, rel=1e-12)
+        assert float((c - c.mean(0)).square().mean().sqrt()) == pytest.approx(
+            0.8, rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_random_tasks_are_of_the_type_that_is_told(name):
     task = GENERATORS[name](m=3, dtype=torch.float32)
     x = torch.zeros(1, 3, task.d)
-    assert (task.dtype, task.gradient(x).dtype, task.loss(x).dtype) == (torch.float32,) * 3
+    assert (task.dtype, task.gradient(x).dtype, task.loss(x).dtype) == (
+        torch.float32,
+    ) * 3
 
 
 def test_problems_unless_told():
     for task in (Sinusoidal([[0.0]]), Clipped([[0.0]])):
-        assert (task.constants.L, task.constants.B, task.constants.sigma_l) == (1.0, 1.0, 0.0)
+        assert (task.constants.L, task.constants.B, task.constants.sigma_l) == (
+            1.0,
+            1.0,
+            0.0,
+        )
     for build in (tasks.sinusoidal, tasks.clipped):
         task = build()
-        assert (task.m, task.d, task.constants.L, task.constants.B) == pytest.approx((16, 10, 1.0, 1.0))
+        assert (task.m, task.d, task.constants.L, task.constants.B) == pytest.approx(
+            (16, 10, 1.0, 1.0)
+        )
         assert task.noise.sigma == pytest.approx(0.1, rel=1e-12)
-        assert float((task.c - task.c.mean(0)).square().sum(-1).mean().sqrt()) == pytest.approx(0.5)
+        assert float(
+            (task.c - task.c.mean(0)).square().sum(-1).mean().sqrt()
+        ) == pytest.approx(0.5)
         assert float(task.c.mean(0).norm()) == pytest.approx(1.0)
 
 
@@ -143,7 +178,13 @@ def test_minimizers_of_separable_tasks(seed):
     for build in (tasks.sinusoidal, tasks.clipped):
         task = build(m=1 + seed, d=3, spread=2.0 if seed else 0.0, seed=seed)
         assert float(task.global_gradient(task.x_star.unsqueeze(0)).norm()) < 1e-9
-        grid = task.x_star + 3 * torch.randn(2000, 3, generator=torch.Generator().manual_seed(seed)).double()
+        grid = (
+            task.x_star
+            + 3
+            * torch.randn(
+                2000, 3, generator=torch.Generator().manual_seed(seed)
+            ).double()
+        )
         assert float(task.global_loss(grid).min()) >= task.f_star - 1e-12
 
 
@@ -182,5 +223,7 @@ def test_bad_input_gets_one_clear_line(build, words):
 
 @pytest.mark.parametrize(("m", "d"), [(0, 1), (1, 0), (-1, 2)])
 def test_a_task_has_clients_and_parameters(m, d):
-    with pytest.raises(InputError, match=f"m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}"):
+    with pytest.raises(
+        InputError, match=f"m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}"
+    ):
         Synthetic.__init__(SimpleNamespace(), m, d)  # what every task begins with

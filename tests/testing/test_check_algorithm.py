@@ -76,12 +76,16 @@ class LosesAList(Right):
 class ReadsOtherClients(Right):
     def local_update(self, state, grad):
         after = super().local_update(state, grad)
-        return replace(after, z=after.z - 0.1 * (state.x - state.x.mean(1, keepdim=True)))
+        return replace(
+            after, z=after.z - 0.1 * (state.x - state.x.mean(1, keepdim=True))
+        )
 
 
 class AveragesOverAllClients(Right):
     def communicate(self, state, mix):
-        return replace(super().communicate(state, mix), v=state.v - state.v.mean(1, keepdim=True))
+        return replace(
+            super().communicate(state, mix), v=state.v - state.v.mean(1, keepdim=True)
+        )
 
 
 class DecaysTooEarly(Right):
@@ -177,13 +181,17 @@ def test_attribute_set_by_a_run_fails_immutable():
         check_algorithm(LosesANumber(), checks=["immutable"])
 
 
-@pytest.mark.parametrize("algorithm", [Right(), Paced(0.1), Damped(0.1)], ids=lambda a: a.name)
+@pytest.mark.parametrize(
+    "algorithm", [Right(), Paced(0.1), Damped(0.1)], ids=lambda a: a.name
+)
 def test_correct_algorithm_passes(algorithm):
     assert check_algorithm(algorithm, checks=["decay"]) == ["decay"]
     assert len(check_algorithm(algorithm)) == 15
 
 
-@pytest.mark.parametrize("algorithm", [Extra(0.1), Tracking(0.1), QuasiGlobal(0.1)], ids=lambda a: a.name)
+@pytest.mark.parametrize(
+    "algorithm", [Extra(0.1), Tracking(0.1), QuasiGlobal(0.1)], ids=lambda a: a.name
+)
 def test_exact_method_passes_and_may_reject_decay(algorithm):
     assert "decay" in check_algorithm(algorithm)
 
@@ -209,7 +217,8 @@ def test_invalid_argument_raises_error_with_its_name():
         check_algorithm(Right(), checks=["resume"])
 
 
-# -- algorithms that use more of the network than mix(z) --------------------------------
+# -- algorithms that use more of the network than mix(z)
+# --------------------------------
 
 
 @pytest.mark.parametrize(
@@ -226,7 +235,9 @@ class SendsNothing(RandomChoco):
 
     def communicate(self, state, mix):
         known = state.known + 0.5 * (state.z - state.known)
-        return replace(state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known)
+        return replace(
+            state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known
+        )
 
 
 class SendsTheFirstNumber(RandomChoco):
@@ -259,12 +270,16 @@ class LosesDuals(EdgeADMM):
         kept = state.dual if kept is None or kept.shape != state.dual.shape else kept
         after = super().communicate(replace(state, dual=kept), mix)
         object.__setattr__(self, "kept", after.dual)
-        return replace(after, x=after.x + 0.1 * mix.edges.sum(after.dual), dual=state.dual)
+        return replace(
+            after, x=after.x + 0.1 * mix.edges.sum(after.dual), dual=state.dual
+        )
 
 
 class ReadsOthersArcs(EdgeADMM):
     def local_update(self, state, grad):
-        return super().local_update(replace(state, dual=state.dual - 0.1 * state.dual[:, :1]), grad)
+        return super().local_update(
+            replace(state, dual=state.dual - 0.1 * state.dual[:, :1]), grad
+        )
 
 
 class FirstArcIsSpecial(EdgeADMM):
@@ -288,7 +303,9 @@ class SharesRandomNumbers(RandomChoco):
         uniform = mix.uniform(tuple(state.z.shape[1:]))
         q = mix.send(torch.where(uniform[:, :1] < 0.5, state.z - state.known, 0))
         known = state.known + q
-        return replace(state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known)
+        return replace(
+            state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known
+        )
 
 
 NETWORK_FAULTS = {

@@ -26,7 +26,9 @@ def descent(factor=1):
         kind="theorem",
         title="One exact step a round",
         source="by the descent lemma",
-        lhs=LeftSide("grad_norm_sq", "g", "mean", averaging="mean over the rounds 0..T-1"),
+        lhs=LeftSide(
+            "grad_norm_sq", "g", "mean", averaging="mean over the rounds 0..T-1"
+        ),
         parts={
             "optimization": factor * 2 * s.f0_gap / (s.eta * s.T),
             "noise": s.L * s.eta * s.sigma_l**2,
@@ -56,7 +58,11 @@ class HeavyBall(dfl.algorithms.FedAvg):
         return BallState(x=x0, z=x0, last=x0)
 
     def local_update(self, state, grad):
-        moved = state.x - self.eta * self.slope(grad, state.x) + self.beta * (state.x - state.last)
+        moved = (
+            state.x
+            - self.eta * self.slope(grad, state.x)
+            + self.beta * (state.x - state.last)
+        )
         return replace(state, z=moved, last=state.x)
 
     def communicate(self, state, mix):
@@ -80,9 +86,12 @@ def test_true_bound_passes():
 
 
 def test_half_of_sharp_bound_fails_in_one_round():
-    message = failure_message(sgd, dfl.respects(descent(sp.Rational(1, 2)), examples=60))
+    message = failure_message(
+        sgd, dfl.respects(descent(sp.Rational(1, 2)), examples=60)
+    )
     assert message.startswith(
-        "sgd breaks respects mine.descent (printed): measured 1 (exact) exceeds the bound 0.5"
+        "sgd breaks respects mine.descent (printed): measured 1 (exact) exceeds the"
+        " bound 0.5"
     )
     assert "b=[[0.0]], noise=0), x0 = [1.0], T = 1" in message  # the smallest instance
 
@@ -95,7 +104,8 @@ def test_bound_without_momentum_fails_for_momentum():
 
 
 def test_subclass_of_covered_algorithm_passes():
-    mine = type("Mine", (dfl.algorithms.DFedSAM,), {})  # this class is not in the theorem's scope
+    # this class is not in the theorem's scope
+    mine = type("Mine", (dfl.algorithms.DFedSAM,), {})
     check(mine, dfl.respects("dfedsam.theorem_4_5", variant="corrected", examples=15))
 
 
@@ -106,7 +116,9 @@ def test_random_run_fails_only_with_significant_evidence():
         return dfl.algorithms.FedSAM(eta=eta, K=1, rho=1e-3)
 
     check(sampled, dfl.respects(descent(2), examples=10))
-    message = failure_message(sampled, dfl.respects(descent(sp.Rational(1, 1000)), examples=20))
+    message = failure_message(
+        sampled, dfl.respects(descent(sp.Rational(1, 1000)), examples=20)
+    )
     assert "exceeds the bound" in message
 
 
@@ -167,7 +179,9 @@ def named(name, network):
 def test_step_size_that_an_equality_fixes_is_used():
     """The theorem holds at gamma = 1/L and fails at small gamma <= 1/L."""
     check(sgd, dfl.respects("pepit.gradient_descent", variant="example", examples=15))
-    message = failure_message(sgd, dfl.respects("pepit.gradient_descent", variant="printed", examples=60))
+    message = failure_message(
+        sgd, dfl.respects("pepit.gradient_descent", variant="printed", examples=60)
+    )
     assert "exceeds the bound" in message
 
 
@@ -175,7 +189,9 @@ def test_theorem_with_two_step_sizes_passes():
     mine = type("Mine", (dfl.algorithms.DFedADMM,), {})
     check(
         mine,
-        dfl.respects("dfedadmm.theorem_1", variant="corrected_no_bounded_gradients", examples=10),
+        dfl.respects(
+            "dfedadmm.theorem_1", variant="corrected_no_bounded_gradients", examples=10
+        ),
     )
 
 
@@ -207,18 +223,26 @@ def test_error_of_the_subject_propagates():
 def test_reduction_passes_or_fails():
     mine = type("Mine", (dfl.algorithms.DFedSAM,), {})
     check(mine, dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.0, examples=15))
-    message = failure_message(mine, dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.5, examples=15))
-    assert "after 1 rounds the models differ by 0.25" in message  # (1 - 0.5) - (1 - 0.5 * 1.5), by hand
+    message = failure_message(
+        mine, dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.5, examples=15)
+    )
+    # (1 - 0.5) - (1 - 0.5 * 1.5), by hand
+    assert "after 1 rounds the models differ by 0.25" in message
 
 
 def test_theorem_with_two_blocks_passes_or_fails():
     mine = type("Mine", (dfl.algorithms.DFedMDC,), {})
     check(mine, dfl.respects("dfedmdc.theorem_1", variant="corrected", examples=10))
     true = dfl.bounds.get("dfedmdc.theorem_1", "corrected")
-    false = dataclasses.replace(true, parts={n: p / 10**5 for n, p in true.parts.items()})
+    false = dataclasses.replace(
+        true, parts={n: p / 10**5 for n, p in true.parts.items()}
+    )
     message = failure_message(mine, dfl.respects(false, examples=20))
     assert "Mine breaks respects dfedmdc.theorem_1" in message
-    assert "task = Coupled(a=[[0.0]], b=[[0.0]], h_u=1, h_v=1, k=0, sigma_u=0, sigma_v=0)" in message
+    assert (
+        "task = Coupled(a=[[0.0]], b=[[0.0]], h_u=1, h_v=1, k=0, sigma_u=0, sigma_v=0)"
+        in message
+    )
 
 
 def test_parameter_without_random_values_raises_input_error():

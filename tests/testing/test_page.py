@@ -8,7 +8,9 @@ import pytest
 from dfltheory.errors import GraphError
 
 PAGE = Path(__file__).parents[2] / "docs" / "property-testing.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+BLOCKS = re.findall(
+    r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +28,9 @@ def test_first_example_finds_the_error(first):
 def test_first_example_passes_without_the_error():
     names: dict = {"__name__": "test_my_weights"}
     exec(
-        compile(BLOCKS[0].replace("min(d[i]", "max(d[i]"), "test_my_weights.py", "exec"),
+        compile(
+            BLOCKS[0].replace("min(d[i]", "max(d[i]"), "test_my_weights.py", "exec"
+        ),
         names,
     )
     names["test_my_weights_satisfy_definition_1"]()
@@ -47,6 +51,14 @@ def test_second_example_accepts_and_rejects(first):
 def test_table_lists_every_strategy():
     from dfltheory import testing
 
-    listed = set(re.findall(r"^\| `(\w+)\(", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE))
-    networks = {n for n in testing.__all__ if getattr(testing, n).__module__ == "dfltheory.testing.networks"}
+    listed = set(
+        re.findall(
+            r"^\| `(\w+)\(", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+    )
+    networks = {
+        n
+        for n in testing.__all__
+        if getattr(testing, n).__module__ == "dfltheory.testing.networks"
+    }
     assert listed == networks - {"NearMiss"}

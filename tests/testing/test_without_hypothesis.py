@@ -16,13 +16,21 @@ from dfltheory.testing import near_misses
 
 
 def test_missing_hypothesis_raises_import_error_with_extra():
-    process = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True)
+    process = subprocess.run(
+        [sys.executable, "-c", HIDDEN], capture_output=True, text=True
+    )
     assert process.returncode == 1
     last = process.stderr.strip().splitlines()[-1]
-    assert last == "ImportError: dfltheory.testing.near_misses needs hypothesis: pip install '.[testing]'"
+    assert (
+        last
+        == "ImportError: dfltheory.testing.near_misses needs hypothesis: pip install"
+        " '.[testing]'"
+    )
 
 
 def test_extra_testing_equals_hypothesis_in_dev():
     file = Path(dfltheory.__file__).parents[1] / "pyproject.toml"
     extras = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
-    assert extras["testing"] == [name for name in extras["dev"] if name.startswith("hypothesis")]
+    assert extras["testing"] == [
+        name for name in extras["dev"] if name.startswith("hypothesis")
+    ]

@@ -1,4 +1,6 @@
-"""Algorithms that ask the network for more than mix(z), as users write them: none that the package has."""
+"""Algorithms that ask the network for more than mix(z), as users write them: none that
+the package has.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,9 +21,11 @@ class Duals(State):
 
 @dataclass(frozen=True)
 class EdgeADMM(Algorithm):
-    """x_i <- x_i - eta (g_i + rho d_i x_i - sum_j z_ij);  z_ij <- (1-a) z_ij + a (2 rho x_j - z_ji)
+    """x_i <- x_i - eta (g_i + rho d_i x_i - sum_j z_ij);  z_ij <- (1-a) z_ij + a (2 rho
+    x_j - z_ji)
 
-    The relaxed Peaceman-Rachford splitting with a dual of every arc, linearized.  [Bastianello et al. 2021]
+    The relaxed Peaceman-Rachford splitting with a dual of every arc, linearized.
+    [Bastianello et al. 2021]
     """
 
     eta: float
@@ -35,7 +39,11 @@ class EdgeADMM(Algorithm):
 
     def local_update(self, state, grad):
         degrees = grad.edges.sum(torch.ones_like(state.dual[..., :1]))
-        g = self.slope(grad, state.x) + self.rho * degrees * state.x - grad.edges.sum(state.dual)
+        g = (
+            self.slope(grad, state.x)
+            + self.rho * degrees * state.x
+            - grad.edges.sum(state.dual)
+        )
         return replace(state, z=state.x - self.decayed(self.eta, grad.t) * g)
 
     def communicate(self, state, mix):
@@ -46,7 +54,9 @@ class EdgeADMM(Algorithm):
 
 @dataclass(frozen=True)
 class ADPSGD(Algorithm):
-    """The clients that W_t pairs take a step and average; the others sleep.  [Lian et al. 2018]"""
+    """The clients that W_t pairs take a step and average; the others sleep.  [Lian et
+    al. 2018]
+    """
 
     eta: float
 
@@ -69,7 +79,9 @@ class Compressed(State):
 
 @dataclass(frozen=True)
 class RandomChoco(Algorithm):
-    """q = rand-k(x^{t+1/2} - xhat), xhat += q, x += gamma (W xhat - xhat)  [Koloskova et al. 2019]"""
+    """q = rand-k(x^{t+1/2} - xhat), xhat += q, x += gamma (W xhat - xhat)  [Koloskova
+    et al. 2019]
+    """
 
     eta: float
     share: float = 0.5
@@ -80,13 +92,20 @@ class RandomChoco(Algorithm):
         return Compressed(x=x0, z=x0, known=x0)
 
     def local_update(self, state, grad):
-        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+        return replace(
+            state,
+            z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x),
+        )
 
     def communicate(self, state, mix):
         kept = mix.uniform(tuple(state.z.shape[1:])) < self.share
-        q = mix.send(torch.where(kept, state.z - state.known, 0), bits=64.0 * kept.sum(-1))
+        q = mix.send(
+            torch.where(kept, state.z - state.known, 0), bits=64.0 * kept.sum(-1)
+        )
         known = state.known + q
-        return replace(state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known)
+        return replace(
+            state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known
+        )
 
 
 @dataclass(frozen=True)
@@ -96,7 +115,10 @@ class MixesTwice(Algorithm):
     eta: float = 0.1
 
     def local_update(self, state, grad):
-        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+        return replace(
+            state,
+            z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x),
+        )
 
     def communicate(self, state, mix):
         return replace(state, x=mix(mix(state.z), after=1))

@@ -18,15 +18,26 @@ class Pieces(Supervised):
 
 
 def directed(m):
-    P = np.eye(m) + np.eye(m)[[*range(1, m), 0]] + (np.random.default_rng(1).random((m, m)) < 0.4)
+    P = (
+        np.eye(m)
+        + np.eye(m)[[*range(1, m), 0]]
+        + (np.random.default_rng(1).random((m, m)) < 0.4)
+    )
     return P / P.sum(axis=0)
 
 
 def images(kind=Supervised, drop=0.0, **options):
     rng = np.random.default_rng(0)
-    clients = [(rng.normal(size=(n, 6)), rng.integers(3, size=n)) for n in (5, 8, 6, 7, 9)]
+    clients = [
+        (rng.normal(size=(n, 6)), rng.integers(3, size=n)) for n in (5, 8, 6, 7, 9)
+    ]
     torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), *([nn.Dropout(drop)] if drop else []), nn.Linear(4, 3))
+    module = nn.Sequential(
+        nn.Linear(6, 4),
+        nn.ReLU(),
+        *([nn.Dropout(drop)] if drop else []),
+        nn.Linear(4, 3),
+    )
     return kind(module, clients, batch=3, dtype=torch.float64, test=clients, **options)
 
 
@@ -128,5 +139,9 @@ CASES = {
         "topology": graphs.RandomMatching(5),
         "rounds": 3,
     },
-    "fine-tuned": lambda: {"algorithm": alg.FedBABU(eta=0.1, K=2, K_v=2), "task": images(), "rounds": 3},
+    "fine-tuned": lambda: {
+        "algorithm": alg.FedBABU(eta=0.1, K=2, K_v=2),
+        "task": images(),
+        "rounds": 3,
+    },
 }

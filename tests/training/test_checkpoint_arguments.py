@@ -1,4 +1,6 @@
-"""A checkpoint is of one run: every argument of tasks, algorithms, networks and ``train`` makes another."""
+"""A checkpoint is of one run: every argument of tasks, algorithms, networks and
+``train`` makes another.
+"""
 
 import dataclasses
 import inspect
@@ -37,7 +39,9 @@ def called(name, measure):
 
 
 class Own:
-    """A user's network, which looks at losses: at equal ones all of its letters look the same."""
+    """A user's network, which looks at losses: at equal ones all of its letters look
+    the same.
+    """
 
     m, random, needs_losses = 4, True, True
 
@@ -50,15 +54,29 @@ class Own:
 
 def go(path, network=W, **options):
     task = tasks.quadratic(m=4, d=3, sigma=0.1)
-    common = {"task": task, "rounds": 2, "progress": False, "checkpoint": path, "topology": network}
+    common = {
+        "task": task,
+        "rounds": 2,
+        "progress": False,
+        "checkpoint": path,
+        "topology": network,
+    }
     return train(algorithms.DFedSGPSM(eta=0.01, K=1, alpha=0.5), **common | options)
 
 
 @pytest.mark.parametrize(
     ("one", "two", "words"),
     [
-        ({"metrics": [called("f", first)]}, {"metrics": [called("f", last)]}, "its metrics is"),
-        ({"deterministic": False}, {"deterministic": True}, "its deterministic is False, not True"),
+        (
+            {"metrics": [called("f", first)]},
+            {"metrics": [called("f", last)]},
+            "its metrics is",
+        ),
+        (
+            {"deterministic": False},
+            {"deterministic": True},
+            "its deterministic is False, not True",
+        ),
         ({"network": Own(1.0)}, {"network": Own(1e-9)}, "its network is"),
     ],
     ids=["metrics", "deterministic", "network"],
@@ -91,11 +109,15 @@ def test_every_letter_of_an_algorithm_counts():
     x0 = task.start(None).expand(1, 4, 3)
 
     def of(algorithm):
-        return identity(algorithm, task, {}, x0, rounds=2, seeds=[0], seed=0)["algorithm"]
+        return identity(algorithm, task, {}, x0, rounds=2, seeds=[0], seed=0)[
+            "algorithm"
+        ]
 
     for name in algorithms.names():
         kind = algorithms.get(name)
-        needed = [f for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
+        needed = [
+            f for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING
+        ]
         plain = kind(**{f.name: 2 if "int" in str(f.type) else 0.1 for f in needed})
         for f in dataclasses.fields(kind):
             value = getattr(plain, f.name)
@@ -113,7 +135,10 @@ def test_every_letter_of_an_algorithm_counts():
 
 def test_a_task_that_is_measured_on_other_examples_is_another():
     task = tasks.digits(m=4, examples=100)
-    told = [tasks.measured_on(task, n, seed).arguments for n, seed in ((20, 0), (20, 1), (21, 0))]
+    told = [
+        tasks.measured_on(task, n, seed).arguments
+        for n, seed in ((20, 0), (20, 1), (21, 0))
+    ]
     assert len({str(arguments) for arguments in (*told, task.arguments)}) == 4
 
 
@@ -137,7 +162,12 @@ def test_another_rule_of_the_users_class_is_another_run(tmp_path):
 
     def run(kind):
         train(
-            kind(**letters), tasks.quadratic(m=4, d=3), W, rounds=2, progress=False, checkpoint=tmp_path / "c"
+            kind(**letters),
+            tasks.quadratic(m=4, d=3),
+            W,
+            rounds=2,
+            progress=False,
+            checkpoint=tmp_path / "c",
         )
 
     run(of_own(half))
@@ -172,7 +202,13 @@ def test_force_resumes_a_changed_run_and_logs_it(one, two, tmp_path, caplog):
 
 @pytest.mark.parametrize(
     "change",
-    [{"seeds": 2}, {"rounds": 1}, {"evaluate_every": 2}, {"metrics": [first]}, {"task": 4}],
+    [
+        {"seeds": 2},
+        {"rounds": 1},
+        {"evaluate_every": 2},
+        {"metrics": [first]},
+        {"task": 4},
+    ],
     ids=lambda change: next(iter(change)),
 )
 def test_force_cannot_change_the_shape_of_what_is_stored(change, tmp_path):

@@ -16,7 +16,9 @@ from dfltheory.training import History
 def run(checkpoint=None):
     task, ring = tasks.quadratic(m=4, d=3, sigma=0.1), graphs.ring(4)
     algorithm = algorithms.DFedSAM(eta=0.01, rho=0.1, K=1)
-    return dfl.train(algorithm, task, ring, rounds=4, seeds=2, progress=False, checkpoint=checkpoint)
+    return dfl.train(
+        algorithm, task, ring, rounds=4, seeds=2, progress=False, checkpoint=checkpoint
+    )
 
 
 READERS = {"history": History.load, "checkpoint": run}
@@ -80,7 +82,11 @@ def test_changed_digest_is_rejected(kind, tmp_path):
     path = saved(kind, tmp_path / "file")
     head, body = parts(path)
     for stated in ("", "0" * 64, "\x1b[2J", head["__metadata__"]["sha256"].upper()):
-        write(path, head | {"__metadata__": head["__metadata__"] | {"sha256": stated}}, body)
+        write(
+            path,
+            head | {"__metadata__": head["__metadata__"] | {"sha256": stated}},
+            body,
+        )
         with pytest.raises(InputError, match=str(path)) as error:
             READERS[kind](path)
         assert str(error.value).isprintable()
@@ -89,10 +95,15 @@ def test_changed_digest_is_rejected(kind, tmp_path):
 def test_names_dtypes_and_shapes_belong_to_the_digest(tmp_path):
     path = saved("history", tmp_path / "file")
     head, body = parts(path)
-    names = {"measure/loss": head["measure/consensus"], "measure/consensus": head["measure/loss"]}
+    names = {
+        "measure/loss": head["measure/consensus"],
+        "measure/consensus": head["measure/loss"],
+    }
     dtype = {"measure/loss": head["measure/loss"] | {"dtype": "I64"}}
     shape = {"measure/loss": head["measure/loss"] | {"shape": [5, 2]}}
-    renamed = {name.replace("x0_spread", "x0_sprees"): entry for name, entry in head.items()}
+    renamed = {
+        name.replace("x0_spread", "x0_sprees"): entry for name, entry in head.items()
+    }
     for changed in (head | names, head | dtype, head | shape, renamed):
         assert changed != head
         write(path, changed, body)
@@ -101,16 +112,19 @@ def test_names_dtypes_and_shapes_belong_to_the_digest(tmp_path):
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_file_without_a_digest_is_read_and_reported_as_unverified(kind, tmp_path, caplog):
+def test_file_without_a_digest_is_read_and_reported_as_unverified(
+    kind, tmp_path, caplog
+):
     path = saved(kind, tmp_path / "file")
     head, body = parts(path)
     del head["__metadata__"]["sha256"]
     write(path, head, body)
     with caplog.at_level(logging.WARNING):
         history = READERS[kind](path)
-    assert [str(path) in record.message and "unverified" in record.message for record in caplog.records] == [
-        True
-    ]
+    assert [
+        str(path) in record.message and "unverified" in record.message
+        for record in caplog.records
+    ] == [True]
     np.testing.assert_array_equal(history.x, run().x)
 
 
@@ -120,7 +134,10 @@ def test_half_precision_states_have_digests(dtype, tmp_path):
 
     task = tasks.quadratic(m=4, d=3, dtype=getattr(torch, dtype))
     options = {"rounds": 3, "progress": False, "checkpoint": tmp_path / "run.ckpt"}
-    one, two = (dfl.train(algorithms.DFedAvg(eta=0.1, K=1), task, "ring", **options) for _ in range(2))
+    one, two = (
+        dfl.train(algorithms.DFedAvg(eta=0.1, K=1), task, "ring", **options)
+        for _ in range(2)
+    )
     np.testing.assert_array_equal(one.x, two.x)
 
 
@@ -131,6 +148,8 @@ def test_digest_of_another_run_is_rejected(tmp_path):
     other.save(tmp_path / "two")
     stolen = parts(tmp_path / "two")[0]["__metadata__"]["sha256"]
     head, body = parts(path)
-    write(path, head | {"__metadata__": head["__metadata__"] | {"sha256": stolen}}, body)
+    write(
+        path, head | {"__metadata__": head["__metadata__"] | {"sha256": stolen}}, body
+    )
     with pytest.raises(DFLTheoryError, match=str(path)):
         History.load(path)

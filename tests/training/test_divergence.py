@@ -1,4 +1,6 @@
-"""When a run is said to have left the numbers that mean something: the same in all units."""
+"""When a run is said to have left the numbers that mean something: the same in all
+units.
+"""
 
 import numpy as np
 import pytest
@@ -51,9 +53,13 @@ def test_units_do_not_decide(s, c, dtype, eta, start, sigma):
 
 
 def test_a_network_that_makes_models_grow_is_seen_where_gradients_are_bounded():
-    """Bounded gradients tell nothing; what each client says is doubled in every round."""
+    """Bounded gradients tell nothing; what each client says is doubled in every
+    round.
+    """
     task = clipped(m=4, d=3, seed=1)
-    run = train(alg.DFedAvg(eta=0.1, K=1), task, 2 * np.eye(4), rounds=120, check_topology=False)
+    run = train(
+        alg.DFedAvg(eta=0.1, K=1), task, 2 * np.eye(4), rounds=120, check_topology=False
+    )
     assert run.diverged_at is not None
     assert np.isfinite(run.loss[0, 0])
 
@@ -62,12 +68,20 @@ def test_a_network_that_makes_models_grow_is_seen_where_gradients_are_bounded():
 @pytest.mark.parametrize("sigma", [0.0, 0.3])
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
 def test_a_start_at_a_stationary_point_is_no_reason(offset, sigma, dtype):
-    """The mean gradient vanishes there, or is rounding; noise and the clients' drift move the run away."""
+    """The mean gradient vanishes there, or is rounding; noise and the clients' drift
+    move the run away.
+    """
     b = np.random.default_rng(1).normal(size=(4, 3))
     b += offset - b.mean(0)
     A = np.stack([h * np.eye(3) for h in (0.5, 1.0, 1.5, 1.0)])
     task = Quadratic(A, b, sigma, dtype=dtype)
-    run = train(alg.DFedAvg(eta=0.1, K=3), task, np.full((4, 4), 0.25), rounds=60, x0=task.x_star.numpy())
+    run = train(
+        alg.DFedAvg(eta=0.1, K=3),
+        task,
+        np.full((4, 4), 0.25),
+        rounds=60,
+        x0=task.x_star.numpy(),
+    )
     assert run.diverged_at is None
     assert run.grad_norm_sq[0, 0] < 1e-10 * max(1, offset**2)
 
@@ -79,7 +93,9 @@ def test_where_everything_is_zero_nothing_has_diverged():
 
 @pytest.mark.parametrize("start", [1e-30, 1e-9, 1e-4])
 def test_an_escape_from_a_saddle_is_no_divergence(start):
-    """From 1e-9 beside the saddle of (x^2 - 1)^2 / 4 to its minimum norms grow a billion times."""
+    """From 1e-9 beside the saddle of (x^2 - 1)^2 / 4 to its minimum norms grow a
+    billion times.
+    """
 
     class Wells(Rows):
         def loss(self, x, batch=None):
@@ -88,16 +104,26 @@ def test_an_escape_from_a_saddle_is_no_divergence(start):
         def gradient(self, x, batch=None):
             return x * (x**2 - 1)
 
-    run = train(alg.DFedAvg(eta=0.2, K=2), Wells(m=4, d=2), RING, rounds=250, x0=np.full(2, start))
+    run = train(
+        alg.DFedAvg(eta=0.2, K=2),
+        Wells(m=4, d=2),
+        RING,
+        rounds=250,
+        x0=np.full(2, start),
+    )
     assert run.diverged_at is None
     np.testing.assert_allclose(run.x, 1.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("start", [0.0, 1e-20])
 def test_a_start_at_a_maximum_is_left_along_the_rounding_of_its_gradient(start):
-    """sin(pi) is 1.2e-16 in double precision, and so is the slope there, at 0, and at twice the start."""
+    """sin(pi) is 1.2e-16 in double precision, and so is the slope there, at 0, and at
+    twice the start.
+    """
     task = Sinusoidal(np.full((4, 2), np.pi))
-    run = train(alg.DFedAvg(eta=0.02, K=2), task, RING, rounds=1200, x0=np.full(2, start))
+    run = train(
+        alg.DFedAvg(eta=0.02, K=2), task, RING, rounds=1200, x0=np.full(2, start)
+    )
     assert run.diverged_at is None
     np.testing.assert_allclose(run.x, np.pi, atol=1e-3)
     assert compare(run, "dfedsam.theorem_4_5", variant="corrected").kind == "holds"
@@ -106,7 +132,9 @@ def test_a_start_at_a_maximum_is_left_along_the_rounding_of_its_gradient(start):
 def test_healthy_runs_in_large_units_are_left_alone():
     """Losses of 1e20 and gradients of 1e15, from a start near the minimizers."""
     task = Quadratic(HESSIANS * 1e20, MINIMIZERS, 1e15)
-    run = train(alg.DFedAvg(eta=1e-21, K=2), task, RING, rounds=50, x0=MINIMIZERS.mean(0))
+    run = train(
+        alg.DFedAvg(eta=1e-21, K=2), task, RING, rounds=50, x0=MINIMIZERS.mean(0)
+    )
     assert run.diverged_at is None
 
 
@@ -116,7 +144,9 @@ def test_what_is_not_finite_has_diverged(measure, value):
     measured = {name: np.ones(2) for name in ("grad_norm_sq", "consensus", "loss")}
     scale = Scale(Rows(m=4), torch.ones(2, Rows(m=4).d), np.ones(2))
     assert not scale.left(measured, measured, np.ones(2))
-    assert scale.left(measured | {measure: np.array([1.0, value])}, measured, np.ones(2))
+    assert scale.left(
+        measured | {measure: np.array([1.0, value])}, measured, np.ones(2)
+    )
 
 
 def test_models_may_grow_twelve_orders_of_magnitude():
@@ -136,7 +166,12 @@ def test_the_scale_outlives_a_checkpoint(tmp_path):
 
     def go(**options):
         return train(
-            alg.DFedAvg(eta=0.1, K=1), task, 2 * RING, rounds=200, check_topology=False, **options
+            alg.DFedAvg(eta=0.1, K=1),
+            task,
+            2 * RING,
+            rounds=200,
+            check_topology=False,
+            **options,
         ).diverged_at
 
     class HaltError(Exception):
@@ -160,14 +195,22 @@ def test_squares_of_single_precision_have_the_range_of_double(size):
 
 
 def quiet(gradient=1.0, loss=1.0):
-    return {"grad_norm_sq": np.array([gradient]), "consensus": np.ones(1), "loss": np.array([loss])}
+    return {
+        "grad_norm_sq": np.array([gradient]),
+        "consensus": np.ones(1),
+        "loss": np.array([loss]),
+    }
 
 
 @pytest.mark.parametrize(
-    ("b", "sigma"), [(1.0, 0.0), (0.0, 1.0)], ids=["curvature around the origin", "noise"]
+    ("b", "sigma"),
+    [(1.0, 0.0), (0.0, 1.0)],
+    ids=["curvature around the origin", "noise"],
 )
 def test_what_a_start_without_slope_is_held_against(b, sigma):
-    """At the common minimizer the clients' gradients are 0: those at 0 and 2 x^0, and noise, count."""
+    """At the common minimizer the clients' gradients are 0: those at 0 and 2 x^0, and
+    noise, count.
+    """
     start = torch.full((1, 3), b, dtype=torch.float64)
     scale = Scale(Quadratic(1.0, np.full((4, 3), b), sigma), start, np.ones(1))
     assert not scale.left(quiet(1e22, loss=2.0), quiet(0.0), np.ones(1))
@@ -175,7 +218,11 @@ def test_what_a_start_without_slope_is_held_against(b, sigma):
 
 
 def test_models_that_begin_next_to_zero_are_held_against_their_first_steps():
-    scale = Scale(Quadratic(1.0, np.zeros((4, 3))), torch.zeros(1, 3, dtype=torch.float64), np.full(1, 1e-60))
+    scale = Scale(
+        Quadratic(1.0, np.zeros((4, 3))),
+        torch.zeros(1, 3, dtype=torch.float64),
+        np.full(1, 1e-60),
+    )
     assert not scale.left(quiet(), quiet(), np.ones(1))
     assert not scale.left(quiet(loss=2.0), quiet(), np.full(1, 9e23))
     assert scale.left(quiet(loss=2.0), quiet(), np.full(1, 1.1e24))

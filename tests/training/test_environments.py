@@ -1,4 +1,6 @@
-"""Environments that execute a round: what the contract promises is there, and other methods are rejected."""
+"""Environments that execute a round: what the contract promises is there, and other
+methods are rejected.
+"""
 
 import pickle
 from dataclasses import dataclass
@@ -33,20 +35,28 @@ class Damped(Algorithm):
     asks: str = "times"
 
     def local_update(self, state, grad):
-        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+        return replace(
+            state,
+            z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x),
+        )
 
     def communicate(self, state, mix):
         if self.asks == "edges":
             mix.edges.own(state.z)
-        return replace(state, x=state.x + self.gamma * (mix(state.z, times=2, bits=0) - state.x))
+        return replace(
+            state, x=state.x + self.gamma * (mix(state.z, times=2, bits=0) - state.x)
+        )
 
 
 def test_the_models_from_before_local_work_are_there():
-    # f_1' = x - 1, f_2' = x + 1 near 0: where it stands still, x = W^2 (x - eta g) and x_1 = -x_2
+    # f_1' = x - 1, f_2' = x + 1 near 0: where it stands still, x = W^2 (x - eta g) and
+    # x_1 = -x_2
     w, eta, one = 0.1, 0.2, np.ones((1, 2, 1))
     ramps = Ramps(-5 * one, 10 * one, one, np.array([[-6.0, -4.0]]))
     x0 = np.array([[[0.3], [0.1]]])
-    batch = Batch(Damped(eta), ramps, x0, np.array([[[[1 - w, w], [w, 1 - w]]]]), np.zeros((1, 1)))
+    batch = Batch(
+        Damped(eta), ramps, x0, np.array([[[[1 - w, w], [w, 1 - w]]]]), np.zeros((1, 1))
+    )
     x, lam = fixed_points(batch, x0), (1 - 2 * w) ** 2
     expected = lam * eta / (1 - lam * (1 - eta))
     np.testing.assert_allclose(x[0, :, 0], [expected, -expected], rtol=1e-10)
@@ -60,14 +70,25 @@ def test_the_models_from_before_local_work_are_there():
     ("algorithm", "method"),
     [(PushPull(0.1), "mix(z, W='B')"), (Damped(0.1, asks="edges"), "mix.edges")],
 )
-def test_exact_history_rejects_methods_of_mix_that_it_does_not_implement(algorithm, method):
+def test_exact_history_rejects_methods_of_mix_that_it_does_not_implement(
+    algorithm, method
+):
     with pytest.raises(UnsupportedError) as rejected:
         exact_history(algorithm, tasks.quadratic(m=3, d=2, zeta=1.0, sigma=0.0), W, 5)
-    assert (rejected.value.method, rejected.value.environment) == (method, "exact_history")
+    assert (rejected.value.method, rejected.value.environment) == (
+        method,
+        "exact_history",
+    )
 
 
 def test_the_mix_of_candidates_rejects_methods_that_it_does_not_implement():
-    batch = Batch(DFedAvg(eta=0.1, K=1), None, np.zeros((1, 3, 2)), W[None, None], np.zeros((1, 2)))
+    batch = Batch(
+        DFedAvg(eta=0.1, K=1),
+        None,
+        np.zeros((1, 3, 2)),
+        W[None, None],
+        np.zeros((1, 2)),
+    )
     mix = CandidatesMix(batch, 1, SimpleNamespace(t=0))
     z = torch.ones(1, 3, 2, dtype=torch.float64)
     assert torch.equal(mix(z, times=2, bits=0), z)
@@ -84,7 +105,10 @@ def test_the_mix_of_candidates_rejects_methods_that_it_does_not_implement():
     for method, ask in asked.items():
         with pytest.raises(UnsupportedError) as rejected, unknown_methods_rejected():
             ask()
-        assert (rejected.value.method, rejected.value.environment) == (method, "falsify")
+        assert (rejected.value.method, rejected.value.environment) == (
+            method,
+            "falsify",
+        )
 
 
 def test_base_classes_reject_all_that_a_subclass_does_not_implement():
@@ -122,7 +146,8 @@ def test_unsupported_error_is_the_same_after_pickling():
     assert (error.method, error.environment) == ("grad.hessian", "falsify")
 
 
-# -- a method of a third party ------------------------------------------------------------------
+# -- a method of a third party
+# ------------------------------------------------------------------
 
 
 class WithCurvature(Quadratic):
@@ -153,7 +178,9 @@ class Newtonian(Algorithm):
 
 def with_curvature(chunk=None):
     diagonals = np.array([[1.0, 2.0], [0.5, 1.0], [2.0, 4.0]])
-    task = WithCurvature(np.stack([np.diag(row) for row in diagonals]), np.arange(6.0).reshape(3, 2))
+    task = WithCurvature(
+        np.stack([np.diag(row) for row in diagonals]), np.arange(6.0).reshape(3, 2)
+    )
     task.chunk = lambda seeds: chunk
     return task, diagonals
 
@@ -171,14 +198,20 @@ def test_a_third_party_algorithm_trains_with_a_method_of_a_third_party_task(chun
 def test_training_rejects_a_method_that_the_task_does_not_have():
     with pytest.raises(UnsupportedError) as rejected:
         train(Newtonian(), tasks.quadratic(m=3, d=2), W, rounds=3, progress=False)
-    assert (rejected.value.method, rejected.value.environment) == ("grad.curvature", "training")
+    assert (rejected.value.method, rejected.value.environment) == (
+        "grad.curvature",
+        "training",
+    )
 
 
 def test_exact_history_rejects_a_method_of_a_third_party_and_names_it():
     task, _ = with_curvature()
     with pytest.raises(UnsupportedError) as rejected:
         exact_history(Newtonian(), task, W, 5)
-    assert (rejected.value.method, rejected.value.environment) == ("grad.curvature", "exact_history")
+    assert (rejected.value.method, rejected.value.environment) == (
+        "grad.curvature",
+        "exact_history",
+    )
     assert "grad.curvature" in str(rejected.value)
 
 
@@ -188,7 +221,10 @@ def test_falsify_rejects_a_method_of_a_third_party_and_names_it():
     theorem = replaced(base, key="third.party", scope=scope)
     with pytest.raises(UnsupportedError) as rejected:
         dfl.falsify(theorem, seconds=5)
-    assert (rejected.value.method, rejected.value.environment) == ("grad.curvature", "falsify")
+    assert (rejected.value.method, rejected.value.environment) == (
+        "grad.curvature",
+        "falsify",
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Letters and constants at the ends of the doubles: one line, a marked divergence, or finite measures."""
+"""Letters and constants at the ends of the doubles: one line, a marked divergence, or
+finite measures.
+"""
 
 import inspect
 from dataclasses import replace
@@ -18,9 +20,16 @@ ENDS = (1e300, 1e155, 1e-300, 5e-324, float("inf"), float("nan"), 0, -1)
 
 def ends_well(algorithm, task, network, rounds=3):
     run = dfl.train(algorithm, task, network, rounds=rounds, seeds=2, progress=False)
-    measures = {name: values for name, values in run.measures().items() if not name.endswith("_next")}
-    far = measures.pop("grad_norm_sq_w", np.zeros(1))  # a square beyond doubles, of a finite point
-    finite = all(np.isfinite(v).all() for v in measures.values()) and not np.isnan(far).any()
+    measures = {
+        name: values
+        for name, values in run.measures().items()
+        if not name.endswith("_next")
+    }
+    # a square beyond doubles, of a finite point
+    far = measures.pop("grad_norm_sq_w", np.zeros(1))
+    finite = (
+        all(np.isfinite(v).all() for v in measures.values()) and not np.isnan(far).any()
+    )
     assert run.diverged_at is not None or finite, measures
     assert run.network.m == task.m
 
@@ -34,11 +43,22 @@ def test_letters(name):
     ends_well(usual, build(m=4, **sizes), network, rounds=0)
     ends_well(usual, build(m=1, **sizes), network_for(usual, 1))
     asked = [{"decay": 1e-300, "weight_decay": 1e300}]
-    asked += [{k: v} for k, old in letters.items() if not isinstance(old, bool | str) for v in ENDS]
-    if usual.needs_topology and usual.mixing == "doubly stochastic" and usual.links != "tree":
+    asked += [
+        {k: v}
+        for k, old in letters.items()
+        if not isinstance(old, bool | str)
+        for v in ENDS
+    ]
+    if (
+        usual.needs_topology
+        and usual.mixing == "doubly stochastic"
+        and usual.links != "tree"
+    ):
         far = np.roll(np.eye(4), 1, 0) + np.roll(np.eye(4), -1, 0)
         for weight in (5e-324, 1e-310):
-            ends_well(usual, build(m=4, **sizes), (1 - 2 * weight) * np.eye(4) + weight * far)
+            ends_well(
+                usual, build(m=4, **sizes), (1 - 2 * weight) * np.eye(4) + weight * far
+            )
     for words in asked:
         try:
             ends_well(replace(usual, **words), build(m=4, **sizes), network)
@@ -50,7 +70,12 @@ def test_letters(name):
 def test_constants(name):
     algorithm, refusals = DFedSAM(eta=0.01, K=2, rho=0.01), 0
     for letter, parameter in inspect.signature(factory(name)).parameters.items():
-        if isinstance(parameter.default, bool | str) or letter in ("seed", "dtype", "device", "hessians"):
+        if isinstance(parameter.default, bool | str) or letter in (
+            "seed",
+            "dtype",
+            "device",
+            "hessians",
+        ):
             continue
         for value in (0, -1, 1) if isinstance(parameter.default, int) else ENDS:
             try:

@@ -43,7 +43,11 @@ CASES = {
         GOSSIP,
         {"kind": "fixed", "proved": True, "directed": False, "definition_1": None},
     ),
-    "sparse": (sp.csr_array(ring_matrix(4)), GOSSIP, {"kind": "fixed", "definition_1": None}),
+    "sparse": (
+        sp.csr_array(ring_matrix(4)),
+        GOSSIP,
+        {"kind": "fixed", "definition_1": None},
+    ),
     "apart": (
         np.eye(4),
         GOSSIP,
@@ -55,7 +59,11 @@ CASES = {
     "directed": (
         graphs.column_stochastic(graphs.directed_ring(4)),
         GOSSIP,
-        {"directed": True, "doubly_stochastic": None, "definition_1": "entry (0, 1) is"},
+        {
+            "directed": True,
+            "doubly_stochastic": None,
+            "definition_1": "entry (0, 1) is",
+        },
     ),
     "lopsided": (
         lopsided(),
@@ -67,14 +75,26 @@ CASES = {
             "lam": None,
         },
     ),
-    "rows": (lopsided().T, PUSH, {"column_stochastic": "column 0 sums to", "row_stochastic": None}),
+    "rows": (
+        lopsided().T,
+        PUSH,
+        {"column_stochastic": "column 0 sums to", "row_stochastic": None},
+    ),
     "periodic": (
         [ring_matrix(4), np.eye(4)],
         GOSSIP,
         {"kind": "periodic", "proved": True, "definition_1": "round 1: disconnected"},
     ),
-    "varying": (only, GOSSIP, {"kind": "varying", "proved": False, "lam_found": "estimate"}),
-    "random": (RandomMatching(4), GOSSIP, {"kind": "random", "proved": False, "doubly_stochastic": None}),
+    "varying": (
+        only,
+        GOSSIP,
+        {"kind": "varying", "proved": False, "lam_found": "estimate"},
+    ),
+    "random": (
+        RandomMatching(4),
+        GOSSIP,
+        {"kind": "random", "proved": False, "doubly_stochastic": None},
+    ),
     "losses": (LossDriven(4, 2), PUSH, {"kind": "losses", "column_stochastic": None}),
     "server": (None, alg.FedAvg(eta=0.1, K=1), {"kind": "none", "m": 4}),
 }
@@ -87,7 +107,10 @@ def test_the_networks_facts_are_told_and_stay_told(name, tmp_path):
     facts = run.network_facts
     for field, value in expected.items():
         found = getattr(facts, field)
-        assert found.startswith(value) if isinstance(value, str) else found == value, (field, found)
+        assert found.startswith(value) if isinstance(value, str) else found == value, (
+            field,
+            found,
+        )
     back = History.load(run.save(tmp_path / "run"))
     assert back.topology is None
     assert back.network_facts == facts
@@ -105,13 +128,18 @@ def test_push_sum_has_its_constants_on_doubly_stochastic_matrices_too(tmp_path):
 
 def test_another_network_has_another_fingerprint():
     swapped = ring_matrix(4)[[0, 2, 1, 3]][:, [0, 2, 1, 3]]
-    seen = {run_over(W).network_facts.fingerprint for W in (ring_matrix(4), swapped, np.eye(4))}
+    seen = {
+        run_over(W).network_facts.fingerprint
+        for W in (ring_matrix(4), swapped, np.eye(4))
+    }
     assert len(seen) == 3
     assert run_over(ring_matrix(4)).network_facts.fingerprint in seen
 
 
 def test_facts_that_are_none_are_told(tmp_path):
-    tensors, document = storage.read(run_over(ring_matrix(4)).save(tmp_path / "run"), "dfltheory.History")
+    tensors, document = storage.read(
+        run_over(ring_matrix(4)).save(tmp_path / "run"), "dfltheory.History"
+    )
     document["facts"]["command"] = "rm"
     with pytest.raises(DFLTheoryError, match="bad: facts has no field 'command'"):
         History.load(storage.write(tmp_path / "bad", tensors, document))
@@ -127,17 +155,24 @@ def test_start_precision_and_versions(dtype):
     assert same.facts.eps == torch.finfo(dtype).eps
     assert same.facts.torch == str(torch.__version__)
     x0[2, 1] = np.nextafter(np.float32(1e6), np.float32(np.inf))
-    assert train(GOSSIP, task, ring_matrix(4), rounds=1, x0=x0).facts.common_start is False
+    assert (
+        train(GOSSIP, task, ring_matrix(4), rounds=1, x0=x0).facts.common_start is False
+    )
 
 
-# -- f(x^0) - f* ------------------------------------------------------------------------------------
+# -- f(x^0) - f*
+# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("hessians", ["common", "diagonal", "commuting", "random"])
 def test_the_gap_of_a_quadratic_does_not_cancel(dtype, hessians):
-    """Minimizers far apart make f* large; starts beside x* have gaps far below its rounding."""
-    task = quadratic(m=5, d=4, zeta=1e4, sigma=0.0, hessians=hessians, seed=3, dtype=dtype)
+    """Minimizers far apart make f* large; starts beside x* have gaps far below its
+    rounding.
+    """
+    task = quadratic(
+        m=5, d=4, zeta=1e4, sigma=0.0, hessians=hessians, seed=3, dtype=dtype
+    )
     exact, mean = task._minimizer[0], task.A.double().mean(0)
     mean = torch.diag(mean) if task.is_diagonal else mean
     for step in (1e-4, 1e-2, 1.0):
@@ -154,11 +189,16 @@ def test_the_gap_of_a_quadratic_does_not_cancel(dtype, hessians):
 def test_a_gap_below_zero_by_rounding_is_zero():
     run = run_over(ring_matrix(4))
     run.excess = None
-    run.constants = dataclasses.replace(run.constants, f_star=float(run.loss[0, 0]) + 5e-16)
+    run.constants = dataclasses.replace(
+        run.constants, f_star=float(run.loss[0, 0]) + 5e-16
+    )
     assert run.f0_gap.tolist() == [0.0]
     assert 5e-16 < run.f0_gap_error[0] < 1e-12
-    run.constants = dataclasses.replace(run.constants, f_star=float(run.loss[0, 0]) + 1e-3)
-    assert run.f0_gap[0] == pytest.approx(-1e-3)  # more than rounding: somebody's f* is wrong
+    run.constants = dataclasses.replace(
+        run.constants, f_star=float(run.loss[0, 0]) + 1e-3
+    )
+    # more than rounding: somebody's f* is wrong
+    assert run.f0_gap[0] == pytest.approx(-1e-3)
 
 
 def test_the_error_of_the_gap_is_that_of_the_runs_precision():
@@ -174,14 +214,22 @@ def test_the_error_of_the_gap_is_that_of_the_runs_precision():
 def test_the_minimum_of_a_minimizer_that_was_rounded_is_none_below_it():
     """x* = c - r + r is off by the rounding of r, and f(x*) is above f(c) = 0."""
     c = np.array([[0.1, 0.3, 0.7]])
-    run = train(alg.DPSGD(eta=0.1), Clipped(c, r=3.0, dtype=torch.float32), np.eye(1), rounds=1, x0=c[0])
+    run = train(
+        alg.DPSGD(eta=0.1),
+        Clipped(c, r=3.0, dtype=torch.float32),
+        np.eye(1),
+        rounds=1,
+        x0=c[0],
+    )
     assert run.loss[0, 0] == 0 < run.constants.f_star <= run.f0_gap_error[0]
     assert run.f0_gap[0] == 0
 
 
 def test_another_f_star_than_the_tasks_counts():
     run = run_over(ring_matrix(4))
-    run.constants = dataclasses.replace(run.constants, f_star=run.constants.f_star - 7.0)
+    run.constants = dataclasses.replace(
+        run.constants, f_star=run.constants.f_star - 7.0
+    )
     assert run.f0_gap[0] == pytest.approx(run.loss[0, 0] - run.constants.f_star)
     gap, error = run.gap_at(2)
     assert gap[0] == run.loss[0, 2] - run.constants.f_star
@@ -198,12 +246,15 @@ def test_an_unknown_f_star_has_no_gap():
 
 def test_the_excess_of_a_singular_quadratic():
     task = Quadratic(np.array([0.0, 2.0]), np.array([[5.0, 1.0], [-3.0, 3.0]]))
-    gap, error = task.excess(torch.tensor([[7.0, 4.0], [0.0, 2.0]], dtype=torch.float64))
+    gap, error = task.excess(
+        torch.tensor([[7.0, 4.0], [0.0, 2.0]], dtype=torch.float64)
+    )
     np.testing.assert_allclose(gap, [4.0, 0.0])
     assert (error < 1e-12).all()
 
 
-# -- a user's algorithm ------------------------------------------------------------------------------
+# -- a user's algorithm
+# ------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +275,9 @@ def test_a_users_algorithm_is_found_again(tmp_path):
 
 
 def test_a_users_algorithm_that_is_not_there_is_text(tmp_path, monkeypatch):
-    path = run_over(ring_matrix(4), Mine(eta=0.1, K=2, words="new")).save(tmp_path / "run")
+    path = run_over(ring_matrix(4), Mine(eta=0.1, K=2, words="new")).save(
+        tmp_path / "run"
+    )
     monkeypatch.delitem(sys.modules, __name__)
     back = History.load(path)
     assert isinstance(back.algorithm, Recorded)
@@ -235,7 +288,9 @@ def test_a_users_algorithm_that_is_not_there_is_text(tmp_path, monkeypatch):
 
 
 def test_nothing_is_imported_because_a_file_names_it(tmp_path):
-    tensors, document = storage.read(run_over(ring_matrix(4)).save(tmp_path / "run"), "dfltheory.History")
+    tensors, document = storage.read(
+        run_over(ring_matrix(4)).save(tmp_path / "run"), "dfltheory.History"
+    )
     for where in (
         ["this", "s"],
         ["os", "system"],
@@ -248,10 +303,16 @@ def test_nothing_is_imported_because_a_file_names_it(tmp_path):
     assert not {"this", "antigravity"} & set(sys.modules)
 
 
-@pytest.mark.parametrize("value", [torch.ones(2), np.ones(2), lambda t: t, {1, 2}, {"deep": [torch.ones(1)]}])
+@pytest.mark.parametrize(
+    "value", [torch.ones(2), np.ones(2), lambda t: t, {1, 2}, {"deep": [torch.ones(1)]}]
+)
 def test_what_no_file_can_hold_is_refused_before_the_run(value):
     with pytest.raises(
         DFLTheoryError, match=r"^Mine: anything is a \w+, which no file can hold: give"
     ) as told:
-        run_over(ring_matrix(4), Mine(eta=0.1, K=2, anything=value), callbacks=[lambda *a: 1 / 0])
+        run_over(
+            ring_matrix(4),
+            Mine(eta=0.1, K=2, anything=value),
+            callbacks=[lambda *a: 1 / 0],
+        )
     assert "\n" not in str(told.value)

@@ -1,4 +1,6 @@
-"""The record of a run: what it holds, when two are the same, what a file of it brings back."""
+"""The record of a run: what it holds, when two are the same, what a file of it brings
+back.
+"""
 
 import copy
 import dataclasses
@@ -15,7 +17,9 @@ from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
 
 def run(**options):
     task = quadratic(m=5, d=3, L=1.0, mu=0.2, zeta=1.0, sigma=0.3, seed=4)
-    return train(alg.DFedAvg(eta=0.1, K=2), task, ring_matrix(5), rounds=3, seeds=2, **options)
+    return train(
+        alg.DFedAvg(eta=0.1, K=2), task, ring_matrix(5), rounds=3, seeds=2, **options
+    )
 
 
 CHANGES = {
@@ -31,7 +35,15 @@ CHANGES = {
     "random_network": True,
     "accuracy": np.zeros((2, 4)),
 }
-ARRAYS = ("grad_norm_sq", "consensus", "loss", "x", "x0_sq", "x0_spread", "rounds_measured")
+ARRAYS = (
+    "grad_norm_sq",
+    "consensus",
+    "loss",
+    "x",
+    "x0_sq",
+    "x0_spread",
+    "rounds_measured",
+)
 
 
 @pytest.mark.parametrize("name", [*CHANGES, *ARRAYS, "extra"])
@@ -72,7 +84,13 @@ def test_what_a_file_brings_back(tmp_path):
     assert two.network == one.network
     assert two.network.lam == pytest.approx(1 / 3 + 2 / 3 * np.cos(2 * np.pi / 5))
     assert two.random_network is one.random_network is False
-    assert (two.rounds, two.task, two.seed, two.seeds, two.m) == (3, "quadratic", 0, 2, 5)
+    assert (two.rounds, two.task, two.seed, two.seeds, two.m) == (
+        3,
+        "quadratic",
+        0,
+        2,
+        5,
+    )
     assert two.seconds == one.seconds > 0
     assert list(two.measures()) == list(one.measures())
     np.testing.assert_array_equal(two.extra["own"], np.tile([3.0, 4.0], (4, 1)).T)
@@ -90,7 +108,9 @@ def test_a_random_network_is_told_and_stays_told(tmp_path):
     matrices = [permuted_average(5, np.random.default_rng(k)) for k in range(3)]
     for random in (True, False):
         task = quadratic(m=5, d=3, seed=4)
-        one = train(alg.DFedAvg(eta=0.1, K=1), task, Matrices(matrices, random=random), rounds=1)
+        one = train(
+            alg.DFedAvg(eta=0.1, K=1), task, Matrices(matrices, random=random), rounds=1
+        )
         assert one.random_network is random
         assert History.load(one.save(tmp_path / "run")).random_network is random
     server = train(alg.FedAvg(eta=0.1, K=1), quadratic(m=5, d=3, seed=4), rounds=1)
@@ -103,8 +123,12 @@ def test_the_glossarys_values_are_means_over_seeds():
     one = run(x0=x0)
     values = one.values()
     assert values["x0_sq"] == pytest.approx((x0**2).sum(-1).mean())
-    assert values["x0_spread"] == pytest.approx(((x0 - x0.mean(1, keepdims=True)) ** 2).sum(-1).mean())
-    assert values["f0_gap"] == pytest.approx(one.loss[:, 0].mean() - one.constants.f_star)
+    assert values["x0_spread"] == pytest.approx(
+        ((x0 - x0.mean(1, keepdims=True)) ** 2).sum(-1).mean()
+    )
+    assert values["f0_gap"] == pytest.approx(
+        one.loss[:, 0].mean() - one.constants.f_star
+    )
     assert values["T"] == 3
     assert (values["eta"], values["K"]) == (0.1, 2)
     one.constants = dataclasses.replace(one.constants, f_star=None)
@@ -117,6 +141,8 @@ def test_the_table_has_one_row_for_every_seed_round_and_measure():
     assert len(frame) == 2 * 3 * (4 + 6)  # and six columns of what was sent
     assert frame.index.tolist() == list(range(60))
     for name, array in one.measures().items():
-        wide = frame[frame.measure == name].pivot(index="seed", columns="round", values="value")
+        wide = frame[frame.measure == name].pivot(
+            index="seed", columns="round", values="value"
+        )
         assert list(wide.columns) == [0, 2, 3]
         np.testing.assert_array_equal(wide.to_numpy(), array)

@@ -1,4 +1,6 @@
-"""Algorithms as users get them wrong: each mistake is one clear line, before or in the first round."""
+"""Algorithms as users get them wrong: each mistake is one clear line, before or in the
+first round.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +27,10 @@ class Plain(Algorithm):
     eta: float = 0.1
 
     def local_update(self, state, grad):
-        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+        return replace(
+            state,
+            z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x),
+        )
 
     def communicate(self, state, mix):
         return replace(state, x=mix(state.z))
@@ -41,19 +46,32 @@ def of(**rules):
 
 def refused(algorithm, words, topology=RING, rounds=1, error=InputError, **options):
     with pytest.raises(error, match=words) as caught:
-        train(algorithm, options.pop("task", task()), topology, rounds, progress=False, **options)
+        train(
+            algorithm,
+            options.pop("task", task()),
+            topology,
+            rounds,
+            progress=False,
+            **options,
+        )
     assert "\n" not in str(caught.value)
 
 
 def test_a_field_that_the_state_does_not_declare_is_refused():
     def hides(self, state, grad):
-        return replace(state, z=state.x, velocity=grad.t + getattr(state, "velocity", 0))
+        return replace(
+            state, z=state.x, velocity=grad.t + getattr(state, "velocity", 0)
+        )
 
     def hides_later(self, state, mix):
         return replace(state, x=mix(state.z), velocity=state.z)
 
-    refused(of(local_update=hides), r"Mine\.local_update: velocity is no field of State")
-    refused(of(communicate=hides_later), r"Mine\.communicate: velocity is no field of State")
+    refused(
+        of(local_update=hides), r"Mine\.local_update: velocity is no field of State"
+    )
+    refused(
+        of(communicate=hides_later), r"Mine\.communicate: velocity is no field of State"
+    )
     in_pieces = task()
     in_pieces.chunk = lambda seeds: 2
     refused(of(local_update=hides), "velocity is no field of State", task=in_pieces)
@@ -63,7 +81,9 @@ def test_a_class_whose_letters_are_no_fields_is_refused():
     class Forgotten(Plain):
         step: float = 0.1
 
-    refused(Forgotten(), r"Forgotten: step is not a field.*put @dataclass\(frozen=True\)")
+    refused(
+        Forgotten(), r"Forgotten: step is not a field.*put @dataclass\(frozen=True\)"
+    )
     with pytest.raises(InputError, match="Forgotten: step is not a field"):
         alg.register(Forgotten)
     for kind in alg.ALGORITHMS.values():
@@ -84,19 +104,34 @@ def test_rounds_do_not_overlap_on_a_network_that_moves():
         return replace(state, x=mix(mix(state.z), after=1))
 
     for rule in (twice, again):
-        refused(of(communicate=rule), "let gossip_steps of the class be 2", [RING, STAR])
+        refused(
+            of(communicate=rule), "let gossip_steps of the class be 2", [RING, STAR]
+        )
         train(of(communicate=rule), task(), RING, 1, progress=False)
         train(of(communicate=rule), task(), graphs.RandomMatching(M), 1, progress=False)
     x0 = np.random.default_rng(0).normal(size=(M, D))
-    still = {"local_update": lambda self, state, grad: replace(state, z=state.x), "communicate": twice}
-    run = train(of(**still, gossip_steps=2), task(), [RING, STAR], 2, x0=x0, progress=False)
-    R, S = (np.asarray(W.toarray() if hasattr(W, "toarray") else W) for W in (RING, STAR))
+    still = {
+        "local_update": lambda self, state, grad: replace(state, z=state.x),
+        "communicate": twice,
+    }
+    run = train(
+        of(**still, gossip_steps=2), task(), [RING, STAR], 2, x0=x0, progress=False
+    )
+    R, S = (
+        np.asarray(W.toarray() if hasattr(W, "toarray") else W) for W in (RING, STAR)
+    )
     np.testing.assert_allclose(run.x[0], S @ R @ S @ R @ x0, atol=1e-13)
 
 
 def test_another_precision_than_the_task_s_is_refused():
-    refused(of(communicate=lambda self, s, mix: replace(s, x=mix(s.z).float())), "x is of torch.float32")
-    refused(of(communicate=lambda self, s, mix: replace(s, x=mix(s.z.float()))), "mix takes the task's torch")
+    refused(
+        of(communicate=lambda self, s, mix: replace(s, x=mix(s.z).float())),
+        "x is of torch.float32",
+    )
+    refused(
+        of(communicate=lambda self, s, mix: replace(s, x=mix(s.z.float()))),
+        "mix takes the task's torch",
+    )
 
 
 @pytest.mark.parametrize("rule", ["init", "local_update", "communicate"])
@@ -114,7 +149,9 @@ def test_what_is_no_state_is_refused(rule):
         rf"Mine\.{rule}: the state's z has shape \(1, 8, 3\)": lambda s, o: replace(
             state(s), z=state(s).x[..., 1:]
         ),
-        rf"Mine\.{rule}: the state's x has shape \(8, 4\)": lambda s, o: replace(state(s), x=state(s).x[0]),
+        rf"Mine\.{rule}: the state's x has shape \(8, 4\)": lambda s, o: replace(
+            state(s), x=state(s).x[0]
+        ),
     }
     for words, make in wrong.items():
         refused(returns(make), words)
@@ -134,7 +171,9 @@ CALLS = {
     "bits = nan must be finite": lambda mix, z: mix(z, bits=float("nan")),
     "bits = inf must be finite": lambda mix, z: mix.send(z, bits=float("inf")),
     "bits = -5 must be finite and >= 0": lambda mix, z: mix(z, bits=-5),
-    "bits = tensor.* must be finite and >= 0": lambda mix, z: mix(z, bits=-torch.ones(1, M)),
+    "bits = tensor.* must be finite and >= 0": lambda mix, z: mix(
+        z, bits=-torch.ones(1, M)
+    ),
     r"bits takes tensors \(S, m\)": lambda mix, z: mix(z, bits=torch.ones(1, 3)),
     r"bits has shape \(1, 8, 4\)": lambda mix, z: mix(z, bits=z),
 }
@@ -157,13 +196,21 @@ def test_what_is_changed_in_place_is_computed_anew():
         return replace(state, x=mix(mix(state.z) * 2.0))
 
     x0 = np.random.default_rng(0).normal(size=(M, D))
-    found = [train(of(communicate=rule), task(), [RING, STAR], 1, x0=x0).x for rule in (in_place, anew)]
+    found = [
+        train(of(communicate=rule), task(), [RING, STAR], 1, x0=x0).x
+        for rule in (in_place, anew)
+    ]
     np.testing.assert_array_equal(*found)
 
 
 def test_trees_in_turn_are_no_tree():
     path = graphs.metropolis(graphs.path(M))
-    refused(alg.RelaySGD(0.1), "all rounds together: 8 clients with 13 links", [path, STAR], error=GraphError)
+    refused(
+        alg.RelaySGD(0.1),
+        "all rounds together: 8 clients with 13 links",
+        [path, STAR],
+        error=GraphError,
+    )
     train(alg.RelaySGD(0.1), task(), [STAR, STAR], 2, progress=False)
 
 
@@ -183,18 +230,34 @@ def test_a_checkpoint_keeps_views_of_one_tensor(tmp_path):
     algorithm, kept = of(init=init, communicate=halves), tmp_path / "run.ckpt"
     train(algorithm, task(), RING, 2, checkpoint=kept, progress=False)
     run = train(algorithm, task(), RING, 4, checkpoint=kept, progress=False)
-    np.testing.assert_array_equal(run.x, train(algorithm, task(), RING, 4, progress=False).x)
+    np.testing.assert_array_equal(
+        run.x, train(algorithm, task(), RING, 4, progress=False).x
+    )
 
 
 def test_matrices_under_which_an_update_diverges_are_refused():
-    away = np.roll(np.eye(M), 1, 0) / 2 + np.roll(np.eye(M), -1, 0) / 2  # least eigenvalue -1
+    # least eigenvalue -1
+    away = np.roll(np.eye(M), 1, 0) / 2 + np.roll(np.eye(M), -1, 0) / 2
     one_way = 0.5 * np.eye(M) + 0.5 * np.roll(np.eye(M), 1, 0)
     refused(
-        alg.D2(0.1), r"least eigenvalue is -1, below -0.333333, where D2.*lazy=True", away, error=GraphError
+        alg.D2(0.1),
+        r"least eigenvalue is -1, below -0.333333, where D2.*lazy=True",
+        away,
+        error=GraphError,
     )
     for kind in (alg.D2, alg.EXTRA):
-        refused(kind(0.1), f"{kind.__name__} needs symmetric, doubly", one_way, error=GraphError)
-        refused(kind(0.1), f"{kind.__name__} needs symmetric, doubly", [RING, one_way], error=GraphError)
+        refused(
+            kind(0.1),
+            f"{kind.__name__} needs symmetric, doubly",
+            one_way,
+            error=GraphError,
+        )
+        refused(
+            kind(0.1),
+            f"{kind.__name__} needs symmetric, doubly",
+            [RING, one_way],
+            error=GraphError,
+        )
         train(kind(0.1), task(), one_way, 2, check_topology=False, progress=False)
         train(kind(0.1), task(), [RING, STAR], 2, progress=False)
     train(alg.D2(0.1, lazy=True), task(), away, 2, progress=False)
@@ -203,7 +266,9 @@ def test_matrices_under_which_an_update_diverges_are_refused():
 
 def test_estimates_that_neighbors_keep_need_the_same_neighbors():
     for moves in ([RING, STAR], graphs.RandomMatching(M), lambda t: RING):
-        refused(alg.CHOCOSGD(0.1, 0.3), "CHOCOSGD needs a fixed", moves, error=GraphError)
+        refused(
+            alg.CHOCOSGD(0.1, 0.3), "CHOCOSGD needs a fixed", moves, error=GraphError
+        )
     for stays in (RING, graphs.ring(M), graphs.Constant(RING)):
         train(alg.CHOCOSGD(0.1, 0.3), task(), stays, 1, progress=False)
 
@@ -212,7 +277,9 @@ def test_words_for_numbers_and_hessians_beyond_memory_are_told():
     for value in ("a", [0.1]):
         with pytest.raises(InputError, match=r"Plain: eta = .* must be a number"):
             Plain(value)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r'8e\+03 GB of memory.*: take hessians="diagonal"'):
+    with pytest.raises(
+        InputError, match=r'8e\+03 GB of memory.*: take hessians="diagonal"'
+    ):
         tasks.quadratic(m=4, d=10**6)
 
 

@@ -1,7 +1,9 @@
-"""Histories, checkpoints, results and experiment files of unknown origin: read, or refused in one line.
+"""Histories, checkpoints, results and experiment files of unknown origin: read, or
+refused in one line.
 
-Every field of a good file is changed to values of other types and sizes, and taken away; headers lie; the
-JSON inside is a bomb. Nothing may come out but a result or one line, and soon.
+Every field of a good file is changed to values of other types and sizes, and taken
+away; headers lie; the JSON inside is a bomb. Nothing may come out but a result or one
+line, and soon.
 """
 
 import json
@@ -24,18 +26,39 @@ from dfltheory.training.history import History
 from tests.hostile import places, put, refused
 
 HOSTILE = [None, "x", 1e308, -1, [], {}, True, 10**12, "../../x"]
-BOMBS = ["[" * 10**5, '{"a":' * 9000, "9" * 5000, "null", "3", "[1]", "{}", '{"kind": []}', "\x00", ""]
+BOMBS = [
+    "[" * 10**5,
+    '{"a":' * 9000,
+    "9" * 5000,
+    "null",
+    "3",
+    "[1]",
+    "{}",
+    '{"kind": []}',
+    "\x00",
+    "",
+]
 DOCUMENT = ("__metadata__", "json")
 
 
 def run(checkpoint):
     task, W = tasks.quadratic(m=4, d=2, sigma=0.1), graphs.metropolis(graphs.ring(4))
     algorithm = algorithms.DFedSAM(eta=0.01, rho=0.1, K=1)
-    return dfl.train(algorithm, task, W, rounds=4, seeds=2, progress=False, checkpoint=str(checkpoint))
+    return dfl.train(
+        algorithm,
+        task,
+        W,
+        rounds=4,
+        seeds=2,
+        progress=False,
+        checkpoint=str(checkpoint),
+    )
 
 
 def joined(head, body):
-    """A file of this header and body, with the digest of its content if it can be read at all."""
+    """A file of this header and body, with the digest of its content if it can be read
+    at all.
+    """
     raw = packed(head, body)
     try:
         tensors = safetensors.torch.load(raw)
@@ -55,16 +78,30 @@ def forged(raw):
     """The file with one thing changed, again and again."""
     size = struct.unpack("<Q", raw[:8])[0]
     head, body = json.loads(raw[8 : 8 + size]), raw[8 + size :]
-    yield from (b"", raw[:20], raw[:-8], raw + b"more", struct.pack("<Q", 2**63) + raw[8:])
+    yield from (
+        b"",
+        raw[:20],
+        raw[:-8],
+        raw + b"more",
+        struct.pack("<Q", 2**63) + raw[8:],
+    )
     yield from (struct.pack("<Q", 2**40) + raw[8:], struct.pack("<Q", 3) + raw[8:])
-    for k, path in enumerate(places({k: v for k, v in head.items() if k != "__metadata__"})):
+    for k, path in enumerate(
+        places({k: v for k, v in head.items() if k != "__metadata__"})
+    ):
         yield joined(put(head, path, drop=True), body)
-        yield from (joined(put(head, path, value), body) for value in HOSTILE[k % 3 :: 3])
+        yield from (
+            joined(put(head, path, value), body) for value in HOSTILE[k % 3 :: 3]
+        )
     document = json.loads(head["__metadata__"]["json"])
     for k, path in enumerate(places(document)):
-        yield joined(put(head, DOCUMENT, json.dumps(put(document, path, drop=True))), body)
+        yield joined(
+            put(head, DOCUMENT, json.dumps(put(document, path, drop=True))), body
+        )
         for value in HOSTILE[k % 3 :: 3]:  # a third of them for each field
-            yield joined(put(head, DOCUMENT, json.dumps(put(document, path, value))), body)
+            yield joined(
+                put(head, DOCUMENT, json.dumps(put(document, path, value))), body
+            )
     yield from (joined(put(head, DOCUMENT, bomb), body) for bomb in BOMBS)
 
 
@@ -89,9 +126,16 @@ def test_histories_and_checkpoints(tmp_path, kind):
     assert lines > files / 3
 
 
-@pytest.mark.parametrize("text", [*BOMBS, '{"cells": 3}', '{"title": 1, "cells": [{}]}',
-                                  '{"title": "a", "cells": [{"key": "../../x", "settings": {}}]}',
-                                  '{"title": "a", "cells": [{"key": 7, "settings": 3}]}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        *BOMBS,
+        '{"cells": 3}',
+        '{"title": 1, "cells": [{}]}',
+        '{"title": "a", "cells": [{"key": "../../x", "settings": {}}]}',
+        '{"title": "a", "cells": [{"key": 7, "settings": 3}]}',
+    ],
+)
 def test_results_and_verdicts(tmp_path, text):
     (tmp_path / MANIFEST).write_text(text)
     assert str(tmp_path) in refused(load_results, tmp_path)
@@ -120,7 +164,7 @@ EXPERIMENTS = {
     "rounds.toml": "[run]\nrounds = 1" + "0" * 400,
     "deep.json": '{"a":' * 60 + "1" + "}" * 60,
     "infinite.json": '{"run": {"rounds": Infinity}}',
-} | {f"bomb {n}.json": bomb for n, bomb in enumerate(BOMBS)}  # fmt: skip
+} | {f"bomb {n}.json": bomb for n, bomb in enumerate(BOMBS)}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -146,27 +190,47 @@ def test_long_values_are_told_in_a_short_line(tmp_path, section):
     ]
     for path in fields:
         for value in ("x" * 3000, [1] * 1000, {"a": "x" * 3000}):
-            (tmp_path / "sent.json").write_text(json.dumps(put({"sweep": {}} | good, path, value)))
+            (tmp_path / "sent.json").write_text(
+                json.dumps(put({"sweep": {}} | good, path, value))
+            )
             line = refused(load_experiment, tmp_path / "sent.json")
-            assert line is None or (len(line) < 600 and str(tmp_path) in line), (path, line)
+            assert line is None or (len(line) < 600 and str(tmp_path) in line), (
+                path,
+                line,
+            )
 
 
-@pytest.mark.parametrize(("name", "value"), [("precision", -1), ("precision", "int64"), ("precision", "nn"),
-                                             ("eps", 1e300), ("eps", "x"), ("common_start", "no"),
-                                             ("torch", "\x1b[31m")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("precision", -1),
+        ("precision", "int64"),
+        ("precision", "nn"),
+        ("eps", 1e300),
+        ("eps", "x"),
+        ("common_start", "no"),
+        ("torch", "\x1b[31m"),
+    ],
+)
 def test_facts_of_a_history_are_read_with_their_types(tmp_path, name, value):
     good = run(tmp_path / "run").save(tmp_path / "good").read_bytes()
     size = struct.unpack("<Q", good[:8])[0]
     head = json.loads(good[8 : 8 + size])
     document = json.loads(head["__metadata__"]["json"])
     changed = json.dumps(put(document, ("facts", name), value))
-    (tmp_path / "sent").write_bytes(joined(put(head, DOCUMENT, changed), good[8 + size :]))
-    assert f"{tmp_path / 'sent'}: facts.{name} = " in refused(History.load, tmp_path / "sent")
+    (tmp_path / "sent").write_bytes(
+        joined(put(head, DOCUMENT, changed), good[8 + size :])
+    )
+    assert f"{tmp_path / 'sent'}: facts.{name} = " in refused(
+        History.load, tmp_path / "sent"
+    )
 
 
 def recorded_as(tmp_path, **fields):
     """A good history, some of whose document's fields are others."""
-    tensors, document = storage.read(run(tmp_path / "run").save(tmp_path / "good"), "dfltheory.History")
+    tensors, document = storage.read(
+        run(tmp_path / "run").save(tmp_path / "good"), "dfltheory.History"
+    )
     return storage.write(tmp_path / "sent", tensors, document | fields)
 
 
@@ -208,7 +272,9 @@ def test_cells_are_named_once_by_short_names(tmp_path):
 
 @pytest.mark.parametrize("what", ["folder", "pipe", "device", "error"])
 def test_a_record_that_is_no_file_has_not_happened(tmp_path, what):
-    (tmp_path / MANIFEST).write_text(json.dumps({"title": "a", "cells": [{"key": "abc", "settings": {}}]}))
+    (tmp_path / MANIFEST).write_text(
+        json.dumps({"title": "a", "cells": [{"key": "abc", "settings": {}}]})
+    )
     file = tmp_path / "cells" / "abc.json"
     file.parent.mkdir()
     if what == "folder":

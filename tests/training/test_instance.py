@@ -1,4 +1,6 @@
-"""One instance, one document: what it says is what runs, and what no document can say is refused."""
+"""One instance, one document: what it says is what runs, and what no document can say
+is refused.
+"""
 
 import copy
 import dataclasses
@@ -17,7 +19,13 @@ DOCUMENT = {
     "task": {"name": "quadratic", "m": 4, "d": 2, "sigma": 0.3, "dtype": "float32"},
     "topology": {"name": "ring", "weights": "lazy"},
     "algorithm": {"name": "dfedsam", "eta": 0.05, "K": 2, "rho": 0.01},
-    "run": {"rounds": 6, "seeds": [0, 3], "seed": 5, "x0": [1.0, -2.0], "evaluate_every": 2},
+    "run": {
+        "rounds": 6,
+        "seeds": [0, 3],
+        "seed": 5,
+        "x0": [1.0, -2.0],
+        "evaluate_every": 2,
+    },
 }
 OWN = """
 from dataclasses import dataclass
@@ -43,12 +51,17 @@ def nothing():
 
 
 def without(section, *names):
-    return {**DOCUMENT, section: {n: v for n, v in DOCUMENT[section].items() if n not in names}}
+    return {
+        **DOCUMENT,
+        section: {n: v for n, v in DOCUMENT[section].items() if n not in names},
+    }
 
 
 def test_the_document_is_the_run():
     found = dfl.Instance.of(DOCUMENT).run(progress=False)
-    task = dfl.tasks.get("quadratic", m=4, d=2, sigma=0.3, dtype=__import__("torch").float32)
+    task = dfl.tasks.get(
+        "quadratic", m=4, d=2, sigma=0.3, dtype=__import__("torch").float32
+    )
     direct = dfl.train(
         dfl.algorithms.DFedSAM(eta=0.05, K=2, rho=0.01),
         task,
@@ -68,7 +81,9 @@ def test_it_goes_through_json_and_back():
     again = dfl.Instance.of(json.loads(json.dumps(instance.document())))
     assert again.document() == instance.document()
     assert (again.seeds, again.seed, again.rounds) == ((0, 3), 5, 6)
-    np.testing.assert_array_equal(again.run(progress=False).loss, instance.run(progress=False).loss)
+    np.testing.assert_array_equal(
+        again.run(progress=False).loss, instance.run(progress=False).loss
+    )
 
 
 def test_what_is_replaced_is_what_the_document_says():
@@ -88,7 +103,9 @@ def test_what_is_replaced_is_what_the_document_says():
 
 def test_every_run_of_the_registry_has_a_document():
     for name, kind in dfl.algorithms.ALGORITHMS.items():
-        made = dfl.Instance.of({**DOCUMENT, "algorithm": {"name": name} | LETTERS[name]})
+        made = dfl.Instance.of(
+            {**DOCUMENT, "algorithm": {"name": name} | LETTERS[name]}
+        )
         assert type(made.algorithm) is kind
         assert (made.network is None) == (not kind.needs_topology)
         assert dfl.Instance.of(made.document()).algorithm == made.algorithm
@@ -106,16 +123,24 @@ def test_what_is_made_in_python_runs_and_says_why_it_has_no_document():
     instance = dfl.Instance(task, dfl.algorithms.DFedAvg(eta=0.1, K=1), W, 2, seeds=3)
     assert instance.seeds == (0, 1, 2)
     assert instance.run(progress=False).seeds == 3
-    with pytest.raises(InputError, match="the task own was made in Python, and no document can say how"):
+    with pytest.raises(
+        InputError, match="the task own was made in Python, and no document can say how"
+    ):
         instance.document()
-    named = dataclasses.replace(dfl.Instance.of(DOCUMENT), algorithm=Local(eta=0.1, K=1))
-    with pytest.raises(InputError, match="Local is in no module that could be imported again"):
+    named = dataclasses.replace(
+        dfl.Instance.of(DOCUMENT), algorithm=Local(eta=0.1, K=1)
+    )
+    with pytest.raises(
+        InputError, match="Local is in no module that could be imported again"
+    ):
         named.document()
     moving = dataclasses.replace(dfl.Instance.of(DOCUMENT), network=lambda t: np.eye(4))
     with pytest.raises(InputError, match="was made in Python"):
         moving.document()
     several = dataclasses.replace(moving, network={"W": np.eye(4), "B": np.eye(4)})
-    with pytest.raises(InputError, match="one for each of W, B, and a document has a single"):
+    with pytest.raises(
+        InputError, match="one for each of W, B, and a document has a single"
+    ):
         several.document()
 
 
@@ -126,8 +151,12 @@ class Holder:
 
 
 def test_an_algorithm_inside_of_another_class_is_found_again():
-    instance = dataclasses.replace(dfl.Instance.of(DOCUMENT), algorithm=Holder.Inner(eta=0.1, K=1))
-    assert dfl.Instance.of(instance.document(), own=True).algorithm == instance.algorithm
+    instance = dataclasses.replace(
+        dfl.Instance.of(DOCUMENT), algorithm=Holder.Inner(eta=0.1, K=1)
+    )
+    assert (
+        dfl.Instance.of(instance.document(), own=True).algorithm == instance.algorithm
+    )
 
 
 @pytest.mark.parametrize("shape", [(3,), (4, 3), (2, 4, 3)])
@@ -151,22 +180,42 @@ def test_options_of_recording_take_the_documents_place():
         ({**DOCUMENT, "run": {"seeds": [0, 0]}}, r"run\.seeds: "),
         ({**DOCUMENT, "run": {"x0": [1.0, "a"]}}, r"run\.x0\[1\]: "),
         ({**DOCUMENT, "run": {"x0": [[1.0], [2.0, 3.0]]}}, r"run\.x0: "),
-        ({**DOCUMENT, "run": {"x0": [[[1.0], [2.0]], [[1.0], [2.0, 3.0]]]}}, r"run\.x0: "),
+        (
+            {**DOCUMENT, "run": {"x0": [[[1.0], [2.0]], [[1.0], [2.0, 3.0]]]}},
+            r"run\.x0: ",
+        ),
         ({**DOCUMENT, "run": {"x0": [10**400]}}, r"run\.x0\[0\]: "),
         ({**DOCUMENT, "run": {"x0": [[], []]}}, r"run\.x0\[0\]: "),
         ({**DOCUMENT, "topology": {"matrix": [[1.0], [2.0]]}}, r"topology\.matrix: "),
-        ({**DOCUMENT, "topology": {"matrix": [[1.0, [2.0]], [0.5, 0.5]]}}, r"topology\.matrix\[0\]\[1\]: "),
-        ({**DOCUMENT, "topology": {"matrix": [[[1.0]]]}}, r"topology\.matrix\[0\]\[0\]: "),
-        ({**DOCUMENT, "topology": {"matrix": [[10**400]]}}, r"topology\.matrix\[0\]\[0\]: "),
+        (
+            {**DOCUMENT, "topology": {"matrix": [[1.0, [2.0]], [0.5, 0.5]]}},
+            r"topology\.matrix\[0\]\[1\]: ",
+        ),
+        (
+            {**DOCUMENT, "topology": {"matrix": [[[1.0]]]}},
+            r"topology\.matrix\[0\]\[0\]: ",
+        ),
+        (
+            {**DOCUMENT, "topology": {"matrix": [[10**400]]}},
+            r"topology\.matrix\[0\]\[0\]: ",
+        ),
         ({**DOCUMENT, "topology": {"matrix": []}}, r"topology\.matrix: "),
         ({**DOCUMENT, "topology": {"file": "W.npy"}}, r"topology\.file: "),
-        ({**DOCUMENT, "algorithm": {"name": "os:system"}}, "would run code of the module"),
-        ({**DOCUMENT, "task": {"name": "os:system", "command": "true"}}, "would run code of the module"),
+        (
+            {**DOCUMENT, "algorithm": {"name": "os:system"}},
+            "would run code of the module",
+        ),
+        (
+            {**DOCUMENT, "task": {"name": "os:system", "command": "true"}},
+            "would run code of the module",
+        ),
     ],
 )
 def test_one_line_says_what_is_wrong(document, line):
     kept = copy.deepcopy(document)
-    with pytest.raises((InputError, UnknownNameError), match=f"^the document: .*{line}") as refused:
+    with pytest.raises(
+        (InputError, UnknownNameError), match=f"^the document: .*{line}"
+    ) as refused:
         dfl.Instance.of(document)
     assert "\n" not in str(refused.value)
     assert document == kept
@@ -184,7 +233,10 @@ def test_a_users_own_algorithm_and_task_by_reference(tmp_path, monkeypatch):
             "run": {"rounds": 2},
         }
         instance = dfl.Instance.of(document, own=True)
-        assert (type(instance.algorithm).__name__, instance.algorithm.boost) == ("Mine", 2.0)
+        assert (type(instance.algorithm).__name__, instance.algorithm.boost) == (
+            "Mine",
+            2.0,
+        )
         assert instance.run(progress=False).rounds == 2
         again = dfl.Instance.of(instance.document(), own=True)
         assert again.algorithm == instance.algorithm  # one file, one class
@@ -193,12 +245,20 @@ def test_a_users_own_algorithm_and_task_by_reference(tmp_path, monkeypatch):
                 {"algorithm": {**document["algorithm"], "bost": 1.0}},
                 "algorithm: no field .*; did you mean boost",
             ),
-            ({"algorithm": {"name": f"{place}:problem"}}, "is not a class of algorithms"),
+            (
+                {"algorithm": {"name": f"{place}:problem"}},
+                "is not a class of algorithms",
+            ),
             ({"task": {"name": f"{place}:nothing"}}, "makes a int, not a task"),
             ({"task": {"name": f"{place}:absent"}}, "absent"),
-            ({"task": {"name": "no_such_module:x"}}, "no_such_module cannot be imported"),
+            (
+                {"task": {"name": "no_such_module:x"}},
+                "no_such_module cannot be imported",
+            ),
         ):
-            with pytest.raises(InputError if "boost" not in line else UnknownNameError, match=line):
+            with pytest.raises(
+                InputError if "boost" not in line else UnknownNameError, match=line
+            ):
                 dfl.Instance.of({**document, **name}, own=True)
     sys.modules.pop("own_things", None)
 
@@ -211,34 +271,57 @@ def test_an_instance_has_exact_expectations_where_its_round_is_affine():
     from dfltheory.exact import exactly
 
     algorithm = {"name": "dfedavg", "eta": 0.05, "K": 2}
-    instance = dfl.Instance.of({**DOCUMENT, "algorithm": algorithm, "run": {"rounds": 4, "x0": [1.0, -2.0]}})
-    direct = dfl.exact_history(instance.algorithm, instance.task, instance.network, 4, [1.0, -2.0])
+    instance = dfl.Instance.of(
+        {**DOCUMENT, "algorithm": algorithm, "run": {"rounds": 4, "x0": [1.0, -2.0]}}
+    )
+    direct = dfl.exact_history(
+        instance.algorithm, instance.task, instance.network, 4, [1.0, -2.0]
+    )
     np.testing.assert_array_equal(exactly(instance).grad_norm_sq, direct.grad_norm_sq)
     with pytest.raises(InputError):
         exactly(dfl.Instance.of(DOCUMENT))
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "Q"), [("dfedsam-mgs", "DFedSAM", 4), ("DFedSAM", "DFedSAM", 1), ("asyng", "OSGP", None)]
+    ("name", "kind", "Q"),
+    [("dfedsam-mgs", "DFedSAM", 4), ("DFedSAM", "DFedSAM", 1), ("asyng", "OSGP", None)],
 )
 def test_names_that_papers_have_for_letters_of_a_class(name, kind, Q):
-    told = {"task": {"name": "quadratic", "m": 4}, "topology": {"name": "ring"}, "run": {"rounds": 1}}
-    instance = dfl.Instance.of({**told, "algorithm": {"name": name, "eta": 0.1, "K": 1}})
-    assert (type(instance.algorithm).__name__, getattr(instance.algorithm, "Q", None)) == (kind, Q)
+    told = {
+        "task": {"name": "quadratic", "m": 4},
+        "topology": {"name": "ring"},
+        "run": {"rounds": 1},
+    }
+    instance = dfl.Instance.of(
+        {**told, "algorithm": {"name": name, "eta": 0.1, "K": 1}}
+    )
+    assert (
+        type(instance.algorithm).__name__,
+        getattr(instance.algorithm, "Q", None),
+    ) == (kind, Q)
     assert dfl.Instance.of(instance.document()).algorithm == instance.algorithm
     if Q:
-        given = dfl.Instance.of({**told, "algorithm": {"name": name, "eta": 0.1, "K": 1, "Q": 2}})
+        given = dfl.Instance.of(
+            {**told, "algorithm": {"name": name, "eta": 0.1, "K": 1, "Q": 2}}
+        )
         assert given.algorithm.Q == 2
 
 
 def test_a_name_that_says_the_network_too():
-    """DFedSGPSM-S is DFedSGPSM whose clients choose whom they send to by their losses."""
+    """DFedSGPSM-S is DFedSGPSM whose clients choose whom they send to by their
+    losses.
+    """
     told = {"task": {"name": "quadratic", "m": 4}, "run": {"rounds": 1}}
     told["algorithm"] = {"name": "dfedsgpsm-s", "eta": 0.1, "K": 1}
     instance = dfl.Instance.of(told)
-    assert (type(instance.algorithm).__name__, instance.network.name) == ("DFedSGPSM", "loss_driven")
+    assert (type(instance.algorithm).__name__, instance.network.name) == (
+        "DFedSGPSM",
+        "loss_driven",
+    )
     assert dfl.Instance.of(instance.document()).network.name == "loss_driven"
     few = dfl.Instance.of({**told, "topology": {"name": "loss_driven", "k": 2}})
     assert few.network.k == 2
-    with pytest.raises(InputError, match="dfedsgpsm-s is that algorithm over the network loss_driven"):
+    with pytest.raises(
+        InputError, match="dfedsgpsm-s is that algorithm over the network loss_driven"
+    ):
         dfl.Instance.of({**told, "topology": {"name": "ring"}})

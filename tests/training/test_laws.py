@@ -1,4 +1,6 @@
-"""What matrices an algorithm runs over: every law refused in one line, and nothing right to rounding."""
+"""What matrices an algorithm runs over: every law refused in one line, and nothing
+right to rounding.
+"""
 
 import networkx as nx
 import numpy as np
@@ -44,9 +46,21 @@ ROWS[0] = COLUMNS[:, 0] = np.eye(6)[0]
 
 
 def test_every_algorithm_says_what_it_needs():
-    kinds = {name: alg.get(name).mixing for name, cls in alg.ALGORITHMS.items() if cls.needs_topology}
-    assert {name for name, kind in kinds.items() if kind == PUSH} == {"sgp", "osgp", "dfedsgpm", "dfedsgpsm"}
-    assert {name for name, kind in kinds.items() if kind == SPARSE} == {"dispfl", "pushpull"}
+    kinds = {
+        name: alg.get(name).mixing
+        for name, cls in alg.ALGORITHMS.items()
+        if cls.needs_topology
+    }
+    assert {name for name, kind in kinds.items() if kind == PUSH} == {
+        "sgp",
+        "osgp",
+        "dfedsgpm",
+        "dfedsgpsm",
+    }
+    assert {name for name, kind in kinds.items() if kind == SPARSE} == {
+        "dispfl",
+        "pushpull",
+    }
     assert set(kinds.values()) == {GOSSIP, PUSH, SPARSE}
 
 
@@ -68,7 +82,10 @@ WAYS = {
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_weight_that_is_not_finite_never_runs(way, kind, strict, value):
     told = refused(kind, WAYS[way](with_entry(value)), check_topology=strict)
-    assert f"entry (2, 3) is {value}, not a finite number: give a matrix of finite weights" in told
+    assert (
+        f"entry (2, 3) is {value}, not a finite number: give a matrix of finite weights"
+        in told
+    )
     assert ("round 1: " in told) == (way in ("list", "callable"))
 
 
@@ -80,9 +97,17 @@ def test_a_weight_that_is_not_finite_never_runs(way, kind, strict, value):
         (GOSSIP, COLUMNS, "row 0 sums to 1.6667, not 1"),
         (GOSSIP, 2 * ring_matrix(6), "row 0 sums to 2, not 1"),
         (PUSH, ROWS, "column 0 sums to 1.6667, not 1"),
-        (PUSH, np.eye(6) * 2 - ring_matrix(6), "entry (0, 0) is 1.66667, above 1: weights lie in [0, 1]"),
+        (
+            PUSH,
+            np.eye(6) * 2 - ring_matrix(6),
+            "entry (0, 0) is 1.66667, above 1: weights lie in [0, 1]",
+        ),
         (SPARSE, COLUMNS, "row 0 sums to 1.6667, not 1"),
-        (SPARSE, np.eye(6) * 1.5 - ring_matrix(6) / 2, "entry (0, 0) is 1.33333, above 1"),
+        (
+            SPARSE,
+            np.eye(6) * 1.5 - ring_matrix(6) / 2,
+            "entry (0, 0) is 1.33333, above 1",
+        ),
     ],
 )
 def test_a_broken_law_is_told_with_its_place_and_a_way_out(way, kind, W, words):
@@ -104,9 +129,13 @@ def test_negative_weights_where_a_bound_on_the_spectrum_is_all_that_gossip_needs
 def test_a_directed_graph_is_for_push_sum():
     told = refused(GOSSIP, LOPSIDED)
     assert "row 3 sums to 1.3333, not 1" in told
-    assert "on a directed graph a push-sum algorithm (SGP, OSGP, DFedSGPM, DFedSGPSM)" in told
+    assert (
+        "on a directed graph a push-sum algorithm (SGP, OSGP, DFedSGPM, DFedSGPSM)"
+        in told
+    )
     assert run(PUSH, LOPSIDED).diverged_at is None
-    assert run(GOSSIP, graphs.directed_ring(6)).diverged_at is None  # balanced: doubly stochastic
+    # balanced: doubly stochastic
+    assert run(GOSSIP, graphs.directed_ring(6)).diverged_at is None
     drawn = graphs.RandomNeighbors(6, 2, directed=True)
     assert "the matrix of round 0: row" in refused(GOSSIP, drawn)
     assert run(PUSH, drawn).diverged_at is None
@@ -122,7 +151,10 @@ def test_a_directed_graph_is_for_push_sum():
         (3, "a single number: it must be m x m"),
         (nx.empty_graph(6), "the graph is disconnected"),
         (nx.Graph(), "the graph has 0 nodes"),
-        (lambda t: np.ones((6 - t, 6 - t)) / (6 - t), "the matrix of round 1 is 5 x 5, not 6 x 6"),
+        (
+            lambda t: np.ones((6 - t, 6 - t)) / (6 - t),
+            "the matrix of round 1 is 5 x 5, not 6 x 6",
+        ),
     ],
 )
 def test_what_is_no_matrix_of_the_clients(topology, words):
@@ -139,8 +171,12 @@ def test_sequences_that_give_no_matrix():
         def matrix(self, t, rng, losses=None):
             return self.W
 
-    assert "a sequence gives a list as its matrix" in refused(GOSSIP, Gives(ring_matrix(6).tolist()))
-    assert "gives a matrix of (5, 5): give (6, 6)" in refused(GOSSIP, Gives(ring_matrix(5)))
+    assert "a sequence gives a list as its matrix" in refused(
+        GOSSIP, Gives(ring_matrix(6).tolist())
+    )
+    assert "gives a matrix of (5, 5): give (6, 6)" in refused(
+        GOSSIP, Gives(ring_matrix(5))
+    )
     assert run(GOSSIP, Gives(ring_matrix(6))).diverged_at is None
 
 
@@ -174,12 +210,26 @@ def column(*weights, m=6):
 
 
 RIGHT = {
-    GOSSIP: [column(1 + 9e-7), column(1 - 9e-7), column(1.5, -0.5) @ column(1 / 1.5, 0.5 / 1.5)],
-    PUSH: [column(0.25, 0.75), column(1 - 9e-7), column(1 + 9e-7), column(1 + 9e-7, -9e-7)],
+    GOSSIP: [
+        column(1 + 9e-7),
+        column(1 - 9e-7),
+        column(1.5, -0.5) @ column(1 / 1.5, 0.5 / 1.5),
+    ],
+    PUSH: [
+        column(0.25, 0.75),
+        column(1 - 9e-7),
+        column(1 + 9e-7),
+        column(1 + 9e-7, -9e-7),
+    ],
 }
 RIGHT[SPARSE] = [W.T for W in RIGHT[PUSH]]
 WRONG = {
-    GOSSIP: [column(1 + 11e-7), column(1 - 11e-7), column(0.25, 0.75), column(0.25, 0.75).T],
+    GOSSIP: [
+        column(1 + 11e-7),
+        column(1 - 11e-7),
+        column(0.25, 0.75),
+        column(0.25, 0.75).T,
+    ],
     PUSH: [
         column(1 + 11e-7),
         column(1 - 11e-7),
@@ -220,6 +270,10 @@ def test_a_law_that_is_kept_to_a_millionth_is_not_told_in_place_of_the_broken_on
     else:  # weights between 0 and 1 first
         W[0, 0] = 0.95
         W[2:4, 2] = 1 + 5e-7, -5e-7
-    told = {GOSSIP: r"column 0 sums to 0.999", PUSH: "column 0 sums to 0.95", SPARSE: "row 0 sums to 0.95"}
+    told = {
+        GOSSIP: r"column 0 sums to 0.999",
+        PUSH: "column 0 sums to 0.95",
+        SPARSE: "row 0 sums to 0.95",
+    }
     with pytest.raises(GraphError, match=told[kind]):
         laws_of(kind).check(W.T if kind == SPARSE else W)

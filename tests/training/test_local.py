@@ -16,12 +16,15 @@ RING = np.eye(5) / 2 + np.eye(5)[[1, 2, 3, 4, 0]] / 4 + np.eye(5)[[4, 0, 1, 2, 3
 
 
 def states(algorithm, monkeypatch, chunk, rounds=4, seeds=2, x0=None):
-    """Every stacked tensor after every round, with that many clients at work at a time."""
+    """Every stacked tensor after every round, with that many clients at work at a
+    time.
+    """
     task, seen = images(), []
     monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)
     monkeypatch.setattr(products, "CACHE_BLOCK", 1)
     monkeypatch.setattr(products, "SMALL", 0)
-    monkeypatch.setattr(products, "SPARSE_BELOW", 0.1 if seeds == 1 else 2.0)  # dense, or sparse
+    # dense, or sparse
+    monkeypatch.setattr(products, "SPARSE_BELOW", 0.1 if seeds == 1 else 2.0)
     monkeypatch.setattr(products, "DENSE_UP_TO", 10**4 if seeds == 1 else 0)
 
     def keep(t, state, recorder):
@@ -45,19 +48,35 @@ def test_the_users_start_stays_as_it_was(chunk, monkeypatch):
 def test_restricted_task_has_the_gradients_of_its_clients():
     theirs, rows = Rows(), slice(2, 5)
     part = theirs.restrict(rows)
-    assert (theirs.m, part.m, part.d, part.dtype, part.name) == (5, 3, 4, theirs.dtype, "rows")
-    x = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert (theirs.m, part.m, part.d, part.dtype, part.name) == (
+        5,
+        3,
+        4,
+        theirs.dtype,
+        "rows",
+    )
+    x = torch.randn(
+        2, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     for slope in ("gradient", "balanced_gradient"):
         expected = getattr(theirs, slope)(x)
         assert torch.equal(getattr(part, slope)(x[:, rows]), expected[:, rows])
-        assert torch.equal(getattr(part.restrict(slice(1, 3)), slope)(x[:, 3:]), expected[:, 3:])
+        assert torch.equal(
+            getattr(part.restrict(slice(1, 3)), slope)(x[:, 3:]), expected[:, 3:]
+        )
         assert torch.equal(getattr(theirs, slope)(x), expected)
     ours, g = images(), torch.Generator().manual_seed(0)
-    batch, y = ours.sample([g, g]), torch.randn(2, 5, ours.d, generator=g, dtype=torch.float64)
+    batch, y = (
+        ours.sample([g, g]),
+        torch.randn(2, 5, ours.d, generator=g, dtype=torch.float64),
+    )
     some = ours.restrict(rows)
     torch.testing.assert_close(
-        some.gradient(y[:, rows], ours.pick(batch, rows)), ours.gradient(y, batch)[:, rows]
+        some.gradient(y[:, rows], ours.pick(batch, rows)),
+        ours.gradient(y, batch)[:, rows],
     )
     assert Task.pick(ours, batch, rows) is batch
     plain = Task.restrict(ours, rows)  # the plain way gives the same
-    torch.testing.assert_close(plain.gradient(y[:, rows], batch), ours.gradient(y, batch)[:, rows])
+    torch.testing.assert_close(
+        plain.gradient(y[:, rows], batch), ours.gradient(y, batch)[:, rows]
+    )

@@ -1,4 +1,6 @@
-"""Experiment trackers hear what the history says; none is imported before it is used."""
+"""Experiment trackers hear what the history says; none is imported before it is
+used.
+"""
 
 import sys
 from types import SimpleNamespace
@@ -17,18 +19,32 @@ def run(*told, **options):
     task = dfl.tasks.quadratic(m=3, d=2)
     callbacks = [loggers.report(*told)]
     return dfl.train(
-        alg.DFedAvg(eta=0.1, K=1), task, ring_matrix(3), rounds=5, seeds=2, callbacks=callbacks, **options
+        alg.DFedAvg(eta=0.1, K=1),
+        task,
+        ring_matrix(3),
+        rounds=5,
+        seeds=2,
+        callbacks=callbacks,
+        **options,
     )
 
 
-@pytest.mark.parametrize(("every", "rounds"), [(1, [0, 1, 2, 3, 4, 5]), (2, [0, 2, 4, 5])])
+@pytest.mark.parametrize(
+    ("every", "rounds"), [(1, [0, 1, 2, 3, 4, 5]), (2, [0, 2, 4, 5])]
+)
 def test_each_measured_round_is_told_once_to_every_logger(every, rounds):
     first, second = [], []
-    history = run(lambda t, v: first.append((t, v)), lambda t, v: second.append((t, v)), evaluate_every=every)
+    history = run(
+        lambda t, v: first.append((t, v)),
+        lambda t, v: second.append((t, v)),
+        evaluate_every=every,
+    )
     assert first == second
     assert [t for t, _ in first] == rounds
     for name in ("loss", "consensus", "grad_norm_sq"):
-        np.testing.assert_allclose([v[name] for _, v in first], getattr(history, name).mean(0), rtol=1e-12)
+        np.testing.assert_allclose(
+            [v[name] for _, v in first], getattr(history, name).mean(0), rtol=1e-12
+        )
 
 
 def test_measures_that_need_the_next_round_do_not_come_under_the_wrong_one():
@@ -43,7 +59,9 @@ def test_measures_that_need_the_next_round_do_not_come_under_the_wrong_one():
     )
     for t, values in seen:
         for name, value in values.items():
-            array = history.extra[name] if name in history.extra else getattr(history, name)
+            array = (
+                history.extra[name] if name in history.extra else getattr(history, name)
+            )
             assert value == pytest.approx(array[0, t]), (t, name)
 
 
@@ -78,7 +96,11 @@ def test_runs_of_trackers(monkeypatch, name, module, start, told):
 
 def test_scalars_of_tensorboard(monkeypatch, tmp_path):
     fake = Fake()
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=fake.writer))
+    monkeypatch.setitem(
+        sys.modules,
+        "torch.utils.tensorboard",
+        SimpleNamespace(SummaryWriter=fake.writer),
+    )
     run(loggers.tensorboard(tmp_path))
     scalars = [given for name, given, _ in fake.calls if name == "add_scalar"]
     assert fake.calls[0] == ("writer", (str(tmp_path),), {})
@@ -89,5 +111,7 @@ def test_scalars_of_tensorboard(monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["wandb", "mlflow"])
 def test_what_is_not_installed_is_one_line(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(InputError, match=f"needs {name}, which is not installed: pip install {name}"):
+    with pytest.raises(
+        InputError, match=f"needs {name}, which is not installed: pip install {name}"
+    ):
         getattr(loggers, name)()

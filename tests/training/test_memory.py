@@ -1,8 +1,10 @@
-"""At most 3.3 copies of the stacked parameters beyond the task's data, and one more for each that is kept.
+"""At most 3.3 copies of the stacked parameters beyond the task's data, and one more for
+each that is kept.
 
-Measured with m = 200 clients of d = 10^5 parameters (80 MB a copy), as the growth of the resident memory
-during ``train``. While clients communicate there are x, what is sent, and the next x, and what the state has
-besides; nothing is written over, so that everybody may keep what he gets.
+Measured with m = 200 clients of d = 10^5 parameters (80 MB a copy), as the growth of
+the resident memory during ``train``. While clients communicate there are x, what is
+sent, and the next x, and what the state has besides; nothing is written over, so that
+everybody may keep what he gets.
 """
 
 import json
@@ -61,14 +63,24 @@ print(json.dumps({case: copies(*asked) for case, asked in json.loads(sys.argv[1]
 
 
 def copies_of(name):
-    """What a round has to have at once: x, one more and a gradient; or what is sent, and what comes of it."""
+    """What a round has to have at once: x, one more and a gradient; or what is sent,
+    and what comes of it.
+    """
     algorithm, task = alg.get(name)(**LETTERS[name]), Rows(d=100, dtype=torch.float32)
     mix = dense_mix(np.full((task.m, task.m), 1 / task.m))
     x0, oracle = torch.ones(1, task.m, task.d), RoundOracle(task, [0], 0, 1, 2)
-    begun = algorithm.communicate(algorithm.local_update(algorithm.init(x0, oracle), oracle), mix)
+    begun = algorithm.communicate(
+        algorithm.local_update(algorithm.init(x0, oracle), oracle), mix
+    )
     local = algorithm.local_update(replace(begun, z=begun.x), oracle)
-    states = [*tensors(local).values(), *tensors(algorithm.communicate(local, mix)).values()]
-    room = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in states}
+    states = [
+        *tensors(local).values(),
+        *tensors(algorithm.communicate(local, mix)).values(),
+    ]
+    room = {
+        value.untyped_storage().data_ptr(): value.untyped_storage().nbytes()
+        for value in states
+    }
     return max(3, math.ceil(sum(room.values()) / x0.nbytes - 0.1))
 
 
@@ -77,20 +89,35 @@ def without_arcs(name):
     return alg.get(name).links == "directed"
 
 
-CASES = {name: (name, LETTERS[name], copies_of(name) + 0.3) for name in alg.ALGORITHMS if without_arcs(name)}
+CASES = {
+    name: (name, LETTERS[name], copies_of(name) + 0.3)
+    for name in alg.ALGORITHMS
+    if without_arcs(name)
+}
 CASES["fedrod"] = ("fedrod", LETTERS["fedrod"], 4.3)  # two gradients at once
 CASES["dfedavgm"] = ("dfedavgm", {"eta": 0.1, "K": 2, "alpha": 0.9}, 3.3)
 CASES["dfedavgm-kept"] = ("dfedavgm", LETTERS["dfedavgm"], 4.3)
-CASES["fedpd"] = ("fedpd", LETTERS["fedpd"], 6.3)  # two that are kept are replaced at once
+# two that are kept are replaced at once
+CASES["fedpd"] = ("fedpd", LETTERS["fedpd"], 6.3)
 CASES["fedavg-sampled"] = ("fedavg", {"eta": 0.1, "K": 2, "participation": 0.1}, 3.3)
-CASES["chocosgd"] = ("chocosgd", LETTERS["chocosgd"], 6.9)  # places of the largest take 8 bytes each
+# places of the largest take 8 bytes each
+CASES["chocosgd"] = ("chocosgd", LETTERS["chocosgd"], 6.9)
 
 
 @pytest.fixture(scope="module")
 def measured():
-    """Copies of the stacked parameters in each case, one after the other in one process."""
-    asked = json.dumps({case: (name, letters) for case, (name, letters, _) in CASES.items()})
-    done = subprocess.run([sys.executable, "-c", SCRIPT, asked], capture_output=True, text=True, check=True)
+    """Copies of the stacked parameters in each case, one after the other in one
+    process.
+    """
+    asked = json.dumps(
+        {case: (name, letters) for case, (name, letters, _) in CASES.items()}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, asked],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 

@@ -1,4 +1,6 @@
-"""What is measured along a run, and when a run is said to have left the numbers that mean something."""
+"""What is measured along a run, and when a run is said to have left the numbers that
+mean something.
+"""
 
 import numpy as np
 import pytest
@@ -15,11 +17,14 @@ from tests.algorithms.problems import Rows, ring_matrix
 
 
 @pytest.mark.parametrize(
-    "shape", [(1, 3, 4), (2, 5, 1), (2, 7, 3), (1, 1, 2), (1, 5, 400_000), (2, 2, 600_000)]
+    "shape",
+    [(1, 3, 4), (2, 5, 1), (2, 7, 3), (1, 1, 2), (1, 5, 400_000), (2, 2, 600_000)],
 )
 def test_consensus_of_any_size(shape):
     """Large models are gone through some clients at a time."""
-    x = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    x = torch.randn(
+        shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     before = x.clone()
     expected = ((x - x.mean(1, keepdim=True)) ** 2).sum(-1).mean(-1)
     torch.testing.assert_close(spread(x, x.mean(1)), expected)
@@ -35,12 +40,17 @@ def test_spread_is_about_the_point_that_is_given():
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_measured_in_single_precision(dtype):
-    x = 40 * torch.randn(2, 3, 100, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(dtype)
+    x = 40 * torch.randn(
+        2, 3, 100, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    ).to(dtype)
     exact = x.double().square().sum(-1)
     assert exact.min() > torch.finfo(torch.float16).max
     torch.testing.assert_close(square(x).double(), exact, rtol=1e-6, atol=0)
     torch.testing.assert_close(
-        spread(x, torch.zeros(2, 100, dtype=dtype)).double(), exact.mean(-1), rtol=1e-6, atol=0
+        spread(x, torch.zeros(2, 100, dtype=dtype)).double(),
+        exact.mean(-1),
+        rtol=1e-6,
+        atol=0,
     )
 
 
@@ -59,13 +69,20 @@ class Known(Rows):
 
 def test_accuracies_are_of_the_mean_model_and_of_each_ones_own():
     g = torch.Generator().manual_seed(0)
-    data = [(torch.randn(7, 3, generator=g), torch.randint(2, (7,), generator=g)) for _ in range(5)]
+    data = [
+        (torch.randn(7, 3, generator=g), torch.randint(2, (7,), generator=g))
+        for _ in range(5)
+    ]
     torch.manual_seed(0)
     task = Supervised(torch.nn.Linear(3, 2), data, batch=3, test=data)
     x0 = torch.randn(2, 5, task.d, generator=g)
-    run = train(alg.DFedAvg(eta=0.5, K=3), task, ring_matrix(5), rounds=2, seeds=2, x0=x0)
+    run = train(
+        alg.DFedAvg(eta=0.5, K=3), task, ring_matrix(5), rounds=2, seeds=2, x0=x0
+    )
     for t, x in ((0, x0), (-1, torch.from_numpy(run.x))):
-        np.testing.assert_allclose(run.extra["client_accuracy"][:, t], task.client_accuracy(x).mean(1))
+        np.testing.assert_allclose(
+            run.extra["client_accuracy"][:, t], task.client_accuracy(x).mean(1)
+        )
         np.testing.assert_allclose(run.accuracy[:, t], task.accuracy(x.mean(1)))
     assert run.accuracy[0, 0] != run.accuracy[1, 0]
 
@@ -77,17 +94,25 @@ def two_blocks(**options):
 
 
 def test_the_two_block_measures_do_not_depend_on_how_often_is_measured():
-    """V^{t+1} is the heads of the round after the measured one, which is not measured itself."""
+    """V^{t+1} is the heads of the round after the measured one, which is not measured
+    itself.
+    """
     full, thin = two_blocks(), two_blocks(evaluate_every=3)
-    assert {"two_block", "two_block_next", "grad_u_sq_next", "two_block_value"} <= set(full.extra)
+    assert {"two_block", "two_block_next", "grad_u_sq_next", "two_block_value"} <= set(
+        full.extra
+    )
     assert thin.measures().keys() == full.measures().keys()
     for name, array in thin.measures().items():
-        np.testing.assert_array_equal(array, full.measures()[name][:, [0, 3, 6, 7]], err_msg=name)
+        np.testing.assert_array_equal(
+            array, full.measures()[name][:, [0, 3, 6, 7]], err_msg=name
+        )
 
 
 def test_the_two_block_value_is_f_at_the_mean_body_and_each_own_head():
     states = []
-    run = two_blocks(callbacks=[lambda t, state, recorder: states.append(state.x.numpy().copy())])
+    run = two_blocks(
+        callbacks=[lambda t, state, recorder: states.append(state.x.numpy().copy())]
+    )
     task = Known(d=5, shared=slice(0, 3))
     for t, x in enumerate(states, start=1):
         at = x.copy()
@@ -95,15 +120,24 @@ def test_the_two_block_value_is_f_at_the_mean_body_and_each_own_head():
         expected = task.loss(torch.from_numpy(at)).mean(-1).numpy()
         np.testing.assert_allclose(run.extra["two_block_value"][:, t], expected)
     told = run.extra
-    np.testing.assert_allclose(told["two_block"], told["grad_u_sq"] / 2 + told["grad_v_sq"] / 4)
+    np.testing.assert_allclose(
+        told["two_block"], told["grad_u_sq"] / 2 + told["grad_v_sq"] / 4
+    )
 
 
 @pytest.mark.parametrize("missing", ["L_u", "L_v", "shared", "algorithm"])
 def test_no_two_blocks_where_they_have_no_sense(missing):
     task = Known(d=5, shared=None if missing == "shared" else slice(0, 3))
-    task.constants = ProblemConstants(**{k: v for k, v in {"L_u": 2.0, "L_v": 4.0}.items() if k != missing})
-    plain, two = alg.DFedAvg(eta=0.1, K=1), alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1)
-    run = train(plain if missing == "algorithm" else two, task, ring_matrix(5), rounds=2)
+    task.constants = ProblemConstants(
+        **{k: v for k, v in {"L_u": 2.0, "L_v": 4.0}.items() if k != missing}
+    )
+    plain, two = (
+        alg.DFedAvg(eta=0.1, K=1),
+        alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1),
+    )
+    run = train(
+        plain if missing == "algorithm" else two, task, ring_matrix(5), rounds=2
+    )
     assert not run.extra
     full = train(two, Known(d=5, shared=slice(0, 3)), ring_matrix(5), rounds=2)
     assert set(full.extra) == {
@@ -126,7 +160,9 @@ def test_constants_are_not_asked_for_where_no_two_blocks_are():
     Recorder(Costly(), alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1))
 
 
-@pytest.mark.parametrize("name", ["loss", "consensus", "grad_norm_sq", "two_block", "accuracy"])
+@pytest.mark.parametrize(
+    "name", ["loss", "consensus", "grad_norm_sq", "two_block", "accuracy"]
+)
 def test_a_users_metric_does_not_take_the_place_of_a_measure(name):
     """Verdicts and divergence are judged by them."""
 
@@ -137,7 +173,10 @@ def test_a_users_metric_does_not_take_the_place_of_a_measure(name):
     if name == "accuracy":  # of which a task without classes has none
         assert two_blocks(metrics=[mine]).accuracy.shape == (2, 8)
         return
-    with pytest.raises(InputError, match=f"metric {name} has the name of a measure of every run: rename it$"):
+    with pytest.raises(
+        InputError,
+        match=f"metric {name} has the name of a measure of every run: rename it$",
+    ):
         two_blocks(metrics=[mine])
 
 

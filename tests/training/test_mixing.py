@@ -1,4 +1,6 @@
-"""Every way to mix is the same product, and Q steps over moving networks use Q matrices."""
+"""Every way to mix is the same product, and Q steps over moving networks use Q
+matrices.
+"""
 
 import weakref
 
@@ -45,7 +47,9 @@ def test_every_way_is_the_same_product(way, seeds, sparse, times, width, monkeyp
     monkeypatch.setattr(products, "CACHE_BLOCK", width * 8 * 8)
     W = ring_matrix(8)
     W[3] = 0  # and a client that hears nobody
-    z = torch.randn(seeds, 8, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    z = torch.randn(
+        seeds, 8, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     before, expected = z.clone(), plainly(W, z, times)
     step = product(sp.csr_array(W) if sparse else W, z.dtype, z.device, times, d=6)
     torch.testing.assert_close(step(z), expected, rtol=0, atol=1e-14)
@@ -64,7 +68,10 @@ def test_other_precisions(dtype, m):
     mixed = product(W, dtype, z.device, d=5)(z.to(dtype))
     assert mixed.dtype == dtype
     torch.testing.assert_close(
-        mixed.double(), plainly(W, z), rtol=0, atol={torch.float32: 1e-6}.get(dtype, 0.05)
+        mixed.double(),
+        plainly(W, z),
+        rtol=0,
+        atol={torch.float32: 1e-6}.get(dtype, 0.05),
     )
 
 
@@ -73,10 +80,12 @@ def test_other_precisions(dtype, m):
     [
         (30, 1, 10**4, "_dense"),  # 3 m weights are a tenth of m^2
         (31, 1, 10**4, "_sparse"),
-        (31, 2, 10**4, "_dense"),  # one dense product with W^2 for two sparse ones with W
+        # one dense product with W^2 for two sparse ones with W
+        (31, 2, 10**4, "_dense"),
         (62, 2, 10**4, "_sparse"),
         (62, 3, 10**4, "_dense"),
-        (50, 1, 40, "_dense"),  # 10^5 multiplications: done before a sparse product has begun
+        # 10^5 multiplications: done before a sparse product has begun
+        (50, 1, 40, "_dense"),
         (50, 1, 41, "_sparse"),
         (31, 1, 10**6, "_sparse"),
     ],
@@ -91,7 +100,10 @@ def test_the_cheaper_way_is_taken(m, times, d, way):
 def test_a_power_of_a_sparse_matrix_is_held_as_a_dense_one_up_to_a_size(monkeypatch):
     monkeypatch.setattr(products, "DENSE_UP_TO", 40)
     for m, way in ((40, "_dense"), (41, "_sparse")):
-        assert product(ring_matrix(m), torch.float64, "cpu", 9, d=10**4).func.__name__ == way
+        assert (
+            product(ring_matrix(m), torch.float64, "cpu", 9, d=10**4).func.__name__
+            == way
+        )
     full = np.full((41, 41), 1 / 41)  # no larger than it came
     assert product(full, torch.float64, "cpu", 9, d=10**4).func is products._dense
 
@@ -107,12 +119,17 @@ def test_ten_thousand_clients_make_no_dense_matrix():
 
 
 def network_of(sequence, seeds, root, like, steps=1):
-    return RunNetwork({"W": sequence}, DFedSAM(eta=0.1, K=1, Q=steps), seeds, root, like, strict=False)
+    return RunNetwork(
+        {"W": sequence}, DFedSAM(eta=0.1, K=1, Q=steps), seeds, root, like, strict=False
+    )
 
 
 def test_a_network_keeps_no_copy_of_the_models_that_it_is_made_for():
     models = torch.zeros(2, 6, 3)
-    held, network = weakref.ref(models), network_of(as_sequence(ring_matrix(6)), [0, 1], 0, models)
+    held, network = (
+        weakref.ref(models),
+        network_of(as_sequence(ring_matrix(6)), [0, 1], 0, models),
+    )
     del models
     assert held() is None
     assert network.at(0)(torch.ones(2, 6, 3)).shape == (2, 6, 3)
@@ -150,11 +167,17 @@ def test_gossip_steps_move_on_through_a_moving_network():
 
 @pytest.mark.parametrize("random", [False, True])
 def test_mixing_twice_is_mixing_by_two_fresh_matrices(random):
-    """And all that is mixed side by side sees the same ones, whatever was mixed before it."""
+    """And all that is mixed side by side sees the same ones, whatever was mixed before
+    it.
+    """
     matrices = [permuted_average(4, np.random.default_rng(k)) for k in range(9)]
-    z = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    z = torch.randn(
+        2, 4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     mix = network_of(Matrices(matrices, random), [0, 1], 0, like(4), steps=3).at(1)
-    thrice = network_of(Matrices(matrices, random), [0, 1], 0, like(4), steps=3).at(1)(z, times=3)
+    thrice = network_of(Matrices(matrices, random), [0, 1], 0, like(4), steps=3).at(1)(
+        z, times=3
+    )
     once = mix(z)
     continued = (
         mix(mix(once, after=1), after=2),
@@ -165,7 +188,8 @@ def test_mixing_twice_is_mixing_by_two_fresh_matrices(random):
     for mixed in continued:
         torch.testing.assert_close(mixed, thrice, rtol=0, atol=1e-14)
     assert torch.equal(mix(z), once)
-    assert torch.equal(mix(once), mix(once.clone()))  # without ``after``: from the first matrix again
+    # without ``after``: from the first matrix again
+    assert torch.equal(mix(once), mix(once.clone()))
     assert not torch.allclose(mix(once), mix(once, after=1))
 
 
@@ -206,20 +230,31 @@ def test_random_networks_are_fresh_for_every_step_and_seed_and_one_in_a_round():
     twice = network.at(4)(z, times=2)
     for s in range(3):
         torch.testing.assert_close(
-            twice[s] @ torch.linalg.inv(first[s]), next_matrix(twice[s], first[s], matrices)
+            twice[s] @ torch.linalg.inv(first[s]),
+            next_matrix(twice[s], first[s], matrices),
         )
     alone = network_of(Matrices(matrices, random=True), [7], 3, like(5))
     assert torch.equal(alone.at(4)(z[:1])[0], first[2])
 
 
 def test_numbers_of_clients_are_mixed_with_an_axis_more():
-    with pytest.raises(InputError, match=r"mix takes tensors \(S, m, k\), not \(2, 5\)"):
-        network_of(Matrices([ring_matrix(5)]), [0, 1], 0, like(5)).at(0)(torch.zeros(2, 5))
+    with pytest.raises(
+        InputError, match=r"mix takes tensors \(S, m, k\), not \(2, 5\)"
+    ):
+        network_of(Matrices([ring_matrix(5)]), [0, 1], 0, like(5)).at(0)(
+            torch.zeros(2, 5)
+        )
 
 
 def next_matrix(product_, first, matrices):
-    """The matrix that, after the first, gives the product: it must be one of those given."""
-    found = [W for W in matrices if np.allclose(W @ first.numpy(), product_.numpy(), atol=1e-12)]
+    """The matrix that, after the first, gives the product: it must be one of those
+    given.
+    """
+    found = [
+        W
+        for W in matrices
+        if np.allclose(W @ first.numpy(), product_.numpy(), atol=1e-12)
+    ]
     assert len(found) == 1
     assert not np.allclose(found[0], first.numpy())
     return torch.from_numpy(found[0])
@@ -258,23 +293,35 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
 @pytest.mark.parametrize("times", [1, 3])
 def test_the_product_of_gpus_is_the_same(times):
     W = ring_matrix(7)
-    z = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    z = torch.randn(
+        2, 7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     W = products._coo_tensor(sp.csr_array(W))
     found = products._on_device([W] * times, torch.float64, z)
-    torch.testing.assert_close(found, plainly(W.to_dense().numpy(), z, times), rtol=0, atol=1e-14)
+    torch.testing.assert_close(
+        found, plainly(W.to_dense().numpy(), z, times), rtol=0, atol=1e-14
+    )
 
 
 def test_arcs_of_a_period_carry_what_their_round_lets_through():
-    """0 <-> 1 in even rounds, 1 -> 2 in odd ones; all arcs are there in both, with the round's weights."""
+    """0 <-> 1 in even rounds, 1 -> 2 in odd ones; all arcs are there in both, with the
+    round's weights.
+    """
     even, odd = np.eye(3), np.eye(3)
     even[:2, :2] = [[0.75, 0.25], [0.5, 0.5]]
     odd[2] = [0, 0.125, 0.875]
     network = network_of(as_sequence([even, odd]), [0, 1], 0, like(3))
     x = torch.tensor([[[1.0], [2.0], [4.0]]], dtype=torch.float64).expand(2, 3, 1)
-    for t, weights, heard in ((0, [0.25, 0.5, 0], [2, 1, 0]), (1, [0, 0, 0.125], [0, 0, 2])):
+    for t, weights, heard in (
+        (0, [0.25, 0.5, 0], [2, 1, 0]),
+        (1, [0, 0, 0.125], [0, 0, 2]),
+    ):
         mix = network.at(t)
         edges = mix.edges
-        assert (edges.receivers.tolist(), edges.senders.tolist()) == ([0, 1, 2], [1, 0, 1])
+        assert (edges.receivers.tolist(), edges.senders.tolist()) == (
+            [0, 1, 2],
+            [1, 0, 1],
+        )
         assert edges.reverse.tolist() == [1, 0, -1]
         assert edges.weights.tolist() == weights
         before = network.sent.copy()
@@ -285,9 +332,15 @@ def test_arcs_of_a_period_carry_what_their_round_lets_through():
     with pytest.raises(InputError, match="swap needs links that go both ways"):
         network.at(0).swap(edges.own(x))
     part = edges.of(slice(1, 3))
-    assert (part.receivers.tolist(), part.senders.tolist(), part.first) == ([0, 1], [0, 1], (0, 1, 2))
+    assert (part.receivers.tolist(), part.senders.tolist(), part.first) == (
+        [0, 1],
+        [0, 1],
+        (0, 1, 2),
+    )
     both = network_of(as_sequence([even, even.T]), [0], 0, like(3)).at(0)
-    assert both.swap(torch.tensor([[[5.0], [7.0]]], dtype=torch.float64))[0, :, 0].tolist() == [7, 5]
+    assert both.swap(torch.tensor([[[5.0], [7.0]]], dtype=torch.float64))[
+        0, :, 0
+    ].tolist() == [7, 5]
 
 
 def test_messages_over_a_further_matrix_are_counted_over_its_links():
@@ -304,7 +357,9 @@ def test_messages_over_a_further_matrix_are_counted_over_its_links():
     assert told == [[42, 42], [7, 7]]
     for mix in (network.at(0), server.at(0)):
         for ask in (mix, mix.send):
-            with pytest.raises(UnknownNameError, match="no matrix of the network is called 'C'"):
+            with pytest.raises(
+                UnknownNameError, match="no matrix of the network is called 'C'"
+            ):
                 ask(z, W="C")
 
 
@@ -321,9 +376,19 @@ def test_bits_are_a_number_or_each_clients_own():
     network = network_of(as_sequence(W), [0, 1], 0, like(3))
     z = torch.zeros(2, 3, 2, dtype=torch.float32)
     told = []
-    for bits in (None, 7, torch.tensor([[1, 10, 100], [0, 0, 1000]]), torch.zeros(2, 3, 1)):
+    for bits in (
+        None,
+        7,
+        torch.tensor([[1, 10, 100], [0, 0, 1000]]),
+        torch.zeros(2, 3, 1),
+    ):
         before = network.sent.copy()
         network.at(0)(z.double(), bits=bits)
         network.at(0).send(z, bits)
         told.append((network.sent - before).tolist())
-    assert told == [[5 * 128 + 5 * 64] * 2, [70, 70], [2 * (2 + 20 + 100), 2 * 1000], [0, 0]]
+    assert told == [
+        [5 * 128 + 5 * 64] * 2,
+        [70, 70],
+        [2 * (2 + 20 + 100), 2 * 1000],
+        [0, 0],
+    ]

@@ -27,7 +27,15 @@ def oracle(task, t=0, seeds=(0, 1), root=3, share=1.0):
 
 @pytest.mark.parametrize(
     ("m", "share", "count"),
-    [(5, 0.01, 1), (5, 0.1, 1), (5, 0.3, 2), (5, 0.5, 2), (5, 0.7, 4), (10, 0.25, 2), (8, 0.99, 8)],
+    [
+        (5, 0.01, 1),
+        (5, 0.1, 1),
+        (5, 0.3, 2),
+        (5, 0.5, 2),
+        (5, 0.7, 4),
+        (10, 0.25, 2),
+        (8, 0.99, 8),
+    ],
 )
 def test_as_many_clients_take_part_as_the_share_says_and_at_least_one(m, share, count):
     """max(1, round(share m)); halves go to the even number."""
@@ -47,15 +55,21 @@ def test_who_takes_part_is_drawn_anew_in_every_round_and_seed_and_fairly():
     drawn = torch.stack(rounds).double()  # (T, S, m)
     frequency = drawn.mean(0)
     assert ((frequency - 0.4).abs() < 5 * (0.4 * 0.6 / 600) ** 0.5).all()
-    together = (drawn[..., :, None] * drawn[..., None, :]).mean((0, 1))  # pairs: 2/5 * 1/4
+    # pairs: 2/5 * 1/4
+    together = (drawn[..., :, None] * drawn[..., None, :]).mean((0, 1))
     off = together[~torch.eye(5, dtype=torch.bool)]
     assert ((off - 0.1).abs() < 5 * (0.09 / 1200) ** 0.5).all()
     same = (drawn[:, 0] == drawn[:, 1]).all(-1).double().mean()
-    assert abs(float(same) - 0.1) < 5 * (0.09 / 600) ** 0.5  # ten pairs, as likely as each other
+    # ten pairs, as likely as each other
+    assert abs(float(same) - 0.1) < 5 * (0.09 / 600) ** 0.5
     again = oracle(Rows(), 7, seeds=[1], share=0.4).active[0]
-    assert torch.equal(again, oracle(Rows(), 7, share=0.4).active[1])  # a seed among many is the seed alone
+    # a seed among many is the seed alone
+    assert torch.equal(again, oracle(Rows(), 7, share=0.4).active[1])
     assert any(
-        not torch.equal(oracle(Rows(), t, root=4, share=0.4).active, oracle(Rows(), t, share=0.4).active)
+        not torch.equal(
+            oracle(Rows(), t, root=4, share=0.4).active,
+            oracle(Rows(), t, share=0.4).active,
+        )
         for t in range(9)
     )
 
@@ -64,7 +78,12 @@ def test_a_round_knows_its_place():
     task = Divided(d=6, shared=slice(0, 4), parts=((0, 3), (3, 6)))
     whole = oracle(task, t=5)
     for grad in (whole, whole.of(slice(1, 3))):
-        assert (grad.t, grad.horizon, grad.shared, grad.blocks) == (5, 9, task.shared, task.blocks)
+        assert (grad.t, grad.horizon, grad.shared, grad.blocks) == (
+            5,
+            9,
+            task.shared,
+            task.blocks,
+        )
 
 
 def test_luck_is_uniform_and_each_seeds_own():
@@ -86,24 +105,38 @@ def test_clients_that_ask_at_different_times_see_the_minibatches_of_one_draw():
     batches = [whole.sample() for _ in range(3)]
     whole = oracle(task)
     first, second = whole.of(slice(0, 2)), whole.of(slice(2, 5))
-    seen = [second.sample(), first.sample(), first.sample(), first.sample(), second.sample()]
+    seen = [
+        second.sample(),
+        first.sample(),
+        first.sample(),
+        first.sample(),
+        second.sample(),
+    ]
     for got, (k, rows) in zip(
-        seen, [(0, slice(2, 5)), *((k, slice(0, 2)) for k in range(3)), (1, slice(2, 5))]
+        seen,
+        [(0, slice(2, 5)), *((k, slice(0, 2)) for k in range(3)), (1, slice(2, 5))],
     ):
         assert torch.equal(got, batches[k][:, rows])
     assert len(task.drawn) == 3  # each once
-    y = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.randn(
+        2, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     for part, rows in ((first, slice(0, 2)), (second, slice(2, 5))):
-        assert torch.equal(part(y[:, rows], batches[0][:, rows]), task.gradient(y, batches[0])[:, rows])
         assert torch.equal(
-            part.balanced(y[:, rows], batches[0][:, rows]), task.balanced_gradient(y, batches[0])[:, rows]
+            part(y[:, rows], batches[0][:, rows]), task.gradient(y, batches[0])[:, rows]
+        )
+        assert torch.equal(
+            part.balanced(y[:, rows], batches[0][:, rows]),
+            task.balanced_gradient(y, batches[0])[:, rows],
         )
 
 
 def test_some_of_those_who_take_part():
     whole = oracle(Divided(), share=0.4)
     assert torch.equal(whole.of(slice(1, 4)).active, whole.active[:, 1:4])
-    assert torch.equal(whole.of(slice(1, 4)).of(slice(1, 3)).active, whole.active[:, 2:4])
+    assert torch.equal(
+        whole.of(slice(1, 4)).of(slice(1, 3)).active, whole.active[:, 2:4]
+    )
     assert oracle(Divided()).of(slice(1, 4)).active is None
 
 

@@ -1,4 +1,6 @@
-"""Algorithms as users write them: whatever their states do, local work in chunks tells the same."""
+"""Algorithms as users write them: whatever their states do, local work in chunks tells
+the same.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +54,9 @@ class Own(Algorithm):
 
 
 class LastGradients(Own):
-    """The step is extrapolated from the gradients of two rounds ago: a is the last one, b the one before."""
+    """The step is extrapolated from the gradients of two rounds ago: a is the last one,
+    b the one before.
+    """
 
     def local_update(self, state, grad):
         g = self.slope(grad, state.x)
@@ -79,7 +83,9 @@ class Drops(Own):
 
 
 class KeepsAView(Own):
-    """One client's model, for all to be pulled towards: a view of x with one client in place of all."""
+    """One client's model, for all to be pulled towards: a view of x with one client in
+    place of all.
+    """
 
     def init(self, x0, grad):
         return Several(x=x0, z=x0, a=x0[:, :1], b=x0.new_zeros(()).expand_as(x0))
@@ -94,7 +100,9 @@ class KeepsAView(Own):
 
 
 class OneForAll(Own):
-    """Everybody gets one model, held once, and so is a vector that each then changes."""
+    """Everybody gets one model, held once, and so is a vector that each then
+    changes.
+    """
 
     def local_update(self, state, grad):
         y = self.step(state, grad)
@@ -103,7 +111,9 @@ class OneForAll(Own):
     def communicate(self, state, mix):
         x = mix(state.z)
         return replace(
-            state, x=x.mean(1, keepdim=True).expand_as(x), a=state.a[:, -1:].clone().expand_as(state.a)
+            state,
+            x=x.mean(1, keepdim=True).expand_as(x),
+            a=state.a[:, -1:].clone().expand_as(state.a),
         )
 
 
@@ -119,20 +129,27 @@ class Noisy(Own):
 
 
 class Seldom(Own):
-    """Some clients, by their own gradients, keep the field that they share with x in memory."""
+    """Some clients, by their own gradients, keep the field that they share with x in
+    memory.
+    """
 
     def init(self, x0, grad):
         return Several(x=x0, z=x0, a=x0)
 
     def local_update(self, state, grad):
         y = self.step(state, grad)
-        if y.shape[1] == 1 and bool(y.sum() > 0):  # clients that are at work together do it together
+        # clients that are at work together do it together
+        if y.shape[1] == 1 and bool(y.sum() > 0):
             return replace(state, z=y)
-        return replace(state, z=y, a=torch.where(y.sum(-1, keepdim=True) > 0, state.a, y))
+        return replace(
+            state, z=y, a=torch.where(y.sum(-1, keepdim=True) > 0, state.a, y)
+        )
 
     def communicate(self, state, mix):
         x = mix(state.z)
-        return replace(state, x=x, a=torch.cat([state.a, x], dim=-1)[..., : x.shape[-1]], b=state.a)
+        return replace(
+            state, x=x, a=torch.cat([state.a, x], dim=-1)[..., : x.shape[-1]], b=state.a
+        )
 
 
 class SendsAsItIs(Own):
@@ -206,14 +223,18 @@ OWN = [
 
 @pytest.mark.parametrize("kind", OWN)
 @pytest.mark.parametrize(("seeds", "chunk"), [(1, 2), (2, 1)])
-def test_a_state_is_what_it_is_with_all_clients_at_once(kind, seeds, chunk, monkeypatch):
+def test_a_state_is_what_it_is_with_all_clients_at_once(
+    kind, seeds, chunk, monkeypatch
+):
     in_chunks, run = states(kind(), monkeypatch, chunk, rounds=5, seeds=seeds)
     at_once, plain = states(kind(), monkeypatch, None, rounds=5, seeds=seeds)
     for found, expected in zip(in_chunks, at_once, strict=True):
         assert found.keys() == expected.keys()
         for field in expected.keys() - {"z"}:
             assert found[field].dtype == expected[field].dtype
-            torch.testing.assert_close(found[field], expected[field], rtol=0, atol=1e-12)
+            torch.testing.assert_close(
+                found[field], expected[field], rtol=0, atol=1e-12
+            )
         assert torch.equal(found["z"], found["x"])
     np.testing.assert_allclose(run.x, plain.x, rtol=0, atol=1e-12)
 
@@ -233,7 +254,9 @@ class SendsMore(alg.FedAvg):
 
 
 class SampledAndHeld(alg.FedAvg):
-    """Some clients work; all are drawn half of the way back to where the round began: a field that is x."""
+    """Some clients work; all are drawn half of the way back to where the round began: a
+    field that is x.
+    """
 
     def init(self, x0, grad):
         return Several(x=x0, z=x0, a=x0)
@@ -244,7 +267,9 @@ class SampledAndHeld(alg.FedAvg):
 
 
 @pytest.mark.parametrize("chunk", [1, 2])
-def test_what_sampled_clients_share_with_a_field_is_not_written_over(chunk, monkeypatch):
+def test_what_sampled_clients_share_with_a_field_is_not_written_over(
+    chunk, monkeypatch
+):
     algorithm = SampledAndHeld(eta=0.2, K=2, participation=0.4)
     found, _ = states(algorithm, monkeypatch, chunk, seeds=1)
     expected, _ = states(algorithm, monkeypatch, None, seeds=1)
@@ -268,10 +293,15 @@ def test_numbers_are_drawn_for_clients():
 
 
 def test_a_history_is_not_touched_by_what_comes_after(monkeypatch):
-    """Two runs of one algorithm on one task from one start: neither touches the other."""
+    """Two runs of one algorithm on one task from one start: neither touches the
+    other.
+    """
     task = images()
     monkeypatch.setattr(type(task), "chunk", lambda self, seeds: 2)
-    x0, algorithm = torch.randn(task.m, task.d, dtype=torch.float64), alg.DFedADMM(eta=0.1, K=2, lam=1.0)
+    x0, algorithm = (
+        torch.randn(task.m, task.d, dtype=torch.float64),
+        alg.DFedADMM(eta=0.1, K=2, lam=1.0),
+    )
     first = train(algorithm, task, RING, 3, 2, x0)
     kept, start = first.x.copy(), x0.clone()
     second = train(algorithm, task, RING, 3, 2, x0)
@@ -282,7 +312,8 @@ def test_a_history_is_not_touched_by_what_comes_after(monkeypatch):
     assert torch.equal(x0, start)
 
 
-# -- what a network says beside mix(z) -----------------------------------------------------------------------
+# -- what a network says beside mix(z)
+# -----------------------------------------------------------------------
 
 
 def heterogeneous(m):
@@ -305,11 +336,13 @@ def test_two_matrices_come_by_name_or_from_one_graph_whose_links_both_have():
     with pytest.raises(UnknownNameError, match="C"):
         train(Asks(0.1), task, given, 1)
     with pytest.raises(
-        InputError, match="PushPull mixes by W, B, and the topology has W, C: give each its own"
+        InputError,
+        match="PushPull mixes by W, B, and the topology has W, C: give each its own",
     ):
         train(PushPull(0.1), task, {"W": A, "C": given["B"]}, 1)
     with pytest.raises(
-        DFLTheoryError, match=r"column 4 sums to .* PushPull needs column-stochastic matrices"
+        DFLTheoryError,
+        match=r"column 4 sums to .* PushPull needs column-stochastic matrices",
     ):
         train(PushPull(0.1), task, {"W": A, "B": A}, 1)
 
@@ -324,13 +357,19 @@ class Asks(PushPull):
 def test_networks_that_will_not_do_are_told():
     apart = np.eye(7)
     apart[:6, :6] = ring_matrix(6)
-    for network, words in ((graphs.ring(7), "7 links in 1 part"), (apart, "6 links in 2 parts")):
+    for network, words in (
+        (graphs.ring(7), "7 links in 1 part"),
+        (apart, "6 links in 2 parts"),
+    ):
         with pytest.raises(
-            DFLTheoryError, match=rf"7 clients with {words} do not form a tree; RelaySGD needs"
+            DFLTheoryError,
+            match=rf"7 clients with {words} do not form a tree; RelaySGD needs",
         ):
             train(RelaySGD(0.1), heterogeneous(7), network, 1)
     one_way = 0.5 * np.eye(6) + 0.5 * np.eye(6)[[1, 2, 3, 4, 5, 0]]
-    with pytest.raises(DFLTheoryError, match=r"client 0 .* client 1 .* EdgeADMM needs links"):
+    with pytest.raises(
+        DFLTheoryError, match=r"client 0 .* client 1 .* EdgeADMM needs links"
+    ):
         train(EdgeADMM(0.1), heterogeneous(6), one_way, 1)
 
 
@@ -344,12 +383,18 @@ def test_compressed_messages_have_chance_and_a_count_of_their_own():
     told = np.zeros((2, 9))
     for t in range(8):
         for s in range(2):
-            luck = torch.rand((5, 3), generator=torch_generator(0, s, t, "message"), dtype=torch.float64)
+            luck = torch.rand(
+                (5, 3),
+                generator=torch_generator(0, s, t, "message"),
+                dtype=torch.float64,
+            )
             told[s, t + 1 :] += 2 * 64 * int((luck < 0.5).sum())
     np.testing.assert_array_equal(run.sent_bits, told)
 
 
-def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(monkeypatch):
+def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
+    monkeypatch,
+):
     from dfltheory.training.options import name_of, names_of
 
     monkeypatch.setattr(alg, "_OWN", {})
@@ -362,12 +407,16 @@ def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(mo
     for name in ("DFedAvg", "MixesTwice"):
         with pytest.raises(InputError, match=name.lower()):
             alg.register(type(name, (Own,), {}))
-    with pytest.raises(InputError, match="is not an algorithm class: put @register above"):
+    with pytest.raises(
+        InputError, match="is not an algorithm class: put @register above"
+    ):
         alg.register(MixesTwice())
 
 
 def test_what_is_kept_for_arcs_that_change_is_told():
-    with pytest.raises(InputError, match="edges needs a network that is fixed or periodic"):
+    with pytest.raises(
+        InputError, match="edges needs a network that is fixed or periodic"
+    ):
         train(EdgeADMM(0.1), images(), graphs.RandomMatching(5), 1)
 
     @dataclass(frozen=True)
@@ -376,6 +425,9 @@ def test_what_is_kept_for_arcs_that_change_is_told():
             return Several(x=x0, z=x0, a=grad.edges.own(x0))
 
     with pytest.raises(
-        InputError, match=r"a has shape \(2, 10, \d+\): .* is named in per_edge of the state's class"
+        InputError,
+        match=(
+            r"a has shape \(2, 10, \d+\): .* is named in per_edge of the state's class"
+        ),
     ):
         train(Undeclared(0.1), images(), graphs.ring(5), 1, 2)

@@ -1,4 +1,6 @@
-"""The round as papers write it, by a user's own classes, at every size: nothing that is passed in changes."""
+"""The round as papers write it, by a user's own classes, at every size: nothing that is
+passed in changes.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +29,10 @@ class Damped(Algorithm):
     gamma: float = 0.5
 
     def local_update(self, state, grad):
-        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+        return replace(
+            state,
+            z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x),
+        )
 
     def communicate(self, state, mix):
         z = state.z
@@ -41,19 +46,30 @@ def test_damped_gossip_at_every_size(d):
     task = Supervised(nn.Linear(d // 10, 10, bias=False), clients, batch=2)
     assert task.d == d
     W, kept = ring_matrix(4), []
-    run = train(Damped(0.1), task, W, rounds=3, callbacks=[lambda t, state, recorder: kept.append(state.x)])
+    run = train(
+        Damped(0.1),
+        task,
+        W,
+        rounds=3,
+        callbacks=[lambda t, state, recorder: kept.append(state.x)],
+    )
     x = task.start(torch.Generator()).expand(1, 4, d)
     for t in range(3):
         grad = RoundOracle(task, [0], 0, t, 3)
         z = x - 0.1 * grad(x, grad.sample())
-        x = z + 0.5 * (torch.einsum("il,sld->sid", torch.tensor(W, dtype=z.dtype), z) - z)
-        torch.testing.assert_close(kept[t], x, rtol=0, atol=1e-5)  # each as it was in its round
+        x = z + 0.5 * (
+            torch.einsum("il,sld->sid", torch.tensor(W, dtype=z.dtype), z) - z
+        )
+        # each as it was in its round
+        torch.testing.assert_close(kept[t], x, rtol=0, atol=1e-5)
     np.testing.assert_allclose(run.x, x, rtol=0, atol=1e-5)
 
 
 @dataclass(frozen=True, eq=False)
 class Before(State):
-    """State with the models, and a vector, of the round before, and whether there was one."""
+    """State with the models, and a vector, of the round before, and whether there was
+    one.
+    """
 
     last: Any = None
     g: Any = None
@@ -63,12 +79,16 @@ class Before(State):
 
 @dataclass(frozen=True)
 class Extra(Algorithm):
-    """x^1 = W x^0 - a g^0;  x^{k+2} = (I + W) x^{k+1} - (I + W)/2 x^k - a (g^{k+1} - g^k)  [Shi 2015]"""
+    """x^1 = W x^0 - a g^0;  x^{k+2} = (I + W) x^{k+1} - (I + W)/2 x^k - a (g^{k+1} -
+    g^k)  [Shi 2015]
+    """
 
     alpha: float
 
     def init(self, x0, grad):
-        return Before(x=x0, z=x0, last=x0, g=torch.zeros_like(x0), g_last=torch.zeros_like(x0))
+        return Before(
+            x=x0, z=x0, last=x0, g=torch.zeros_like(x0), g_last=torch.zeros_like(x0)
+        )
 
     def local_update(self, state, grad):
         return replace(state, g=self.slope(grad, state.x))
@@ -88,7 +108,9 @@ class Extra(Algorithm):
 
 @dataclass(frozen=True)
 class Tracking(Algorithm):
-    """y_i <- (W y)_i + g_i^t - g_i^{t-1};  x_i <- sum_l w_il (x_l - eta y_l)  [DIGing]"""
+    """y_i <- (W y)_i + g_i^t - g_i^{t-1};  x_i <- sum_l w_il (x_l - eta y_l)
+    [DIGing]
+    """
 
     eta: float
 
@@ -106,7 +128,9 @@ class Tracking(Algorithm):
 
 @dataclass(frozen=True)
 class QuasiGlobal(Algorithm):
-    """x+ = W (x - eta (g + beta v));  v <- beta v + (1 - beta) (x - x+)/eta  [Lin et al. 2021]"""
+    """x+ = W (x - eta (g + beta v));  v <- beta v + (1 - beta) (x - x+)/eta  [Lin et
+    al. 2021]
+    """
 
     eta: float
     beta: float = 0.9
@@ -141,7 +165,9 @@ class Paced(Algorithm):
 
     def init(self, x0, grad):
         S, m = x0.shape[:2]
-        return Counted(x=x0, z=x0, pace=x0.new_ones(S, m), limit=x0.new_full((S, 1), 3.0))
+        return Counted(
+            x=x0, z=x0, pace=x0.new_ones(S, m), limit=x0.new_full((S, 1), 3.0)
+        )
 
     def local_update(self, state, grad):
         g = self.slope(grad, state.x)
@@ -158,9 +184,17 @@ def test_every_callback_may_keep_what_it_gets():
         task, kept = images(), []
         if chunked:
             task.chunk = lambda seeds: 2
-        train(alg.DFedADMM(eta=0.1, K=2, lam=1.0), task, RING, 4, callbacks=[
-            lambda t, state, recorder, kept=kept: kept.append((state, state.x.clone(), state.dual.clone()))
-        ])  # fmt: skip
+        train(
+            alg.DFedADMM(eta=0.1, K=2, lam=1.0),
+            task,
+            RING,
+            4,
+            callbacks=[
+                lambda t, state, recorder, kept=kept: kept.append(
+                    (state, state.x.clone(), state.dual.clone())
+                )
+            ],
+        )
         for state, x, dual in kept:
             assert torch.equal(state.x, x)
             assert torch.equal(state.dual, dual)
@@ -173,14 +207,16 @@ def test_a_tensor_that_is_nobodys_is_told():
             return Before(x=x0, z=x0, last=x0[:, 0])
 
     with pytest.raises(
-        InputError, match=r"Before: last has shape \(2, \d+\): give \(2, 5, \.\.\.\), .* common"
+        InputError,
+        match=r"Before: last has shape \(2, \d+\): give \(2, 5, \.\.\.\), .* common",
     ):
         train(Wrong(0.1), images(), RING, 1, 2)
 
 
 def test_a_decay_that_nobody_asks_for_is_refused():
     with pytest.raises(
-        InputError, match=r"Extra ignores decay = 0\.9: take self\.decayed\(self\.eta, grad\.t\)"
+        InputError,
+        match=r"Extra ignores decay = 0\.9: take self\.decayed\(self\.eta, grad\.t\)",
     ):
         train(Extra(0.1, decay=0.9), images(), RING, 2)
     assert train(Damped(0.1, decay=0.9), images(), RING, 2).diverged_at is None

@@ -1,4 +1,6 @@
-"""Where a server samples clients, only these work, and the run is the one in which all had worked."""
+"""Where a server samples clients, only these work, and the run is the one in which all
+had worked.
+"""
 
 from dataclasses import fields
 
@@ -11,34 +13,57 @@ from tests.training.test_supervised import build
 
 SERVER = {
     cls.__name__.lower(): cls(
-        **{"eta": 0.1, "K": 3}
-        if "eta" in {f.name for f in fields(cls)}
-        else {"eta_u": 0.1, "eta_v": 0.2, "K_u": 2, "K_v": 3},
+        **(
+            {"eta": 0.1, "K": 3}
+            if "eta" in {f.name for f in fields(cls)}
+            else {"eta_u": 0.1, "eta_v": 0.2, "K_u": 2, "K_v": 3}
+        ),
         participation=0.5,
     )
-    for cls in (alg.FedAvg, alg.FedSAM, alg.FedPer, alg.FedRep, alg.FedBABU, alg.FedRoD, alg.Ditto)
+    for cls in (
+        alg.FedAvg,
+        alg.FedSAM,
+        alg.FedPer,
+        alg.FedRep,
+        alg.FedBABU,
+        alg.FedRoD,
+        alg.Ditto,
+    )
 }
 
 
 @pytest.mark.parametrize("name", SERVER)
 @pytest.mark.parametrize("case", ["mlp", "convolution"])
-def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(name, case, monkeypatch):
-    """Several seeds sample different clients, and all at once leave nobody out: one trajectory."""
+def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(
+    name, case, monkeypatch
+):
+    """Several seeds sample different clients, and all at once leave nobody out: one
+    trajectory.
+    """
     task = build(case)
     together = train(SERVER[name], task, rounds=4, seeds=2, seed=5)
     with monkeypatch.context() as everybody:
         everybody.setattr(type(task), "chunk", lambda self, seeds: None)
         np.testing.assert_allclose(
-            train(SERVER[name], task, rounds=4, seeds=2, seed=5).x, together.x, rtol=1e-9, atol=1e-12
+            train(SERVER[name], task, rounds=4, seeds=2, seed=5).x,
+            together.x,
+            rtol=1e-9,
+            atol=1e-12,
         )
     for s in (0, 1):
         alone = train(SERVER[name], task, rounds=4, seeds=[s], seed=5)
         np.testing.assert_allclose(alone.x[0], together.x[s], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("share", "clients"), [(0.25, 1), (0.5, 2), (0.75, 4), (1.0, 4)])
-def test_only_those_that_were_sampled_are_asked_for_gradients(share, clients, monkeypatch):
-    """Where they are at most half of all: a batch of all is no dearer than more than that one by one."""
+@pytest.mark.parametrize(
+    ("share", "clients"), [(0.25, 1), (0.5, 2), (0.75, 4), (1.0, 4)]
+)
+def test_only_those_that_were_sampled_are_asked_for_gradients(
+    share, clients, monkeypatch
+):
+    """Where they are at most half of all: a batch of all is no dearer than more than
+    that one by one.
+    """
     task, asked = build("mlp"), []
     plain = type(task).gradient
 

@@ -1,4 +1,6 @@
-"""What a run says it sent, against counts by hand: exact for every algorithm of the package."""
+"""What a run says it sent, against counts by hand: exact for every algorithm of the
+package.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,8 @@ SCALARS = {  # numbers that one message holds, where it is not the whole model
     "fedper": BODY,
     "fedrep": BODY,
     "fedbabu": BODY,
-    **dict.fromkeys(("sgp", "osgp", "dfedsgpm", "dfedsgpsm"), D + 1),  # and the push-sum weight
+    # and the push-sum weight
+    **dict.fromkeys(("sgp", "osgp", "dfedsgpm", "dfedsgpsm"), D + 1),
     "relaysgd": D + 1,  # and how many models it is the sum of
     # and what tracks or corrects the gradients
     **dict.fromkeys(("dsgt", "kgt", "pushpull", "scaffold"), 2 * D),
@@ -40,18 +43,22 @@ def messages(algorithm):
     if algorithm.name == "local":
         return 0
     if not algorithm.needs_topology:
-        return 2 * max(1, round(5 * getattr(algorithm, "participation", 1)))  # up and down
+        # up and down
+        return 2 * max(1, round(5 * getattr(algorithm, "participation", 1)))
     return (8 if algorithm.links == "tree" else 10) * algorithm.gossip_steps
 
 
 @pytest.mark.parametrize("name", sorted(LETTERS))
-@pytest.mark.parametrize(("dtype", "width"), [(torch.float64, 64), (torch.bfloat16, 16)])
+@pytest.mark.parametrize(
+    ("dtype", "width"), [(torch.float64, 64), (torch.bfloat16, 16)]
+)
 def test_every_algorithm_counts_what_it_sends(name, dtype, width):
     algorithm = alg.get(name)(**LETTERS[name])
     run = train(algorithm, task(dtype), network_for(algorithm, 5), ROUNDS, 2)
     scalars = SCALARS.get(name, D)
     if name == "dispfl":
-        scalars = sum(algorithm.living(((3,), (3,))))  # what is dead is not sent, nor is the mask
+        # what is dead is not sent, nor is the mask
+        scalars = sum(algorithm.living(((3,), (3,))))
     if name == "chocosgd":  # half of the numbers, with their places among six
         scalars = (width + 3) * (D // 2) / width
     each, every = messages(algorithm) * scalars, EVERY.get(name, lambda a: 1)(algorithm)
@@ -66,7 +73,9 @@ def test_every_algorithm_counts_what_it_sends(name, dtype, width):
 def test_moving_and_random_networks_are_counted_as_drawn():
     algorithm = alg.DFedSAM(eta=0.1, K=1, Q=2)
     exponential = graphs.one_peer_exponential(5)
-    loose = train(alg.DFedAvg(eta=0.1, K=1), task(), [np.eye(5), np.full((5, 5), 0.2)], 4)
+    loose = train(
+        alg.DFedAvg(eta=0.1, K=1), task(), [np.eye(5), np.full((5, 5), 0.2)], 4
+    )
     assert loose.sent()["sent_models"][0].tolist() == [0, 0, 20, 20, 40]
     one = train(alg.SGP(eta=0.1), task(), exponential, 3)
     assert one.sent()["sent_scalars"][0].tolist() == [35 * t for t in range(4)]
@@ -90,8 +99,12 @@ def test_what_was_sent_is_in_the_table_and_the_file_and_outlives_a_checkpoint(tm
     assert whole.sent()["sent_models"][0].tolist() == [0, 20, 40, 60]
     assert whole.sent()["sent_models_per_round"][0].tolist() == [0, 10, 10, 10]
     frame = whole.to_frame()
-    assert frame[(frame.measure == "sent_models") & (frame.seed == 1)].value.tolist() == [0, 20, 40, 60]
+    assert frame[
+        (frame.measure == "sent_models") & (frame.seed == 1)
+    ].value.tolist() == [0, 20, 40, 60]
     assert History.load(whole.save(tmp_path / "h")) == whole
     options = {"evaluate_every": 2, "checkpoint": Checkpoint(tmp_path / "c")}
     train(algorithm, task(), RING, 6, 2, **options, callbacks=[lambda t, *rest: t == 5])
-    np.testing.assert_array_equal(train(algorithm, task(), RING, 6, 2, **options).sent_bits, whole.sent_bits)
+    np.testing.assert_array_equal(
+        train(algorithm, task(), RING, 6, 2, **options).sent_bits, whole.sent_bits
+    )

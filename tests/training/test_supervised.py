@@ -1,4 +1,6 @@
-"""Any module on any clients' tensors: batching strategies, sampling, constants, measures."""
+"""Any module on any clients' tensors: batching strategies, sampling, constants,
+measures.
+"""
 
 import numpy as np
 import pytest
@@ -32,7 +34,13 @@ def mlp(classes=3):
 
 def convolution():
     torch.manual_seed(1)
-    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.GroupNorm(3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 3))
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3),
+        nn.GroupNorm(3, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(12, 3),
+    )
 
 
 def softmax():
@@ -42,10 +50,16 @@ def softmax():
 
 def clients(shape, m=4, sizes=(7, 5, 9, 5), seed=0, classes=3):
     rng = np.random.default_rng(seed)
-    return [(rng.normal(size=(n, *shape)), rng.integers(classes, size=n)) for n in sizes[:m]]
+    return [
+        (rng.normal(size=(n, *shape)), rng.integers(classes, size=n)) for n in sizes[:m]
+    ]
 
 
-CASES = {"mlp": (mlp, (2, 4)), "softmax": (softmax, (8,)), "convolution": (convolution, (1, 4, 4))}
+CASES = {
+    "mlp": (mlp, (2, 4)),
+    "softmax": (softmax, (8,)),
+    "convolution": (convolution, (1, 4, 4)),
+}
 
 
 def build(case, **options):
@@ -54,7 +68,9 @@ def build(case, **options):
 
 
 def literal_loss(task, i, x, X, y):
-    """The mean loss of one client from a fresh copy of the module with its parameters loaded by hand."""
+    """The mean loss of one client from a fresh copy of the module with its parameters
+    loaded by hand.
+    """
     import copy
 
     module = copy.deepcopy(task.network)
@@ -64,7 +80,9 @@ def literal_loss(task, i, x, X, y):
             p.copy_(x[end : end + p.numel()].view_as(p))
             end += p.numel()
     loss = task.criterion(module(X), y)
-    return loss, torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, list(module.parameters()))])
+    return loss, torch.cat(
+        [g.reshape(-1) for g in torch.autograd.grad(loss, list(module.parameters()))]
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -84,12 +102,20 @@ def test_every_strategy_gives_every_clients_gradient(case, strategy):
     for s in range(2):
         for i in range(4):
             value, g = literal_loss(task, i, x[s, i], batch.X[s, i], batch.y[s, i])
-            torch.testing.assert_close(gradient[s, i], g + 0.3 * x[s, i], rtol=1e-10, atol=1e-12)
-            torch.testing.assert_close(loss[s, i], value.detach() + 0.15 * x[s, i] @ x[s, i])
+            torch.testing.assert_close(
+                gradient[s, i], g + 0.3 * x[s, i], rtol=1e-10, atol=1e-12
+            )
+            torch.testing.assert_close(
+                loss[s, i], value.detach() + 0.15 * x[s, i] @ x[s, i]
+            )
             X, y = (torch.as_tensor(a) for a in data[i])
             value, g = literal_loss(task, i, x[s, i], X, y)
-            torch.testing.assert_close(exact[s, i], g + 0.3 * x[s, i], rtol=1e-10, atol=1e-12)
-            torch.testing.assert_close(full[s, i], value.detach() + 0.15 * x[s, i] @ x[s, i])
+            torch.testing.assert_close(
+                exact[s, i], g + 0.3 * x[s, i], rtol=1e-10, atol=1e-12
+            )
+            torch.testing.assert_close(
+                full[s, i], value.detach() + 0.15 * x[s, i] @ x[s, i]
+            )
 
 
 def test_a_piece_is_counted_in_bytes():
@@ -119,11 +145,17 @@ def trajectory(task):
 
 @pytest.mark.parametrize("case", CASES)
 def test_strategies_give_one_trajectory(case, monkeypatch):
-    """Batched products, the loop over views and vmap, whole and in chunks, of clients too."""
+    """Batched products, the loop over views and vmap, whole and in chunks, of clients
+    too.
+    """
     expected = trajectory(build(case, strategy="loop"))
     for strategy in ("vmap", "auto", *(("batched",) if case != "convolution" else ())):
         torch.testing.assert_close(
-            trajectory(build(case, strategy=strategy)), expected, rtol=0, atol=1e-12, msg=strategy
+            trajectory(build(case, strategy=strategy)),
+            expected,
+            rtol=0,
+            atol=1e-12,
+            msg=strategy,
         )
     chunked = build(case, strategy="vmap")
     chunked.strategy.chunk = 3
@@ -131,14 +163,21 @@ def test_strategies_give_one_trajectory(case, monkeypatch):
     monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1)  # one client at a time
     for strategy in ("loop", "vmap", "auto"):
         torch.testing.assert_close(
-            trajectory(build(case, strategy=strategy)), expected, rtol=0, atol=1e-12, msg=strategy
+            trajectory(build(case, strategy=strategy)),
+            expected,
+            rtol=0,
+            atol=1e-12,
+            msg=strategy,
         )
 
 
 def test_automatic_choice():
     def chosen(module, device="cpu"):
         return choose(
-            "auto", (module, functional.cross_entropy, Layout.of(module)), torch.device(device), False
+            "auto",
+            (module, functional.cross_entropy, Layout.of(module)),
+            torch.device(device),
+            False,
         ).name
 
     assert chosen(mlp()) == "batched"
@@ -147,7 +186,10 @@ def test_automatic_choice():
     assert chosen(convolution(), "meta") == "vmap"
     assert dense_layers(nn.Linear(3, 2)) == [("weight", "bias", None)]
     assert dense_layers(nn.Sequential(nn.Linear(3, 2), nn.ReLU())) is None
-    assert dense_layers(nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2), nn.Linear(2, 2))) is None
+    assert (
+        dense_layers(nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2), nn.Linear(2, 2)))
+        is None
+    )
     shared = nn.Linear(3, 3)
     assert dense_layers(nn.Sequential(shared, nn.ReLU(), shared)) is None
     tied = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3))
@@ -156,7 +198,11 @@ def test_automatic_choice():
         nn.Sequential(shared, shared),
         tied,
         nn.utils.parametrizations.spectral_norm(nn.Linear(3, 3)),
-        type("Doubled", (nn.Linear,), {"forward": lambda self, x: 2 * nn.Linear.forward(self, x)})(3, 3),
+        type(
+            "Doubled",
+            (nn.Linear,),
+            {"forward": lambda self, x: 2 * nn.Linear.forward(self, x)},
+        )(3, 3),
     ):  # what they compute is not what their layers alone say
         assert (dense_layers(one), chosen(one)) == (None, "loop")
 
@@ -185,8 +231,13 @@ def test_regression_and_own_losses():
 
 
 def numbered(sizes, **options):
-    """Clients whose inputs are their own numbers, so that a minibatch tells which examples it took."""
-    data = [(np.arange(n, dtype=float)[:, None] + 100 * i, np.zeros(n)) for i, n in enumerate(sizes)]
+    """Clients whose inputs are their own numbers, so that a minibatch tells which
+    examples it took.
+    """
+    data = [
+        (np.arange(n, dtype=float)[:, None] + 100 * i, np.zeros(n))
+        for i, n in enumerate(sizes)
+    ]
     return Supervised(nn.Linear(1, 1), data, dtype=torch.float64, **options)
 
 
@@ -230,7 +281,8 @@ def test_starts():
     assert torch.equal(before, torch.random.get_rng_state())
     with torch.no_grad():
         module[1].weight.zero_()
-    torch.testing.assert_close(task.start(torch.Generator()), flat)  # the user's module is not the task's
+    # the user's module is not the task's
+    torch.testing.assert_close(task.start(torch.Generator()), flat)
 
 
 def test_shared_and_personal_coordinates():
@@ -273,13 +325,15 @@ def frozen():
 
 def whole_numbers():
     module = nn.Linear(8, 3)
-    module.weight = nn.Parameter(torch.zeros(3, 8, dtype=torch.long), requires_grad=False)
+    module.weight = nn.Parameter(
+        torch.zeros(3, 8, dtype=torch.long), requires_grad=False
+    )
     return module
 
 
 def holed(part, value):
-    """Regression data of four clients, with one value of the inputs (0) or targets (1) of the third's second
-    example.
+    """Regression data of four clients, with one value of the inputs (0) or targets (1)
+    of the third's second example.
     """
     data = [(X, y.astype(float)) for X, y in clients((8,))]
     data[2][part][(1, 4)[: 2 - part]] = value
@@ -297,20 +351,35 @@ def test_large_finite_inputs_are_no_false_alarm():
     [
         ({"clients": []}, "at least one client"),
         ({"clients": [(np.zeros((0, 8)), np.zeros(0, int))]}, "client 0 has 0 inputs"),
-        ({"clients": [(np.zeros((3, 8)), np.zeros(2, int))]}, "client 0 has 3 inputs and 2 targets"),
+        (
+            {"clients": [(np.zeros((3, 8)), np.zeros(2, int))]},
+            "client 0 has 3 inputs and 2 targets",
+        ),
         ({"batch": 0}, "batch = 0 must be an integer >= 1"),
         ({"weight_decay": -1}, "weight_decay = -1"),
         ({"loss": "cross"}, "did you mean cross_entropy"),
         ({"strategy": "vmapp"}, "did you mean vmap"),
         ({"sampling": "epoch"}, "did you mean epochs"),
-        ({"module": nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4))}, "1 is batch norm"),
+        (
+            {"module": nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4))},
+            "1 is batch norm",
+        ),
         ({"module": nn.ReLU()}, "without parameters"),
         ({"test": [(np.zeros((3, 8)), np.zeros(3, int))]}, "1 test sets for 4 clients"),
         ({"module": frozen()}, "parameter weight is frozen .*: unfreeze it"),
-        ({"module": whole_numbers()}, "parameter weight is torch.int64: gradients need floating-point"),
+        (
+            {"module": whole_numbers()},
+            "parameter weight is torch.int64: gradients need floating-point",
+        ),
         ({"dtype": torch.int32}, "dtype = torch.int32 must be a floating-point type"),
-        ({"clients": holed(0, np.nan)}, "client 2: example 1 has inputs that are not finite: leave it out"),
-        ({"clients": holed(1, np.inf)}, "client 2: example 1 has targets that are not finite"),
+        (
+            {"clients": holed(0, np.nan)},
+            "client 2: example 1 has inputs that are not finite: leave it out",
+        ),
+        (
+            {"clients": holed(1, np.inf)},
+            "client 2: example 1 has targets that are not finite",
+        ),
         (
             {"clients": [*clients((8,)), *clients((7,))]},
             r"client 4 has inputs of shape \(7,\), but .* \(8,\)",
@@ -319,7 +388,10 @@ def test_large_finite_inputs_are_no_false_alarm():
             {"clients": [(np.zeros((3, 8), int), np.zeros(3, int))]},
             r"whole numbers \(torch.int64; give X.float",
         ),
-        ({"test": holed(0, -np.inf)}, "test set 2: example 1 has inputs that are not finite"),
+        (
+            {"test": holed(0, -np.inf)},
+            "test set 2: example 1 has inputs that are not finite",
+        ),
     ],
 )
 def test_bad_input_gets_one_clear_line(change, words):
@@ -330,8 +402,8 @@ def test_bad_input_gets_one_clear_line(change, words):
 
 
 def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
-    """f on the part is the mean over clients of the mean over its own examples; training does not see the
-    part.
+    """f on the part is the mean over clients of the mean over its own examples;
+    training does not see the part.
     """
     task = build("mlp", weight_decay=0.1)
     part = dfl.tasks.measured_on(task, 7, seed=3)
@@ -339,7 +411,9 @@ def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
     assert whole is task
     assert part.measured is not None
     counts = part.measured.sizes.tolist()
-    assert counts == [max(1, n * 7 // int(task.sizes.sum())) for n in task.sizes.tolist()]
+    assert counts == [
+        max(1, n * 7 // int(task.sizes.sum())) for n in task.sizes.tolist()
+    ]
     assert f"measured on {sum(counts)} of {int(task.sizes.sum())} examples" in part.name
     x = torch.randn(2, task.d, dtype=torch.float64)
     begin, expected = 0, torch.zeros(2, dtype=torch.float64)
@@ -347,12 +421,17 @@ def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
         X, y = part.measured.X[begin : begin + n], part.measured.y[begin : begin + n]
         begin += n
         own = task.X[task.offsets[i] : task.offsets[i] + task.sizes[i]]
-        assert all(any(torch.equal(row, other) for other in own) for row in X), "another client's example"
+        assert all(any(torch.equal(row, other) for other in own) for row in X), (
+            "another client's example"
+        )
         values = [literal_loss(task, i, point, X, y)[0].detach() for point in x]
         expected += torch.stack(values) / len(counts)
     torch.testing.assert_close(part.global_loss(x), expected + 0.05 * (x * x).sum(-1))
     assert not torch.allclose(part.global_loss(x), task.global_loss(x))
-    runs = [train(alg.DFedAvg(eta=0.1, K=2), t, ring_matrix(4), rounds=3) for t in (task, part)]
+    runs = [
+        train(alg.DFedAvg(eta=0.1, K=2), t, ring_matrix(4), rounds=3)
+        for t in (task, part)
+    ]
     np.testing.assert_array_equal(runs[0].x, runs[1].x)
     with pytest.raises(DFLTheoryError, match="examples = 0 must be an integer >= 1"):
         dfl.tasks.measured_on(task, 0)
@@ -361,7 +440,12 @@ def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
 @pytest.mark.parametrize(
     ("module", "X", "y", "words"),
     [
-        (nn.Linear(3, 2), torch.zeros(4, 5), torch.zeros(4, dtype=torch.long), "inputs of shape (5,)"),
+        (
+            nn.Linear(3, 2),
+            torch.zeros(4, 5),
+            torch.zeros(4, dtype=torch.long),
+            "inputs of shape (5,)",
+        ),
         (
             nn.LSTM(3, 2),
             torch.zeros(4, 1, 3),
@@ -374,7 +458,12 @@ def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
             torch.tensor([0, 1, 2, 0]),
             "example 2 has the label 2: the module",
         ),
-        (nn.Linear(3, 2), torch.zeros(4, 3), torch.tensor([0, -1, 1, 0]), "example 1 has the label -1"),
+        (
+            nn.Linear(3, 2),
+            torch.zeros(4, 3),
+            torch.tensor([0, -1, 1, 0]),
+            "example 1 has the label -1",
+        ),
     ],
 )
 def test_data_that_the_module_cannot_take_get_one_line(module, X, y, words):

@@ -35,19 +35,34 @@ def test_shapes_start_and_glossary():
     assert run.x.shape == (3, 6, 3)
     assert run.accuracy is None
     values = run.values()
-    assert {"eta", "K", "rho", "Q", "T", "m", "lam", "L", "sigma_l", "f0_gap", "x0_sq", "x0_spread"} <= set(
-        values
-    )
+    assert {
+        "eta",
+        "K",
+        "rho",
+        "Q",
+        "T",
+        "m",
+        "lam",
+        "L",
+        "sigma_l",
+        "f0_gap",
+        "x0_sq",
+        "x0_spread",
+    } <= set(values)
     assert values["T"] == 7
     assert values["m"] == 6
     assert values["lam"] == pytest.approx(2 / 3)  # 1/3 + 2/3 cos(2 pi / 6)
     task = problem()
-    start = task.global_loss(task.start(None).unsqueeze(0))  # the default start draws nothing
+    # the default start draws nothing
+    start = task.global_loss(task.start(None).unsqueeze(0))
     assert values["f0_gap"] == pytest.approx(float(start[0]) - task.constants.f_star)
 
 
 def test_same_seed_same_bits_and_another_seed_another_path():
-    one, two = (train(DFEDSAM, problem(), ring_matrix(6), rounds=5, seeds=2, seed=9) for _ in range(2))
+    one, two = (
+        train(DFEDSAM, problem(), ring_matrix(6), rounds=5, seeds=2, seed=9)
+        for _ in range(2)
+    )
     assert one.x.tobytes() == two.x.tobytes()
     assert one.grad_norm_sq.tobytes() == two.grad_norm_sq.tobytes()
     other = train(DFEDSAM, problem(), ring_matrix(6), rounds=5, seeds=2, seed=10)
@@ -59,17 +74,27 @@ def test_seeds_are_told_by_their_indices():
     some = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, seeds=(3, 0))
     np.testing.assert_allclose(some.x, many.x[[3, 0]], rtol=0, atol=1e-13)
     for wrong in ([-1], [0, 1.5], [True], []):
-        with pytest.raises(DFLTheoryError, match=r"seed index = .* must be an integer >= 0|at least one"):
+        with pytest.raises(
+            DFLTheoryError,
+            match=r"seed index = .* must be an integer >= 0|at least one",
+        ):
             train(DFEDSAM, problem(), ring_matrix(6), rounds=1, seeds=wrong)
 
 
 def test_a_start_of_another_type_becomes_the_tasks():
     for dtype in (torch.float32, torch.float64):
         task = quadratic(m=6, d=3, seed=4, dtype=dtype)
-        for x0 in (np.full(3, 0.1), torch.full((6, 3), 0.1), [1, 2, 3], np.array([1, 2, 3])):
+        for x0 in (
+            np.full(3, 0.1),
+            torch.full((6, 3), 0.1),
+            [1, 2, 3],
+            np.array([1, 2, 3]),
+        ):
             run = train(DFEDSAM, task, ring_matrix(6), rounds=0, x0=x0)
             assert torch.from_numpy(run.x).dtype == dtype
-            np.testing.assert_array_equal(run.x[0, 1], torch.as_tensor(x0).to(dtype).expand(6, 3)[1])
+            np.testing.assert_array_equal(
+                run.x[0, 1], torch.as_tensor(x0).to(dtype).expand(6, 3)[1]
+            )
 
 
 def test_a_start_that_is_given_goes_to_the_tasks_device():
@@ -89,7 +114,9 @@ def test_a_start_that_is_drawn_is_a_function_of_root_and_seed():
 @pytest.mark.parametrize("random", [True, False])
 def test_a_sequence_is_asked_in_its_rounds_and_not_before(random):
     """What it draws or chooses by may not be there before."""
-    network = Matrices([permuted_average(6, np.random.default_rng(s)) for s in range(5)], random=random)
+    network = Matrices(
+        [permuted_average(6, np.random.default_rng(s)) for s in range(5)], random=random
+    )
     train(alg.DFedAvg(eta=0.1, K=1), problem(), network, rounds=3, seeds=2)
     assert len(network.given) == (6 if random else 3)
 
@@ -97,7 +124,11 @@ def test_a_sequence_is_asked_in_its_rounds_and_not_before(random):
 def test_common_per_client_and_per_seed_starts():
     task, W = problem(), ring_matrix(6)
     rng = np.random.default_rng(0)
-    one, each, full = rng.normal(size=3), rng.normal(size=(6, 3)), rng.normal(size=(2, 6, 3))
+    one, each, full = (
+        rng.normal(size=3),
+        rng.normal(size=(6, 3)),
+        rng.normal(size=(2, 6, 3)),
+    )
     for x0 in (one, each, full):
         run = train(DFEDSAM, task, W, rounds=0, seeds=2, x0=x0)
         np.testing.assert_array_equal(run.x, np.broadcast_to(x0, (2, 6, 3)))
@@ -129,7 +160,9 @@ def test_users_metrics():
 
     run = train(DFEDSAM, problem(), ring_matrix(6), rounds=2, seeds=2, metrics=[spread])
     assert run.extra["spread"].shape == (2, 3)
-    np.testing.assert_allclose(run.extra["spread"][:, -1], run.x.std(axis=1, ddof=1).max(-1))
+    np.testing.assert_allclose(
+        run.extra["spread"][:, -1], run.x.std(axis=1, ddof=1).max(-1)
+    )
     with pytest.raises(DFLTheoryError, match="two metrics are called spread"):
         train(DFEDSAM, problem(), ring_matrix(6), rounds=1, metrics=[spread, spread])
 
@@ -152,10 +185,23 @@ def test_callbacks_see_every_round_and_may_stop():
 
 
 def test_a_history_is_told_in_one_line():
-    run = train(alg.DFedAvg(eta=0.1, K=1), problem(), ring_matrix(6), rounds=4, seeds=2, evaluate_every=3)
-    ends = {n: f"{n} {v[:, 0].mean():.3g} -> {v[:, -1].mean():.3g}" for n, v in run.measures().items()}
+    run = train(
+        alg.DFedAvg(eta=0.1, K=1),
+        problem(),
+        ring_matrix(6),
+        rounds=4,
+        seeds=2,
+        evaluate_every=3,
+    )
+    ends = {
+        n: f"{n} {v[:, 0].mean():.3g} -> {v[:, -1].mean():.3g}"
+        for n, v in run.measures().items()
+    }
     told = ", ".join(ends[name] for name in ("grad_norm_sq", "consensus", "loss"))
-    assert repr(run) == f"<History: dfedavg on quadratic, m = 6, 2 seeds, 4 rounds: {told}>"
+    assert (
+        repr(run)
+        == f"<History: dfedavg on quadratic, m = 6, 2 seeds, 4 rounds: {told}>"
+    )
 
 
 def test_divergence_is_said_and_the_history_kept(caplog):
@@ -164,14 +210,19 @@ def test_divergence_is_said_and_the_history_kept(caplog):
     assert run.diverged_at is not None
     (said,) = caplog.records
     assert said.levelname == "WARNING"  # which Python shows unless told otherwise
-    assert f"dfedavg on quadratic diverged by round {run.diverged_at} of 60" in said.getMessage()
+    assert (
+        f"dfedavg on quadratic diverged by round {run.diverged_at} of 60"
+        in said.getMessage()
+    )
     assert repr(run).endswith(
         f"loss {run.loss[0, 0]:.3g} -> {run.loss[0, run.diverged_at]:.3g}"
         f"; diverged by round {run.diverged_at}>"
     )
     assert np.isfinite(run.loss[0, : run.diverged_at]).all()
     assert np.isnan(run.loss[0, run.diverged_at + 1 :]).all()
-    with pytest.raises(DivergenceError, match=r"dfedavg on quadratic diverged by round \d+ of 60") as caught:
+    with pytest.raises(
+        DivergenceError, match=r"dfedavg on quadratic diverged by round \d+ of 60"
+    ) as caught:
         train(wild, problem(), ring_matrix(6), rounds=60, on_divergence="raise")
     assert isinstance(caught.value.history, History)
 
@@ -185,14 +236,20 @@ def test_divergence_is_said_and_the_history_kept(caplog):
         ({"seeds": 10**6 + 1}, "seeds = 1000001: at most 1000000 runs are batched"),
         ({"seeds": [1, 1]}, "must be different indices"),
         ({"evaluate_every": 0}, "evaluate_every = 0 must be an integer >= 1"),
-        ({"topology": ring_matrix(5)}, "the topology has 5 clients, but the task has 6"),
+        (
+            {"topology": ring_matrix(5)},
+            "the topology has 5 clients, but the task has 6",
+        ),
         ({"topology": None}, "DFedSAM needs a topology"),
         ({"x0": "here"}, "x0 is a str that holds no numbers"),
         ({"seed": -1}, "seed = -1 must be an integer >= 0"),
         ({"on_divergence": "stop"}, "on_divergence = 'stop' must be mark or raise"),
         ({"callbacks": [3]}, r"callbacks must be a list of functions, not \[3\]"),
         ({"metrics": np.mean}, "metrics must be a list of functions"),
-        ({"metrics": [lambda task, models, mean: models]}, r"gives shape .*: give one number for each seed"),
+        (
+            {"metrics": [lambda task, models, mean: models]},
+            r"gives shape .*: give one number for each seed",
+        ),
         ({"x0": np.zeros((2, 6, 3))}, r"x0 has shape \(2, 6, 3\)"),
         ({"x0": np.full(3, np.nan)}, "x0 has an entry that is not finite"),
         ({"x0": np.full(3, 1j)}, "x0 is complex: give real numbers"),
@@ -208,8 +265,16 @@ def test_bad_input_gets_one_clear_line(change, words):
 @pytest.mark.parametrize(
     ("algorithm", "task", "words"),
     [
-        (alg.DFedSAM, None, "algorithm = DFedSAM must be an Algorithm with its hyperparameters"),
-        ("dfedsam", None, "algorithm = 'dfedsam' must be an Algorithm with its hyperparameters"),
+        (
+            alg.DFedSAM,
+            None,
+            "algorithm = DFedSAM must be an Algorithm with its hyperparameters",
+        ),
+        (
+            "dfedsam",
+            None,
+            "algorithm = 'dfedsam' must be an Algorithm with its hyperparameters",
+        ),
         (DFEDSAM, np.eye(6), "task is a ndarray, not a task: tasks.Supervised"),
     ],
 )
@@ -220,19 +285,26 @@ def test_parts_of_the_wrong_kind(algorithm, task, words):
 
 
 def test_what_is_no_checkpoint_is_told():
-    with pytest.raises(DFLTheoryError, match=r"checkpoint = 3 must be a path, or Checkpoint\(path"):
+    with pytest.raises(
+        DFLTheoryError, match=r"checkpoint = 3 must be a path, or Checkpoint\(path"
+    ):
         train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=3)
 
 
 def test_a_path_is_a_checkpoint(tmp_path):
-    whole = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=tmp_path / "run")
+    whole = train(
+        DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=tmp_path / "run"
+    )
     assert (tmp_path / "run").exists()
-    again = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=str(tmp_path / "run"))
+    again = train(
+        DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=str(tmp_path / "run")
+    )
     assert again.x.tobytes() == whole.x.tobytes()
 
 
 def test_a_run_over_a_network_without_constants_can_be_stored(tmp_path):
-    one_way = np.triu(np.ones((6, 6)))  # client 5 is never heard of: push-sum has no constants there
+    # client 5 is never heard of: push-sum has no constants there
+    one_way = np.triu(np.ones((6, 6)))
     run = train(alg.SGP(eta=0.01), problem(), one_way / one_way.sum(0), rounds=2)
     back = History.load(run.save(tmp_path / "run"))
     assert back.network.known() == {"m": 6}
@@ -271,15 +343,21 @@ def test_files_that_are_no_history(tmp_path):
         History.load(broken)
 
 
-@pytest.mark.parametrize("change", [{"rounds": "x"}, {"seed": 1.5}, {"diverged_at": -1}, {"seconds": True}])
+@pytest.mark.parametrize(
+    "change", [{"rounds": "x"}, {"seed": 1.5}, {"diverged_at": -1}, {"seconds": True}]
+)
 def test_a_file_whose_numbers_are_none_is_refused_in_one_line(tmp_path, change):
     from dfltheory.training import storage
 
-    path = train(alg.DFedAvg(eta=0.1, K=1), quadratic(m=4, d=2), graphs.ring(4), 2).save(tmp_path / "run")
+    path = train(
+        alg.DFedAvg(eta=0.1, K=1), quadratic(m=4, d=2), graphs.ring(4), 2
+    ).save(tmp_path / "run")
     tensors, document = storage.read(path, "dfltheory.History")
     storage.write(path, tensors, document | change)
     ((name, value),) = change.items()
-    with pytest.raises(DFLTheoryError, match=rf"run: {name} = {value!r} must be a (whole )?number"):
+    with pytest.raises(
+        DFLTheoryError, match=rf"run: {name} = {value!r} must be a (whole )?number"
+    ):
         History.load(path)
 
 
@@ -296,7 +374,9 @@ def test_long_work_shows_a_bar(capsys):
 
 
 @pytest.mark.parametrize("every", [1, 4])
-def test_a_run_that_diverges_between_measurements_is_told_where_neighbours_are_chosen_by_losses(every):
+def test_a_run_that_diverges_between_measurements_is_told_where_neighbours_are_chosen_by_losses(
+    every,
+):
     task = quadratic(m=6, d=3, L=1.0, mu=1.0, zeta=1.0, sigma=0.0, seed=0)
     method = alg.DFedSGPSM(eta=1e150, K=2, alpha=0.0, rho=0.0)
     run = train(method, task, LossDriven(6, 2), rounds=8, evaluate_every=every)
@@ -306,8 +386,13 @@ def test_a_run_that_diverges_between_measurements_is_told_where_neighbours_are_c
 
 def test_a_topology_may_be_a_name():
     task, algorithm = quadratic(m=6, d=2), alg.DFedAvg(eta=0.1, K=2)
-    for name, network in [("random-matching", graphs.RandomMatching(6)), ("ring", graphs.ring(6))]:
-        named, made = (train(algorithm, task, W, rounds=3, seeds=2) for W in (name, network))
+    for name, network in [
+        ("random-matching", graphs.RandomMatching(6)),
+        ("ring", graphs.ring(6)),
+    ]:
+        named, made = (
+            train(algorithm, task, W, rounds=3, seeds=2) for W in (name, network)
+        )
         np.testing.assert_array_equal(named.consensus, made.consensus)
         assert named.consensus[:, -1].min() > 0
     for wrong, line in [("rign", "did you mean"), ("client_sampling", "needs k")]:

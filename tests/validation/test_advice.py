@@ -1,4 +1,6 @@
-"""Rank correlations of advice: on cells where both are numbers; the grid asks both advisors in every cell."""
+"""Rank correlations of advice: on cells where both are numbers; the grid asks both
+advisors in every cell.
+"""
 
 import numpy as np
 import pytest
@@ -24,6 +26,8 @@ def test_where_the_bound_is_the_measure_it_ranks_perfectly():
     told = grid(values, 50, (1, 5), measured)
     assert told["all"] == len(asked) == len(TOPOLOGIES) * 2 * len(SHARES)
     assert sorted({round(eta * K * 2.0, 12) for eta, K, _ in asked}) == sorted(SHARES)
-    assert told["bound"]["cells"] < told["all"] == told["exact"]["cells"]  # conditions fail at 1/2
-    assert told["bound"]["rho"] > 0.5  # with little noise, longer steps are better in both
+    # conditions fail at 1/2
+    assert told["bound"]["cells"] < told["all"] == told["exact"]["cells"]
+    # with little noise, longer steps are better in both
+    assert told["bound"]["rho"] > 0.5
     assert len(LOCAL) == 4

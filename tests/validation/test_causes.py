@@ -1,4 +1,6 @@
-"""Errata and the saved counterexamples that they cite: each correction alone must explain each of them."""
+"""Errata and the saved counterexamples that they cite: each correction alone must
+explain each of them.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,9 @@ def erratum(name):
 
 
 def pairs(quick=QUICK):
-    """Every erratum with every saved counterexample that it cites; statements in O(.) are slow but those in
-    ``quick``."""
+    """Every erratum with every saved counterexample that it cites; statements in O(.)
+    are slow but those in ``quick``.
+    """
     for mistake, claim in PAIRS:
         long = statement(claim).order and claim not in quick
         marks = [pytest.mark.slow] if long else []
@@ -42,7 +45,9 @@ def pairs(quick=QUICK):
 
 
 @pytest.mark.parametrize(("mistake", "claim"), list(pairs()))
-def test_the_correction_of_an_erratum_alone_explains_the_counterexample_it_cites(mistake, claim):
+def test_the_correction_of_an_erratum_alone_explains_the_counterexample_it_cites(
+    mistake, claim
+):
     found = explain(mistake, claim, SAVED)
     assert found.explained, found
     assert found.kind == "bound covers it" or found.excluded_by
@@ -58,13 +63,19 @@ def test_without_its_correction_an_erratum_explains_no_counterexample(mistake, c
 def test_every_saved_refutation_of_a_paper_with_errata_is_cited():
     cited = {f"{statement(claim).key}-{statement(claim).variant}" for _, claim in PAIRS}
     files = [path for path in SAVED.glob("*.json") if path.name.split(".")[0] in PAPERS]
-    refuted = {path.stem for path in files if json.loads(path.read_text(encoding="utf-8"))["violated"]}
+    refuted = {
+        path.stem
+        for path in files
+        if json.loads(path.read_text(encoding="utf-8"))["violated"]
+    }
     assert refuted
     assert cited == refuted
 
 
 def test_a_common_start_does_not_explain_families_that_have_one():
-    """The start is a mistake of its own (E24), and not the cause of the saved families."""
+    """The start is a mistake of its own (E24), and not the cause of the saved
+    families.
+    """
     found = explain(erratum("DFedMDC-E10"), "dfedmdc.theorem_1", SAVED)
     assert found.kind == "not explained"
     assert found.after == pytest.approx(0.59, abs=0.05)
@@ -99,14 +110,20 @@ def test_only_a_refutation_can_be_explained():
 
 @pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
 def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
-    """What E24 says: clients in two wells stay apart, and the gradient at their mean stays as it is."""
+    """What E24 says: clients in two wells stay apart, and the gradient at their mean
+    stays as it is.
+    """
     theorem = get(key)
     assert not theorem.scope.common_start
     base = {"T": 64.0, "gap": 64.0}
 
     def family(starts):
         member = MEMBERS["separate wells"]
-        make = member.make if starts is None else lambda thm, at: _started(*member.make(thm, at), starts)
+        make = (
+            member.make
+            if starts is None
+            else lambda thm, at: _started(*member.make(thm, at), starts)
+        )
         return along(theorem, replace(member, make=make), base, "T*gap")
 
     assert family(None).diverges
@@ -118,7 +135,9 @@ def _started(instance, numbers, starts):
     return replace(instance, x0=np.array(starts)[:, None]), numbers
 
 
-WITNESSED = [erratum for paper in PAPERS for erratum in errata(paper) if erratum.witness]
+WITNESSED = [
+    erratum for paper in PAPERS for erratum in errata(paper) if erratum.witness
+]
 
 
 def test_every_witness_is_cited_and_every_cited_witness_is_saved():
@@ -145,7 +164,9 @@ def test_a_saved_witness_refutes_again_and_its_erratum_alone_excludes_it(mistake
 
 @pytest.mark.parametrize("mistake", WITNESSED, ids=lambda mistake: mistake.id)
 def test_the_page_shows_the_witness_of_an_erratum(mistake):
-    saved = json.loads((DOCS / "witnesses" / f"{mistake.id}.json").read_text(encoding="utf-8"))
+    saved = json.loads(
+        (DOCS / "witnesses" / f"{mistake.id}.json").read_text(encoding="utf-8")
+    )
     shown = "\n".join(entry_lines(mistake, DOCS))
     assert f"(witnesses/{mistake.id}.json)" in shown
     assert f"dfltheory falsify --replay docs/witnesses/{mistake.id}.json" in shown
@@ -169,7 +190,9 @@ def test_headlines_name_the_dropped_consensus_error_and_not_the_start():
         assert cited == ["DFedSAM-E1"]
 
 
-@pytest.mark.parametrize(("lam", "Q", "m"), [(0.5, 3, 16), (0.9, 1, 2), (0.99, 4, 64), (0.0, 2, 8)])
+@pytest.mark.parametrize(
+    ("lam", "Q", "m"), [(0.5, 3, 16), (0.9, 1, 2), (0.99, 4, 64), (0.0, 2, 8)]
+)
 def test_the_network_factor_of_lemma_d6_is_valid_and_no_erratum_enlarges_it(lam, Q, m):
     """Lemma D.1 alone gives 1/(1 - lam^Q)^2, which the printed factor covers."""
     lemma = statement("dfedsam.lemma_D6")

@@ -1,4 +1,6 @@
-"""The table that ends the suite says what the searches know, and judges an O(.) by growth alone."""
+"""The table that ends the suite says what the searches know, and judges an O(.) by
+growth alone.
+"""
 
 import dataclasses
 import json
@@ -12,15 +14,31 @@ from validation.pages.falsify import markdown
 
 
 def test_statuses_refute_what_the_page_of_counterexamples_counts():
-    known = {(t.key, t.variant): t.status for t in dfl.bounds.statements() if t.status.refuted}
+    known = {
+        (t.key, t.variant): t.status
+        for t in dfl.bounds.statements()
+        if t.status.refuted
+    }
     page = markdown(searched.FOLDER)
-    rows = [[cell.strip(" `") for cell in line.split("|")] for line in page.splitlines() if line[:3] == "| `"]
+    rows = [
+        [cell.strip(" `") for cell in line.split("|")]
+        for line in page.splitlines()
+        if line[:3] == "| `"
+    ]
     assert {(row[1], row[2]) for row in rows if "**refuted**" in row[3]} == set(known)
-    found = json.loads((searched.FOLDER / "dfedsam.theorem_4_5-printed.json").read_text())["ratio"]
-    assert known["dfedsam.theorem_4_5", "printed"].ratio == pytest.approx(found, rel=1e-6)
-    family = json.loads((searched.FOLDER / "dfedadmm.corollary_1-printed.json").read_text())["divergence"]
+    found = json.loads(
+        (searched.FOLDER / "dfedsam.theorem_4_5-printed.json").read_text()
+    )["ratio"]
+    assert known["dfedsam.theorem_4_5", "printed"].ratio == pytest.approx(
+        found, rel=1e-6
+    )
+    family = json.loads(
+        (searched.FOLDER / "dfedadmm.corollary_1-printed.json").read_text()
+    )["divergence"]
     grown = family["ratios"][-1] / family["ratios"][0]
-    assert known["dfedadmm.corollary_1", "printed"].ratio == pytest.approx(grown, rel=1e-6)
+    assert known["dfedadmm.corollary_1", "printed"].ratio == pytest.approx(
+        grown, rel=1e-6
+    )
     assert not [variant for _, variant in known if variant.startswith("corrected")]
 
 
@@ -36,16 +54,22 @@ def verdict(kind, variant="printed", ratio=0.5):
 
 
 def test_the_gravest_verdict_tells_a_group():
-    (claim,) = claims.bound_claims([Of(verdict("holds")), Of(verdict("violated", ratio=2.0))])
+    (claim,) = claims.bound_claims(
+        [Of(verdict("holds")), Of(verdict("violated", ratio=2.0))]
+    )
     assert (claim.verdict, claim.ratio) == ("violated", 2.0)
-    (claim,) = claims.bound_claims([Of(verdict("not applicable", ratio=np.nan)), Of(verdict("holds"))])
+    (claim,) = claims.bound_claims(
+        [Of(verdict("not applicable", ratio=np.nan)), Of(verdict("holds"))]
+    )
     assert (claim.verdict, claim.ratio) == ("holds", 0.5)
     assert "1 holds, 1 not applicable" in claim.detail
 
 
 @pytest.mark.parametrize("kind", ["holds", "vacuous", "not applicable"])
 def test_a_refuted_statement_is_never_called_just_that(kind):
-    printed, corrected = claims.bound_claims([Of(verdict(kind, "printed"), verdict(kind, "corrected"))])
+    printed, corrected = claims.bound_claims(
+        [Of(verdict(kind, "printed"), verdict(kind, "corrected"))]
+    )
     by = dfl.bounds.get("dfedsam.theorem_4_5").status.how
     assert by
     assert printed.said == f"{kind} here (refuted in general: {by})"
@@ -54,19 +78,34 @@ def test_a_refuted_statement_is_never_called_just_that(kind):
 
 
 def grown(power, monkeypatch, seeds=4):
-    """The claim on runs whose measured / expression is T^power, up to a spread over seeds, of a statement
-    that is not the registered one."""
+    """The claim on runs whose measured / expression is T^power, up to a spread over
+    seeds, of a statement that is not the registered one.
+    """
     printed = dfl.bounds.get("dfedsam.corollary_4_6")
     T = dfl.bounds.GLOSSARY["T"].symbol
-    flat = dataclasses.replace(printed, parts={"only": 1e6 * T ** (-power)}, conditions=(), definitions=())
+    flat = dataclasses.replace(
+        printed, parts={"only": 1e6 * T ** (-power)}, conditions=(), definitions=()
+    )
     monkeypatch.setattr(dfl.bounds, "get", lambda key, variant="printed": flat)
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.3, seed=0)
     runs = []
     for rounds in (20, 80):
-        run = dfl.train(dfl.algorithms.DFedSAM(eta=0.02, K=1), task, dfl.graphs.complete(4), rounds, seeds)
+        run = dfl.train(
+            dfl.algorithms.DFedSAM(eta=0.02, K=1),
+            task,
+            dfl.graphs.complete(4),
+            rounds,
+            seeds,
+        )
         sign = 1 if rounds == 20 else -1
-        values = 1 + sign * 0.1 * (np.arange(seeds) - (seeds - 1) / 2)[:, None] + 0 * run.grad_norm_sq
-        runs.append(dataclasses.replace(run, grad_norm_sq=values, topology=run.topology))
+        values = (
+            1
+            + sign * 0.1 * (np.arange(seeds) - (seeds - 1) / 2)[:, None]
+            + 0 * run.grad_norm_sq
+        )
+        runs.append(
+            dataclasses.replace(run, grad_norm_sq=values, topology=run.topology)
+        )
     return claims.growth_claim("dfedsam.corollary_4_6", "printed", runs, "")
 
 
@@ -85,14 +124,19 @@ def test_growth_that_seeds_leave_open_is_undecided(monkeypatch):
     claim = grown(0.0, monkeypatch)
     assert claim.verdict == "undecided"
     with monkeypatch.context() as again:
-        alone = grown(0.3, again, seeds=1)  # one seed of a run with noise has no interval
+        # one seed of a run with noise has no interval
+        alone = grown(0.3, again, seeds=1)
     assert alone.verdict == "undecided"
 
 
 def test_what_is_printed_is_counted_by_what_is_said(capsys):
     told = [
-        claims.Claim("a", "s", "bound against runs: blocks", "holds", 0.5, "d", refuted="ratio 3"),
-        claims.Claim("b", "s", "growth under O(.)", "growing", 2.0, "d", growth=(0.1, 0.2)),
+        claims.Claim(
+            "a", "s", "bound against runs: blocks", "holds", 0.5, "d", refuted="ratio 3"
+        ),
+        claims.Claim(
+            "b", "s", "growth under O(.)", "growing", 2.0, "d", growth=(0.1, 0.2)
+        ),
         claims.Claim("c", "s", "stated value", "holds", 1.0, "d"),
     ]
     run_all.print_counts(told, [])

@@ -1,4 +1,6 @@
-"""The tables of docs/verdicts.md are those of the data beside them, and these are what simulation gives."""
+"""The tables of docs/verdicts.md are those of the data beside them, and these are what
+simulation gives.
+"""
 
 import json
 from pathlib import Path
@@ -22,7 +24,9 @@ def trials_of(law):
 
 
 def at_most(share, trials):
-    """What may be counted where the true share is this one: four standard deviations more."""
+    """What may be counted where the true share is this one: four standard deviations
+    more.
+    """
     return share + 4 * np.sqrt(share * (1 - share) / trials)
 
 
@@ -42,7 +46,9 @@ def test_every_law_has_a_mean_or_a_least_mean_of_one():
 def test_no_true_bound_is_called_violated_more_often_than_stated():
     for law in LAWS:
         for n in SEEDS:
-            assert KNOWN["student"][law][str(n)]["violated"] <= at_most(TAIL, trials_of(law)), (law, n)
+            assert KNOWN["student"][law][str(n)]["violated"] <= at_most(
+                TAIL, trials_of(law)
+            ), (law, n)
 
 
 def test_holds_is_as_rarely_false_as_stated_where_the_seeds_are_what_it_assumes():
@@ -55,13 +61,20 @@ def test_holds_is_as_rarely_false_as_stated_where_the_seeds_are_what_it_assumes(
         *MINIMA,
     ):
         for n in SEEDS:
-            assert KNOWN["student"][law][str(n)]["holds"] <= at_most(TAIL, trials_of(law)), (law, n)
+            assert KNOWN["student"][law][str(n)]["holds"] <= at_most(
+                TAIL, trials_of(law)
+            ), (law, n)
 
 
 def test_where_holds_cannot_promise_anything_the_page_says_so():
-    jumps, wild = (KNOWN["student"][law] for law in ("rare jump (20 times in 5 %)", "lognormal(1.5)"))
+    jumps, wild = (
+        KNOWN["student"][law]
+        for law in ("rare jump (20 times in 5 %)", "lognormal(1.5)")
+    )
     assert max(jumps[str(n)]["holds"] for n in SEEDS) > 0.3
-    assert wild["32"]["holds"] > 0.1 > KNOWN["bootstrap"]["lognormal(1.5)"]["32"]["holds"]
+    assert (
+        wild["32"]["holds"] > 0.1 > KNOWN["bootstrap"]["lognormal(1.5)"]["32"]["holds"]
+    )
 
 
 CELLS = [
@@ -79,7 +92,9 @@ def test_a_cell_is_what_simulation_gives(law, seeds):
     found, known = coverage.cell(law, seeds, trials), KNOWN["student"][law][str(seeds)]
     for name in ("violated", "holds"):
         share = known[name]
-        error = np.sqrt((share * (1 - share) + 0.25 / trials) * (1 / trials + 1 / trials_of(law)))
+        error = np.sqrt(
+            (share * (1 - share) + 0.25 / trials) * (1 / trials + 1 / trials_of(law))
+        )
         assert abs(found[name] - share) <= 4 * error
     if np.isfinite(width := float(known["width"])):
         assert found["width"] == pytest.approx(width, rel=0.35)
@@ -89,14 +104,18 @@ def test_a_cell_asks_the_intervals_themselves():
     law, n, trials = "lognormal(1.5)", 8, 60
     for method in ("student", "bootstrap"):
         rng = np.random.default_rng([list(LAWS).index(law), n])
-        found = [mean_interval(MEANS[law](rng, n), 1 - 2 * TAIL, method) for _ in range(trials)]
+        found = [
+            mean_interval(MEANS[law](rng, n), 1 - 2 * TAIL, method)
+            for _ in range(trials)
+        ]
         cell = coverage.cell(law, n, trials, method)
         assert cell["violated"] == np.mean([f.low > 1 for f in found])
         assert cell["holds"] == np.mean([f.high < 1 for f in found])
 
 
 @pytest.mark.parametrize(
-    ("law", "ratio"), [("left-skewed cos^2", 2.0), ("chi^2_10", 10.0), ("rare drop (0 in 5 %)", 1.5)]
+    ("law", "ratio"),
+    [("left-skewed cos^2", 2.0), ("chi^2_10", 10.0), ("rare drop (0 in 5 %)", 1.5)],
 )
 def test_so_many_seeds_find_it_and_half_of_them_do_not(law, ratio):
     told = KNOWN["needed"][law][str(ratio)]
@@ -109,7 +128,8 @@ def test_power_is_that_of_the_evidence_in_every_round():
     law, n, ratio, trials = "minimum of equal rounds", 4, 2.0, 50
     rng = np.random.default_rng([list(LAWS).index(law), n])
     found = [
-        log_evidence(in_bounds(LAWS[law](rng, n), 1 / ratio)).min() >= -np.log(TAIL) for _ in range(trials)
+        log_evidence(in_bounds(LAWS[law](rng, n), 1 / ratio)).min() >= -np.log(TAIL)
+        for _ in range(trials)
     ]
     assert coverage.found_at(law, n, ratio, trials) == np.mean(found)
 
@@ -123,5 +143,9 @@ def test_bounded_alone_is_as_rarely_false_as_it_says_whatever_the_law(law):
     for n in SEEDS:
         cell = KNOWN["bounded"][law][str(n)]
         assert cell["bounded"] <= at_most(TAIL, TRIALS["minima"])
-        assert max(cell["bounded"], cell["student"]) <= cell["either"] <= cell["bounded"] + cell["student"]
+        assert (
+            max(cell["bounded"], cell["student"])
+            <= cell["either"]
+            <= cell["bounded"] + cell["student"]
+        )
     assert coverage.bounded_cell(law, SEEDS[1], 50)["bounded"] <= at_most(TAIL, 50)

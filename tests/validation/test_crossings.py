@@ -33,12 +33,16 @@ def test_every_printed_theorem_with_constants_is_crossed_and_no_corrected_one(ou
         assert corrected[0].kind == "holds"
         assert corrected[0].ratio > 0.1  # and the corrected one is not merely large
         early = bound_over(printed, np.array([2.0, printed.rounds]))
-        assert early[0] > printed.measured.estimate > early[1], "the curve crosses the bound"
+        assert early[0] > printed.measured.estimate > early[1], (
+            "the curve crosses the bound"
+        )
 
 
 def test_the_o_of_dfedsmdc_grows_and_the_corrected_bound_is_never_reached(family):
     printed, corrected = family
-    assert np.all(np.diff(np.log(printed.ratios)) / np.diff(np.log(printed.horizons)) > 0.9)
+    assert np.all(
+        np.diff(np.log(printed.ratios)) / np.diff(np.log(printed.horizons)) > 0.9
+    )
     assert corrected.horizons == (4096.0,)  # below, its conditions fail
     assert max(corrected.ratios) < 1
 
@@ -50,7 +54,9 @@ def test_the_trap_holds_sam_and_not_plain_descent():
     assert kinds["printed"] == kinds["appendix"] == "violated"
     assert kinds["corrected"] == "holds"
     np.testing.assert_array_equal(outcome.run.grad_norm_sq, 1.0)
-    free = case.with_run(algorithm=dataclasses.replace(case.instance.algorithm, rho=0.0))
+    free = case.with_run(
+        algorithm=dataclasses.replace(case.instance.algorithm, rho=0.0)
+    )
     assert perform(free).run.grad_norm_sq[0, -1] < 1e-3
     assert {v.kind for v in perform(free).verdicts} == {"holds"}
 
@@ -62,10 +68,14 @@ def test_the_traps_constants():
     slope, value = task.client_gradient(each)[:, 1, 0], task.client_loss(each)[:, 1]
     numeric = (value[2:] - value[:-2]) / (x[2:] - x[:-2])
     assert torch.allclose(numeric, slope[1:-1], atol=2e-3)
-    assert float((slope.diff() / x.diff()).abs().max()) == pytest.approx(task.constants.L)
+    assert float((slope.diff() / x.diff()).abs().max()) == pytest.approx(
+        task.constants.L
+    )
     assert float(value.min()) == pytest.approx(task.constants.f_star)
     assert float(slope.max()) == pytest.approx(task.constants.B)
-    assert float(value[x.abs().argmin()] - value.min()) == pytest.approx(2.0 * 0.5**2 / 2)
+    assert float(value[x.abs().argmin()] - value.min()) == pytest.approx(
+        2.0 * 0.5**2 / 2
+    )
 
 
 def test_the_cover_says_what_its_verdicts_say(outcomes, family):
@@ -85,9 +95,14 @@ def test_the_cover_says_what_its_verdicts_say(outcomes, family):
         for ax, outcome in zip(panels[4 * row : 4 * row + 3], outcomes, strict=True):
             verdict = families(outcome.verdicts)[meaning][0]
             (told,) = [text.get_text().replace("\n", " ") for text in ax.texts]
-            assert told == f"{verdict.kind}: measured is {verdict.ratio:.2g} times the bound"
+            assert (
+                told
+                == f"{verdict.kind}: measured is {verdict.ratio:.2g} times the bound"
+            )
             lines = {line.get_label(): line for line in ax.get_lines()}
-            label = f"bound, {verdict.variant}" + (" (refuted)" if verdict.status.refuted else "")
+            label = f"bound, {verdict.variant}" + (
+                " (refuted)" if verdict.status.refuted else ""
+            )
             assert lines[label].get_ydata()[-1] == pytest.approx(verdict.bound)
         line = panels[4 * row + 3].get_lines()[0]
         np.testing.assert_allclose(line.get_ydata(), family[row].ratios)

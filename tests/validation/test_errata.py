@@ -31,9 +31,20 @@ from validation.papers.erratum import (
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENTRIES = [(paper, erratum) for paper in PAPERS for erratum in errata(paper)]
-READ = {"DFedADMM-E15", "DFedADMM-E16", "DFedADMM-E17", "DFedSAM-E29", "DFedSAM-E30", "DFedSGPSM-E14",
-        "DFedSGPSM-E15", "DFedMDC-E20", "DFedMDC-E21"}  # fmt: skip
-"""Hypotheses, citations and notation: found by reading, without a correction that is computed."""
+READ = {
+    "DFedADMM-E15",
+    "DFedADMM-E16",
+    "DFedADMM-E17",
+    "DFedSAM-E29",
+    "DFedSAM-E30",
+    "DFedSGPSM-E14",
+    "DFedSGPSM-E15",
+    "DFedMDC-E20",
+    "DFedMDC-E21",
+}
+"""Hypotheses, citations and notation: found by reading, without a correction that is
+computed.
+"""
 
 
 def erratum(name):
@@ -46,18 +57,35 @@ def test_ids_are_used_once_and_errata_are_complete():
     assert len(set(ids)) == len(ids) == 83
     for _, entry in ENTRIES:
         corrected = entry.terms or entry.conditions or entry.scope or entry.holds
-        assert corrected or entry.lines or entry.refutes or entry.corrected or entry.id in READ, entry.id
+        assert (
+            corrected
+            or entry.lines
+            or entry.refutes
+            or entry.corrected
+            or entry.id in READ
+        ), entry.id
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_claim_of_an_erratum_is_a_statement(paper):
     for entry in errata(paper):
-        claims = [*entry.terms, *entry.conditions, *entry.scope, *entry.refutes, *entry.bears_on]
+        claims = [
+            *entry.terms,
+            *entry.conditions,
+            *entry.scope,
+            *entry.refutes,
+            *entry.bears_on,
+        ]
         claims += [claim for claim in (entry.origin, entry.corrected) if claim]
         for claim in claims:
             assert statement(claim).key.startswith(f"{paper}."), (entry.id, claim)
-        assert all(statement(claim).kind in ("theorem", "corollary", "rate") for claim in entry.bears_on)
-        assert not entry.corrected or statement(entry.corrected).variant.startswith("corrected")
+        assert all(
+            statement(claim).kind in ("theorem", "corollary", "rate")
+            for claim in entry.bears_on
+        )
+        assert not entry.corrected or statement(entry.corrected).variant.startswith(
+            "corrected"
+        )
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -67,7 +95,9 @@ def test_lines_of_errata_are_the_refuted_lines_of_the_archive(paper):
         assert {status[place] for place in entry.lines} <= {"refuted"}, entry.id
     explained = {place for entry in errata(paper) for place in entry.lines}
     for line in examination(paper)["lines"]:
-        assert line["status"] != "refuted" or line["errata"] or line["place"] in explained
+        assert (
+            line["status"] != "refuted" or line["errata"] or line["place"] in explained
+        )
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -89,12 +119,25 @@ def test_provenance_agrees_with_the_archive_and_with_the_evidence(paper):
 
 
 @pytest.mark.parametrize(
-    "name", ["DFedSAM-E9", "DFedSAM-E10", "DFedADMM-E5", "DFedMDC-E4", "DFedSGPSM-E2", "DFedMDC-E8"]
+    "name",
+    [
+        "DFedSAM-E9",
+        "DFedSAM-E10",
+        "DFedADMM-E5",
+        "DFedMDC-E4",
+        "DFedSGPSM-E2",
+        "DFedMDC-E8",
+    ],
 )
 def test_general_checks_report_what_they_found(name):
-    """The findings on the origin that the archive names are those of the audit today."""
+    """The findings on the origin that the archive names are those of the audit
+    today.
+    """
     entry = erratum(name)
-    checks = {f["check"] for f in examination(name.split("-")[0].lower())["errata"][name]["findings"]}
+    checks = {
+        f["check"]
+        for f in examination(name.split("-")[0].lower())["errata"][name]["findings"]
+    }
     found = findings(entry.origin)
     assert {f.check for f in found if f.severity != "note"} & checks
 
@@ -109,8 +152,13 @@ def test_command_repeats_evidence(capsys):
 
 def test_corrections_change_terms_conditions_and_scope():
     right = erratum("DFedADMM-E5")
-    before, after = statement("dfedadmm.theorem_1"), right.correction("dfedadmm.theorem_1")
-    assert {name for name in before.parts if before.parts[name] != after.parts[name]} == {"sharpness"}
+    before, after = (
+        statement("dfedadmm.theorem_1"),
+        right.correction("dfedadmm.theorem_1"),
+    )
+    assert {
+        name for name in before.parts if before.parts[name] != after.parts[name]
+    } == {"sharpness"}
     longer = erratum("DFedMDC-E2").correction("dfedmdc.theorem_1")
     assert len(longer.conditions) == len(statement("dfedmdc.theorem_1").conditions) + 1
     scope = erratum("DFedSGPSM-E7").correction("dfedsgpsm.theorem_1:appendix").scope
@@ -129,7 +177,9 @@ def test_errata_reject_unknown_severities_provenances_and_terms():
     with pytest.raises(InputError, match="found_by"):
         Erratum(severity=TYPO, found_by="luck", **fields)
     lemma = "dfedsgpsm.lemma_3"
-    wrong = Erratum(severity=TYPO, found_by=READER, terms={lemma: {"noise": "1"}}, **fields)
+    wrong = Erratum(
+        severity=TYPO, found_by=READER, terms={lemma: {"noise": "1"}}, **fields
+    )
     with pytest.raises(InputError, match="noise"):
         wrong.correction(lemma)
 
@@ -141,13 +191,16 @@ def test_a_record_with_an_unknown_field_is_refused(tmp_path):
         read_errata(file)
 
 
-# -- the page ----------------------------------------------------------------------------------------------
+# -- the page
+# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def text():
     """The page with one finding, so that no audit runs."""
-    finding = Finding("units", "error", "dfedsam.theorem_4_5", "printed", "a term", "no unit")
+    finding = Finding(
+        "units", "error", "dfedsam.theorem_4_5", "printed", "a term", "no unit"
+    )
     return page.markdown([finding], DOCS)
 
 
@@ -155,7 +208,9 @@ def test_page_has_every_erratum_with_provenance_and_verification(text):
     ids = [entry.id for _, entry in ENTRIES]
     assert [name for name in ids if f"#### {name} " not in text] == []
     assert text.count("Found by ") == len(ids)
-    assert text.count("Correction verified") + text.count("The correction is refuted") == len(ids)
+    assert text.count("Correction verified") + text.count(
+        "The correction is refuted"
+    ) == len(ids)
     counts = [int(n) for n in re.findall(r"(\d+) by an? ", text.split("####")[0])]
     assert sum(counts) == len(ids)
     (verified,) = re.findall(r"verified the correction of (\d+);", text)
@@ -163,7 +218,12 @@ def test_page_has_every_erratum_with_provenance_and_verification(text):
 
 
 def test_page_evaluates_refuted_lines(text):
-    assert "the left side" not in text.split("### dfedsam: coverage")[0].split("#### DFedSAM-E21 ")[1][:600]
+    assert (
+        "the left side"
+        not in text.split("### dfedsam: coverage")[0].split("#### DFedSAM-E21 ")[1][
+            :600
+        ]
+    )
     assert "left 49 > right 38" in text
 
 
@@ -193,13 +253,18 @@ def test_headline_of_a_refuted_theorem_links_its_counterexample():
     shown = page.headline(bounds.get("dfedsgpsm.theorem_1"), DOCS)
     assert "counterexamples/dfedsgpsm.theorem_1-printed.json" in shown
     assert shown.endswith("What holds instead: `dfedsgpsm.theorem_1:corrected`.")
-    saved = json.loads((DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json").read_text())
+    saved = json.loads(
+        (DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json").read_text()
+    )
     assert saved["violated"]
 
 
 def test_headline_without_errata_says_what_was_examined():
     quoted = bounds.get("dfedsam.rate_quoted_dfedavg")
-    assert "`dfltheory falsify dfedsam.rate_quoted_dfedavg --variant printed`" in page.headline(quoted, None)
+    assert (
+        "`dfltheory falsify dfedsam.rate_quoted_dfedavg --variant printed`"
+        in page.headline(quoted, None)
+    )
     assert "2 errors" in page.headline(quoted, None, errors=2)
 
 

@@ -1,4 +1,6 @@
-"""Every theorem and corollary has its experiment, and every experiment and kind of claim can fail."""
+"""Every theorem and corollary has its experiment, and every experiment and kind of
+claim can fail.
+"""
 
 import dataclasses
 import json
@@ -14,9 +16,13 @@ from validation.experiments import EXPERIMENTS
 from validation.papers import PAPERS
 
 KEYS = [key for key in dfl.bounds.keys() if re.search(r"\.(theorem|corollary)_", key)]  # noqa: SIM118
-KEYS = [k for k in KEYS if any(v.startswith("corrected") for v in dfl.bounds.variants(k))]  # no controls
+# no controls
+KEYS = [
+    k for k in KEYS if any(v.startswith("corrected") for v in dfl.bounds.variants(k))
+]
 KEYS = [k for k in KEYS if k.split(".")[0] in PAPERS]  # of papers that were examined
-LONG = ("dfedadmm.theorem_1", "dfedmdc.theorem_1")  # thousands of rounds; Theorem 2 of the latter is alike
+# thousands of rounds; Theorem 2 of the latter is alike
+LONG = ("dfedadmm.theorem_1", "dfedmdc.theorem_1")
 
 
 def experiment_of(key):
@@ -24,11 +30,15 @@ def experiment_of(key):
 
 
 def shortest(key, seeds, of=()):
-    """The case of an experiment that is run soonest; of Theorem 4.5 the control on the complete graph."""
+    """The case of an experiment that is run soonest; of Theorem 4.5 the control on the
+    complete graph.
+    """
     cases = of or experiment_of(key).cases(True)
     if key == "dfedsam.theorem_4_5":
         cases = [c for c in experiments.quadratic_cases() if c.column == "complete"]
-    return min(cases, key=lambda c: (c.instance.rounds, c.column == "ring")).with_run(seeds=seeds)
+    return min(cases, key=lambda c: (c.instance.rounds, c.column == "ring")).with_run(
+        seeds=seeds
+    )
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -40,22 +50,38 @@ def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
     cases = experiment.cases(True)
     assert {case.key for case in cases} == {key}
     assert any(experiment.growing(case) for case in cases)
-    assert any(variant.startswith("corrected") for case in cases for variant in case.variants)
+    assert any(
+        variant.startswith("corrected") for case in cases for variant in case.variants
+    )
 
 
-@pytest.mark.parametrize("key", [pytest.param(k, marks=pytest.mark.slow) if k in LONG else k for k in KEYS])
-def test_the_bound_holds_a_planted_smaller_one_does_not_and_a_wrong_network_is_refused(key):
+@pytest.mark.parametrize(
+    "key", [pytest.param(k, marks=pytest.mark.slow) if k in LONG else k for k in KEYS]
+)
+def test_the_bound_holds_a_planted_smaller_one_does_not_and_a_wrong_network_is_refused(
+    key,
+):
     case = shortest(key, seeds=4)
     outcome = perform(case)
-    assert not [v for v in outcome.verdicts if v.kind == "violated" and v.variant.startswith("corrected")]
+    assert not [
+        v
+        for v in outcome.verdicts
+        if v.kind == "violated" and v.variant.startswith("corrected")
+    ]
     sure = [
-        v for v in outcome.verdicts if v.kind in ("holds", "vacuous") and v.variant.startswith("corrected")
+        v
+        for v in outcome.verdicts
+        if v.kind in ("holds", "vacuous") and v.variant.startswith("corrected")
     ]
     assert sure, [str(v) for v in outcome.verdicts]
     theorem = dfl.bounds.get(key, variant=sure[0].variant)
-    smaller = {name: part * (sure[0].ratio / 10) for name, part in theorem.parts.items()}
+    smaller = {
+        name: part * (sure[0].ratio / 10) for name, part in theorem.parts.items()
+    }
     assert (
-        dfl.compare(outcome.run, dataclasses.replace(theorem, parts=smaller), **case.constants).kind
+        dfl.compare(
+            outcome.run, dataclasses.replace(theorem, parts=smaller), **case.constants
+        ).kind
         == "violated"
     )
 
@@ -66,18 +92,27 @@ def test_the_bound_holds_a_planted_smaller_one_does_not_and_a_wrong_network_is_r
 
 
 def refused_or_silent(case):
-    """Is a run on a wrong network an error that names the law, or a verdict that does not apply?"""
+    """Is a run on a wrong network an error that names the law, or a verdict that does
+    not apply?
+    """
     try:
-        return {verdict.kind for verdict in perform(case).verdicts} == {"not applicable"}
+        return {verdict.kind for verdict in perform(case).verdicts} == {
+            "not applicable"
+        }
     except dfl.DFLTheoryError as refused:
         return "sums to" in str(refused)
 
 
 def test_an_o_that_needs_a_growing_constant_is_not_said_to_hold():
-    """A planted expression that falls as 1/T^2 under a measured value that falls more slowly."""
+    """A planted expression that falls as 1/T^2 under a measured value that falls more
+    slowly.
+    """
     task = dfl.tasks.quadratic(m=4, d=3, mu=0.1, sigma=0.3, seed=0)
     method = dfl.algorithms.DFedSAM(eta=0.02, K=5)
-    runs = [dfl.train(method, task, dfl.graphs.complete(4), rounds=T, seeds=4) for T in (50, 200)]
+    runs = [
+        dfl.train(method, task, dfl.graphs.complete(4), rounds=T, seeds=4)
+        for T in (50, 200)
+    ]
     honest = claims.growth_claim("dfedsam.corollary_4_6", "printed", runs, "")
     assert honest.check == "growth under O(.)"
     printed = dfl.bounds.get("dfedsam.corollary_4_6")
@@ -103,14 +138,19 @@ def test_orderings_hold_fail_and_stay_open():
     assert kind(first=a, second=b, third=a) == "violated"
     noise = rng.normal(size=8)
     assert kind(first=a, second=a + noise - noise.mean()) == "undecided"
-    assert kind(first=np.array([2.0]), second=np.array([1.0])) == "holds"  # exact expectations
+    # exact expectations
+    assert kind(first=np.array([2.0]), second=np.array([1.0])) == "holds"
 
 
 def test_stated_values_and_gaps():
     assert claims.value_claim("", "", 1.04, 1.0, 0.05, "").verdict == "holds"
     assert claims.value_claim("", "", 1.06, 1.0, 0.05, "").verdict == "violated"
-    found = {claim.claim.split(" =")[0].split(" ~")[0]: claim for claim in topologies.gap_claims()}
-    # by hand: W = (I + shift + shift')/3 has gap (2/3)(1 - cos(2 pi/64)); the table states 16 pi^2/(3 64^2)
+    found = {
+        claim.claim.split(" =")[0].split(" ~")[0]: claim
+        for claim in topologies.gap_claims()
+    }
+    # by hand: W = (I + shift + shift')/3 has gap (2/3)(1 - cos(2 pi/64)); the table
+    # states 16 pi^2/(3 64^2)
     true = 2 / 3 * (1 - np.cos(2 * np.pi / 64))
     ring = found["gap of the ring"]
     assert ring.verdict == "violated"
@@ -119,13 +159,21 @@ def test_stated_values_and_gaps():
     assert found["gap of the directed_exponential"].verdict == "holds"
 
 
-def test_the_suite_writes_its_claims_and_ends_in_the_scorecard(tmp_path, capsys, monkeypatch, undrawn):
+def test_the_suite_writes_its_claims_and_ends_in_the_scorecard(
+    tmp_path, capsys, monkeypatch, undrawn
+):
     monkeypatch.delenv("DFLTHEORY_DATA_ROOT", raising=False)
-    assert run_all.main(["--only", "topologies", "images", "--out", str(tmp_path), "--jobs", "1"]) == 0
+    assert (
+        run_all.main(
+            ["--only", "topologies", "images", "--out", str(tmp_path), "--jobs", "1"]
+        )
+        == 0
+    )
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
     assert len(lines) < 100
-    assert max(map(len, lines[:-1])) <= 80  # the last one names a folder, which may be long
+    # the last one names a folder, which may be long
+    assert max(map(len, lines[:-1])) <= 80
     document = json.loads((tmp_path / "claims.json").read_text())
     kinds = [entry["verdict"] for entry in document]
     assert set(kinds) >= {"holds", "violated", "not applicable"}
@@ -133,9 +181,13 @@ def test_the_suite_writes_its_claims_and_ends_in_the_scorecard(tmp_path, capsys,
     assert f"{kinds.count('violated')} violated" in lines[1]
     assert "Scorecard" in lines[2]
     assert lines[-1].startswith(f"{len(document)} claims, 0 runs")
-    assert [line.split(":")[0].strip() for line in shown.err.splitlines()] == ["topologies", "images"]
+    assert [line.split(":")[0].strip() for line in shown.err.splitlines()] == [
+        "topologies",
+        "images",
+    ]
     assert all(
-        set(entry) >= {"claim", "source", "check", "verdict", "ratio", "not_tested"} for entry in document
+        set(entry) >= {"claim", "source", "check", "verdict", "ratio", "not_tested"}
+        for entry in document
     )
 
 
@@ -147,7 +199,9 @@ def test_it_covers_what_it_promises():
     assert {(c.column, c.row) for c in made} == {
         (name, f"Q = {Q}") for name in ("ring", "star", "complete") for Q in (1, 3)
     }
-    assert all(len(case.instance.seeds) >= 6 and case.instance.task.m == 8 for case in made)
+    assert all(
+        len(case.instance.seeds) >= 6 and case.instance.task.m == 8 for case in made
+    )
     for case in (made[0], experiments.quadratic_cases(quick=True)[0]):
         constants = case.instance.task.constants
         assert (constants.L, constants.sigma_l) == pytest.approx((1.0, 0.3))
@@ -157,31 +211,51 @@ def test_it_covers_what_it_promises():
 
 @pytest.mark.slow  # quickly, along the spectral gap: the next one
 def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
-    """Least over rounds of E||grad f||^2: a sparse network costs much, more gossip makes up for it."""
+    """Least over rounds of E||grad f||^2: a sparse network costs much, more gossip
+    makes up for it.
+    """
 
     def floors(cases):
         runs = {
-            (c.column, c.row): perform(dataclasses.replace(c.with_run(seeds=2), key="")).run for c in cases
+            (c.column, c.row): (
+                perform(dataclasses.replace(c.with_run(seeds=2), key="")).run
+            )
+            for c in cases
         }
         return {at: run.grad_norm_sq.mean(axis=0)[1:].min() for at, run in runs.items()}
 
-    found = floors(experiments.network_cases(quick=True)[:4])  # Q = 1, and the ring with Q = 3
-    assert found["star", "Q = 1"] > 2 * found["ring", "Q = 1"] > 4 * found["complete", "Q = 1"]
+    # Q = 1, and the ring with Q = 3
+    found = floors(experiments.network_cases(quick=True)[:4])
+    assert (
+        found["star", "Q = 1"]
+        > 2 * found["ring", "Q = 1"]
+        > 4 * found["complete", "Q = 1"]
+    )
     assert found["ring", "Q = 3"] < found["ring", "Q = 1"] / 2
-    alike = [c for c in experiments.quadratic_cases(quick=True) if c.column in ("torus", "complete")]
+    alike = [
+        c
+        for c in experiments.quadratic_cases(quick=True)
+        if c.column in ("torus", "complete")
+    ]
     control = floors([c.with_run(rounds=300) for c in alike if c.row == "Q = 1"])
-    assert control["torus", "Q = 1"] == pytest.approx(control["complete", "Q = 1"], rel=0.1)
+    assert control["torus", "Q = 1"] == pytest.approx(
+        control["complete", "Q = 1"], rel=0.1
+    )
 
 
 def test_along_each_axis_what_is_measured_follows_the_bound():
-    """Over m exactly, as one term rules there; over K more local steps help; over the spectral gap the bound
-    comes near on good networks, and stays within its consensus term's constant on poor ones. A bound that is
-    ten times as large is seen to be too far."""
+    """Over m exactly, as one term rules there; over K more local steps help; over the
+    spectral gap the bound comes near on good networks, and stays within its consensus
+    term's constant on poor ones. A bound that is ten times as large is seen to be too
+    far.
+    """
     found, outcomes = {}, axes.run()[1]
     for outcome in outcomes:
         (verdict,) = outcome.verdicts
         assert (verdict.kind, verdict.variant) == ("holds", "corrected")
-        found.setdefault(outcome.case.along, []).append((verdict.measured.estimate, verdict.ratio))
+        found.setdefault(outcome.case.along, []).append(
+            (verdict.measured.estimate, verdict.ratio)
+        )
     assert set(found) == {"lam", "K", "m"}
     measured, ratios = np.array(found["m"]).T
     assert measured[0] / measured[-1] > 7.9
@@ -195,16 +269,27 @@ def test_along_each_axis_what_is_measured_follows_the_bound():
     assert (ratios > 0.1).all()
 
     claim = claims.panels_claim(outcomes)
-    assert (claim.verdict, claim.ratio) == ("holds", pytest.approx(0.44735, rel=1e-4))  # over m
+    # over m
+    assert (claim.verdict, claim.ratio) == ("holds", pytest.approx(0.44735, rel=1e-4))
     looser = [
-        dataclasses.replace(o, verdicts=tuple(dataclasses.replace(v, ratio=v.ratio / 10) for v in o.verdicts))
+        dataclasses.replace(
+            o,
+            verdicts=tuple(
+                dataclasses.replace(v, ratio=v.ratio / 10) for v in o.verdicts
+            ),
+        )
         for o in outcomes
     ]
     assert claims.panels_claim(looser).verdict == "violated"
     silent = dataclasses.replace(outcomes[0].verdicts[0], kind="not applicable")
     outcomes.append(dataclasses.replace(outcomes[0], verdicts=(silent,)))
-    assert claims.panels_claim(outcomes).verdict == "holds"  # one point of its panel among others
-    alone = [dataclasses.replace(outcomes[-1], case=dataclasses.replace(outcomes[-1].case, along=""))]
+    # one point of its panel among others
+    assert claims.panels_claim(outcomes).verdict == "holds"
+    alone = [
+        dataclasses.replace(
+            outcomes[-1], case=dataclasses.replace(outcomes[-1].case, along="")
+        )
+    ]
     assert claims.panels_claim(alone).verdict == "violated"
 
 

@@ -1,4 +1,6 @@
-"""One command makes every picture that a page shows, and no others; those stored are what it makes."""
+"""One command makes every picture that a page shows, and no others; those stored are
+what it makes.
+"""
 
 import json
 import os
@@ -18,29 +20,52 @@ SLOW = [name for name in drawings.DRAWINGS if name not in QUICK]
 
 def shown_on(page):
     """The pictures of a page as paths below the root."""
-    text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"^(```|~~~).*?^\1", "", page.read_text(), flags=re.DOTALL | re.MULTILINE
+    )
     found = re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text)
     return {os.path.relpath((page.parent / target).resolve(), ROOT) for target in found}
 
 
 def test_every_picture_that_a_page_shows_is_made_and_every_picture_made_is_shown():
-    every = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {ROOT / figures.GALLERY}  # it shows all
+    # it shows all
+    every = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {
+        ROOT / figures.GALLERY
+    }
     shown = set().union(*map(shown_on, every))
-    made = {path for path in figures.catalogue().values() if not path.endswith(".ipynb")}
+    made = {
+        path for path in figures.catalogue().values() if not path.endswith(".ipynb")
+    }
     assert "docs/figures/quadratic.png" in made
     trained = {image for image in shown if image.startswith("docs/reproduce/")}
     for image in trained:  # long runs: the page of the same name has its own command
         key = Path(image).stem.rpartition("-")[0]
-        assert f"python -m validation.reproduce {key} " in (ROOT / image).with_suffix(".md").read_text()
-    atlas = {image for image in shown if image.startswith("docs/atlas/")}  # its page draws them
+        assert (
+            f"python -m validation.reproduce {key} "
+            in (ROOT / image).with_suffix(".md").read_text()
+        )
+    # its page draws them
+    atlas = {image for image in shown if image.startswith("docs/atlas/")}
     made |= trained | atlas
     assert shown == made
-    lying = {p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*") if is_picture(p)}
+    lying = {
+        p.relative_to(ROOT).as_posix()
+        for p in (ROOT / "docs").rglob("*")
+        if is_picture(p)
+    }
     assert lying == made
 
 
 def is_picture(path):
-    return path.suffix.lower() in {".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"}
+    return path.suffix.lower() in {
+        ".png",
+        ".svg",
+        ".jpg",
+        ".jpeg",
+        ".gif",
+        ".webp",
+        ".pdf",
+    }
 
 
 def test_every_notebook_with_pictures_is_in_the_catalogue():
@@ -48,22 +73,29 @@ def test_every_notebook_with_pictures_is_in_the_catalogue():
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         draws = "image/png" in notebook.read_text()
         assert (f"notebooks/{notebook.name}" in listed) == draws
-        # a notebook executed without its inline backend has lost its pictures, and nobody else would tell
+        # a notebook executed without its inline backend has lost its pictures, and
+        # nobody else would tell
         assert draws == bool(re.search(r"\bplt\.|\.plot\(", sources(notebook)))
 
 
 def sources(notebook):
-    return "".join("".join(c["source"]) for c in json.loads(notebook.read_text())["cells"])
+    return "".join(
+        "".join(c["source"]) for c in json.loads(notebook.read_text())["cells"]
+    )
 
 
 def test_the_gallery_is_what_the_command_writes():
     assert (ROOT / figures.GALLERY).read_text() == figures.gallery()
 
 
-def test_a_picture_really_is_made_twice_the_same_and_is_the_stored_one(tmp_path, capsys):
+def test_a_picture_really_is_made_twice_the_same_and_is_the_stored_one(
+    tmp_path, capsys
+):
     for folder in ("one", "two"):
         assert figures.main(["--only", *QUICK, "--out", str(tmp_path / folder)]) == 0
-    one, two = (tmp_path / folder / "docs/figures/linear_in_m.png" for folder in ("one", "two"))
+    one, two = (
+        tmp_path / folder / "docs/figures/linear_in_m.png" for folder in ("one", "two")
+    )
     assert one.read_bytes() == two.read_bytes()
     assert figures.differing(ROOT / "docs/figures/linear_in_m.png", one) < 0.001
     assert figures.main(["--only", *QUICK, "--check"]) == 0
@@ -95,7 +127,9 @@ def test_an_unknown_name_is_wrong_usage(capsys):
     assert figures.main(["--only", "linear"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("error: no picture is called linear; there are crossings, ")
+    assert told.err.startswith(
+        "error: no picture is called linear; there are crossings, "
+    )
 
 
 @pytest.mark.slow

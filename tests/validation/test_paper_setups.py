@@ -24,7 +24,8 @@ def test_what_all_methods_of_a_paper_share(paper):
         assert rate == 0.1
         if paper != "dfedmdc":
             assert algorithm.decay == 0.998
-        assert getattr(algorithm, "participation", 0.1) == 0.1  # client sampling ratio of server-based ones
+        # client sampling ratio of server-based ones
+        assert getattr(algorithm, "participation", 0.1) == 0.1
         assert setup.neighbours == (10 if algorithm.needs_topology else None)
         # five local epochs of four steps, one for D-PSGD and SGP
         steps = algorithm.K_u if hasattr(algorithm, "K_u") else algorithm.K
@@ -51,18 +52,33 @@ def test_rounds_of_every_data_set_and_of_no_other(paper, rounds):
 
 
 def test_what_a_set_up_is_where_nobody_says():
-    """Batches of 128, 100 clients, of which 10 are neighbours, and an undirected network."""
-    plain = PaperSetup("ours", "dfedavg", alg.DFedAvg, {"eta": 0.3}, {"K": 2}, rounds=7, source="here")
-    assert (plain.batch, plain.clients, plain.neighbours, plain.gossip_directed) == (128, 100, 10, False)
+    """Batches of 128, 100 clients, of which 10 are neighbours, and an undirected
+    network.
+    """
+    plain = PaperSetup(
+        "ours", "dfedavg", alg.DFedAvg, {"eta": 0.3}, {"K": 2}, rounds=7, source="here"
+    )
+    assert (plain.batch, plain.clients, plain.neighbours, plain.gossip_directed) == (
+        128,
+        100,
+        10,
+        False,
+    )
     assert plain.build(3) == alg.DFedAvg(eta=0.3, K=6)
 
 
 def test_dfedsams_paper():
-    """rho = 0.01; Q = 4 for MGS; momentum 0.9 for DFedAvgM; weight decay for all but FedSAM."""
+    """rho = 0.01; Q = 4 for MGS; momentum 0.9 for DFedAvgM; weight decay for all but
+    FedSAM.
+    """
     for method in paper_methods("dfedsam"):
         decay = paper_setup("dfedsam", method).build(1).weight_decay
         assert decay == (0.0 if method == "fedsam" else 5e-4)
-    assert letters("dfedsam", "dfedsam").rho == letters("dfedsam", "dfedsam-mgs").rho == 0.01
+    assert (
+        letters("dfedsam", "dfedsam").rho
+        == letters("dfedsam", "dfedsam-mgs").rho
+        == 0.01
+    )
     assert letters("dfedsam", "dfedsam").Q == 1
     assert letters("dfedsam", "dfedsam-mgs").Q == 4
     assert letters("dfedsam", "dfedavgm").alpha == 0.9
@@ -72,33 +88,61 @@ def test_dfedadmms_paper():
     """rho = lambda = 0.1; weight decay for all but DFedADMM(-SAM)."""
     for method in paper_methods("dfedadmm"):
         algorithm = letters("dfedadmm", method)
-        assert algorithm.weight_decay == (0.0 if method.startswith("dfedadmm") else 5e-4)
+        assert algorithm.weight_decay == (
+            0.0 if method.startswith("dfedadmm") else 5e-4
+        )
         assert getattr(algorithm, "rho", 0.1) in (0.1, 0.0)
-    assert letters("dfedadmm", "dfedadmmsam") == alg.DFedADMMSAM(eta=0.1, K=20, lam=0.1, rho=0.1, decay=0.998)
-    assert letters("dfedadmm", "dfedadmm") == alg.DFedADMM(eta=0.1, K=20, lam=0.1, decay=0.998)
+    assert letters("dfedadmm", "dfedadmmsam") == alg.DFedADMMSAM(
+        eta=0.1, K=20, lam=0.1, rho=0.1, decay=0.998
+    )
+    assert letters("dfedadmm", "dfedadmm") == alg.DFedADMM(
+        eta=0.1, K=20, lam=0.1, decay=0.998
+    )
     assert letters("dfedadmm", "dfedavgm").alpha == 0.9
 
 
 def test_dfedsgpsms_paper():
     """rho = 0.25 (symmetric), 0.1 (asymmetric); momentum 0.9, and 0.1 on CIFAR-100."""
     assert letters("dfedsgpsm", "dfedsam").rho == 0.25
-    assert letters("dfedsgpsm", "dfedsgpsm") == alg.DFedSGPSM(eta=0.1, K=20, alpha=0.9, rho=0.1, decay=0.998)
+    assert letters("dfedsgpsm", "dfedsgpsm") == alg.DFedSGPSM(
+        eta=0.1, K=20, alpha=0.9, rho=0.1, decay=0.998
+    )
     assert letters("dfedsgpsm", "dfedsgpsm-s") == letters("dfedsgpsm", "dfedsgpsm")
     assert letters("dfedsgpsm", "dfedsgpsm", dataset="cifar100").alpha == 0.1
     assert letters("dfedsgpsm", "dfedavgm", dataset="cifar100").alpha == 0.1
     assert isinstance(letters("dfedsgpsm", "sgp"), alg.OSGP)
-    directed = {m for m in paper_methods("dfedsgpsm") if paper_setup("dfedsgpsm", m).gossip_directed}
+    directed = {
+        m
+        for m in paper_methods("dfedsgpsm")
+        if paper_setup("dfedsgpsm", m).gossip_directed
+    }
     assert directed == {"sgp", "osgp", "dfedsgpm", "dfedsgpsm", "dfedsgpsm-s"}
 
 
 def test_dfedmdcs_paper():
-    """eta_u = 0.1, eta_v = 0.001, decay rate 0.005, momentum 0.9, rho = 0.7; K_v 1 or 5 epochs."""
-    expected = {"eta_u": 0.1, "eta_v": 0.001, "K_u": 20, "K_v": 4, "decay": 0.995, "alpha": 0.9}
+    """eta_u = 0.1, eta_v = 0.001, decay rate 0.005, momentum 0.9, rho = 0.7; K_v 1 or 5
+    epochs.
+    """
+    expected = {
+        "eta_u": 0.1,
+        "eta_v": 0.001,
+        "K_u": 20,
+        "K_v": 4,
+        "decay": 0.995,
+        "alpha": 0.9,
+    }
     assert letters("dfedmdc", "dfedmdc") == alg.DFedMDC(**expected)
     assert letters("dfedmdc", "dfedsmdc") == alg.DFedSMDC(**expected, rho=0.7)
     assert letters("dfedmdc", "dfedmdc", pathological=True).K_v == 20
-    fedrep = letters("dfedmdc", "fedrep")  # ten head epochs, then five of the body, both at the common rate
-    assert (fedrep.K_v, fedrep.K_u, fedrep.eta_v, fedrep.eta_u, fedrep.alpha) == (40, 20, 0.1, 0.1, 0.9)
+    # ten head epochs, then five of the body, both at the common rate
+    fedrep = letters("dfedmdc", "fedrep")
+    assert (fedrep.K_v, fedrep.K_u, fedrep.eta_v, fedrep.eta_u, fedrep.alpha) == (
+        40,
+        20,
+        0.1,
+        0.1,
+        0.9,
+    )
     assert letters("dfedmdc", "fedbabu").K_v == 20  # five fine-tuning epochs
     assert letters("dfedmdc", "ditto").lam == 0.75
     assert letters("dfedmdc", "dispfl").sparsity == 0.5

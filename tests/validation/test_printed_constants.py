@@ -32,9 +32,11 @@ def test_table_1_as_stated(name, m, stated):
 def test_what_the_table_gets_right_and_wrong():
     assert table1("complete", 30).ratio == pytest.approx(1)
     assert table1("directed_exponential", 64).ratio == pytest.approx(1)
-    # the ring's gap with weights 1/3 tends to 4 pi^2/(3 m^2): the stated one is 4 times too large
+    # the ring's gap with weights 1/3 tends to 4 pi^2/(3 m^2): the stated one is 4 times
+    # too large
     assert table1("ring", 10_000).ratio == pytest.approx(4, rel=1e-6)
-    # the grid's gap falls like 1/m, not like 1/(m log m): the stated order is too small by a factor log m
+    # the grid's gap falls like 1/m, not like 1/(m log m): the stated order is too small
+    # by a factor log m
     few, many = (table1("grid", 4**k, "max_degree") for k in (4, 9))
     assert many.ratio < few.ratio
     assert math.isnan(table1("disconnected", 4).ratio)

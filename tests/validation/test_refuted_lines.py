@@ -1,4 +1,6 @@
-"""Refuted lines of the papers: each is false at its witness, inside the hypotheses of its statement."""
+"""Refuted lines of the papers: each is false at its witness, inside the hypotheses of
+its statement.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_sides_are_those_of_the_archived_examination(paper):
         if "undefined" in line["how"] or (paper, line["place"]) in OTHER_WITNESS:
             continue
         sides = [float(evaluation.left), float(evaluation.right)]
-        assert sides == pytest.approx([float(Fraction(n)) for n in numbers.groups()], rel=1e-4), line["place"]
+        assert sides == pytest.approx(
+            [float(Fraction(n)) for n in numbers.groups()], rel=1e-4
+        ), line["place"]
         compared += 1
     assert compared >= 8
 
@@ -63,17 +67,26 @@ OTHER_WITNESS = {
     ("dfedsam", "D.3, (30), third"),
     ("dfedsgpsm", "proof of Lemma 5, step size"),
 }
-"""Lines that the archive refutes by vectors or at another point than their functions."""
+"""Lines that the archive refutes by vectors or at another point than their
+functions.
+"""
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_refuted_lines_of_the_archive_have_functions_or_are_registered_statements(paper):
-    archived = [line for line in examination(paper)["lines"] if line["status"] == "refuted"]
+def test_refuted_lines_of_the_archive_have_functions_or_are_registered_statements(
+    paper,
+):
+    archived = [
+        line for line in examination(paper)["lines"] if line["status"] == "refuted"
+    ]
     known = refuted_lines(paper).by_place
     others = [line for line in archived if line["place"] not in known]
     assert set(known) <= {line["place"] for line in archived}
-    for line in others:  # theorems, corollaries and rates, on which the audit reports an error
-        assert statement(line["of"]).kind in ("theorem", "corollary", "rate"), line["place"]
+    # theorems, corollaries and rates, on which the audit reports an error
+    for line in others:
+        assert statement(line["of"]).kind in ("theorem", "corollary", "rate"), line[
+            "place"
+        ]
         assert line["errata"]
 
 
@@ -92,9 +105,13 @@ def test_points_satisfy_the_conditions_of_their_statement(paper):
         point = lines.witnesses.get(place, {}).get("point")
         if point is None:
             continue
-        values = {GLOSSARY[name].symbol: sp.Rational(value) for name, value in point.items()}
+        values = {
+            GLOSSARY[name].symbol: sp.Rational(value) for name, value in point.items()
+        }
         for name, value in point.items():
-            assert GLOSSARY[name].low is None or sp.Rational(value) >= GLOSSARY[name].low, (place, name)
+            assert (
+                GLOSSARY[name].low is None or sp.Rational(value) >= GLOSSARY[name].low
+            ), (place, name)
         for condition in conditions_of(statement(line.under)) if line.under else ():
             slack = sp.sympify(condition.slack).subs(values)
             assert not slack.is_number or slack >= 0, (place, condition.name)
@@ -102,7 +119,9 @@ def test_points_satisfy_the_conditions_of_their_statement(paper):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_problems_satisfy_the_assumptions(paper):
-    """Noise of mean zero, a symmetric or column-stochastic matrix, and a start of the right shape."""
+    """Noise of mean zero, a symmetric or column-stochastic matrix, and a start of the
+    right shape.
+    """
     for place, problem in problems(paper).items():
         mean = (problem.chances[:, None, None, None] * problem.noise).sum(axis=0)
         np.testing.assert_allclose(mean, 0, atol=1e-12, err_msg=place)
@@ -110,7 +129,9 @@ def test_problems_satisfy_the_assumptions(paper):
         np.testing.assert_allclose(problem.W.sum(axis=1), 1, atol=1e-12, err_msg=place)
         np.testing.assert_allclose(problem.W, problem.W.T, atol=1e-12, err_msg=place)
         average = np.full_like(problem.W, 1 / problem.m)
-        assert np.linalg.norm(problem.W - average, 2) == pytest.approx(problem.lam, abs=1e-12), place
+        assert np.linalg.norm(problem.W - average, 2) == pytest.approx(
+            problem.lam, abs=1e-12
+        ), place
         assert len(problem.start) == problem.m
         for P in getattr(problem, "P", ()):
             np.testing.assert_allclose(P.sum(axis=0), 1, atol=1e-12, err_msg=place)
@@ -132,7 +153,9 @@ def test_gradients_are_derivatives_of_the_objective():
 
 
 def test_runs_follow_the_algorithms_client_by_client():
-    """DFedADMM-SAM in one outcome, written out for one client and one coordinate at a time."""
+    """DFedADMM-SAM in one outcome, written out for one client and one coordinate at a
+    time.
+    """
     problem = one_problem()
     outcome = len(problem.coins) // 2
 
@@ -169,7 +192,12 @@ def test_rational_problems_agree_with_floating_point():
 
 @pytest.mark.parametrize(
     ("paper", "place"),
-    [("dfedsam", "Lemma D.5"), ("dfedsam", "D.2, (20), c"), ("dfedsgpsm", "Lemma 3"), ("dfedmdc", "Lemma 4")],
+    [
+        ("dfedsam", "Lemma D.5"),
+        ("dfedsam", "D.2, (20), c"),
+        ("dfedsgpsm", "Lemma 3"),
+        ("dfedmdc", "Lemma 4"),
+    ],
 )
 def test_refutations_are_evaluated_in_rational_numbers(paper, place):
     evaluation = refuted_lines(paper).evaluate(place)
@@ -178,27 +206,39 @@ def test_refutations_are_evaluated_in_rational_numbers(paper, place):
 
 
 def test_lines_hold_where_their_missing_hypothesis_does():
-    """Lemma D.5 at a step size that Lemma D.4 allows; Lemma 5 of DFedMDC from one common start."""
+    """Lemma D.5 at a step size that Lemma D.4 allows; Lemma 5 of DFedMDC from one
+    common start.
+    """
     lines = refuted_lines("dfedsam")
     hill = problems("dfedsam")["Lemma D.5"]
-    left, right = lines.by_place["Lemma D.5"].sides(replace(hill, eta=1 / (10 * hill.K * float(hill.L))))
+    left, right = lines.by_place["Lemma D.5"].sides(
+        replace(hill, eta=1 / (10 * hill.K * float(hill.L)))
+    )
     assert left <= right
     blocks = problems("dfedmdc")["Lemma 5"]
     common = np.repeat(blocks.start.mean(axis=0, keepdims=True), blocks.m, axis=0)
-    left, right = refuted_lines("dfedmdc").by_place["Lemma 5"].sides(replace(blocks, start=common))
+    left, right = (
+        refuted_lines("dfedmdc")
+        .by_place["Lemma 5"]
+        .sides(replace(blocks, start=common))
+    )
     assert left <= right
 
 
 def test_alpha_tilde_is_the_sum_of_the_momentum():
     alpha, K = Fraction(1, 3), 4
-    assert alpha_tilde(K, alpha) == sum(alpha ** (k - s) for k in range(1, K + 1) for s in range(1, k + 1))
+    assert alpha_tilde(K, alpha) == sum(
+        alpha ** (k - s) for k in range(1, K + 1) for s in range(1, k + 1)
+    )
 
 
 def test_evaluation_of_what_holds_is_not_a_refutation():
     assert not Evaluation("x", -1.0, -1.0, equality=False).refuted
     assert Evaluation("x", 2.0, 1.0, equality=False).refuted
     assert not Evaluation("x", 2.0, 2.0, equality=True).refuted
-    assert Evaluation("x", np.array([1.0, 2.0]), np.array([1.0, 3.0]), equality=True).refuted
+    assert Evaluation(
+        "x", np.array([1.0, 2.0]), np.array([1.0, 3.0]), equality=True
+    ).refuted
 
 
 def test_unknown_and_doubled_places_are_rejected():
@@ -218,5 +258,9 @@ def test_mean_over_clients_keeps_the_outcomes():
 
 def test_package_does_not_import_its_case_studies():
     package = Path(__file__).parents[2] / "dfltheory"
-    importing = [p for p in package.rglob("*.py") if "validation.papers" in p.read_text(encoding="utf-8")]
+    importing = [
+        p
+        for p in package.rglob("*.py")
+        if "validation.papers" in p.read_text(encoding="utf-8")
+    ]
     assert importing == []

@@ -1,4 +1,6 @@
-"""The papers' tables: which there are, what they print, how they are run, compared and resumed."""
+"""The papers' tables: which there are, what they print, how they are run, compared and
+resumed.
+"""
 
 import argparse
 import json
@@ -42,12 +44,16 @@ KNOWN = {
 
 
 def test_every_table_and_figure_of_the_papers_is_there():
-    assert set(ITEMS) == {f"{paper}.{name}" for paper, names in KNOWN.items() for name in names}
+    assert set(ITEMS) == {
+        f"{paper}.{name}" for paper, names in KNOWN.items() for name in names
+    }
 
 
 @pytest.mark.parametrize("item", TABLES, ids=lambda item: item.key)
 def test_an_item_fits_its_paper(item):
-    """Every entry is a method that the paper's set-ups know, on its data sets, at every scale."""
+    """Every entry is a method that the paper's set-ups know, on its data sets, at every
+    scale.
+    """
     assert item.key.startswith(item.base["paper"] + ".")
     assert item.source
     assert item.setting
@@ -67,31 +73,51 @@ def test_an_item_fits_its_paper(item):
         assert full["images"] == {"train": None, "test": None}
 
 
-@pytest.mark.parametrize("item", [i for i in TABLES if ".table_" in i.key and i.printed], ids=lambda i: i.key)
+@pytest.mark.parametrize(
+    "item", [i for i in TABLES if ".table_" in i.key and i.printed], ids=lambda i: i.key
+)
 def test_a_table_has_a_number_for_every_row(item):
     assert set(item.printed) == set(item.row_labels)
     numbers = [n for row in item.printed.values() for n in row if isinstance(n, float)]
     assert len(numbers) >= 0.6 * len(item.cells())
-    if item.measures(item.column_labels[0]).unit == "%" and "acc@" not in item.column_labels[0]:
-        assert all(0 < n < 100 or n == 632.91 for n in numbers)  # the paper's misprint is kept
+    if (
+        item.measures(item.column_labels[0]).unit == "%"
+        and "acc@" not in item.column_labels[0]
+    ):
+        # the paper's misprint is kept
+        assert all(0 < n < 100 or n == 632.91 for n in numbers)
 
 
 CONTRADICTED = {
-    "dfedadmm.table_1": {"and in every division (here: on MNIST, too)": (20, 21)},  # FedSAM, IID: 98.52
+    # FedSAM, IID: 98.52
+    "dfedadmm.table_1": {"and in every division (here: on MNIST, too)": (20, 21)},
     "dfedadmm.table_3": {
         "DFedADMM needs fewer rounds than every other method, for each target": (33, 54)
     },  # it never comes to 98.2 %
     "dfedadmm.table_4": {
-        "DFedADMM needs fewer rounds than every other method, for each target": (39, 54),
-        "DFedADMM-SAM needs fewer rounds than every other method, for each target": (53, 54),  # Dir 0.3, 73 %
+        "DFedADMM needs fewer rounds than every other method, for each target": (
+            39,
+            54,
+        ),
+        # Dir 0.3, 73 %
+        "DFedADMM-SAM needs fewer rounds than every other method, for each target": (
+            53,
+            54,
+        ),
     },
     "dfedsgpsm.table_1": {
-        "with the same local steps, directed methods are better than symmetric ones": (14, 18),
+        "with the same local steps, directed methods are better than symmetric ones": (
+            14,
+            18,
+        ),
         "SAM helps: DFedSAM is better than DFedAvg": (8, 9),
         "Dir 0.3 < Dir 0.6 < IID": (16, 18),  # on MNIST
     },
     "dfedsgpsm.table_1.mnist": {
-        "with the same local steps, directed methods are better than symmetric ones": (5, 6),
+        "with the same local steps, directed methods are better than symmetric ones": (
+            5,
+            6,
+        ),
         "Dir 0.3 < Dir 0.6 < IID": (16, 18),
     },
     "dfedmdc.table_2": {"and so is DFedMDC": (73, 80)},
@@ -101,12 +127,18 @@ CONTRADICTED = {
         "DFedSMDC needs fewer rounds than the others (the paper: on average)": (39, 40),
     },
 }
-"""What a paper says of its table and its own numbers do not: (pairs in which they do, of all printed)."""
+"""What a paper says of its table and its own numbers do not: (pairs in which they do,
+of all printed).
+"""
 
 
-@pytest.mark.parametrize("item", [i for i in TABLES if i.orders and i.printed], ids=lambda i: i.key)
+@pytest.mark.parametrize(
+    "item", [i for i in TABLES if i.orders and i.printed], ids=lambda i: i.key
+)
 def test_the_papers_own_numbers_have_its_orderings_with_known_exceptions(item):
-    """A wrong digit, a swapped row or column, or an ordering turned around would break some of them."""
+    """A wrong digit, a swapped row or column, or an ordering turned around would break
+    some of them.
+    """
     counts = Outcome(item, FULL, (0,), dict.fromkeys(item.cells(), (0.0,))).counts()
     assert all(count.said for count in counts)
     found = {c.text: (c.printed, c.said) for c in counts if c.printed != c.said}
@@ -120,7 +152,9 @@ SLIPS = {
     ("D-PSGD", "CIFAR-100 IID gap"): (58.55, 59.55),
     ("DFedAvg", "CIFAR-100 IID gap"): (62.91, 632.91),
 }
-"""Gaps of DFedSAM's table 1 that are not the difference printed beside them: (the difference, as printed)."""
+"""Gaps of DFedSAM's table 1 that are not the difference printed beside them: (the
+difference, as printed).
+"""
 
 
 def test_a_gap_is_training_less_test_but_for_the_papers_own_slips():
@@ -165,7 +199,9 @@ def test_printed_numbers_by_hand():
 
 
 def test_a_round_of_a_client_is_the_papers():
-    """MNIST at the small scale: 600 images in minibatches of 128 are 5 steps an epoch, as they are there."""
+    """MNIST at the small scale: 600 images in minibatches of 128 are 5 steps an epoch,
+    as they are there.
+    """
     told = Cell("dfedadmm", "dfedadmm", "mnist").document(SMALL, 0)
     assert told["images"]["train"] == 16 * 600
     assert told["task"]["batch"] == 128
@@ -189,20 +225,30 @@ def test_clients_are_scaled_but_never_alone():
     def neighbors(cell, scale):
         return cell.document(scale, 0).get("topology", {}).get("k")
 
-    found = {cell.clients: clients(cell) for cell in ITEMS["dfedmdc.figure_5"].cells().values()}
+    found = {
+        cell.clients: clients(cell)
+        for cell in ITEMS["dfedmdc.figure_5"].cells().values()
+    }
     assert found == {5: 2, 10: 2, 50: 8, 100: 16, 200: 32}
     many = Cell("dfedmdc", "dfedmdc", "cifar100", partition="classes 5")
     assert clients(many) == 20  # times 5 classes: all 100
-    assert (neighbors(many, SMALL), neighbors(many, FULL)) == (5, 5)  # each draws half of its 10 links
+    # each draws half of its 10 links
+    assert (neighbors(many, SMALL), neighbors(many, FULL)) == (5, 5)
     assert neighbors(Cell("dfedmdc", "fedavg", "cifar10"), FULL) is None
-    assert neighbors(Cell("dfedsam", "dfedavg", "cifar10", topology="ring"), FULL) is None
+    assert (
+        neighbors(Cell("dfedsam", "dfedavg", "cifar10", topology="ring"), FULL) is None
+    )
 
 
 def test_random_networks_have_about_the_papers_neighbors():
-    """Directed: everybody sends to 10 others. Symmetric: on average about 10 links a client, Metropolis."""
+    """Directed: everybody sends to 10 others. Symmetric: on average about 10 links a
+    client, Metropolis.
+    """
 
     def network(method):
-        return make_network(Cell("dfedsgpsm", method, "mnist").document(FULL, 0)["topology"], 100, None)
+        return make_network(
+            Cell("dfedsgpsm", method, "mnist").document(FULL, 0)["topology"], 100, None
+        )
 
     rng = np.random.default_rng(0)
     directed = network("osgp").matrix(0, rng)
@@ -235,7 +281,14 @@ def test_reductions_are_said_and_full_scale_has_none():
 
 
 def options(tmp_path, **changes):
-    given = {"scale": "tiny", "seeds": 2, "jobs": 1, "out": tmp_path, "data_root": None, "device": "cpu"}
+    given = {
+        "scale": "tiny",
+        "seeds": 2,
+        "jobs": 1,
+        "out": tmp_path,
+        "data_root": None,
+        "device": "cpu",
+    }
     return argparse.Namespace(**{**given, **changes})
 
 
@@ -248,8 +301,15 @@ def small_item(**changes):
         "setting": "small.",
         "base": {"paper": "dfedadmm", "dataset": "digits", "partition": "iid"},
         "rows": tuple(map(items.method_row, ("D-PSGD", "DFedSAM", "FedAvg"))),
-        "columns": (Line("Ring", {"topology": "ring"}), Line("random", {"topology": "random"})),
-        "printed": {"D-PSGD": [90.0, 91.0], "DFedSAM": [92.0, ">93"], "FedAvg": [80.0, None]},
+        "columns": (
+            Line("Ring", {"topology": "ring"}),
+            Line("random", {"topology": "random"}),
+        ),
+        "printed": {
+            "D-PSGD": [90.0, 91.0],
+            "DFedSAM": [92.0, ">93"],
+            "FedAvg": [80.0, None],
+        },
         "orders": (Order("SAM helps", better=("DFedSAM",), over=("D-PSGD",)),),
     }
     return Item(**{**given, **changes})
@@ -258,22 +318,36 @@ def small_item(**changes):
 @pytest.fixture
 def digits(monkeypatch):
     """The digits as if a paper had used them."""
-    scale = scales.Scale("tiny", 2, {"digits": scales.DataScale(8, 40, 10, 3, "softmax", 100)})
+    scale = scales.Scale(
+        "tiny", 2, {"digits": scales.DataScale(8, 40, 10, 3, "softmax", 100)}
+    )
     monkeypatch.setitem(scales.SCALES, "tiny", scale)
     monkeypatch.setitem(paper_file("dfedadmm")["models"], "digits", "mlp")
-    monkeypatch.setattr(Cell, "setup", lambda cell: paper_setup(cell.paper, cell.method, "mnist"))
+    monkeypatch.setattr(
+        Cell, "setup", lambda cell: paper_setup(cell.paper, cell.method, "mnist")
+    )
     return scale
 
 
-def test_a_table_is_run_written_and_not_run_twice(tmp_path, digits, monkeypatch, capsys):
+def test_a_table_is_run_written_and_not_run_twice(
+    tmp_path, digits, monkeypatch, capsys
+):
     item = small_item()
     csv, page, picture = work.reproduce(item, options(tmp_path))
     assert picture.read_text().startswith("<?xml")
     text = page.read_text()
     assert str(page) in capsys.readouterr().out
-    for words in ("90 **", ">93 **", "- **", "SAM helps", "8 clients for the paper's 100", "seeds 0, 1"):
+    for words in (
+        "90 **",
+        ">93 **",
+        "- **",
+        "SAM helps",
+        "8 clients for the paper's 100",
+        "seeds 0, 1",
+    ):
         assert words in text
-    assert len(list((tmp_path / "cells").glob("*.json"))) == 2 * 5  # a server has no topology
+    # a server has no topology
+    assert len(list((tmp_path / "cells").glob("*.json"))) == 2 * 5
     read = Outcome.from_csv(item, digits, csv.read_text())
     assert read.to_csv() == csv.read_text()
     assert all(5 < v <= 100 for numbers in read.values.values() for v in numbers)
@@ -318,7 +392,12 @@ def test_other_letters_seeds_and_topologies_are_other_cells():
 
 def result(accuracy=(10.0, 80.0, 90.0), diverged=None, **final):
     return Result(
-        {}, [0, 5, 10], {"accuracy": list(accuracy), "client_accuracy": [1.0, 2.0, 3.0]}, final, 0.0, diverged
+        {},
+        [0, 5, 10],
+        {"accuracy": list(accuracy), "client_accuracy": [1.0, 2.0, 3.0]},
+        final,
+        0.0,
+        diverged,
     )
 
 
@@ -345,12 +424,18 @@ def test_orders_are_counted_by_means_and_by_seeds(digits):
     values["DFedSAM", "random"] = (math.nan, 52.0)  # it diverged once
     (count,) = Outcome(item, TINY, (0, 1), values).counts()
     assert (count.mean, count.every) == (1, 0)
-    fewer = small_item(columns=(Line("Ring", {"topology": "ring"}, target=80), Line("random", target=80)))
+    fewer = small_item(
+        columns=(
+            Line("Ring", {"topology": "ring"}, target=80),
+            Line("random", target=80),
+        )
+    )
     (count,) = Outcome(fewer, TINY, (0, 1), values).counts()
     assert count.mean == 0  # less is better: 50 against 54.5 and against nothing
     (count,) = Outcome(small_item(printed={}), TINY, (0, 1), values).counts()
     assert count.printed is None
-    half = {**item.printed, "D-PSGD": [90.0, None]}  # one number cannot be read: its pair is not counted
+    # one number cannot be read: its pair is not counted
+    half = {**item.printed, "D-PSGD": [90.0, None]}
     told = Outcome(small_item(printed=half), TINY, (0, 1), values)
     assert (told.counts()[0].printed, told.counts()[0].said) == (1, 1)
     assert "| SAM helps | 2 | 1 of 1 |" in told.page()
@@ -360,9 +445,13 @@ def test_a_table_that_does_not_fit_is_refused():
     with pytest.raises(dfl.errors.InputError, match="does not fit"):
         small_item(printed={"D-PSGD": [90.0]})
     with pytest.raises(dfl.errors.InputError, match="no entry"):
-        small_item(orders=(Order("SAM", better=("SAM",), over=("D-PSGD",), along=("Ring",)),))
+        small_item(
+            orders=(Order("SAM", better=("SAM",), over=("D-PSGD",), along=("Ring",)),)
+        )
     with pytest.raises(dfl.errors.DataError, match="run it again"):
-        Outcome.from_csv(small_item(), TINY, "row,column,seed,paper,ours\nD-PSGD,Ring,0,90,12\n")
+        Outcome.from_csv(
+            small_item(), TINY, "row,column,seed,paper,ours\nD-PSGD,Ring,0,90,12\n"
+        )
 
 
 def test_a_sam_radius_is_as_large_relative_to_another_network():
@@ -374,25 +463,38 @@ def test_a_sam_radius_is_as_large_relative_to_another_network():
     )
     ours = cells.norm(cells.module("pooled_cnn", images, 0))
     theirs = cells.norm(cells.module("resnet18", images, 0))
-    assert cells.radius(told, images)["rho"] == pytest.approx(0.7 * ours / theirs, rel=0.01)
+    assert cells.radius(told, images)["rho"] == pytest.approx(
+        0.7 * ours / theirs, rel=0.01
+    )
     assert 0.05 < cells.radius(told, images)["rho"] < 0.2
-    assert cells.radius(Cell("dfedmdc", "dfedmdc", "cifar10").document(SMALL, 0), images) == {}
+    assert (
+        cells.radius(Cell("dfedmdc", "dfedmdc", "cifar10").document(SMALL, 0), images)
+        == {}
+    )
     same = Cell("dfedadmm", "dfedsam", "mnist").document(SMALL, 0)
     assert cells.radius(same, images) == {}
 
 
 def test_a_model_is_judged_after_local_work_where_nothing_is_personal(digits, tmp_path):
-    """FedAvg's clients share one model; what each makes of it on its own data is better there."""
+    """FedAvg's clients share one model; what each makes of it on its own data is better
+    there.
+    """
     cell = Cell("dfedadmm", "fedavg", "digits", partition="classes 2", personal=True)
     found = cells.run(cell.document(digits, 0))
     assert math.isnan(found.measures["client_accuracy"][0])
     assert found.last("client_accuracy") > found.last("accuracy") + 10
-    plain = cells.run(Cell("dfedadmm", "fedavg", "digits", partition="classes 2").document(digits, 0))
+    plain = cells.run(
+        Cell("dfedadmm", "fedavg", "digits", partition="classes 2").document(digits, 0)
+    )
     assert plain.last("accuracy") == pytest.approx(found.last("accuracy"), abs=25)
 
 
 def test_a_probe_measures_the_hessian(digits):
-    found = cells.run(Cell("dfedadmm", "dfedavg", "digits", partition="iid", probe=True).document(digits, 0))
+    found = cells.run(
+        Cell("dfedadmm", "dfedavg", "digits", partition="iid", probe=True).document(
+            digits, 0
+        )
+    )
     assert found.final["sharpness"] > 0
     surface = np.array(found.final["landscape"])
     assert surface.shape == (15, 15)
@@ -401,7 +503,9 @@ def test_a_probe_measures_the_hessian(digits):
     x = task.start(torch.Generator())
     weight, bias = (cells.directions(task, x)[:, part] for part in task.blocks[:2])
     size = x[task.blocks[0]].view(len(bias[0]), -1).norm(dim=1)
-    torch.testing.assert_close(weight.view(2, len(size), -1).norm(dim=2), size.expand(2, -1))
+    torch.testing.assert_close(
+        weight.view(2, len(size), -1).norm(dim=2), size.expand(2, -1)
+    )
     assert not bias.any()
 
 
@@ -417,22 +521,31 @@ def test_list_show_and_wrong_names(capsys):
     assert "did you mean" in line
 
 
-@pytest.mark.parametrize("stop", [OSError(28, "No space left on device", "x.json"), KeyboardInterrupt()])
-def test_a_full_disk_or_an_interrupt_is_one_line_and_status_2(stop, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "stop", [OSError(28, "No space left on device", "x.json"), KeyboardInterrupt()]
+)
+def test_a_full_disk_or_an_interrupt_is_one_line_and_status_2(
+    stop, tmp_path, monkeypatch, capsys
+):
     def stopped(folder):
         raise stop
 
     monkeypatch.setattr(command, "index", stopped)
     assert command.main(["--index", str(tmp_path)]) == 2
     line = capsys.readouterr().err
-    assert line in ("dfltheory: No space left on device: x.json\n", "dfltheory: stopped by the user\n")
+    assert line in (
+        "dfltheory: No space left on device: x.json\n",
+        "dfltheory: stopped by the user\n",
+    )
 
 
 def test_spectral_gaps_are_computed(tmp_path):
     table = ITEMS["dfedmdc.table_1"]
     assert isinstance(table, Spectral)
     ring = table.gaps()["ring", 64]
-    assert ring.true == pytest.approx(2 / 3 * (1 - math.cos(2 * math.pi / 64)), rel=1e-12)
+    assert ring.true == pytest.approx(
+        2 / 3 * (1 - math.cos(2 * math.pi / 64)), rel=1e-12
+    )
     assert ring.stated / ring.true == pytest.approx(4, rel=0.01)
     assert "| ring | 64 |" in table.page()
     (written,) = work.reproduce(table, options(tmp_path))
@@ -459,7 +572,12 @@ def test_the_committed_index_lists_what_lies_there():
 
 
 def test_curves_have_a_band_of_their_standard_deviation_over_seeds():
-    item = small_item(form="curves", printed={}, orders=(), columns=(Line("Ring", {"topology": "ring"}),))
+    item = small_item(
+        form="curves",
+        printed={},
+        orders=(),
+        columns=(Line("Ring", {"topology": "ring"}),),
+    )
     rng = np.random.default_rng(0)
     of = {(row, seed): rng.random(4) for row in item.row_labels for seed in (0, 1, 2)}
     runs = {
@@ -475,4 +593,6 @@ def test_curves_have_a_band_of_their_standard_deviation_over_seeds():
         np.testing.assert_allclose(line.get_ydata(), values.mean(axis=0))
         edges = band.get_paths()[0].vertices
         low = [edges[edges[:, 0] == x, 1].min() for x in range(4)]
-        np.testing.assert_allclose(low, values.mean(axis=0) - values.std(axis=0, ddof=1))
+        np.testing.assert_allclose(
+            low, values.mean(axis=0) - values.std(axis=0, ddof=1)
+        )

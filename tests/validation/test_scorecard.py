@@ -1,4 +1,6 @@
-"""The scorecard says what its witnesses say, calls nothing refuted "holds", and fits into 80 columns."""
+"""The scorecard says what its witnesses say, calls nothing refuted "holds", and fits
+into 80 columns.
+"""
 
 import json
 
@@ -17,7 +19,9 @@ def verdict(key, variant, kind, ratio=0.5):
 
 
 def growth(key, kind, low, high):
-    claim = claims.Claim(f"{key} [printed]", "s", "growth under O(.)", kind, 1.0, "d", growth=(low, high))
+    claim = claims.Claim(
+        f"{key} [printed]", "s", "growth under O(.)", kind, 1.0, "d", growth=(low, high)
+    )
     return claim.to_dict()
 
 
@@ -35,8 +39,19 @@ def rows():
 
 def test_every_printed_theorem_with_a_correction_has_a_row(rows):
     assert set(rows) == {
-        *(f"dfedsam.{name}" for name in ("theorem_4_5", "corollary_4_6", "corollary_4_8")),
-        *(f"dfed{name}" for name in ("admm.theorem_1", "admm.corollary_1", "mdc.theorem_1", "mdc.theorem_2")),
+        *(
+            f"dfedsam.{name}"
+            for name in ("theorem_4_5", "corollary_4_6", "corollary_4_8")
+        ),
+        *(
+            f"dfed{name}"
+            for name in (
+                "admm.theorem_1",
+                "admm.corollary_1",
+                "mdc.theorem_1",
+                "mdc.theorem_2",
+            )
+        ),
         *("dfedsgpsm.theorem_1", "dfedsgpsm.corollary_1"),
     }
     for row in rows.values():
@@ -56,7 +71,9 @@ def test_what_is_refuted_is_never_said_to_hold(rows):
             assert said == "holds here: 1 of 1 (refuted in general)"
             assert row.printed["runs"].tone == "open"
         assert row.refuted == ((key, "printed") in known)
-        assert row.printed["search"].says.startswith("refuted: " if row.refuted else "not refuted: ")
+        assert row.printed["search"].says.startswith(
+            "refuted: " if row.refuted else "not refuted: "
+        )
         assert row.corrected["search"].says.startswith("not refuted: ")
     wrong = sum((key, "printed") in known for key in rows)
     told = f"{wrong} of {len(rows)} main statements are refuted as printed;"
@@ -64,14 +81,19 @@ def test_what_is_refuted_is_never_said_to_hold(rows):
 
 
 def test_a_corrected_statement_that_a_run_breaks_is_told_first():
-    broken = made([verdict("dfedadmm.theorem_1", "corrected", "violated", 1.2)])["dfedadmm.theorem_1"]
+    broken = made([verdict("dfedadmm.theorem_1", "corrected", "violated", 1.2)])[
+        "dfedadmm.theorem_1"
+    ]
     assert broken.corrected["runs"].says == "violated: 1 of 1"
     assert broken.corrected["tightness"].says == "1.2 (runs)"
     assert "of their corrections refuted: dfedadmm.theorem_1" in summary([broken])
 
 
 def test_growth_is_told_by_its_interval_and_not_against_1(rows):
-    assert rows["dfedsam.corollary_4_6"].printed["growth"].says == "growing here: T^[0.31, 0.32]"
+    assert (
+        rows["dfedsam.corollary_4_6"].printed["growth"].says
+        == "growing here: T^[0.31, 0.32]"
+    )
     assert rows["dfedsam.theorem_4_5"].printed["growth"].says == "not an O(.)"
     assert rows["dfedmdc.theorem_1"].printed["growth"].says == "not examined"
 
@@ -82,7 +104,8 @@ def test_tightness_is_the_largest_ratio_that_was_seen(rows):
     largest = max(
         float(one["ratio"])
         for one in searched.outcomes()
-        if one["key"] == "dfedsam.theorem_4_5" and one["variant"].startswith("corrected")
+        if one["key"] == "dfedsam.theorem_4_5"
+        and one["variant"].startswith("corrected")
     )
     assert alone["tightness"].says == f"{largest:.3g} (search)"
     assert alone["search"].says == f"not refuted: at most {largest:.3g} of the bound"
@@ -94,17 +117,31 @@ def test_the_audits_numbers_are_those_of_its_findings():
     found = audit("dfedsam.theorem_4_5", variant="printed", checks=("agreement",))
     assert {f.severity for f in found} >= {"error"}
     told = page.counts(found)["dfedsam.theorem_4_5:printed"]
-    assert told == {s: sum(f.severity == s for f in found) for s in {f.severity for f in found}}
-    one = scorecard._audit("a.b", {"a.b:printed": {"error": 1, "note": 3, "warning": 2}})
+    assert told == {
+        s: sum(f.severity == s for f in found) for s in {f.severity for f in found}
+    }
+    one = scorecard._audit(
+        "a.b", {"a.b:printed": {"error": 1, "note": 3, "warning": 2}}
+    )
     assert (one.says, one.tone) == ("1 error, 2 warnings", "bad")
-    assert scorecard._audit("a.b", {"a.b:printed": {"warning": 4}}).marked == "! 4 warnings"
+    assert (
+        scorecard._audit("a.b", {"a.b:printed": {"warning": 4}}).marked
+        == "! 4 warnings"
+    )
     assert scorecard._audit("a.c", {}).says == "no finding"
 
 
 def test_a_ratio_just_below_1_is_not_rounded_up_to_it():
     def said(ratio):
-        one = {"variant": "corrected", "violated": False, "ratio": ratio, "evaluations": 9}
-        return scorecard._searched("a.b", ["corrected"], {("a.b", "corrected"): one}).says
+        one = {
+            "variant": "corrected",
+            "violated": False,
+            "ratio": ratio,
+            "evaluations": 9,
+        }
+        return scorecard._searched(
+            "a.b", ["corrected"], {("a.b", "corrected"): one}
+        ).says
 
     assert said(0.9797) == "not refuted: at most 0.98 of the bound"
     assert said(0.99991) == "not refuted: at most 1 - 9e-05 of the bound"
@@ -153,7 +190,10 @@ def test_a_page_gets_the_short_form_between_its_marks(rows):
 
 
 def test_readme_and_paper_state_the_numbers_of_the_stored_scorecard():
-    stored = [Row.from_dict(d) for d in json.loads(scorecard.NUMBERS.read_text(encoding="utf-8"))]
+    stored = [
+        Row.from_dict(d)
+        for d in json.loads(scorecard.NUMBERS.read_text(encoding="utf-8"))
+    ]
     readme = (scorecard.ROOT / "README.md").read_text(encoding="utf-8")
     paper = (scorecard.ROOT / "paper.md").read_text(encoding="utf-8")
     assert scorecard.with_short_form(readme, stored) == readme
@@ -165,14 +205,22 @@ def test_readme_and_paper_state_the_numbers_of_the_stored_scorecard():
 
 def test_what_runs_said_stays_when_the_rest_is_renewed(rows):
     row = rows["dfedsam.theorem_4_5"]
-    stale = Row(row.key, "old", {**row.printed, "search": Cell("stale")}, {**row.corrected, "proof": Cell()})
+    stale = Row(
+        row.key,
+        "old",
+        {**row.printed, "search": Cell("stale")},
+        {**row.corrected, "proof": Cell()},
+    )
     again = {r.key: r for r in scorecard.refreshed([stale])}
     assert again[row.key] == row
     assert set(again) == set(rows)
 
 
 def test_the_stored_page_is_what_its_numbers_give_and_they_are_those_of_the_searches():
-    stored = [Row.from_dict(d) for d in json.loads(scorecard.NUMBERS.read_text(encoding="utf-8"))]
+    stored = [
+        Row.from_dict(d)
+        for d in json.loads(scorecard.NUMBERS.read_text(encoding="utf-8"))
+    ]
     assert scorecard.PAGE.read_text(encoding="utf-8") == scorecard.page(stored)
     again = made()
     assert [row.key for row in stored] == list(again)

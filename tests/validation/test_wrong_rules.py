@@ -15,16 +15,29 @@ KEY = "dfedsam.theorem_4_5"
 def like(algorithm, **changed):
     """The algorithm under its own name, with some of its rule changed."""
     cls = type(algorithm)
-    wrong = type(cls.__name__, (cls,), {"__module__": cls.__module__, **changed})  # as a bug of the package's
-    return wrong(**{f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)})
+    # as a bug of the package's
+    wrong = type(cls.__name__, (cls,), {"__module__": cls.__module__, **changed})
+    return wrong(
+        **{f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)}
+    )
 
 
 @pytest.mark.parametrize(
-    "key", [k if k == "dfedadmm.corollary_1" else pytest.param(k, marks=pytest.mark.slow) for k in KEYS]
+    "key",
+    [
+        k if k == "dfedadmm.corollary_1" else pytest.param(k, marks=pytest.mark.slow)
+        for k in KEYS
+    ],
 )
 def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
-    """A planted bound between what the rule attains and what a rule attains that takes no step."""
-    cases = [c for c in experiment_of(key).cases(True) if c.variants[0] != "corrected_paper_schedule"]
+    """A planted bound between what the rule attains and what a rule attains that takes
+    no step.
+    """
+    cases = [
+        c
+        for c in experiment_of(key).cases(True)
+        if c.variants[0] != "corrected_paper_schedule"
+    ]
     case = shortest(
         key, seeds=16, of=[c for c in cases if c.instance.rounds > 1000]
     )  # more than the start's scatter
@@ -38,20 +51,28 @@ def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
     assert a.ratio_ci[1] < b.ratio_ci[0]
     theorem = dfl.bounds.get(key, variant=a.variant)
     between = (a.ratio_ci[1] * b.ratio_ci[0]) ** 0.5
-    planted = dataclasses.replace(theorem, parts={k: part * between for k, part in theorem.parts.items()})
+    planted = dataclasses.replace(
+        theorem, parts={k: part * between for k, part in theorem.parts.items()}
+    )
     assert dfl.compare(rule.run, planted, **case.constants).kind == "holds"
     assert dfl.compare(wrong.run, planted, **case.constants).kind == "violated"
 
 
 @pytest.mark.slow
 def test_gossip_that_hears_nobody_breaks_the_rankings(monkeypatch):
-    """Without communication neither the graph nor the number of gossip steps can matter."""
+    """Without communication neither the graph nor the number of gossip steps can
+    matter.
+    """
     real = dfl.algorithms.DFedSAM
     deaf = type(
-        "DFedSAM", (real,), {"communicate": lambda self, state, mix: real.communicate(self, state, alone)}
+        "DFedSAM",
+        (real,),
+        {"communicate": lambda self, state, mix: real.communicate(self, state, alone)},
     )
     monkeypatch.setattr(dfl.algorithms, "DFedSAM", deaf)
-    assert {claim.verdict for claim in topologies.ranking_claims(quick=True)}.isdisjoint({"holds"})
+    assert {
+        claim.verdict for claim in topologies.ranking_claims(quick=True)
+    }.isdisjoint({"holds"})
 
 
 def alone(values, times=1):
@@ -68,36 +89,59 @@ def alone(values, times=1):
         (effects.radius, "DFedSAM", {"rho": 0.1}),
     ],
 )
-def test_a_rule_that_ignores_its_letter_shows_no_effect_of_it(claims_of, name, fixed, monkeypatch):
+def test_a_rule_that_ignores_its_letter_shows_no_effect_of_it(
+    claims_of, name, fixed, monkeypatch
+):
     real = getattr(dfl.algorithms, name)
-    monkeypatch.setattr(dfl.algorithms, name, lambda **letters: real(**{**letters, **fixed}))
+    monkeypatch.setattr(
+        dfl.algorithms, name, lambda **letters: real(**{**letters, **fixed})
+    )
     assert {claim.verdict for claim in claims_of(True)}.isdisjoint({"holds"})
 
 
 def test_one_noise_for_all_clients_shows_no_speed_up(monkeypatch):
-    """Were the floor the same at every m, the claim that it falls as 1/m would be violated."""
+    """Were the floor the same at every m, the claim that it falls as 1/m would be
+    violated.
+    """
     real = dfl.tasks.quadratic
     monkeypatch.setattr(
-        dfl.tasks, "quadratic", lambda m, sigma, **rest: real(m=m, sigma=sigma * (m / 4) ** 0.5, **rest)
+        dfl.tasks,
+        "quadratic",
+        lambda m, sigma, **rest: real(m=m, sigma=sigma * (m / 4) ** 0.5, **rest),
     )
     assert [claim.verdict for claim in effects.more_clients(True)] == ["violated"]
 
 
 @pytest.mark.slow
 def test_the_experiment_on_images_can_fail():
-    """On the bundled digits: a millionth of every bound is violated, and a wrong network is refused."""
+    """On the bundled digits: a millionth of every bound is violated, and a wrong
+    network is refused.
+    """
     task = dfl.tasks.image_task(
-        "digits", images.M, model="mlp", partition="dirichlet", alpha=0.6, examples=120, batch=10
+        "digits",
+        images.M,
+        model="mlp",
+        partition="dirichlet",
+        alpha=0.6,
+        examples=120,
+        batch=10,
     )
-    first = images.constants_along(task, dfl.tasks.estimate.pilot(task, steps=5, keep=2))
-    task, W = task.with_constants(first), dfl.graphs.metropolis(dfl.graphs.complete(images.M))
+    first = images.constants_along(
+        task, dfl.tasks.estimate.pilot(task, steps=5, keep=2)
+    )
+    task, W = (
+        task.with_constants(first),
+        dfl.graphs.metropolis(dfl.graphs.complete(images.M)),
+    )
     sam = images.ALGORITHMS[KEY](first.known())
 
     outcome = images.judged(task, KEY, sam, W, rounds=10)
     assert {v.kind for v in outcome.verdicts} <= {"holds", "vacuous"}
     for verdict in outcome.verdicts:
         theorem = dfl.bounds.get(KEY, variant=verdict.variant)
-        planted = dataclasses.replace(theorem, parts={k: part / 10**6 for k, part in theorem.parts.items()})
+        planted = dataclasses.replace(
+            theorem, parts={k: part / 10**6 for k, part in theorem.parts.items()}
+        )
         assert dfl.compare(outcome.run, planted).kind == "violated"
     wrong = W.copy()
     wrong[0, 0] += 0.5

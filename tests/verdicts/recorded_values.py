@@ -1,8 +1,8 @@
 """Values by name of saved outcomes, of runs of every statement, and of planned runs.
 
 ``recorded_values.json`` holds the quantities that each statement needs, to 15 digits;
-``test_run_values.py`` compares. ``python -m tests.verdicts.recorded_values`` records those
-of new statements and saved outcomes; recorded ones are kept.
+``test_run_values.py`` compares. ``python -m tests.verdicts.recorded_values`` records
+those of new statements and saved outcomes; recorded ones are kept.
 """
 
 from __future__ import annotations
@@ -78,17 +78,25 @@ def outcomes() -> Iterator[tuple[str, Theorem, Mapping[str, Any]]]:
         yield path.stem, statement(f"{about['key']}:{about['variant']}"), document
 
 
-def values_of_outcome(theorem: Theorem, document: Mapping[str, Any]) -> dict[str, Values]:
+def values_of_outcome(
+    theorem: Theorem, document: Mapping[str, Any]
+) -> dict[str, Values]:
     """The values of a saved outcome, as each module sees them."""
     if document.get("divergence") is not None:
         saved = Divergence(**document["divergence"])
-        return {"member": plain(MEMBERS[saved.member].measure(theorem, saved.base)[1], theorem)}
+        return {
+            "member": plain(
+                MEMBERS[saved.member].measure(theorem, saved.base)[1], theorem
+            )
+        }
     instance = built(document["instance"])
     batch = Batch.of(instance)
     run = instance.run(rounds=ROUNDS, progress=False)
     found = {
         "run": plain(of_run(run, theorem), theorem),
-        "certified": plain(of_counterexample(run, theorem, batch, instance.rounds), theorem),
+        "certified": plain(
+            of_counterexample(run, theorem, batch, instance.rounds), theorem
+        ),
         "candidate": plain(of_candidates(theorem, batch, instance.rounds), theorem),
     }
     fractions = of_fractions(document["instance"], theorem)
@@ -104,18 +112,29 @@ def run_of(theorem: Theorem) -> History:
     """A short run of the statement's algorithm, with the step sizes of its schedule."""
     task, network, letters = problem(theorem)
     own = {f.name for f in fields(algorithm_class(theorem))}
-    given = {"eta": 0.01, "eta_u": 0.01, "eta_v": 0.02, "lam": 0.03, "rho": 0.0, "rho0": 0.1}
+    given = {
+        "eta": 0.01,
+        "eta_u": 0.01,
+        "eta_v": 0.02,
+        "lam": 0.03,
+        "rho": 0.0,
+        "rho0": 0.1,
+    }
     if theorem.schedule:
         given = {"rho0": 0.1}
     letters |= {name: value for name, value in given.items() if name in own | {"rho0"}}
     method = scheduled_algorithm(theorem, task, ROUNDS, network, **letters)
     asked = [dfl.verdicts.dist_sq] if getattr(task, "x_star", None) is not None else []
     starts = np.linspace(0.5, 1.5, 2 * task.m * task.d).reshape(2, task.m, task.d)
-    return dfl.train(method, task, network, rounds=ROUNDS, seeds=2, x0=starts, metrics=asked)
+    return dfl.train(
+        method, task, network, rounds=ROUNDS, seeds=2, x0=starts, metrics=asked
+    )
 
 
 def values_of_statement(theorem: Theorem) -> dict[str, Values]:
-    """The values of a run of the statement, fresh and from a file, and of its typical constants."""
+    """The values of a run of the statement, fresh and from a file, and of its typical
+    constants.
+    """
     found: dict[str, Values] = {}
     if not theorem.order:
         given = {"L": 2.0, "m": 8.0, "lam": 0.5}
@@ -136,7 +155,9 @@ def values_of_statement(theorem: Theorem) -> dict[str, Values]:
 # -- the mappings ----------------------------------------------------------------------
 
 
-def of_run(run: History, theorem: Theorem, given: Mapping[str, float] | None = None) -> Values:
+def of_run(
+    run: History, theorem: Theorem, given: Mapping[str, float] | None = None
+) -> Values:
     return dict(run_values(run, theorem, given))
 
 
@@ -152,7 +173,9 @@ def of_candidates(theorem: Theorem, batch: Batch, T: int) -> Values:
 
 
 def of_fractions(instance: Mapping[str, Any], theorem: Theorem) -> Values | None:
-    shorter = dict(instance) | {"run": {**instance["run"], "rounds": min(20, instance["run"]["rounds"])}}
+    shorter = dict(instance) | {
+        "run": {**instance["run"], "rounds": min(20, instance["run"]["rounds"])}
+    }
     try:
         return verify(shorter, theorem).values
     except InputError:
@@ -165,14 +188,20 @@ def of_constants(theorem: Theorem, given: Mapping[str, float]) -> Values:
 
 
 def record(known: Mapping[str, Any]) -> dict[str, dict[str, Values]]:
-    """Values by name of every saved outcome and every statement; ``known`` ones are kept."""
+    """Values by name of every saved outcome and every statement; ``known`` ones are
+    kept.
+    """
     found: dict[str, dict[str, Values]] = {}
     with np.errstate(all="ignore"):
         for name, theorem, document in outcomes():
-            found[name] = known[name] if name in known else values_of_outcome(theorem, document)
+            found[name] = (
+                known[name] if name in known else values_of_outcome(theorem, document)
+            )
         for theorem in statements():
             name = named(theorem)
-            found[name] = dict(known[name] if name in known else values_of_statement(theorem))
+            found[name] = dict(
+                known[name] if name in known else values_of_statement(theorem)
+            )
             found[name].pop("loaded", None)  # equal to those of the run
     return found
 
@@ -185,7 +214,8 @@ def recorded() -> dict[str, dict[str, Values]]:
 def main() -> None:
     """Record new statements and outcomes, and drop removed ones."""
     rows = [
-        f"{json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(record(recorded()).items())
+        f"{json.dumps(name)}: {json.dumps(values)}"
+        for name, values in sorted(record(recorded()).items())
     ]
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 

@@ -1,4 +1,6 @@
-"""Maxima and sums over rounds, wherever left-hand sides are evaluated; other aggregates are rejected."""
+"""Maxima and sums over rounds, wherever left-hand sides are evaluated; other aggregates
+are rejected.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,8 @@ def with_aggregate(theorem, aggregate):
     return replace(theorem, lhs=forged)
 
 
-# -- the constructor ----------------------------------------------------------------------------------------
+# -- the constructor
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("aggregate", ["avg", "weighted", "Sum", "maximum", ""])
@@ -118,7 +121,8 @@ def test_latex_follows_from_measure_and_aggregate(aggregate, written):
     assert written in replace(about(aggregate, 1), lhs=lhs).latex()
 
 
-# -- verdicts -----------------------------------------------------------------------------------------------
+# -- verdicts
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("aggregate", JUDGED)
@@ -147,14 +151,18 @@ def test_random_runs_are_decided_both_ways(aggregate):
 
 
 def test_a_bound_on_a_minimum_without_f0_gap_is_held_against_that_of_the_run():
-    """2 L f0_gap = 9 is known of the least round, though the bound does not contain f0_gap."""
+    """2 L f0_gap = 9 is known of the least round, though the bound does not contain
+    f0_gap.
+    """
     assert dfl.compare(trained(), about("min", 8.9)).kind == "holds"
     assert dfl.compare(trained(), about("min", 9.1)).kind == "vacuous"
 
 
 def test_an_interval_of_a_sum_is_that_of_the_mean_times_the_rounds():
     run = trained(sigma=0.3, seeds=8)
-    mean, total = (measured_interval(LeftHandSide(run, about(a, 1)), 0.95) for a in ("mean", "sum"))
+    mean, total = (
+        measured_interval(LeftHandSide(run, about(a, 1)), 0.95) for a in ("mean", "sum")
+    )
     for end in ("low", "estimate", "high"):
         assert getattr(total, end) == pytest.approx(20 * getattr(mean, end), rel=1e-9)
 
@@ -164,12 +172,16 @@ def test_a_maximum_holds_only_if_every_round_is_within():
     reading = LeftHandSide(run, about("max", 1))
     interval = measured_interval(reading, 0.95)
     assert interval.estimate == run.grad_norm_sq[:, :10].mean(axis=0).max()
-    later = replace(about("max", 1), lhs=LeftSide("grad_norm_sq", "X", "max", first=sp.Integer(3)))
+    later = replace(
+        about("max", 1), lhs=LeftSide("grad_norm_sq", "X", "max", first=sp.Integer(3))
+    )
     assert measured_interval(LeftHandSide(run, later), 0.95).high < interval.high
 
 
 def test_a_maximum_of_many_rounds_at_their_bound_is_not_accused():
-    """Some round of 400 is far above its mean by chance, and each round by itself would be accused."""
+    """Some round of 400 is far above its mean by chance, and each round by itself would
+    be accused.
+    """
     rng = np.random.default_rng(1)
     samples = rng.chisquare(1, size=(16, 400))
     each = evidence.log_evidence(samples)
@@ -185,7 +197,9 @@ def test_evidence_of_any_round_is_the_mean_of_the_e_values():
 
 
 def test_lower_limits_of_a_maximum_account_for_the_choice_of_the_round():
-    """200 rounds whose expectations are all 1: a limit that looks at the largest round alone is above 1."""
+    """200 rounds whose expectations are all 1: a limit that looks at the largest round
+    alone is above 1.
+    """
     rng = np.random.default_rng(0)
     uncorrected, corrected = [], []
     for _ in range(10):
@@ -197,7 +211,9 @@ def test_lower_limits_of_a_maximum_account_for_the_choice_of_the_round():
 
 
 def test_upper_limits_of_a_maximum_cover_it():
-    """One round has expectation 1 and the others 0.01: the limit fails as seldom as that round's alone."""
+    """One round has expectation 1 and the others 0.01: the limit fails as seldom as
+    that round's alone.
+    """
     rng, fails = np.random.default_rng(0), 0
     for _ in range(400):
         samples = rng.chisquare(4, size=(6, 3)) / 4 * np.array([0.01, 1, 0.01])
@@ -213,7 +229,9 @@ def test_a_round_whose_seeds_agree_by_chance_has_no_upper_limit():
 
 
 def test_a_bounded_maximum_has_an_upper_limit_whatever_the_law():
-    samples = np.random.default_rng(0).uniform(size=(200, 4)) * np.array([1, 0.1, 0.5, 0.2])
+    samples = np.random.default_rng(0).uniform(size=(200, 4)) * np.array(
+        [1, 0.1, 0.5, 0.2]
+    )
     limit = evidence.upper_limit_of_largest(samples, 1.0, 0.025)
     assert samples.mean(axis=0).max() < limit < 0.7
     worst = evidence.upper_limit(samples[:, :1], 1.0, 0.025)
@@ -223,7 +241,10 @@ def test_a_bounded_maximum_has_an_upper_limit_whatever_the_law():
 def test_bounded_gradients_bound_a_sum_by_the_number_of_rounds():
     run = trained(sigma=0.3, seeds=64)
     run.constants = replace(run.constants, B=4.0, standing={})
-    limits = {a: distribution_free_upper_end(LeftHandSide(run, about(a, 1)), 0.95) for a in ("mean", "sum")}
+    limits = {
+        a: distribution_free_upper_end(LeftHandSide(run, about(a, 1)), 0.95)
+        for a in ("mean", "sum")
+    }
     assert limits["sum"] == pytest.approx(20 * limits["mean"], rel=1e-6)
     for aggregate, known in (("mean", 16), ("max", 16), ("sum", 16 * 20)):
         lhs = about(aggregate, 1).lhs
@@ -255,8 +276,12 @@ def test_rounding_errors_of_a_sum_add_up():
     value = expected("sum", 50)
     one_round = LeftHandSide(run, about("mean", 1))
     one_round.__dict__["rounding"] = RoundingError(root=1e-3)
-    assert reading.raised(value) == pytest.approx(50 * one_round.raised(value / 50), rel=1e-12)
-    assert reading.lowered(value) == pytest.approx(50 * one_round.lowered(value / 50), rel=1e-12)
+    assert reading.raised(value) == pytest.approx(
+        50 * one_round.raised(value / 50), rel=1e-12
+    )
+    assert reading.lowered(value) == pytest.approx(
+        50 * one_round.lowered(value / 50), rel=1e-12
+    )
     assert reading.raised(value) > value * (1 + 1e-6)
 
 
@@ -273,7 +298,8 @@ def test_curves_end_at_the_left_hand_side(aggregate, seeds):
     dfl.compare(run, about(aggregate, 1)).plot()
 
 
-# -- searches -----------------------------------------------------------------------------------------------
+# -- searches
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "min", "max", "sum", "last"])
@@ -302,12 +328,20 @@ def test_the_search_takes_the_floor_of_a_sum_per_round():
 
 
 def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
-    """Every round is half of what rounding may leave, so that the sum is more than that, and is nothing."""
+    """Every round is half of what rounding may leave, so that the sum is more than
+    that, and is nothing.
+    """
     from dfltheory.counterexamples import score
 
     seen = []
-    path = SimpleNamespace(still=np.ones(1, dtype=int), glides=np.zeros(1), diversity=None)
-    monkeypatch.setattr(score, "candidate_values", lambda *_: ({"rho": np.zeros(1)}, np.ones(1, dtype=bool)))
+    path = SimpleNamespace(
+        still=np.ones(1, dtype=int), glides=np.zeros(1), diversity=None
+    )
+    monkeypatch.setattr(
+        score,
+        "candidate_values",
+        lambda *_: ({"rho": np.zeros(1)}, np.ones(1, dtype=bool)),
+    )
     monkeypatch.setattr(score, "left_side", lambda *_: np.full((20, 1), 0.5))
     monkeypatch.setattr(score, "floor", lambda *_: np.ones(1))
     monkeypatch.setattr(score, "judged", lambda theorem, left, *_: seen.append(left))
@@ -340,7 +374,9 @@ def test_the_search_refutes_a_false_bound(aggregate):
         letters={"order": "combine-then-adapt"},
     )
     step = dfl.bounds.Condition("step", S["eta"] * S["L"], sp.Integer(1))
-    found = dfl.falsify(about(aggregate, false, scope=scope, conditions=(step,)), seconds=20, enough=1.2)
+    found = dfl.falsify(
+        about(aggregate, false, scope=scope, conditions=(step,)), seconds=20, enough=1.2
+    )
     assert found.violated
     assert found.ratio > 1.2
 
@@ -366,14 +402,19 @@ def test_a_rate_of_a_sum_is_that_of_the_mean_times_the_rounds():
     total = replace(theorem, lhs=replace(theorem.lhs, aggregate="sum"))
     for T in (100, 10**7):
         experiment = clients(theorem, T=T, sigma_l=1.0)
-        mean, added = (measure_left_hand_side(experiment, t).estimate for t in (theorem, total))
+        mean, added = (
+            measure_left_hand_side(experiment, t).estimate for t in (theorem, total)
+        )
         assert added == pytest.approx(T * mean, rel=1e-9)
 
 
 def test_what_is_known_of_a_sum_grows_with_the_rounds():
     bound = S["f0_gap"] * S["L"] * S["B"] ** 2 / S["B"] ** 2 + S["B"] ** 2
     bounded = replace(SCOPE, bounded_gradients=True)
-    known = {a: dict(trivials(about(a, bound, scope=bounded))) for a in ("mean", "max", "sum")}
+    known = {
+        a: dict(trivials(about(a, bound, scope=bounded)))
+        for a in ("mean", "max", "sum")
+    }
     for words, expression in known["mean"].items():
         assert sp.simplify(known["sum"][words] - S["T"] * expression) == 0
         assert known["max"][words] == expression
@@ -392,7 +433,9 @@ def with_measure(theorem, measure):
 
 
 def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
-    own = replace(about("mean", 1), lhs=LeftSide("two_block_own", "X", "mean", unit=VALUE))
+    own = replace(
+        about("mean", 1), lhs=LeftSide("two_block_own", "X", "mean", unit=VALUE)
+    )
     path = SimpleNamespace(left={}, value=np.zeros((3, 2)))
     assert np.isnan(left_side(own, None, path, {})).all()
     value = with_measure(own, "two_block_value")
@@ -402,7 +445,9 @@ def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
     with pytest.raises(InputError):
         rational.verify(
             trap(),
-            replace(PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE)),
+            replace(
+                PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE)
+            ),
         )
 
 
@@ -415,7 +460,8 @@ def test_matrices_of_an_unknown_law_are_not_drawn():
         network_strategy("symetric")
 
 
-# -- no dispatch takes an unknown aggregate for a known one -------------------------------------------------
+# -- no dispatch takes an unknown aggregate for a known one
+# -------------------------------------------------
 
 
 def test_every_dispatch_on_an_aggregate_is_exhaustive():

@@ -30,8 +30,9 @@ def files_entered(call):
 
 
 def test_compare_enters_few_files_of_the_package():
-    """The constants of the network are those of the run, which computes them when they are
-    first asked for."""
+    """The constants of the network are those of the run, which computes them when they
+    are first asked for.
+    """
     task = dfl.tasks.quadratic(m=8, d=4, zeta=0.1, sigma=0.1)
     network = dfl.graphs.metropolis(dfl.graphs.ring(8))
     algorithm = dfl.algorithms.DFedAvg(eta=0.01, K=2)
@@ -45,5 +46,8 @@ def test_compare_enters_few_files_of_the_package():
 
 
 def test_the_verifier_in_rational_numbers_does_not_import_torch():
-    code = "import sys, dfltheory.counterexamples.rational; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, dfltheory.counterexamples.rational; sys.exit('torch' in"
+        " sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

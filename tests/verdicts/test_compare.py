@@ -24,7 +24,11 @@ from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.evidence import lower_limits, upper_limit
-from dfltheory.verdicts.left_hand_side import LeftHandSide, distribution_free_upper_end, trivial_bound
+from dfltheory.verdicts.left_hand_side import (
+    LeftHandSide,
+    distribution_free_upper_end,
+    trivial_bound,
+)
 from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.verdict import ASSUMED
@@ -36,9 +40,20 @@ STEP = 1 / (10 * 5 * 1.0)  # the largest step that Theorem 4.5 admits at K = 5, 
 
 
 def run_with(
-    samples, *, eta=STEP, K=5, sigma=0.1, gap=1.0, f_star=0.0, algorithm=None, chance=True, **changes
+    samples,
+    *,
+    eta=STEP,
+    K=5,
+    sigma=0.1,
+    gap=1.0,
+    f_star=0.0,
+    algorithm=None,
+    chance=True,
+    **changes,
 ):
-    """A history whose gradient norms are ``samples`` (seeds, rounds + 1), with f - f* = gap."""
+    """A history whose gradient norms are ``samples`` (seeds, rounds + 1), with f - f* =
+    gap.
+    """
     samples = np.asarray(samples, dtype=float)
     S, R = samples.shape
     constants = ProblemConstants(L=1.0, sigma_l=sigma, sigma_g=sigma, f_star=f_star)
@@ -70,7 +85,9 @@ def judged(samples, variant="printed", **changes):
 
 def known(**changes):
     """The problem's constants, with these in place of the usual ones."""
-    return ProblemConstants(**{"L": 1.0, "sigma_l": 0.1, "sigma_g": 0.1, "f_star": 0.0} | changes)
+    return ProblemConstants(
+        **{"L": 1.0, "sigma_l": 0.1, "sigma_g": 0.1, "f_star": 0.0} | changes
+    )
 
 
 def noisy(level, seeds=16, rounds=ROUNDS, scatter=0.1):
@@ -143,12 +160,15 @@ def test_one_seed_decides_nothing_unless_there_is_no_chance():
 
 def test_the_method_of_the_interval_is_chosen_and_told():
     samples = noisy(1e-3) * np.random.default_rng(3).lognormal(0, 2, size=(16, 1))
-    student, other = (compare(run_with(samples), KEY, variant="corrected", method=m) for m in METHODS)
+    student, other = (
+        compare(run_with(samples), KEY, variant="corrected", method=m) for m in METHODS
+    )
     assert (student.method, other.method) == METHODS
     assert other.measured.high > student.measured.high
     assert other.measured.estimate == student.measured.estimate
     shifted = run_with(samples)
-    shifted.loss = shifted.loss + np.linspace(0, 0.5, 16)[:, None]  # starts that differ: seed by seed
+    # starts that differ: seed by seed
+    shifted.loss = shifted.loss + np.linspace(0, 0.5, 16)[:, None]
     one, two = (compare(shifted, KEY, variant="corrected", method=m) for m in METHODS)
     assert one.measured.high != two.measured.high
     with pytest.raises(InputError, match="8 seeds or more"):
@@ -169,8 +189,18 @@ def test_vacuous():
         ({"eta": 1.01 * STEP}, "10"),
         ({"algorithm": DPSGD(eta=STEP)}, "adapt-then-combine"),
         ({"algorithm": DFedSAM(eta=STEP, K=5, decay=0.998)}, "decay = 1.0"),
-        ({"algorithm": DFedAvg(eta=STEP, K=5, weight_decay=1e-3)}, "weight_decay = 0.0"),
-        ({"constants": ProblemConstants(L=1.0, sigma_l=0.1, sigma_g=float("inf"), f_star=0.0)}, "sigma_g"),
+        (
+            {"algorithm": DFedAvg(eta=STEP, K=5, weight_decay=1e-3)},
+            "weight_decay = 0.0",
+        ),
+        (
+            {
+                "constants": ProblemConstants(
+                    L=1.0, sigma_l=0.1, sigma_g=float("inf"), f_star=0.0
+                )
+            },
+            "sigma_g",
+        ),
         ({"constants": ProblemConstants(L=1.0, sigma_l=0.1, sigma_g=0.1)}, "f0_gap"),
         ({"stopped_at": 7}, "stopped"),
     ],
@@ -187,11 +217,14 @@ def test_the_network_must_be_the_theorems():
     alg = DFedSAM(eta=0.01, K=5)
 
     def verdict(topology, variant="printed", **options):
-        return compare(dfl.train(alg, task, topology, rounds=300, **options), KEY, variant=variant)
+        return compare(
+            dfl.train(alg, task, topology, rounds=300, **options), KEY, variant=variant
+        )
 
     ring = dfl.graphs.metropolis(dfl.graphs.ring(4))
     assert verdict(ring).kind != "not applicable"
-    directed = dfl.graphs.uniform(dfl.graphs.directed_ring(4))  # doubly stochastic, not symmetric
+    # doubly stochastic, not symmetric
+    directed = dfl.graphs.uniform(dfl.graphs.directed_ring(4))
     assert "Definition 1" in verdict(directed).reason
     assert verdict(directed, "corrected").kind == "not applicable"
     lazy = (ring + np.eye(4)) / 2
@@ -199,23 +232,33 @@ def test_the_network_must_be_the_theorems():
     assert verdict([ring, lazy], "corrected").kind != "not applicable"
     apart = verdict(ring, "corrected", x0=np.eye(4, 2))
     assert "start at the same model" in apart.reason
-    assert verdict(ring, "corrected_different_starts", x0=np.eye(4, 2)).kind != "not applicable"
+    assert (
+        verdict(ring, "corrected_different_starts", x0=np.eye(4, 2)).kind
+        != "not applicable"
+    )
 
 
 def test_a_common_start_is_one_up_to_the_rounding_of_its_own_numbers():
-    """Wherever the origin lies: 18 apart is apart at an offset of 1e6, and so is one unit of float32."""
+    """Wherever the origin lies: 18 apart is apart at an offset of 1e6, and so is one
+    unit of float32.
+    """
     alg, ring = DFedSAM(eta=0.01, K=5), dfl.graphs.metropolis(dfl.graphs.ring(4))
 
     def apart(x0, offset=0.0, dtype="float64"):
-        task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1, dtype=getattr(torch, dtype))
+        task = dfl.tasks.quadratic(
+            m=4, d=2, sigma=0.0, zeta=0.1, seed=1, dtype=getattr(torch, dtype)
+        )
         run = dfl.train(alg, task, ring, rounds=3, x0=np.asarray(x0) + offset)
-        return "start at the same model" in compare(run, KEY, variant="corrected").reason
+        return (
+            "start at the same model" in compare(run, KEY, variant="corrected").reason
+        )
 
     for offset in (0.0, 1.0, 1e6, -1e9):
         assert apart(18 * np.eye(4, 2), offset), offset
         assert not apart(np.full((4, 2), 0.1), offset), offset
     assert apart(np.ones((4, 2)) + 1e-7 * np.eye(4, 2))
-    assert not apart(np.ones((4, 2)) + 1e-8 * np.eye(4, 2), dtype="float32")  # the same numbers there
+    # the same numbers there
+    assert not apart(np.ones((4, 2)) + 1e-8 * np.eye(4, 2), dtype="float32")
     assert apart(np.ones((4, 2)) + 1e-7 * np.eye(4, 2), dtype="float32")
     assert apart(np.ones((4, 2)) + 1e-5 * np.eye(4, 2), dtype="float32")
     assert apart(18 * np.eye(4, 2), 1e6, "float32")
@@ -227,7 +270,9 @@ def test_a_theorem_without_sam_is_not_applied_to_sam():
     for rho, silent in ((0.1, True), (0.0, False)):
         method = dfl.algorithms.DFedADMMSAM(eta=0.002, K=5, lam=0.004, rho=rho)
         run = dfl.train(method, task, W, rounds=20)
-        verdict = compare(run, "dfedadmm.theorem_1", variant="corrected_small_steps", B=10.0)
+        verdict = compare(
+            run, "dfedadmm.theorem_1", variant="corrected_small_steps", B=10.0
+        )
         assert ("rho = 0" in verdict.reason) is silent
         assert (verdict.kind == "not applicable") is silent
 
@@ -262,7 +307,10 @@ def test_rounds_that_were_not_measured_are_not_invented():
 
 def test_constants_can_be_given_and_estimates_are_named():
     run = run_with(
-        noisy(1e-3), constants=ProblemConstants(L=1.0, sigma_l=0.1, f_star=0.0, standing={"L": "estimate"})
+        noisy(1e-3),
+        constants=ProblemConstants(
+            L=1.0, sigma_l=0.1, f_star=0.0, standing={"L": "estimate"}
+        ),
     )
     assert compare(run, KEY).kind == "not applicable"
     verdict = compare(run, KEY, sigma_g=0.1)
@@ -270,14 +318,19 @@ def test_constants_can_be_given_and_estimates_are_named():
     assert verdict.estimated == ("L",)
     assert "estimated L" in str(verdict)
     with pytest.raises(
-        InputError, match=r"sigma_l = 0\.05 cannot be given: this problem has sigma_l = 0\.1 exactly"
+        InputError,
+        match=(
+            r"sigma_l = 0\.05 cannot be given: this problem has sigma_l = 0\.1 exactly"
+        ),
     ):
         compare(run, KEY, sigma_g=0.1, sigma_l=0.05)
     with pytest.raises(
-        InputError, match=r"f0_gap = 0\.5 cannot be given: this problem has f0_gap = 1 exactly"
+        InputError,
+        match=r"f0_gap = 0\.5 cannot be given: this problem has f0_gap = 1 exactly",
     ):
         compare(run, KEY, sigma_g=0.1, f0_gap=0.5)
-    weaker = compare(run, KEY, sigma_g=0.1, sigma_l=0.2, f0_gap=2.0, L=0.9)  # L was estimated
+    # L was estimated
+    weaker = compare(run, KEY, sigma_g=0.1, sigma_l=0.2, f0_gap=2.0, L=0.9)
     assert weaker.given == {"sigma_g": 0.1, "sigma_l": 0.2, "f0_gap": 2.0, "L": 0.9}
     with pytest.raises(UnknownNameError, match="sigma_g"):
         compare(run, KEY, sigmag=0.1)
@@ -297,16 +350,21 @@ def test_the_ratio_scales_with_the_measurement(scale):
     assert other.bound == pytest.approx(one.bound)
 
 
-@pytest.mark.parametrize(("variant", "seeds"), [("printed", 16), ("corrected", 16), ("corrected", 2)])
+@pytest.mark.parametrize(
+    ("variant", "seeds"), [("printed", 16), ("corrected", 16), ("corrected", 2)]
+)
 def test_a_random_start_is_part_of_the_interval(variant, seeds):
-    """Each seed is held against the bound of its own start, whose optimization term is linear in f0_gap."""
+    """Each seed is held against the bound of its own start, whose optimization term is
+    linear in f0_gap.
+    """
     gaps = np.linspace(0.5, 1.5, seeds)
     run = run_with(np.repeat(gaps[:, None], ROUNDS + 1, axis=1) * 1e-2)
     run.loss = np.repeat(gaps[:, None], ROUNDS + 1, axis=1)
     verdict = compare(run, KEY, variant=variant)
     slope = verdict.terms["optimization"]  # at mean gap 1
     own = verdict.bound + slope * (gaps - 1)
-    tail = 0.9 * 0.025 if variant == "printed" else 0.025  # a tenth tells which rounds are above the least
+    # a tenth tells which rounds are above the least
+    tail = 0.9 * 0.025 if variant == "printed" else 0.025
     high = upper_limits((1e-2 * gaps - slope * (gaps - 1))[:, None], tail)[0]
     assert verdict.measured.high == pytest.approx(high)
     low = lower_limits((1e-2 * gaps / own)[:, None], 0.025)[0]
@@ -318,9 +376,12 @@ def test_trivial_bound():
     least, mean = bounds.get(KEY).lhs, bounds.get(KEY, "corrected").lhs
     values = {"L": 2.0, "f0_gap": np.array([2.0, 4.0]), "T": 5}
     assert trivial_bound(values, lhs=least) == 12.0
-    assert trivial_bound(values, lhs=mean) == trivial_bound(values) == inf  # noise may lead to steeper places
+    # noise may lead to steeper places
+    assert trivial_bound(values, lhs=mean) == trivial_bound(values) == inf
     assert (
-        trivial_bound(values | {"B": 2.0}, lhs=least) == trivial_bound(values | {"B": 2.0}, lhs=mean) == 4.0
+        trivial_bound(values | {"B": 2.0}, lhs=least)
+        == trivial_bound(values | {"B": 2.0}, lhs=mean)
+        == 4.0
     )
     assert trivial_bound(values | {"B": 9.0}, lhs=least) == 12.0
     assert trivial_bound({"B": inf}) == inf
@@ -333,22 +394,33 @@ def test_trivial_bound():
         ("two_block_next", 0, inf),
         ("consensus", 0, inf),
     ):
-        side = replace(least, measure=measure, unit=None, start=start, first=sp.Integer(0))
+        side = replace(
+            least, measure=measure, unit=None, start=start, first=sp.Integer(0)
+        )
         assert trivial_bound(values, lhs=side) == known, measure
     other = replace(mean, measure="two_block", unit=None)
     assert trivial_bound(values | {"B": 2.0}, lhs=other) == inf
     guess = ProblemConstants(L=1.0, B=2.0, standing={"B": "estimate"})
-    assert trivial_bound(values | {"B": 2.0}, run_with(noisy(1e-3), constants=guess), least) == 12.0
+    assert (
+        trivial_bound(
+            values | {"B": 2.0}, run_with(noisy(1e-3), constants=guess), least
+        )
+        == 12.0
+    )
 
 
 def test_what_is_called_known_is_no_less_than_the_truth():
-    """Exact expectations of a mean over rounds exceed 2 L f0_gap: noise carries the run to steeper places."""
+    """Exact expectations of a mean over rounds exceed 2 L f0_gap: noise carries the run
+    to steeper places.
+    """
     task = dfl.tasks.quadratic(m=4, d=2, sigma=1.0, zeta=0.1, seed=1)
     W = dfl.graphs.metropolis(dfl.graphs.ring(4))
     near = task.x_star + 1e-2
     run = exact_history(DFedSAM(eta=0.02, K=5, rho=0.0), task, W, 300, near)
     verdict = compare(run, KEY, variant="corrected")
-    assert verdict.measured.estimate > 2 * run.constants.L * (run.loss[0, 0] - run.constants.f_star)
+    assert verdict.measured.estimate > 2 * run.constants.L * (
+        run.loss[0, 0] - run.constants.f_star
+    )
     assert verdict.kind == "holds"
     assert verdict.trivial == float("inf")
 
@@ -358,13 +430,22 @@ def test_the_dictionary_is_json_and_says_the_same():
     document = json.loads(json_text(verdict.to_dict()))
     assert document["kind"] == verdict.kind
     assert document["ratio"] == pytest.approx(verdict.ratio)
-    assert set(document["terms"]) == {"optimization", "noise", "drift", "consensus", "sharpness"}
+    assert set(document["terms"]) == {
+        "optimization",
+        "noise",
+        "drift",
+        "consensus",
+        "sharpness",
+    }
     assert any("10 K L" in line for line in document["conditions"])
     assert "_run" not in repr(verdict)  # whose text is long enough without the history
 
 
 def test_two_verdicts_are_equal_if_they_say_the_same_of_two_runs():
-    one, other = judged(noisy(0.1)), judged(noisy(0.1), consensus=np.ones((16, ROUNDS + 1)))
+    one, other = (
+        judged(noisy(0.1)),
+        judged(noisy(0.1), consensus=np.ones((16, ROUNDS + 1))),
+    )
     assert one.left_hand_side.run != other.left_hand_side.run
     assert one == other
     assert one != judged(noisy(0.2))
@@ -383,7 +464,13 @@ def test_the_seeds_that_a_decision_needs_are_told_and_suffice():
     rng = np.random.default_rng(1)
 
     def verdict(seeds):
-        samples = 0.9 * level * (1 + rng.normal(size=(seeds, 1))) ** 2 / 2 * np.ones(ROUNDS + 1)
+        samples = (
+            0.9
+            * level
+            * (1 + rng.normal(size=(seeds, 1))) ** 2
+            / 2
+            * np.ones(ROUNDS + 1)
+        )
         return judged(samples, "corrected")
 
     few = verdict(16)
@@ -394,7 +481,8 @@ def test_the_seeds_that_a_decision_needs_are_told_and_suffice():
     assert judged(noisy(1e-3)).seeds_needed is None
 
 
-# -- nothing is assumed of the seeds' law -----------------------------------------------------------------
+# -- nothing is assumed of the seeds' law
+# -----------------------------------------------------------------
 
 
 def seeds_that_agree(ratio, seeds, variant="corrected"):
@@ -403,7 +491,8 @@ def seeds_that_agree(ratio, seeds, variant="corrected"):
     return judged(np.full((seeds, ROUNDS + 1), ratio * level), variant)
 
 
-@pytest.mark.parametrize("variant", ["printed", "corrected"])  # a minimum and a mean over rounds
+# a minimum and a mean over rounds
+@pytest.mark.parametrize("variant", ["printed", "corrected"])
 def test_few_seeds_are_told_how_many_it_takes_to_say_violated(variant):
     few = seeds_that_agree(2, 4, variant)
     assert few.kind == "undecided"
@@ -421,27 +510,53 @@ def test_few_seeds_are_told_how_many_it_takes_to_say_violated(variant):
 def test_seeds_that_agree_in_spite_of_chance_have_an_interval():
     for variant in ("printed", "corrected"):  # a minimum, from round 1 on, and a mean
         verdict = seeds_that_agree(0.5, 4, variant)
-        assert verdict.measured.low < verdict.measured.estimate < verdict.measured.high == float("inf")
-    assert verdict.measured.low < verdict.measured.estimate < verdict.measured.high == float("inf")
+        assert (
+            verdict.measured.low
+            < verdict.measured.estimate
+            < verdict.measured.high
+            == float("inf")
+        )
+    assert (
+        verdict.measured.low
+        < verdict.measured.estimate
+        < verdict.measured.high
+        == float("inf")
+    )
     assert verdict.kind == "undecided"
     assert verdict.seeds_needed is None
     quiet = known(sigma_l=0.0)
     level = the_bound("corrected", constants=quiet)
-    verdict = judged(np.full((4, ROUNDS + 1), 0.5 * level), "corrected", constants=quiet, chance=False)
+    verdict = judged(
+        np.full((4, ROUNDS + 1), 0.5 * level),
+        "corrected",
+        constants=quiet,
+        chance=False,
+    )
     assert verdict.kind == "holds"  # where there is no chance, agreement is no accident
     assert verdict.measured.low == verdict.measured.high
 
 
 def test_what_holds_says_what_it_assumes():
-    """Nothing, where what is proved bounds every seed and they are enough to exclude rare large ones."""
+    """Nothing, where what is proved bounds every seed and they are enough to exclude
+    rare large ones.
+    """
     level = the_bound("corrected")
-    for seeds, B, method in ((16, 1.5, "bounded"), (16, 30.0, "student"), (200, 4.0, "bounded")):
+    for seeds, B, method in (
+        (16, 1.5, "bounded"),
+        (16, 30.0, "student"),
+        (200, 4.0, "bounded"),
+    ):
         proved = known(B=B * level**0.5)
         run = run_with(noisy(0.05 * level, seeds), constants=proved)
         verdict = compare(run, KEY, variant="corrected")
         assert (verdict.kind, verdict.method) == ("holds", method)
         assert ASSUMED[method].split("{")[0] in verdict.reason
-        assert verdict.measured.low < verdict.measured.estimate < verdict.measured.high <= verdict.bound
+        assert (
+            verdict.measured.low
+            < verdict.measured.estimate
+            < verdict.measured.high
+            <= verdict.bound
+        )
         guess = replace(proved, standing={"B": "estimate"})
         run = run_with(noisy(0.05 * level, seeds), constants=guess)
         assert compare(run, KEY, variant="corrected").method == "student"
@@ -455,9 +570,17 @@ def test_what_holds_says_what_it_assumes():
 def test_seeds_that_agree_hold_where_they_are_bounded():
     level = the_bound("corrected")
     proved = known(B=1.5 * level**0.5)
-    verdict = judged(np.full((16, ROUNDS + 1), 0.1 * level), "corrected", constants=proved)
+    verdict = judged(
+        np.full((16, ROUNDS + 1), 0.1 * level), "corrected", constants=proved
+    )
     assert (verdict.kind, verdict.method) == ("holds", "bounded")
-    assert 0 < verdict.measured.low < verdict.measured.estimate < verdict.measured.high < level
+    assert (
+        0
+        < verdict.measured.low
+        < verdict.measured.estimate
+        < verdict.measured.high
+        < level
+    )
 
 
 def test_masks_that_are_drawn_are_chance():
@@ -479,7 +602,9 @@ def test_masks_that_are_drawn_are_chance():
 
 
 def test_where_nothing_is_left_to_chance_every_start_counts():
-    """Without noise each start's bound is about its own seed: one seed above its own is enough."""
+    """Without noise each start's bound is about its own seed: one seed above its own is
+    enough.
+    """
     quiet = known(sigma_l=0.0)
     level = the_bound("corrected", constants=quiet)
     for last, kind in ((0.6, "holds"), (1.1, "violated")):
@@ -493,7 +618,10 @@ def test_where_nothing_is_left_to_chance_every_start_counts():
 
 def test_a_minimum_from_a_common_start_on_is_no_larger_than_there():
     side = replace(
-        bounds.get(KEY).lhs, first=sp.Integer(0), last=bounds.get(KEY, "corrected").lhs.last, start=0
+        bounds.get(KEY).lhs,
+        first=sp.Integer(0),
+        last=bounds.get(KEY, "corrected").lhs.last,
+        start=0,
     )
     thm = replace(bounds.get(KEY), lhs=side)
     samples = 100 * noisy(1.0)
@@ -504,7 +632,9 @@ def test_a_minimum_from_a_common_start_on_is_no_larger_than_there():
 
 
 def test_a_true_theorem_is_violated_no_more_often_than_stated():
-    """At a measurement whose expectation is the bound itself, nought in 5 of 100: at most 2.5 of 100."""
+    """At a measurement whose expectation is the bound itself, nought in 5 of 100: at
+    most 2.5 of 100.
+    """
     rng, trials, rounds, mean = np.random.default_rng(1), 100, 300, 0.95
     level = the_bound("corrected", rounds)
     false = 0
@@ -514,11 +644,14 @@ def test_a_true_theorem_is_violated_no_more_often_than_stated():
     assert false <= trials * 0.025 + 3 * np.sqrt(trials * 0.025)
 
 
-# -- rounding -----------------------------------------------------------------------------------------------
+# -- rounding
+# --------------------------------------------------------------------------------------
 
 
 def judged_at(centers, x0, *, dtype="float64", rounds=150):
-    """Theorem A on (1/2)||x - c_i||^2 from a common start: true, whatever the arithmetic makes of it."""
+    """Theorem A on (1/2)||x - c_i||^2 from a common start: true, whatever the
+    arithmetic makes of it.
+    """
     m, d = np.shape(centers)
     task = dfl.tasks.Quadratic(A=np.eye(d), b=centers, dtype=getattr(torch, dtype))
     W = dfl.graphs.metropolis(dfl.graphs.ring(m))
@@ -527,7 +660,9 @@ def judged_at(centers, x0, *, dtype="float64", rounds=150):
 
 
 def test_a_gap_that_cancels_is_no_violation():
-    """Clients at +-100 and a start 1e-6 from the optimum: f(x0) - f* is 0 of 5000 in float64."""
+    """Clients at +-100 and a start 1e-6 from the optimum: f(x0) - f* is 0 of 5000 in
+    float64.
+    """
     centers = np.array([[100.0], [-100.0], [100.0], [-100.0]])
     for x0 in (1e-6, 1e-8, 0.0):
         verdict = judged_at(centers, [x0])
@@ -553,34 +688,55 @@ def test_a_gap_of_minus_rounding_is_zero_and_a_larger_one_is_out_of_range():
 
 
 def test_what_rounding_may_decide_is_undecided():
-    """f0_gap is 0 +- 16 eps f*: at the one end measured is above, at the other within the bound."""
+    """f0_gap is 0 +- 16 eps f*: at the one end measured is above, at the other within
+    the bound.
+    """
     quiet = ProblemConstants(L=1.0, sigma_l=0.0, sigma_g=0.0, f_star=1e6)
-    run = run_with(np.full((1, ROUNDS + 1), 1e-12), constants=quiet, gap=0.0, f_star=1e6, chance=False)
+    run = run_with(
+        np.full((1, ROUNDS + 1), 1e-12),
+        constants=quiet,
+        gap=0.0,
+        f_star=1e6,
+        chance=False,
+    )
     verdict = compare(run, KEY, variant="corrected")
     assert verdict.kind == "undecided"
     assert "rounding" in verdict.reason
-    assert compare(run, KEY, variant="corrected", f0_gap=0.0).kind == "violated"  # somebody knows it better
+    # somebody knows it better
+    assert compare(run, KEY, variant="corrected", f0_gap=0.0).kind == "violated"
     assert compare(run, KEY, variant="corrected", f0_gap=1.0).kind == "holds"
 
 
-# -- starts that differ, rounds that look ahead, and what a caller may give --------------------------------
+# -- starts that differ, rounds that look ahead, and what a caller may give
+# --------------------------------
 
 
 def coupled_run(rounds=1, seeds=4, sigma=0.3):
     task = dfl.tasks.get("coupled", m=4, p=2, sigma_u=sigma, sigma_v=sigma, seed=1)
     W = dfl.graphs.metropolis(dfl.graphs.ring(4))
     method = dfl.algorithms.DFedMDC(eta_u=0.01, eta_v=0.01, K_u=1, K_v=1)
-    return dfl.train(method, task, W, rounds=rounds, seeds=seeds, x0=np.ones(task.d), progress=False)
+    return dfl.train(
+        method, task, W, rounds=rounds, seeds=seeds, x0=np.ones(task.d), progress=False
+    )
 
 
 @pytest.mark.parametrize(
     ("measure", "chance"),
-    [("two_block", False), ("grad_norm_sq", False), ("two_block_next", True), ("two_block_weighted", True)],
+    [
+        ("two_block", False),
+        ("grad_norm_sq", False),
+        ("two_block_next", True),
+        ("two_block_weighted", True),
+    ],
 )
 def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
-    """V^1 is drawn: one round of T = 1 is an expectation for measures at the start alone."""
+    """V^1 is drawn: one round of T = 1 is an expectation for measures at the start
+    alone.
+    """
     run, thm = coupled_run(), bounds.get("dfedmdc.theorem_1", "corrected")
-    reading = LeftHandSide(run, replace(thm, lhs=replace(thm.lhs, measure=measure, unit=None)))
+    reading = LeftHandSide(
+        run, replace(thm, lhs=replace(thm.lhs, measure=measure, unit=None))
+    )
     assert reading.rounds.tolist() == [0]
     assert reading.exact is not chance
     assert reading.equal_rounds.tolist() == [not chance]
@@ -603,12 +759,17 @@ def apart(scales=(1.0, 2.0, 10.0), sigma=0.0):
     """Starts that differ from seed to seed, and from client to client."""
     task = dfl.tasks.quadratic(m=4, d=3, sigma=sigma, zeta=0.2, seed=0)
     W = dfl.graphs.metropolis(dfl.graphs.complete(4))
-    x0 = np.random.default_rng(0).normal(size=(len(scales), 4, 3)) * np.array(scales)[:, None, None]
+    x0 = (
+        np.random.default_rng(0).normal(size=(len(scales), 4, 3))
+        * np.array(scales)[:, None, None]
+    )
     alg = DFedSAM(eta=1e-3, K=1, rho=0.0)
     return dfl.train(alg, task, W, rounds=3, seeds=len(scales), x0=x0, progress=False)
 
 
-X0_SPREAD, F0_GAP, SMOOTH = (bounds.GLOSSARY[name].symbol for name in ("x0_spread", "f0_gap", "L"))
+X0_SPREAD, F0_GAP, SMOOTH = (
+    bounds.GLOSSARY[name].symbol for name in ("x0_spread", "f0_gap", "L")
+)
 
 
 def test_each_start_has_its_own_spread_and_the_worst_is_told():
@@ -621,14 +782,19 @@ def test_each_start_has_its_own_spread_and_the_worst_is_told():
     assert sum(true.terms.values()) == pytest.approx(true.bound)
     assert "the worst of 3 starts" in true.reason
     false = compare(
-        run, of_own_bound(X0_SPREAD * sp.Rational(11, 10) * Fraction(each.max()) * 0.99, "consensus")
+        run,
+        of_own_bound(
+            X0_SPREAD * sp.Rational(11, 10) * Fraction(each.max()) * 0.99, "consensus"
+        ),
     )
     assert false.kind == "violated"
     assert false.ratio > 1
 
 
 def test_starts_that_only_rounding_tells_apart_have_a_verdict():
-    """Near starts may have one loss in single precision, and each its own slope and error."""
+    """Near starts may have one loss in single precision, and each its own slope and
+    error.
+    """
     run = replace(apart((1.0,) * 3, sigma=0.3), loss=np.ones((3, 4)), excess=None)
     assert compare(run, of_own_bound(2 * SMOOTH * F0_GAP * 100)).kind == "holds"
 
@@ -642,15 +808,21 @@ def test_a_gap_that_is_given_as_one_number_tells_f_star_and_so_the_gap_of_each_s
     assert (given.kind, given.bound) == ("holds", pytest.approx(own.bound))
     more = run_values(run, true, {"f0_gap": gap + 1})["f0_gap"]
     assert more == pytest.approx(run.f0_gap + 1)
-    error = run_values(run, true, {"f0_gap": gap + 1}).f0_gap_error  # of the starts' differences
-    assert error == pytest.approx(32 * np.finfo(float).eps * np.abs(run.loss[:, 0]), rel=1e-12)
+    # of the starts' differences
+    error = run_values(run, true, {"f0_gap": gap + 1}).f0_gap_error
+    assert error == pytest.approx(
+        32 * np.finfo(float).eps * np.abs(run.loss[:, 0]), rel=1e-12
+    )
 
 
 def test_a_gap_is_no_less_than_what_the_run_itself_falls_by():
     falling = np.linspace(1.0, 0.7, ROUNDS + 1)[None].repeat(4, axis=0)
     constants = known(standing={"f_star": "bound"})
     run = run_with(noisy(1e-3, seeds=4), constants=constants, loss=falling)
-    with pytest.raises(InputError, match=r"f0_gap = 1e-09 cannot be given: f falls by 0\.3 below its start"):
+    with pytest.raises(
+        InputError,
+        match=r"f0_gap = 1e-09 cannot be given: f falls by 0\.3 below its start",
+    ):
         compare(run, KEY, variant="corrected", f0_gap=1e-9)
     assert compare(run, KEY, variant="corrected", f0_gap=0.31).given == {"f0_gap": 0.31}
 
@@ -666,9 +838,13 @@ def test_a_gap_may_be_any_where_the_start_was_not_measured():
 
 
 def test_the_least_round_may_depend_on_the_start():
-    """E[min_t Y_t | start] = 1 of every start, in another round: true, though no round is 1 in the mean."""
+    """E[min_t Y_t | start] = 1 of every start, in another round: true, though no round
+    is 1 in the mean.
+    """
     run = apart((1.0,) * 16, sigma=0.3)
-    levels = np.where(np.arange(16)[:, None] % 2, [1.0, 100, 100, 1], [100, 1.0, 100, 1])
+    levels = np.where(
+        np.arange(16)[:, None] % 2, [1.0, 100, 100, 1], [100, 1.0, 100, 1]
+    )
     run = replace(run, grad_norm_sq=1e-3 * levels)
     bound = sp.Rational(1, 1000) + sp.Rational(1, 10**9) * F0_GAP
     true = compare(run, of_own_bound(bound, aggregate="min"))
@@ -683,23 +859,39 @@ def test_a_bound_on_gradients_that_is_only_given_proves_nothing_of_the_seeds():
     assert run.constants.B is None
     assert compare(run, KEY, variant="corrected", B=B).method == "student"
     proved = replace(run, constants=replace(run.constants, B=B))
-    proved.__dict__ |= {name: run.__dict__[name] for name in ("network", "network_facts")}
-    verdict = compare(proved, KEY, variant="corrected", B=2 * B)  # more is allowed, and proves no more
+    proved.__dict__ |= {
+        name: run.__dict__[name] for name in ("network", "network_facts")
+    }
+    # more is allowed, and proves no more
+    verdict = compare(proved, KEY, variant="corrected", B=2 * B)
     assert verdict.method == "bounded"
     assert f"{B**2:.3g}" in verdict.reason
 
 
 def test_a_contraction_that_was_estimated_can_be_given_within_three_errors_or_above():
-    ring, task = dfl.graphs.metropolis(dfl.graphs.ring(4)), dfl.tasks.quadratic(m=4, d=2, sigma=0.3, seed=0)
+    ring, task = (
+        dfl.graphs.metropolis(dfl.graphs.ring(4)),
+        dfl.tasks.quadratic(m=4, d=2, sigma=0.3, seed=0),
+    )
 
     def mostly_silent(t, rng):
-        return np.eye(4) if rng.random() < 0.95 else ring.toarray() if hasattr(ring, "toarray") else ring
+        return (
+            np.eye(4)
+            if rng.random() < 0.95
+            else ring.toarray()
+            if hasattr(ring, "toarray")
+            else ring
+        )
 
-    run = dfl.train(DFedSAM(eta=0.01, K=1, rho=0.0), task, mostly_silent, rounds=3, progress=False)
+    run = dfl.train(
+        DFedSAM(eta=0.01, K=1, rho=0.0), task, mostly_silent, rounds=3, progress=False
+    )
     lam, error = run.network.lam, run.network.errors["lam"]
     assert 0 < error < 0.1 < lam
     for value in (0.0, lam - 3.1 * error):
-        with pytest.raises(InputError, match=r"cannot be given: this run's network has lam = .* \+- "):
+        with pytest.raises(
+            InputError, match=r"cannot be given: this run's network has lam = .* \+- "
+        ):
             compare(run, KEY, variant="corrected", lam=value)
     for value in (lam - 2.9 * error, min(1.0, lam + error)):
         assert compare(run, KEY, variant="corrected", lam=value).given == {"lam": value}
@@ -708,10 +900,16 @@ def test_a_contraction_that_was_estimated_can_be_given_within_three_errors_or_ab
 
 def test_what_a_task_does_not_know_is_estimated_where_asked():
     rng = torch.Generator().manual_seed(0)
-    data = [(torch.randn(6, 3, generator=rng), torch.tensor([0, 1] * 3)) for _ in range(2)]
-    module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 2))
+    data = [
+        (torch.randn(6, 3, generator=rng), torch.tensor([0, 1] * 3)) for _ in range(2)
+    ]
+    module = torch.nn.Sequential(
+        torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 2)
+    )
     task = dfl.tasks.Supervised(module, data, batch=3)
-    run = dfl.train(DFedSAM(eta=0.001, K=1), task, dfl.graphs.complete(2), rounds=3, seeds=2)
+    run = dfl.train(
+        DFedSAM(eta=0.001, K=1), task, dfl.graphs.complete(2), rounds=3, seeds=2
+    )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", variant="corrected")
     assert 'or constants="estimate"' in dfl.compare(run, theorem).reason
     verdict = dfl.compare(run, theorem, constants="estimate")

@@ -1,4 +1,6 @@
-"""Theorems on the distance to a minimizer: a metric that runs are asked for, and what they then know."""
+"""Theorems on the distance to a minimizer: a metric that runs are asked for, and what
+they then know.
+"""
 
 from dataclasses import replace
 
@@ -18,10 +20,16 @@ ETA = 0.4
 
 
 def run(hessian=(0.5, 0.5), metrics=(dfl.verdicts.dist_sq,), **options):
-    """Gradient descent on (x - b)' diag(hessian) (x - b)/2 from 0, b = (1, 2): ||x_0 - x*||^2 = 5."""
-    task = dfl.tasks.Quadratic(np.diag(hessian)[None].repeat(3, 0), np.tile([1.0, 2.0], (3, 1)))
+    """Gradient descent on (x - b)' diag(hessian) (x - b)/2 from 0, b = (1, 2): ||x_0 -
+    x*||^2 = 5.
+    """
+    task = dfl.tasks.Quadratic(
+        np.diag(hessian)[None].repeat(3, 0), np.tile([1.0, 2.0], (3, 1))
+    )
     algorithm = dfl.algorithms.FedAvg(eta=ETA, K=1)
-    return dfl.train(algorithm, task, None, 12, metrics=list(metrics), progress=False, **options)
+    return dfl.train(
+        algorithm, task, None, 12, metrics=list(metrics), progress=False, **options
+    )
 
 
 def test_the_distance_and_its_start_are_known_from_the_run():
@@ -34,7 +42,9 @@ def test_the_distance_and_its_start_are_known_from_the_run():
 
 @pytest.mark.parametrize(("share", "kind"), [(1.001, "holds"), (0.999, "violated")])
 def test_the_sharp_rate_is_told_from_one_that_is_too_good(share, kind):
-    """Where all eigenvalues are mu, ||x_T - x*||^2 = (1 - eta mu)^(2 T) ||x_0 - x*||^2."""
+    """Where all eigenvalues are mu, ||x_T - x*||^2 = (1 - eta mu)^(2 T) ||x_0 -
+    x*||^2.
+    """
     claim = (1 - s.eta * mu) ** (2 * s.T) * x_star_sq * share
     sharp = replace(CONTRACTION, key="mine.sharp", parts={"optimization": claim})
     assert dfl.compare(run(), sharp).kind == kind
@@ -47,11 +57,15 @@ def test_whoever_did_not_ask_is_told_how():
 
 
 def test_what_the_run_knows_cannot_be_given_otherwise():
-    with pytest.raises(InputError, match=r"x_star_sq = 6 cannot be given: this run has x_star_sq = 5"):
+    with pytest.raises(
+        InputError, match=r"x_star_sq = 6 cannot be given: this run has x_star_sq = 5"
+    ):
         dfl.compare(run(), CONTRACTION, x_star_sq=6.0)
 
 
 def test_a_task_without_a_minimizer_says_so():
     task = dfl.tasks.digits(m=3)
-    with pytest.raises(InputError, match="has no minimizer x_star of f, which dist_sq needs"):
+    with pytest.raises(
+        InputError, match="has no minimizer x_star of f, which dist_sq needs"
+    ):
         dfl.verdicts.dist_sq(task, None, torch.zeros(1, task.d))

@@ -1,4 +1,6 @@
-"""Evidence against E X <= b: it is an e-value, it fails no more often than it says, and it has power."""
+"""Evidence against E X <= b: it is an e-value, it fails no more often than it says, and
+it has power.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,9 @@ TAIL = 0.025
 
 
 def cosines(rng, shape):
-    """cos^2 near its greatest value: the squared gradient of a sinusoid near its steepest point."""
+    """cos^2 near its greatest value: the squared gradient of a sinusoid near its
+    steepest point.
+    """
     return np.cos(rng.normal(0, 0.35, size=shape)) ** 2
 
 
@@ -56,12 +60,18 @@ def test_the_expectation_under_any_law_with_that_mean_is_at_most_one(values, see
     values = np.array(values)
     assume(values.mean() > 0)
     outcomes = np.array(np.meshgrid(*[values] * seeds)).reshape(seeds, -1)
-    assert np.exp(log_evidence(in_bounds(outcomes, float(values.mean())))).mean() <= 1 + 1e-9
+    assert (
+        np.exp(log_evidence(in_bounds(outcomes, float(values.mean())))).mean()
+        <= 1 + 1e-9
+    )
 
 
 def test_evidence_is_the_literal_mixture():
     ratios = np.array([[2.0, 0.5], [3.0, 0.0]])
-    literal = [sum(w * np.prod(1 + c * (column - 1)) for c, w in _BETS.items()) for column in ratios.T]
+    literal = [
+        sum(w * np.prod(1 + c * (column - 1)) for c, w in _BETS.items())
+        for column in ratios.T
+    ]
     assert np.exp(log_evidence(ratios)) == pytest.approx(literal)
     assert sum(_BETS.values()) == pytest.approx(1)
     assert min(_BETS) > 0
@@ -70,7 +80,9 @@ def test_evidence_is_the_literal_mixture():
 
 def test_each_seed_is_held_against_its_own_bound():
     data = np.array([[1.0, 4.0], [6.0, 0.0]])
-    assert np.array_equal(in_bounds(data, np.array([2.0, 3.0])), [[0.5, 2.0], [2.0, 0.0]])
+    assert np.array_equal(
+        in_bounds(data, np.array([2.0, 3.0])), [[0.5, 2.0], [2.0, 0.0]]
+    )
     assert np.array_equal(in_bounds(data, 0.0), [[np.inf, np.inf], [np.inf, 1.0]])
 
 
@@ -89,7 +101,8 @@ def test_the_seeds_that_are_told_suffice_and_fewer_do_not(ratio, seeds):
     assert log_evidence(np.full((told, 1), float(ratio)))[0] >= -np.log(TAIL)
     if told > 2:
         assert log_evidence(np.full((told - 2, 1), float(ratio)))[0] < -np.log(TAIL)
-    assert seeds_for(np.array([[2.0, 1.0], [2.0, 0.9]]), TAIL) is None  # the second column never is above
+    # the second column never is above
+    assert seeds_for(np.array([[2.0, 1.0], [2.0, 0.9]]), TAIL) is None
 
 
 def test_the_lower_limit_is_where_the_evidence_ends():
@@ -100,17 +113,27 @@ def test_the_lower_limit_is_where_the_evidence_ends():
     assert lower_limits(1e-200 * data, TAIL) == pytest.approx(1e-200 * low)
     assert least_lower_limit(data, TAIL) == pytest.approx(low.min(), rel=1e-12)
     assert least_lower_limit(data[:, :1], TAIL) == pytest.approx(low[0], rel=1e-12)
-    assert least_lower_limit(np.zeros((4, 1)), TAIL) == lower_limits(np.zeros((4, 1)), TAIL)[0] == 0
+    assert (
+        least_lower_limit(np.zeros((4, 1)), TAIL)
+        == lower_limits(np.zeros((4, 1)), TAIL)[0]
+        == 0
+    )
 
 
-# -- upper limits of what is bounded ------------------------------------------------------------------------
+# -- upper limits of what is bounded
+# ------------------------------------------------------------------------
 
 
 def literal_upper_limit(columns, most, tail):
-    """The least u of a grid against which the mean over columns of the literal mixture is 1/tail."""
+    """The least u of a grid against which the mean over columns of the literal mixture
+    is 1/tail.
+    """
     for u in np.linspace(columns.mean(axis=0).min(), most, 2000)[:-1]:
         each = [
-            sum(w * np.prod(1 + c * ((most - x) / (most - u) - 1)) for c, w in _BETS.items())
+            sum(
+                w * np.prod(1 + c * ((most - x) / (most - u) - 1))
+                for c, w in _BETS.items()
+            )
             for x in columns.T
         ]
         if np.mean(each) >= 1 / tail:
@@ -126,7 +149,9 @@ def test_the_upper_limit_is_the_literal_one():
         assert found == pytest.approx(literal_upper_limit(data, 4.0, TAIL), abs=5e-3)
         assert upper_limit(1e-12 * data, 4e-12, TAIL) == pytest.approx(1e-12 * found)
     of_zeros = 4 * (1 - (TAIL / 2) ** (1 / 16))
-    assert upper_limit(np.zeros((16, 1)), 4.0, TAIL) == pytest.approx(of_zeros, rel=0.03)
+    assert upper_limit(np.zeros((16, 1)), 4.0, TAIL) == pytest.approx(
+        of_zeros, rel=0.03
+    )
     assert upper_limit(np.full((16, 1), 4.1), 4.0, TAIL) == np.inf
     assert upper_limit(np.full((16, 1), 4.0), 4.0, TAIL) == 4.0
 
@@ -147,7 +172,9 @@ def empirical_bernstein(x, tail):
 
 @pytest.mark.parametrize("seeds", [2, pytest.param(8, marks=pytest.mark.slow), 32])
 @pytest.mark.parametrize("law", sorted(BOUNDED))
-def test_the_upper_limit_of_what_is_bounded_covers_and_betting_is_sharper_than_bernstein(law, seeds):
+def test_the_upper_limit_of_what_is_bounded_covers_and_betting_is_sharper_than_bernstein(
+    law, seeds
+):
     rng, trials = np.random.default_rng(3), 150
     mean = BOUNDED[law](rng, 10**6).mean()
     data = [BOUNDED[law](rng, (seeds, 1)) for _ in range(trials)]

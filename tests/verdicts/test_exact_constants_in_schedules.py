@@ -1,4 +1,6 @@
-"""A schedule and a verdict are evaluated at constants that neither the task nor the run contradicts."""
+"""A schedule and a verdict are evaluated at constants that neither the task nor the run
+contradicts.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ from dfltheory.errors import InputError
 from dfltheory.verdicts.schedule import scheduled_algorithm
 
 
-@pytest.mark.parametrize(("name", "value"), [("L", 0.5), ("sigma_g", 0.0), ("sigma_l", 0.01)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("L", 0.5), ("sigma_g", 0.0), ("sigma_l", 0.01)]
+)
 def test_a_schedule_rejects_a_constant_below_that_of_the_task(name, value):
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0)
     with pytest.raises(InputError, match=f"{name} = "):
@@ -24,8 +28,13 @@ def test_a_schedule_accepts_a_larger_constant():
 
 def trained():
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0)
-    W, algorithm = dfl.graphs.metropolis(dfl.graphs.ring(4)), dfl.algorithms.DFedAvg(eta=0.001, K=2)
-    return dfl.train(algorithm, task, W, rounds=5, seeds=2, x0=np.ones(2), progress=False)
+    W, algorithm = (
+        dfl.graphs.metropolis(dfl.graphs.ring(4)),
+        dfl.algorithms.DFedAvg(eta=0.001, K=2),
+    )
+    return dfl.train(
+        algorithm, task, W, rounds=5, seeds=2, x0=np.ones(2), progress=False
+    )
 
 
 def test_a_verdict_rejects_a_bound_on_gradients_that_the_run_exceeds():
@@ -34,7 +43,9 @@ def test_a_verdict_rejects_a_bound_on_gradients_that_the_run_exceeds():
     longest = float(run.grad_norm_sq.max()) ** 0.5
     with pytest.raises(InputError, match="B = "):
         dfl.compare(run, "dfedsam.theorem_4_5", variant="corrected", B=0.99 * longest)
-    assert dfl.compare(run, "dfedsam.theorem_4_5", variant="corrected", B=1.01 * longest)
+    assert dfl.compare(
+        run, "dfedsam.theorem_4_5", variant="corrected", B=1.01 * longest
+    )
 
 
 @pytest.mark.parametrize("value", ["2", "two", None, [2.0, 2.0], [1.0, "2"]])

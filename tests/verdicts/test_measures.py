@@ -1,4 +1,6 @@
-"""Left-hand sides that are no squared gradients: their sign, their rounding, and what is not a number."""
+"""Left-hand sides that are no squared gradients: their sign, their rounding, and what
+is not a number.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,30 @@ from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import DERIVED
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
-SCOPE = Scope(("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt", "eta": 0.5})
+SCOPE = Scope(
+    ("DPSGD",),
+    "symmetric",
+    common_start=True,
+    letters={"order": "combine-then-adapt", "eta": 0.5},
+)
 RING = dfl.graphs.metropolis(dfl.graphs.ring(4))
 
 
 def about(measure, bound, aggregate="mean", **changes):
-    lhs = LeftSide(measure, "X", aggregate, **({"last": S["T"]} if aggregate == "last" else {}))
+    lhs = LeftSide(
+        measure, "X", aggregate, **({"last": S["T"]} if aggregate == "last" else {})
+    )
     fields = {"scope": SCOPE, **changes}
-    return Theorem("mine.m", "printed", "theorem", "own", "here", lhs, {"all": sp.sympify(bound)}, **fields)
+    return Theorem(
+        "mine.m",
+        "printed",
+        "theorem",
+        "own",
+        "here",
+        lhs,
+        {"all": sp.sympify(bound)},
+        **fields,
+    )
 
 
 def run_of(offset=0.0, sigma=0.0, rounds=20, seeds=1, x0=None, **options):
@@ -36,7 +54,9 @@ def run_of(offset=0.0, sigma=0.0, rounds=20, seeds=1, x0=None, **options):
     )
     start = np.full(2, offset + 3.0) if x0 is None else x0
     algorithm = dfl.algorithms.DPSGD(eta=0.5)
-    return dfl.train(algorithm, task, RING, rounds=rounds, seeds=seeds, x0=start, progress=False)
+    return dfl.train(
+        algorithm, task, RING, rounds=rounds, seeds=seeds, x0=start, progress=False
+    )
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "min", "last"])
@@ -60,7 +80,8 @@ def test_a_gap_at_the_end_is_not_accused_by_rounding(offset):
     import torch
 
     run = run_of(offset, rounds=30, dtype=torch.float32)
-    true = about("f_gap", S["f0_gap"] * sp.Rational(36, 100) ** S["T"], "last")  # f(x^T) - f* = f0_gap/4^T
+    # f(x^T) - f* = f0_gap/4^T
+    true = about("f_gap", S["f0_gap"] * sp.Rational(36, 100) ** S["T"], "last")
     assert dfl.compare(run, true).kind in ("undecided", "holds")
     assert dfl.compare(run_of(0.0, rounds=5), true).kind == "holds"
     false = about("f_gap", S["f0_gap"] * sp.Rational(1, 5) ** S["T"], "last")
@@ -77,8 +98,12 @@ def test_starts_apart_in_one_flat_direction_are_apart_in_single_precision():
 
     x0 = np.full((4, 2), 1e6)
     x0[:, 1] = [0.1, -0.1, 0.1, -0.1]
-    task = dfl.tasks.Quadratic(np.array([np.diag([1e-6, 1.0])] * 4), np.zeros((4, 2)), dtype=torch.float32)
-    run = dfl.train(dfl.algorithms.DPSGD(eta=0.5), task, RING, rounds=3, x0=x0, progress=False)
+    task = dfl.tasks.Quadratic(
+        np.array([np.diag([1e-6, 1.0])] * 4), np.zeros((4, 2)), dtype=torch.float32
+    )
+    run = dfl.train(
+        dfl.algorithms.DPSGD(eta=0.5), task, RING, rounds=3, x0=x0, progress=False
+    )
     verdict = dfl.compare(run, about("grad_norm_sq", 1e9))
     assert verdict.kind == "not applicable"
     assert "start at the same model" in verdict.reason
@@ -94,11 +119,21 @@ def test_a_neutral_value_counts_for_the_theorem_that_states_it():
 def test_a_quantity_of_a_file_has_no_neutral_value():
     document = theorem_to_document(about("loss", 1.0))
     quantity = {
-        "name": "gamma", "latex": "g", "meaning": "a trap", "open_low": False, "open_high": False,
-        "whole": False, "step": False, "neutral": 0, "low": "0.0", "high": "inf",
+        "name": "gamma",
+        "latex": "g",
+        "meaning": "a trap",
+        "open_low": False,
+        "open_high": False,
+        "whole": False,
+        "step": False,
+        "neutral": 0,
+        "low": "0.0",
+        "high": "inf",
         "unit": [[0, 1], [0, 1], [0, 1]],
-    }  # fmt: skip
-    read = theorem_from_document(document | {"quantities": [quantity], "parts": {"all": "gamma"}})
+    }
+    read = theorem_from_document(
+        document | {"quantities": [quantity], "parts": {"all": "gamma"}}
+    )
     assert read.glossary["gamma"].neutral is None
     assert "gamma" not in read.neutral
 
@@ -117,13 +152,22 @@ def test_a_file_cannot_forge_a_refutation_of_a_registered_theorem(tmp_path):
     from dfltheory.counterexamples import replay
     from dfltheory.errors import DataError
 
-    file = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedsam.theorem_4_5-printed.json"
+    file = (
+        Path(__file__).parents[2]
+        / "docs"
+        / "counterexamples"
+        / "dfedsam.theorem_4_5-printed.json"
+    )
     document = json.loads(file.read_text())
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
-    tiny = replace(theorem, parts={name: part * 1e-9 for name, part in theorem.parts.items()})
+    tiny = replace(
+        theorem, parts={name: part * 1e-9 for name, part in theorem.parts.items()}
+    )
     for carried, refused in ((theorem, False), (tiny, True)):
         forged = tmp_path / "forged.json"
-        forged.write_text(json.dumps(document | {"theorem": theorem_to_document(carried)}))
+        forged.write_text(
+            json.dumps(document | {"theorem": theorem_to_document(carried)})
+        )
         if refused:
             with pytest.raises(DataError, match="another statement under the name"):
                 replay(forged)
@@ -135,8 +179,12 @@ def test_each_round_belongs_to_the_horizon_at_which_it_is_the_last():
     run = run_of(rounds=5)
     expected = {"mean": [1, 2, 3, 4, 5], "last": [5]}
     for aggregate, horizons in expected.items():
-        assert LeftHandSide(run, about("loss", 1.0, aggregate)).horizons.tolist() == horizons
-    printed = replace(dfl.bounds.get("dfedsam.theorem_4_5"), scope=SCOPE)  # the minimum over 1 <= t <= T
+        assert (
+            LeftHandSide(run, about("loss", 1.0, aggregate)).horizons.tolist()
+            == horizons
+        )
+    # the minimum over 1 <= t <= T
+    printed = replace(dfl.bounds.get("dfedsam.theorem_4_5"), scope=SCOPE)
     assert (
         LeftHandSide(run, printed).rounds.tolist()
         == [1, 2, 3, 4, 5]
@@ -147,7 +195,9 @@ def test_each_round_belongs_to_the_horizon_at_which_it_is_the_last():
 def test_both_ends_of_rounding_are_away_from_a_gap_by_at_least_its_own_rounding():
     import torch
 
-    reading = LeftHandSide(run_of(1e6, rounds=5, dtype=torch.float32), about("f_gap", 1.0))
+    reading = LeftHandSide(
+        run_of(1e6, rounds=5, dtype=torch.float32), about("f_gap", 1.0)
+    )
     eps, size = np.finfo(np.float32).eps, 1e6 * np.sqrt(2)
     shift = (eps * size) ** 2 / 2  # f of a model that is rounded by one unit, L = 1
     assert reading.raised(3.0) >= 3.0 + shift
@@ -158,8 +208,13 @@ def test_both_ends_of_rounding_are_away_from_a_gap_by_at_least_its_own_rounding(
 
 @pytest.mark.parametrize("f_star", [1e6, -1e6])
 def test_a_gap_of_rounding_is_zero_and_a_true_one_stays(f_star):
-    eps, losses = 2.0**-52, np.array([[f_star - 1e-9, f_star + 1e-9, f_star - 1e-3, f_star + 1e-3]])
+    eps, losses = (
+        2.0**-52,
+        np.array([[f_star - 1e-9, f_star + 1e-9, f_star - 1e-3, f_star + 1e-3]]),
+    )
     facts, constants = SimpleNamespace(eps=eps), SimpleNamespace(f_star=f_star)
-    gap = DERIVED["f_gap"].compute(SimpleNamespace(facts=facts, constants=constants, loss=losses))
+    gap = DERIVED["f_gap"].compute(
+        SimpleNamespace(facts=facts, constants=constants, loss=losses)
+    )
     assert gap[0, 0] == 0.0 < gap[0, 1] < 2e-9  # 16 eps (|f| + |f*|) = 7.1e-9
     assert gap[0, 2:] == pytest.approx([-1e-3, 1e-3], rel=1e-5)

@@ -1,4 +1,6 @@
-"""No sharp identity is accused because of rounding, and no statement is spared that is false by more."""
+"""No sharp identity is accused because of rounding, and no statement is spared that is
+false by more.
+"""
 
 import logging
 from dataclasses import replace
@@ -11,7 +13,14 @@ import torch
 import dfltheory as dfl
 from dfltheory.bounds import LeftSide
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, ONE, VALUE
+from dfltheory.bounds.symbols import (
+    GRADIENT,
+    GRADIENT_SQ,
+    LENGTH,
+    LENGTH_SQ,
+    ONE,
+    VALUE,
+)
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
@@ -58,36 +67,69 @@ def test_compare_accuses_no_identity_in_many_runs(name):
 
 
 def ordinary(name, seed):
-    """A run in ordinary units and at ordinary distances, where rounding is far below 1 %."""
+    """A run in ordinary units and at ordinary distances, where rounding is far below 1
+    %.
+    """
     rng = np.random.default_rng(seed)
     draw = drawn(rng, 10)._replace(
-        share=0.3, lam=0.6, T=3, length=1.0, L=1.0, offset=float(rng.choice([0.0, 3.0])), d=2, reach=0.3
+        share=0.3,
+        lam=0.6,
+        T=3,
+        length=1.0,
+        L=1.0,
+        offset=float(rng.choice([0.0, 3.0])),
+        d=2,
+        reach=0.3,
     )
     return IDENTITIES[name].run(draw, 2), IDENTITIES[name].theorem
 
 
 def scaled(theorem, share):
-    return replace(theorem, parts={name: share * part for name, part in theorem.parts.items()})
+    return replace(
+        theorem, parts={name: share * part for name, part in theorem.parts.items()}
+    )
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in IDENTITIES if name not in ("gossip on a path", "exact averaging")]
+    "name",
+    [
+        name
+        for name in IDENTITIES
+        if name not in ("gossip on a path", "exact averaging")
+    ],
 )
 def test_compare_reports_violated_for_a_bound_below_an_identity(name):
     for seed in range(4):
         run, theorem = ordinary(name, seed)
-        assert dfl.compare(run, scaled(theorem, sp.Rational(99, 100))).kind == "violated", seed
-        assert dfl.compare(run, scaled(theorem, sp.Rational(101, 100))).kind == "holds", seed
+        assert (
+            dfl.compare(run, scaled(theorem, sp.Rational(99, 100))).kind == "violated"
+        ), seed
+        assert (
+            dfl.compare(run, scaled(theorem, sp.Rational(101, 100))).kind == "holds"
+        ), seed
 
 
-# -- the runs of the issue ---------------------------------------------------------------------------------
+# -- the runs of the issue
+# ---------------------------------------------------------------------------------
 
 
 def test_compare_does_not_accuse_gradient_descent_with_eta_one_over_L():
     task = dfl.tasks.Quadratic(np.ones(2), np.array([[0.1, 0.7], [0.3, -0.2]]))
     algorithm, metrics = dfl.algorithms.FedAvg(eta=1.0, K=1), [dfl.verdicts.dist_sq]
-    run = dfl.train(algorithm, task, None, 200, metrics=metrics, x0=np.array([5.1, 3.3]), progress=False)
-    for key in ("bubeck2015.theorem_3_10", "lean.gd_contraction", "lean.gd_strongly_convex"):
+    run = dfl.train(
+        algorithm,
+        task,
+        None,
+        200,
+        metrics=metrics,
+        x0=np.array([5.1, 3.3]),
+        progress=False,
+    )
+    for key in (
+        "bubeck2015.theorem_3_10",
+        "lean.gd_contraction",
+        "lean.gd_strongly_convex",
+    ):
         verdict = dfl.compare(run, key)
         assert verdict.kind != "violated", str(verdict)
 
@@ -99,11 +141,15 @@ def test_compare_does_not_accuse_gossip_of_two_unequal_weights(dtype):
         rng = np.random.default_rng(seed)
         task = dfl.tasks.Quadratic(1.0, np.zeros((2, 3)), dtype=dtype)
         x0 = 20 + rng.normal(size=(2, 3))
-        run = dfl.train(Gossip(eta=0.5), task, W, 1500, x0=x0, evaluate_every=1500, progress=False)
+        run = dfl.train(
+            Gossip(eta=0.5), task, W, 1500, x0=x0, evaluate_every=1500, progress=False
+        )
         assert dfl.compare(run, IDENTITIES["gossip"].theorem).kind != "violated"
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 2, 3, 4, 5))])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 2, 3, 4, 5))]
+)
 def test_falsify_does_not_refute_the_contraction_of_gossip(seed):
     found = dfl.falsify(IDENTITIES["gossip"].theorem, candidates=1500, seed=seed)
     assert not found.violated
@@ -111,7 +157,9 @@ def test_falsify_does_not_refute_the_contraction_of_gossip(seed):
 
 
 def test_falsify_refutes_a_contraction_that_is_too_fast():
-    assert dfl.falsify(scaled(IDENTITIES["gossip"].theorem, sp.Rational(99, 100)), candidates=1500).violated
+    assert dfl.falsify(
+        scaled(IDENTITIES["gossip"].theorem, sp.Rational(99, 100)), candidates=1500
+    ).violated
 
 
 @pytest.mark.slow
@@ -129,13 +177,17 @@ def test_falsify_refutes_no_identity_in_30_seconds(name):
     """Of those that hold for all problems of the search, not for quadratics alone."""
     theorem = IDENTITIES[name].theorem
     if name.startswith("disagreement"):
-        theorem = replace(theorem, parts={"all": (s.lam * s.eta * s.B / (1 - s.lam)) ** 2})
+        theorem = replace(
+            theorem, parts={"all": (s.lam * s.eta * s.B / (1 - s.lam)) ** 2}
+        )
         theorem = replace(theorem, scope=replace(theorem.scope, bounded_gradients=True))
     assert not dfl.falsify(theorem, seconds=30, seed=0).violated
 
 
 def frozen(T):
-    """Two clients whose averaging is rounded away: each moves by less than a unit in the last place."""
+    """Two clients whose averaging is rounded away: each moves by less than a unit in
+    the last place.
+    """
     w = 1.7e-5
     task = RampTask([[1.0]] * 2, [[1.0]] * 2, [[1.0]] * 2, [0.0, 0.0])
     W = np.array([[1 - w, w], [w, 1 - w]])
@@ -150,7 +202,8 @@ def test_certify_does_not_confirm_a_state_that_only_rounding_freezes(T):
     assert found.exact["ratio"] <= 1
 
 
-# -- bounds that underflow ---------------------------------------------------------------------------------
+# -- bounds that underflow
+# ---------------------------------------------------------------------------------
 
 
 def test_compare_reports_undecided_for_a_bound_that_underflows():
@@ -168,14 +221,26 @@ def test_a_bound_underflows_unless_its_formula_is_zero():
     assert not underflows(theorem, values, 1e-6)
     assert underflows(theorem, values | {"T": 5000}, 0.0)
     assert not underflows(theorem, values | {"lam": 0.0}, 0.0)
-    assert underflows(theorem, values | {"x0_spread": np.array([0.0, 1e-300])}, np.array([0.0, 1e-306]))
+    assert underflows(
+        theorem,
+        values | {"x0_spread": np.array([0.0, 1e-300])},
+        np.array([0.0, 1e-306]),
+    )
 
 
-# -- the error itself --------------------------------------------------------------------------------------
+# -- the error itself
+# --------------------------------------------------------------------------------------
 
 
 def sizes(**changes):
-    known = {"eps": 2.0**-52, "tiny": 2.0**-1022, "rounds": 100, "size": 1.0, "gradient": 1.0, "eta": 0.1}
+    known = {
+        "eps": 2.0**-52,
+        "tiny": 2.0**-1022,
+        "rounds": 100,
+        "size": 1.0,
+        "gradient": 1.0,
+        "eta": 0.1,
+    }
     known |= {"last_eta": 0.1, "L": 1.0, "lam": 0.5, "clients": 4, "largest": 1.0}
     return Sizes(**(known | changes))
 
@@ -199,9 +264,14 @@ UNKNOWN = ("mine", "steep", "far", "slope", "level")
 def test_errors_scale_with_the_units(measure):
     x, c = 1e10, 1e-7
     unit = MEASURES[measure]
-    lhs, factor = LeftSide(measure, "X", "last", unit=unit), float(c**unit.f * x**unit.x)
+    lhs, factor = (
+        LeftSide(measure, "X", "last", unit=unit),
+        float(c**unit.f * x**unit.x),
+    )
     one = measure_error(lhs, sizes())
-    other = sizes(size=x, gradient=c / x, eta=0.1 * x**2 / c, last_eta=0.1 * x**2 / c, L=c / x**2)
+    other = sizes(
+        size=x, gradient=c / x, eta=0.1 * x**2 / c, last_eta=0.1 * x**2 / c, L=c / x**2
+    )
     other = replace(other, largest=factor)
     scaled_error = measure_error(lhs, other)
     assert scaled_error.root**2 == pytest.approx(factor * one.root**2, rel=1e-9)
@@ -210,18 +280,24 @@ def test_errors_scale_with_the_units(measure):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("change", [{"eps": 1e-7}, {"rounds": 10**4}, {"size": 10.0}, {"memory": 10.0}])
+@pytest.mark.parametrize(
+    "change", [{"eps": 1e-7}, {"rounds": 10**4}, {"size": 10.0}, {"memory": 10.0}]
+)
 def test_errors_grow_with_precision_rounds_and_sizes(measure, change):
     lhs = LeftSide(measure, "X", "last", unit=MEASURES[measure])
     known = {"lam": None, "largest": 1e-9}
-    less, more = (measure_error(lhs, sizes(**known, **changes)).of_zero for changes in ({}, change))
+    less, more = (
+        measure_error(lhs, sizes(**known, **changes)).of_zero
+        for changes in ({}, change)
+    )
     assert more > (1.0 if measure in UNKNOWN and "size" in change else 1.5) * less
 
 
 def test_gossip_damps_the_error_of_a_consensus():
     lhs = LeftSide("consensus", "X", "last", unit=LENGTH_SQ)
     roots = [
-        measure_error(lhs, sizes(rounds=10**6, lam=lam, eta=1e-9)).root for lam in (0.5, 0.99, 1.0, None)
+        measure_error(lhs, sizes(rounds=10**6, lam=lam, eta=1e-9)).root
+        for lam in (0.5, 0.99, 1.0, None)
     ]
     assert roots[0] < roots[1] / 10 < roots[2] / 1000
     assert roots[2] == roots[3]
@@ -231,11 +307,16 @@ def test_an_unknown_metric_keeps_half_of_its_digits():
     error = measure_error(LeftSide("mine", "X", "last", unit=ONE), sizes())
     assert 1e-8 < error.root < 1e-5
     assert error.lowered(1e-16) == 0 < error.lowered(1e-3)
-    assert measure_error(LeftSide("sent_bits", "X", "last", unit=ONE), sizes()).of_zero == 0
+    assert (
+        measure_error(LeftSide("sent_bits", "X", "last", unit=ONE), sizes()).of_zero
+        == 0
+    )
 
 
 def test_lowered_and_raised_enclose_a_value_and_drop_what_underflows():
-    error = measure_error(LeftSide("f_gap", "X", "last", unit=VALUE), sizes(f_star=2.0, heterogeneity=1.0))
+    error = measure_error(
+        LeftSide("f_gap", "X", "last", unit=VALUE), sizes(f_star=2.0, heterogeneity=1.0)
+    )
     values = np.array([0.0, 1e-3, 1.0, 1e3])
     assert (error.lowered(values) <= values).all()
     assert (error.raised(values) > values).all()
@@ -246,10 +327,14 @@ def test_lowered_and_raised_enclose_a_value_and_drop_what_underflows():
 
 def test_momentum_and_duals_repeat_errors():
     algorithms = dfl.algorithms
-    assert memory_of(algorithms.DFedAvg(eta=0.1, K=2)) == 1 == memory_of(Descent(eta=0.1))
+    assert (
+        memory_of(algorithms.DFedAvg(eta=0.1, K=2)) == 1 == memory_of(Descent(eta=0.1))
+    )
     assert memory_of(algorithms.DFedAvgM(eta=0.1, K=2, alpha=0.9)) == pytest.approx(10)
     assert (
-        memory_of(algorithms.DFedADMM(eta=0.1, K=2, lam=1.0)) == np.inf == memory_of(algorithms.DSGT(eta=0.1))
+        memory_of(algorithms.DFedADMM(eta=0.1, K=2, lam=1.0))
+        == np.inf
+        == memory_of(algorithms.DSGT(eta=0.1))
     )
 
 
@@ -261,7 +346,8 @@ def test_sizes_of_a_run_are_kept_in_its_file(tmp_path):
     assert (run.x0_gradient_sq > 10 * run.grad_norm_sq[:, 0]).all()
 
 
-# -- f* and identical clients ------------------------------------------------------------------------------
+# -- f* and identical clients
+# ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -281,10 +367,17 @@ def test_a_gap_that_rounding_makes_negative_is_zero():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         task = dfl.tasks.Quadratic(
-            1.0, 1000 + rng.normal(size=(4, 3)), dtype=(torch.float32, torch.float64)[seed % 2]
+            1.0,
+            1000 + rng.normal(size=(4, 3)),
+            dtype=(torch.float32, torch.float64)[seed % 2],
         )
         run = dfl.train(
-            Descent(eta=0.5), task, np.full((4, 4), 0.25), 60, x0=np.full(3, 1001.0), progress=False
+            Descent(eta=0.5),
+            task,
+            np.full((4, 4), 0.25),
+            60,
+            x0=np.full(3, 1001.0),
+            progress=False,
         )
         kinds.add(dfl.compare(run, gap).kind)
     assert kinds <= {"holds", "undecided"}
@@ -297,7 +390,9 @@ def test_a_gap_that_is_negative_by_more_than_rounding_is_not_judged():
 
 
 def test_a_search_without_a_positive_bound_reports_that_no_candidate_was_judged(capsys):
-    """All of the first candidates start at one point, or average exactly: left side and bound are 0."""
+    """All of the first candidates start at one point, or average exactly: left side and
+    bound are 0.
+    """
     from dfltheory.cli.falsify import _print
 
     found = dfl.falsify(IDENTITIES["gossip"].theorem, candidates=300, seed=0)

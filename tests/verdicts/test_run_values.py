@@ -23,7 +23,11 @@ def close(found, record):
                 assert found[source][name] == value, (source, name)
             else:
                 np.testing.assert_allclose(
-                    found[source][name], value, rtol=1e-12, atol=1e-300, err_msg=f"{source}: {name}"
+                    found[source][name],
+                    value,
+                    rtol=1e-12,
+                    atol=1e-300,
+                    err_msg=f"{source}: {name}",
                 )
 
 

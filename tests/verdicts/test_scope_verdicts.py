@@ -1,4 +1,6 @@
-"""What a theorem is about: a stranger's theorem, broken laws of the network, and histories from files."""
+"""What a theorem is about: a stranger's theorem, broken laws of the network, and
+histories from files.
+"""
 
 from dataclasses import MISSING, dataclass, fields, replace
 
@@ -9,7 +11,16 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory import algorithms, bounds
-from dfltheory.algorithms import DPSGD, SGP, DFedADMM, DFedAvg, DFedMDC, DFedSAM, DFedSGPSM, FedAvg
+from dfltheory.algorithms import (
+    DPSGD,
+    SGP,
+    DFedADMM,
+    DFedAvg,
+    DFedMDC,
+    DFedSAM,
+    DFedSGPSM,
+    FedAvg,
+)
 from dfltheory.bounds import Condition, Scope
 from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError, UnknownNameError
@@ -21,7 +32,12 @@ from dfltheory.training.history import History
 from dfltheory.verdicts import applicability
 from dfltheory.verdicts.compare import compare
 
-OWN_ORDER = Scope(("DPSGD",), "definition 1", common_start=True, letters={"order": "combine-then-adapt"})
+OWN_ORDER = Scope(
+    ("DPSGD",),
+    "definition 1",
+    common_start=True,
+    letters={"order": "combine-then-adapt"},
+)
 RING = dfl.graphs.metropolis(dfl.graphs.ring(4))
 COLUMNS = dfl.graphs.weights(
     nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)]), "column_stochastic"
@@ -29,7 +45,9 @@ COLUMNS = dfl.graphs.weights(
 
 
 def stranger(scope=OWN_ORDER, **changes):
-    """Theorem A at K = Q = 1 and rho = 0, as a stranger would state it of D-PSGD: true."""
+    """Theorem A at K = Q = 1 and rho = 0, as a stranger would state it of D-PSGD:
+    true.
+    """
     known = bounds.get("dfedsam.theorem_4_5", "corrected")
     at = {bounds.GLOSSARY[n].symbol: v for n, v in (("K", 1), ("Q", 1), ("rho", 0))}
 
@@ -41,7 +59,9 @@ def stranger(scope=OWN_ORDER, **changes):
         "variant": "printed",
         "parts": {n: put(known.expand(e)) for n, e in known.parts.items()},
         "definitions": (),
-        "conditions": tuple(Condition(c.name, put(c.left), put(c.right)) for c in known.conditions),
+        "conditions": tuple(
+            Condition(c.name, put(c.left), put(c.right)) for c in known.conditions
+        ),
         "assumptions": (),
         "schedule": {},
         "scope": scope,
@@ -55,18 +75,32 @@ def task(m=4):
 
 def run_of(algorithm, network=RING, rounds=200, m=4, x0=None, **options):
     return dfl.train(
-        algorithm, task(m), network, rounds=rounds, x0=[3.0] * 3 if x0 is None else x0, **options
+        algorithm,
+        task(m),
+        network,
+        rounds=rounds,
+        x0=[3.0] * 3 if x0 is None else x0,
+        **options,
     )
 
 
 def test_a_strangers_theorem_is_judged_where_it_says_what_it_is_about():
-    own, other = run_of(DPSGD(eta=0.05)), run_of(DPSGD(eta=0.05, order="adapt-then-combine"))
+    own, other = (
+        run_of(DPSGD(eta=0.05)),
+        run_of(DPSGD(eta=0.05, order="adapt-then-combine")),
+    )
     assert compare(own, stranger()).kind == "holds"
     verdict = compare(other, stranger())
     assert verdict.kind == "not applicable"
-    assert "order = combine-then-adapt, and this run has order = adapt-then-combine" in verdict.reason
     assert (
-        compare(other, stranger(replace(OWN_ORDER, letters={"order": "adapt-then-combine"}))).kind == "holds"
+        "order = combine-then-adapt, and this run has order = adapt-then-combine"
+        in verdict.reason
+    )
+    assert (
+        compare(
+            other, stranger(replace(OWN_ORDER, letters={"order": "adapt-then-combine"}))
+        ).kind
+        == "holds"
     )
     silent = compare(own, stranger(replace(OWN_ORDER, letters={})))
     assert silent.kind == "not applicable"
@@ -80,7 +114,9 @@ def test_a_theorem_without_a_scope_cannot_be_made():
 
 def test_false_constants_of_a_stranger_are_found():
     false = stranger()
-    false = replace(false, parts={n: e * sp.Rational(1, 10**4) for n, e in false.parts.items()})
+    false = replace(
+        false, parts={n: e * sp.Rational(1, 10**4) for n, e in false.parts.items()}
+    )
     assert compare(run_of(DPSGD(eta=0.05)), false).kind == "violated"
 
 
@@ -95,7 +131,11 @@ def test_false_constants_of_a_stranger_are_found():
         (DPSGD(eta=0.05), {"x0": 1e6 + 18 * np.eye(4, 3)}, "start at the same model"),
         (DPSGD(eta=0.05, decay=0.99), {}, "decay = 1.0, and this run has decay = 0.99"),
         (DPSGD(eta=0.05, weight_decay=0.1), {}, "weight_decay = 0.0"),
-        (DPSGD(eta=0.05), {"network": [RING, (RING + np.eye(4)) / 2]}, "one fixed mixing matrix"),
+        (
+            DPSGD(eta=0.05),
+            {"network": [RING, (RING + np.eye(4)) / 2]},
+            "one fixed mixing matrix",
+        ),
         (
             DPSGD(eta=0.05),
             {"network": dfl.graphs.uniform(dfl.graphs.directed_ring(4))},
@@ -111,7 +151,10 @@ def test_what_is_outside_the_scope_is_named(algorithm, options, words):
 
 def test_hyperparameters_that_neither_bound_nor_letters_carry_are_absent_or_named():
     scope = Scope(("DFedSAM", "DFedAvg"), "definition 1")
-    assert compare(run_of(DFedSAM(eta=0.05, K=1, rho=0.0)), stranger(scope)).kind == "holds"
+    assert (
+        compare(run_of(DFedSAM(eta=0.05, K=1, rho=0.0)), stranger(scope)).kind
+        == "holds"
+    )
     for algorithm, words in (
         (DFedSAM(eta=0.05, K=2, rho=0.0), "K = 1, and this run has K = 2"),
         (DFedSAM(eta=0.05, K=1, rho=0.1), "rho = 0.0, and this run has rho = 0.1"),
@@ -119,7 +162,9 @@ def test_hyperparameters_that_neither_bound_nor_letters_carry_are_absent_or_name
     ):
         assert words in compare(run_of(algorithm, rounds=20), stranger(scope)).reason
     two = replace(scope, letters={"K": 2})
-    assert compare(run_of(DFedSAM(eta=0.05, K=2, rho=0.0)), stranger(two)).kind == "holds"
+    assert (
+        compare(run_of(DFedSAM(eta=0.05, K=2, rho=0.0)), stranger(two)).kind == "holds"
+    )
     assert (
         "K = 2, and this run has K = 1"
         in compare(run_of(DFedSAM(eta=0.05, K=1, rho=0.0)), stranger(two)).reason
@@ -128,7 +173,9 @@ def test_hyperparameters_that_neither_bound_nor_letters_carry_are_absent_or_name
     found = compare(run_of(DFedADMM(eta=0.01, K=1, lam=0.1)), stranger(penalty))
     assert "lam_admm" in found.reason
     unheard = Scope(("DFedAvg",), "definition 1", letters={"participation": 0.5})
-    assert "participation" in compare(run_of(DFedAvg(0.05, 1)), stranger(unheard)).reason
+    assert (
+        "participation" in compare(run_of(DFedAvg(0.05, 1)), stranger(unheard)).reason
+    )
     with pytest.raises(UnknownNameError, match="theta"):
         Scope(("DFedAvg",), "definition 1", letters={"theta": 0.5})
 
@@ -142,36 +189,56 @@ class Damped(DFedAvg):
 
 def test_a_users_own_algorithm_and_letter():
     run = run_of(Damped(eta=0.05, K=1))
-    assert "Damped" in compare(run, stranger(Scope(("DFedAvg",), "definition 1"))).reason
+    assert (
+        "Damped" in compare(run, stranger(Scope(("DFedAvg",), "definition 1"))).reason
+    )
     own = Scope((Damped,), "definition 1")
     assert "at which damping" in compare(run, stranger(own)).reason
-    assert compare(run, stranger(replace(own, letters={"damping": 0.5}))).kind == "holds"
+    assert (
+        compare(run, stranger(replace(own, letters={"damping": 0.5}))).kind == "holds"
+    )
 
 
 def test_sampled_clients_and_runs_without_a_network():
     server = Scope(("FedAvg",), "none")
     lam = {"lam": 0.0}
-    assert compare(run_of(FedAvg(eta=0.05, K=1), None), stranger(server), **lam).kind == "holds"
+    assert (
+        compare(run_of(FedAvg(eta=0.05, K=1), None), stranger(server), **lam).kind
+        == "holds"
+    )
     half = run_of(FedAvg(eta=0.05, K=1, participation=0.5), None, seeds=2)
     assert "participation = 1.0" in compare(half, stranger(server), **lam).reason
     sampled = replace(server, participation="sampled")
     assert compare(half, stranger(sampled), **lam).kind != "not applicable"
     gossip = replace(sampled, network="doubly stochastic")
-    assert "a network, and this run has none" in compare(half, stranger(gossip), **lam).reason
+    assert (
+        "a network, and this run has none"
+        in compare(half, stranger(gossip), **lam).reason
+    )
     none = replace(OWN_ORDER, network="none")
-    assert "without a network" in compare(run_of(DPSGD(eta=0.05)), stranger(none)).reason
+    assert (
+        "without a network" in compare(run_of(DPSGD(eta=0.05)), stranger(none)).reason
+    )
 
 
 def test_how_far_a_network_may_change():
     lazy = (RING + np.eye(4)) / 2
     periodic = run_of(DPSGD(eta=0.02), [RING, lazy])
-    draws = dfl.graphs.as_sequence(lambda t, rng: RING if rng.random() < 0.5 else lazy, kind=FRESH_STEP)
+    draws = dfl.graphs.as_sequence(
+        lambda t, rng: RING if rng.random() < 0.5 else lazy, kind=FRESH_STEP
+    )
     random = run_of(DPSGD(eta=0.02), draws, seeds=2)
     judged = {}
     for kind in ("fixed", "periodic", FRESH_STEP):
         thm = stranger(replace(OWN_ORDER, sequence=(kind,)))
-        judged[kind] = [compare(run, thm).kind != "not applicable" for run in (periodic, random)]
-    assert judged == {"fixed": [False, False], "periodic": [True, False], FRESH_STEP: [False, True]}
+        judged[kind] = [
+            compare(run, thm).kind != "not applicable" for run in (periodic, random)
+        ]
+    assert judged == {
+        "fixed": [False, False],
+        "periodic": [True, False],
+        FRESH_STEP: [False, True],
+    }
 
 
 def test_bounded_gradients_and_two_blocks_are_asked_for():
@@ -183,32 +250,52 @@ def test_bounded_gradients_and_two_blocks_are_asked_for():
     assert "a shared and a personal part" in compare(run, two).reason
 
 
-# -- laws of the registered papers' networks ----------------------------------------------------------------
+# -- laws of the registered papers' networks
+# ----------------------------------------------------------------
 
 
 def test_dfedmdc_is_refused_where_the_matrix_is_not_doubly_stochastic():
-    """With lam by hand it used to be judged over any matrix, and was called violated."""
+    """With lam by hand it used to be judged over any matrix, and was called
+    violated.
+    """
     coupled = dfl.tasks.get("coupled", m=4, p=3)
-    rows = np.array([[0.9, 0.1, 0, 0], [0.9, 0.1, 0, 0], [0.9, 0, 0.1, 0], [0.9, 0, 0, 0.1]])
+    rows = np.array(
+        [[0.9, 0.1, 0, 0], [0.9, 0.1, 0, 0], [0.9, 0, 0.1, 0], [0.9, 0, 0, 0.1]]
+    )
     method = DFedMDC(0.001, 0.001, 2, 2)
     for network in (rows, [rows, np.full((4, 4), 0.25)]):
         run = dfl.train(
-            method, coupled, network, rounds=3, seeds=2, x0=[1.0] * coupled.d, check_topology=False
+            method,
+            coupled,
+            network,
+            rounds=3,
+            seeds=2,
+            x0=[1.0] * coupled.d,
+            check_topology=False,
         )
         verdict = compare(run, "dfedmdc.theorem_1", variant="corrected", lam=0.5)
         assert verdict.kind == "not applicable"
         assert "column" in verdict.reason
         assert "doubly stochastic" in verdict.reason
-    directed = dfl.graphs.uniform(dfl.graphs.directed_ring(4))  # doubly stochastic and not symmetric: enough
+    # doubly stochastic and not symmetric: enough
+    directed = dfl.graphs.uniform(dfl.graphs.directed_ring(4))
     run = dfl.train(method, coupled, directed, rounds=3, seeds=2, x0=[1.0] * coupled.d)
-    assert compare(run, "dfedmdc.theorem_1", variant="corrected").kind != "not applicable"
+    assert (
+        compare(run, "dfedmdc.theorem_1", variant="corrected").kind != "not applicable"
+    )
 
 
 def test_push_sum_over_a_row_stochastic_matrix_is_not_applicable():
     clipped = dfl.tasks.get("clipped", m=5, d=3, sigma=0.1)
     method = DFedSGPSM(eta=0.001, K=2, alpha=0.5, rho=0.0)
     run = dfl.train(
-        method, clipped, np.asarray(COLUMNS).T, rounds=5, seeds=2, x0=[1.0] * 3, check_topology=False
+        method,
+        clipped,
+        np.asarray(COLUMNS).T,
+        rounds=5,
+        seeds=2,
+        x0=[1.0] * 3,
+        check_topology=False,
     )
     for variant in ("printed", "corrected"):
         verdict = compare(run, "dfedsgpsm.theorem_1", variant=variant)
@@ -217,27 +304,45 @@ def test_push_sum_over_a_row_stochastic_matrix_is_not_applicable():
         assert "sums to" in verdict.reason
 
 
-# -- what the run has fixed ---------------------------------------------------------------------------------
+# -- what the run has fixed
+# ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "given",
-    [{"T": 10**9}, {"eta": 1e-3}, {"K": 7}, {"Q": 3}, {"rho": 0.5}, {"alpha": 0.5}, {"m": 400}, {"lam": 0.9},
-     {"x0_spread": 1.0}],
-)  # fmt: skip
+    [
+        {"T": 10**9},
+        {"eta": 1e-3},
+        {"K": 7},
+        {"Q": 3},
+        {"rho": 0.5},
+        {"alpha": 0.5},
+        {"m": 400},
+        {"lam": 0.9},
+        {"x0_spread": 1.0},
+    ],
+)
 def test_what_the_run_has_fixed_cannot_be_given(given):
     run = run_of(DFedSAM(eta=0.01, K=5, rho=0.1), rounds=20)
     (name,) = given
-    with pytest.raises(InputError, match=f"{name} = .* cannot be given: this run has {name} = "):
+    with pytest.raises(
+        InputError, match=f"{name} = .* cannot be given: this run has {name} = "
+    ):
         compare(run, "dfedsam.theorem_4_5", variant="corrected", **given)
 
 
 def test_rho0_is_what_rho_is_under_the_schedule_and_repeating_what_is_known_is_no_offence():
     thm = bounds.get("dfedsam.corollary_4_6", "corrected")
     clear = task()
-    method = dfl.verdicts.schedule.scheduled_algorithm(thm, clear, 600, RING, rho0=0.5, K=2)
+    method = dfl.verdicts.schedule.scheduled_algorithm(
+        thm, clear, 600, RING, rho0=0.5, K=2
+    )
     run = dfl.train(method, clear, RING, rounds=600, x0=[3.0] * 3)
-    assert compare(run, thm, rho0=0.5, T=600, m=4).kind == compare(run, thm).kind != "not applicable"
+    assert (
+        compare(run, thm, rho0=0.5, T=600, m=4).kind
+        == compare(run, thm).kind
+        != "not applicable"
+    )
     with pytest.raises(InputError, match="rho0 = 7"):
         compare(run, thm, rho0=7.0)
 
@@ -247,17 +352,34 @@ def test_constants_of_the_problem_can_be_given_and_are_listed():
     verdict = compare(run, "dfedsam.theorem_4_5", variant="corrected", sigma_g=0.7)
     assert verdict.given == verdict.to_dict()["given"] == {"sigma_g": 0.7}
     assert "given sigma_g = 0.7" in str(verdict)
-    assert verdict.bound > compare(run, "dfedsam.theorem_4_5", variant="corrected").bound
+    assert (
+        verdict.bound > compare(run, "dfedsam.theorem_4_5", variant="corrected").bound
+    )
 
 
-# -- histories from files -----------------------------------------------------------------------------------
+# -- histories from files
+# -----------------------------------------------------------------------------------
 
 
-OPTIONS = {name: {"k": 2} for name in ("client_sampling", "random_neighbors", "loss_driven")}
+OPTIONS = {
+    name: {"k": 2} for name in ("client_sampling", "random_neighbors", "loss_driven")
+}
 OPTIONS["random_out_degree"] = {"degree": 2}
-LIKE_A_RING = ("path", "star", "complete", "grid", "torus", "hypercube", "exponential", "random_regular",
-               "two_cliques", "binary_tree")  # fmt: skip
-"""Undirected networks that stay: one of them is run quickly, beside those of every other law."""
+LIKE_A_RING = (
+    "path",
+    "star",
+    "complete",
+    "grid",
+    "torus",
+    "hypercube",
+    "exponential",
+    "random_regular",
+    "two_cliques",
+    "binary_tree",
+)
+"""Undirected networks that stay: one of them is run quickly, beside those of every
+other law.
+"""
 NETWORKS = [*setup.networks(), "given, periodic", "given, drawn", "given, one-way"]
 
 
@@ -274,16 +396,24 @@ def network_named(kind):
     made = setup.networks()[kind](m=4, **OPTIONS.get(kind, {}))
     if not isinstance(made, nx.Graph):
         return made
-    return dfl.graphs.uniform(made) if made.is_directed() else dfl.graphs.metropolis(made)
+    return (
+        dfl.graphs.uniform(made) if made.is_directed() else dfl.graphs.metropolis(made)
+    )
 
 
 def the_same_from_its_file(run, folder, asked=None, estimate_on=None):
-    """The run from a file gets the fresh one's verdicts from the statements on its algorithm; their kinds."""
+    """The run from a file gets the fresh one's verdicts from the statements on its
+    algorithm; their kinds.
+    """
     again = History.load(run.save(folder / "run.safetensors"))
     assert again.topology is None
     kinds = []
-    for thm in asked or [t for t in bounds.statements() if t.scope.covers(run.algorithm)]:
-        given: dict = {"estimate_on": estimate_on} | ({"S2": 4.0} if "S2" in thm.needs else {})
+    for thm in asked or [
+        t for t in bounds.statements() if t.scope.covers(run.algorithm)
+    ]:
+        given: dict = {"estimate_on": estimate_on} | (
+            {"S2": 4.0} if "S2" in thm.needs else {}
+        )
         fresh, loaded = compare(run, thm, **given), compare(again, thm, **given)
         assert json_text(loaded.to_dict()) == json_text(fresh.to_dict()), thm
         kinds.append(fresh.kind)
@@ -292,14 +422,21 @@ def the_same_from_its_file(run, folder, asked=None, estimate_on=None):
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k in LIKE_A_RING)) for k in NETWORKS]
+    "kind",
+    [pytest.param(k, marks=[pytest.mark.slow] * (k in LIKE_A_RING)) for k in NETWORKS],
 )
 def test_a_file_gives_the_verdict_of_the_fresh_run_over_every_network(kind, tmp_path):
     network, m = network_named(kind), 5 if kind == "given, one-way" else 4
     column = kind in ("given, one-way", "random_out_degree")
-    method = DFedSGPSM(eta=0.001, K=2, alpha=0.5, rho=0.0) if column else DFedSAM(eta=0.005, K=5)
+    method = (
+        DFedSGPSM(eta=0.001, K=2, alpha=0.5, rho=0.0)
+        if column
+        else DFedSAM(eta=0.005, K=5)
+    )
     problem = dfl.tasks.get("clipped", m=m, d=3, sigma=0.1)
-    run = dfl.train(method, problem, network, rounds=20, seeds=3, x0=[3.0] * 3, check_topology=False)
+    run = dfl.train(
+        method, problem, network, rounds=20, seeds=3, x0=[3.0] * 3, check_topology=False
+    )
     kinds = the_same_from_its_file(run, tmp_path)
     if kind in ("ring", "given, periodic", "random_matching", "given, one-way"):
         assert set(kinds) - {"not applicable"}
@@ -310,24 +447,47 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_over_every_network(kind, tmp_
 @pytest.mark.parametrize("name", sorted(registry._FACTORIES))
 def test_a_file_gives_the_verdict_of_the_fresh_run_on_every_task(name, tmp_path):
     problem = dfl.tasks.get(name, m=4)
-    method = DFedSAM(eta=0.005, K=2) if problem.shared is None else DFedMDC(0.001, 0.001, 2, 2)
+    method = (
+        DFedSAM(eta=0.005, K=2)
+        if problem.shared is None
+        else DFedMDC(0.001, 0.001, 2, 2)
+    )
     run = dfl.train(method, problem, RING, rounds=10, seeds=3)
     the_same_from_its_file(run, tmp_path)
     if name == "two_layer":  # its constants may be estimated where the run went
         some = [bounds.get("dfedsam.theorem_4_5", "corrected")]
-        assert the_same_from_its_file(run, tmp_path, some, estimate_on=problem) != ["not applicable"]
+        assert the_same_from_its_file(run, tmp_path, some, estimate_on=problem) != [
+            "not applicable"
+        ]
 
 
 @pytest.mark.parametrize("kind", list(algorithms.ALGORITHMS.values()))
 def test_a_file_gives_the_verdict_of_the_fresh_run_of_every_algorithm(kind, tmp_path):
-    letters = dict.fromkeys(("eta", "eta_u", "eta_v"), 0.001) | dict.fromkeys(("K", "K_u", "K_v"), 2)
+    letters = dict.fromkeys(("eta", "eta_u", "eta_v"), 0.001) | dict.fromkeys(
+        ("K", "K_u", "K_v"), 2
+    )
     letters |= {"lam": 0.5, "gamma": 0.2}
-    needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
-    problem = dfl.tasks.get("coupled", m=4, p=2) if kind.__name__ in ("DFedMDC", "DFedSMDC") else task()
+    needed = {
+        f.name
+        for f in fields(kind)
+        if f.default is MISSING and f.default_factory is MISSING
+    }
+    problem = (
+        dfl.tasks.get("coupled", m=4, p=2)
+        if kind.__name__ in ("DFedMDC", "DFedSMDC")
+        else task()
+    )
     method = kind(**{n: v for n, v in letters.items() if n in needed})
-    network = (dfl.graphs.star(4) if kind.links == "tree" else RING) if kind.needs_topology else None
+    network = (
+        (dfl.graphs.star(4) if kind.links == "tree" else RING)
+        if kind.needs_topology
+        else None
+    )
     run = dfl.train(method, problem, network, rounds=5, seeds=2, x0=[1.0] * problem.d)
-    some = [bounds.get("dfedsam.theorem_4_5", "corrected"), stranger(Scope((kind,), "doubly stochastic"))]
+    some = [
+        bounds.get("dfedsam.theorem_4_5", "corrected"),
+        stranger(Scope((kind,), "doubly stochastic")),
+    ]
     the_same_from_its_file(run, tmp_path, some)
 
 
@@ -336,18 +496,34 @@ def test_a_file_that_does_not_know_its_network_is_not_judged(tmp_path):
     assert compare(run, "dfedsam.theorem_4_5").kind == "holds"
     again = History.load(run.save(tmp_path / "run.safetensors"))
     again.__dict__["network_facts"] = None  # as in files of the older format
-    for thm in ("dfedsam.theorem_4_5", stranger(Scope(("DFedSAM",), "definition 1", letters={"K": 5}))):
+    for thm in (
+        "dfedsam.theorem_4_5",
+        stranger(Scope(("DFedSAM",), "definition 1", letters={"K": 5})),
+    ):
         verdict = compare(again, thm)
         assert verdict.kind == "not applicable"
         assert "does not say on which network it ran" in verdict.reason
 
 
 @pytest.mark.parametrize(
-    "kind", [DPSGD, DFedSAM, DFedADMM, SGP, DFedSGPSM, DFedMDC, FedAvg, algorithms.DisPFL]
+    "kind",
+    [DPSGD, DFedSAM, DFedADMM, SGP, DFedSGPSM, DFedMDC, FedAvg, algorithms.DisPFL],
 )
 def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
-    letters = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": 2, "K_u": 2, "K_v": 2, "lam": 0.5}
-    needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+    letters = {
+        "eta": 0.1,
+        "eta_u": 0.1,
+        "eta_v": 0.1,
+        "K": 2,
+        "K_u": 2,
+        "K_v": 2,
+        "lam": 0.5,
+    }
+    needed = {
+        f.name
+        for f in fields(kind)
+        if f.default is MISSING and f.default_factory is MISSING
+    }
     made = kind(**{n: v for n, v in letters.items() if n in needed})
     own = applicability.hyperparameter_values(made)
     assert "lam" not in own  # the glossary's lam is the network's
@@ -357,6 +533,10 @@ def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
 
 def test_no_network_is_no_change_of_one_and_a_periodic_one_is_not_fixed():
     nobody = Scope(("FedAvg",), "none")
-    assert applicability.law_obstacle(NetworkFacts("none", 4), nobody, None, 10, 1) is None
-    found = applicability.law_obstacle(NetworkFacts("periodic", 4), OWN_ORDER, None, 10, 1)
+    assert (
+        applicability.law_obstacle(NetworkFacts("none", 4), nobody, None, 10, 1) is None
+    )
+    found = applicability.law_obstacle(
+        NetworkFacts("periodic", 4), OWN_ORDER, None, 10, 1
+    )
     assert "one fixed mixing matrix" in found

@@ -1,4 +1,6 @@
-"""Kinds of network sequences: fixed, periodic, windows, fresh draws each gossip step or round, any."""
+"""Kinds of network sequences: fixed, periodic, windows, fresh draws each gossip step or
+round, any.
+"""
 
 from __future__ import annotations
 
@@ -52,17 +54,22 @@ def rare_task():
     )
 
 
-# -- one W_t applied Q times --------------------------------------------------------------------------------
+# -- one W_t applied Q times
+# --------------------------------------------------------------------------------
 
 
 def test_one_matrix_applied_q_times_exceeds_the_corrected_bound():
-    """The formula with lam^(2Q), forced on one draw for each round, is exceeded 1e5 times."""
+    """The formula with lam^(2Q), forced on one draw for each round, is exceeded 1e5
+    times.
+    """
     runs, rounds, eta = 60, 8000, 1e-3
     rng = np.random.default_rng(0)
     x, total = np.zeros((runs, 2)), 0.0
     for _ in range(rounds):
         total += (np.clip(x.mean(1), -1, 1) ** 2).mean() / 4
-        gradients = np.stack([np.clip(x[:, 0], -1, 1) + 0.5, np.full(runs, -0.5)], axis=1)
+        gradients = np.stack(
+            [np.clip(x[:, 0], -1, 1) + 0.5, np.full(runs, -0.5)], axis=1
+        )
         x = x - eta * gradients
         averaged = rng.random(runs) < 0.01  # W^1000 = W for both outcomes
         x[averaged] = x[averaged].mean(1, keepdims=True)
@@ -86,7 +93,15 @@ def test_one_matrix_applied_q_times_exceeds_the_corrected_bound():
 
 def rare_run(network, rounds, Q=1000):
     algorithm = DFedSAM(eta=1e-3, K=1, rho=0.0, Q=Q)
-    return dfl.train(algorithm, rare_task(), network, rounds=rounds, seeds=2, x0=[0.0], progress=False)
+    return dfl.train(
+        algorithm,
+        rare_task(),
+        network,
+        rounds=rounds,
+        seeds=2,
+        x0=[0.0],
+        progress=False,
+    )
 
 
 def test_compare_does_not_apply_the_corrected_bound_to_one_draw_for_each_round():
@@ -95,9 +110,14 @@ def test_compare_does_not_apply_the_corrected_bound_to_one_draw_for_each_round()
     assert verdict.kind == "not applicable"
     assert FRESH_ROUND in verdict.reason
     assert "Q = 1000" in verdict.reason
-    assert dfl.compare(run, bounds.get("dfedsam.corollary_4_8", "corrected")).kind == "not applicable"
+    assert (
+        dfl.compare(run, bounds.get("dfedsam.corollary_4_8", "corrected")).kind
+        == "not applicable"
+    )
     wide = bounds.get(*THEOREM)
-    wide = replace(wide, scope=replace(wide.scope, sequence=(*wide.scope.sequence, FRESH_ROUND)))
+    wide = replace(
+        wide, scope=replace(wide.scope, sequence=(*wide.scope.sequence, FRESH_ROUND))
+    )
     assert dfl.compare(run, wide).kind != "not applicable"
 
 
@@ -113,12 +133,21 @@ def test_with_one_gossip_step_both_kinds_of_draws_are_one():
     for network in (pair, OnePerRound(pair)):
         for steps, applies in ((1, True), (2, network is pair)):
             algorithm = DFedSAM(eta=0.01, K=1, rho=0.0, Q=steps)
-            run = dfl.train(algorithm, task, network, rounds=30, seeds=3, progress=False)
-            verdict = dfl.compare(run, bounds.get(*THEOREM), sigma_g=task.constants.sigma_g)
-            assert (verdict.kind != "not applicable") is applies, (network, steps, verdict.reason)
+            run = dfl.train(
+                algorithm, task, network, rounds=30, seeds=3, progress=False
+            )
+            verdict = dfl.compare(
+                run, bounds.get(*THEOREM), sigma_g=task.constants.sigma_g
+            )
+            assert (verdict.kind != "not applicable") is applies, (
+                network,
+                steps,
+                verdict.reason,
+            )
 
 
-# -- kinds of sequences -------------------------------------------------------------------------------------
+# -- kinds of sequences
+# -------------------------------------------------------------------------------------
 
 
 def test_every_sequence_of_the_package_has_a_kind():
@@ -141,7 +170,9 @@ def test_every_sequence_of_the_package_has_a_kind():
         OnePerRound([PATH, LAZY]): "periodic",
         OnePerRound(graphs.LossDriven(5, 2)): "any",
         EqualWeights(graphs.RandomMatching(4), "doubly stochastic"): FRESH_STEP,
-        EqualWeights(OnePerRound(graphs.RandomMatching(4)), "doubly stochastic"): FRESH_ROUND,
+        EqualWeights(
+            OnePerRound(graphs.RandomMatching(4)), "doubly stochastic"
+        ): FRESH_ROUND,
         graphs.as_sequence(lambda t: PATH): "any",
         graphs.as_sequence(lambda t, rng: PATH): "any",
     }
@@ -164,7 +195,9 @@ def test_users_declare_the_kind_of_their_sequences():
             return PATH
 
     assert kind_of(Own()) == FRESH_STEP
-    assert kind_of(graphs.as_sequence(lambda t, rng: PATH, kind=FRESH_STEP)) == FRESH_STEP
+    assert (
+        kind_of(graphs.as_sequence(lambda t, rng: PATH, kind=FRESH_STEP)) == FRESH_STEP
+    )
     assert kind_of(graphs.as_sequence(lambda t: PATH, kind="periodic")) == "periodic"
     with pytest.raises(UnknownNameError, match="periodic"):
         graphs.as_sequence(lambda t: PATH, kind="periodical")
@@ -199,7 +232,9 @@ def judged(network, scope):
     return dfl.compare(run, theorem)
 
 
-SCOPE = Scope(("DPSGD",), "symmetric", letters={"order": "combine-then-adapt", "eta": 0.01})
+SCOPE = Scope(
+    ("DPSGD",), "symmetric", letters={"order": "combine-then-adapt", "eta": 0.01}
+)
 
 
 def test_an_undeclared_sequence_is_covered_by_any_alone_and_the_reason_says_what_to_declare():
@@ -214,7 +249,10 @@ def test_an_undeclared_sequence_is_covered_by_any_alone_and_the_reason_says_what
     verdict = judged(drawn, replace(SCOPE, sequence=("any",)))
     assert verdict.kind != "not applicable", verdict.reason
     declared = graphs.as_sequence(drawn, kind=FRESH_STEP)
-    assert judged(declared, replace(SCOPE, sequence=(FRESH_STEP,))).kind != "not applicable"
+    assert (
+        judged(declared, replace(SCOPE, sequence=(FRESH_STEP,))).kind
+        != "not applicable"
+    )
     assert judged(declared, SCOPE).kind == "not applicable"
 
 
@@ -225,7 +263,10 @@ def test_what_a_scope_covers(kind, covered, steps):
     fresh = {FRESH_STEP, FRESH_ROUND}
     same = kind == covered or (steps == 1 and {kind, covered} == fresh)
     expected = same or (covered == "any" and kind != "windows")
-    assert Scope(("DPSGD",), "symmetric", sequence=(covered,)).covers_sequence(kind, steps) is expected
+    assert (
+        Scope(("DPSGD",), "symmetric", sequence=(covered,)).covers_sequence(kind, steps)
+        is expected
+    )
 
 
 def test_a_scope_has_kinds_of_the_list_alone():
@@ -234,19 +275,32 @@ def test_a_scope_has_kinds_of_the_list_alone():
     for wrong in ("fixed", ()):
         with pytest.raises(InputError, match="sequence"):
             Scope(("DPSGD",), "symmetric", sequence=wrong)
-    assert replace(SCOPE, sequence=("periodic", "fixed", "fixed")).sequence == ("fixed", "periodic")
+    assert replace(SCOPE, sequence=("periodic", "fixed", "fixed")).sequence == (
+        "fixed",
+        "periodic",
+    )
     assert SCOPE.sequence == ("fixed",)
 
 
-# -- one draw for each round in the core, in expectations, and in files -------------------------------------
+# -- one draw for each round in the core, in expectations, and in files
+# -------------------------------------
 
 
-@pytest.mark.parametrize("network", [graphs.RandomMatching(3), [PATH, LAZY, np.full((3, 3), 1 / 3)]])
+@pytest.mark.parametrize(
+    "network", [graphs.RandomMatching(3), [PATH, LAZY, np.full((3, 3), 1 / 3)]]
+)
 def test_all_gossip_steps_of_a_round_apply_one_matrix(network):
     task = dfl.tasks.get("quadratic", m=3, d=2, hessians="common", sigma=0.0)
     x0 = np.arange(6.0).reshape(3, 2)
     sequence = OnePerRound(network)
-    run = dfl.train(DFedSAM(eta=1e-300, K=1, rho=0.0, Q=3), task, sequence, rounds=4, x0=x0, progress=False)
+    run = dfl.train(
+        DFedSAM(eta=1e-300, K=1, rho=0.0, Q=3),
+        task,
+        sequence,
+        rounds=4,
+        x0=x0,
+        progress=False,
+    )
     x = x0
     for t in range(4):
         rng = dfl.randomness.numpy_generator(run.seed, 0, t, "network")
@@ -271,10 +325,16 @@ def test_the_exact_expectation_of_one_draw_for_each_round_is_that_of_its_powers(
     mixing = RandomMixing([PATH, LAZY, np.eye(3)], [0.5, 0.3, 0.2])
     powers = [np.linalg.matrix_power(W, 3) for W in mixing.matrices]
     x0 = np.arange(6.0).reshape(3, 2)
-    held = exact_history(DFedSAM(eta=0.1, K=2, rho=0.0, Q=3), task, OnePerRound(mixing), rounds=5, x0=x0)
+    held = exact_history(
+        DFedSAM(eta=0.1, K=2, rho=0.0, Q=3), task, OnePerRound(mixing), rounds=5, x0=x0
+    )
     powered = RandomMixing(powers, mixing.probabilities)
-    direct = exact_history(DFedSAM(eta=0.1, K=2, rho=0.0, Q=1), task, powered, rounds=5, x0=x0)
-    fresh = exact_history(DFedSAM(eta=0.1, K=2, rho=0.0, Q=3), task, mixing, rounds=5, x0=x0)
+    direct = exact_history(
+        DFedSAM(eta=0.1, K=2, rho=0.0, Q=1), task, powered, rounds=5, x0=x0
+    )
+    fresh = exact_history(
+        DFedSAM(eta=0.1, K=2, rho=0.0, Q=3), task, mixing, rounds=5, x0=x0
+    )
     assert held.consensus == pytest.approx(direct.consensus, rel=1e-10)
     assert held.grad_norm_sq == pytest.approx(direct.grad_norm_sq, rel=1e-10)
     assert np.abs(held.consensus[:, 1:] / fresh.consensus[:, 1:] - 1).min() > 0.01
@@ -315,7 +375,12 @@ def test_experiment_files_know_one_draw_for_each_round():
     assert instance.network.of.k == 1
     assert kind_of(instance.network) == FRESH_ROUND
     with pytest.raises(UnknownNameError, match="off"):
-        dfl.Instance.of({**document, "topology": {"name": "one_per_round", "off": "random_matching"}})
+        dfl.Instance.of(
+            {
+                **document,
+                "topology": {"name": "one_per_round", "off": "random_matching"},
+            }
+        )
     assert isinstance(graphs.one_per_round(4).of, graphs.RandomMatching)
     assert graphs.one_per_round(4, "client_sampling", 2).of.k == 2
     for wrong in ({"k": 2}, {"of": "client_sampling"}, {"of": "ring"}):
@@ -323,7 +388,8 @@ def test_experiment_files_know_one_draw_for_each_round():
             graphs.one_per_round(4, **wrong)
 
 
-# -- what statements cover ----------------------------------------------------------------------------------
+# -- what statements cover
+# ----------------------------------------------------------------------------------
 
 GOSSIP = ("fixed", "periodic", FRESH_STEP)
 COVERED = {
@@ -338,11 +404,16 @@ def test_what_the_registered_statements_cover():
     for theorem in registry.statements():
         paper = theorem.key.split(".")[0]
         expected = ("fixed",)
-        rederived = theorem.variant.startswith("corrected") and theorem.kind in ("theorem", "corollary")
-        if paper == "dfedsgpsm" or (rederived and paper in COVERED):  # its lemmas cover what it does
+        rederived = theorem.variant.startswith("corrected") and theorem.kind in (
+            "theorem",
+            "corollary",
+        )
+        # its lemmas cover what it does
+        if paper == "dfedsgpsm" or (rederived and paper in COVERED):
             expected = COVERED[paper]
         windows = paper == "dfedsgpsm" and (
-            not theorem.variant.startswith("corrected") or theorem.variant == "corrected_windows"
+            not theorem.variant.startswith("corrected")
+            or theorem.variant == "corrected_windows"
         )
         if windows:
             expected = tuple(SEQUENCES)
@@ -369,7 +440,11 @@ def test_documents_of_statements_carry_the_kinds_and_older_ones_are_read():
     document = bounds.theorem_to_document(theorem)
     assert document["scope"]["sequence"] == [*GOSSIP]
     assert bounds.theorem_from_document(document).scope.sequence == GOSSIP
-    for change, kinds in (("fixed", ("fixed",)), ("sequence", ("fixed", "periodic")), ("random", GOSSIP)):
+    for change, kinds in (
+        ("fixed", ("fixed",)),
+        ("sequence", ("fixed", "periodic")),
+        ("random", GOSSIP),
+    ):
         older = json.loads(json.dumps(document))
         del older["scope"]["sequence"]
         with pytest.raises(InputError, match="sequence"):
@@ -382,7 +457,8 @@ def test_documents_of_statements_carry_the_kinds_and_older_ones_are_read():
             bounds.theorem_from_document(broken)
 
 
-# -- the proof kernel ---------------------------------------------------------------------------------------
+# -- the proof kernel
+# --------------------------------------------------------------------------------------
 
 
 def with_sequence(claim, *kinds, **more):
@@ -423,11 +499,14 @@ def test_the_rule_of_one_gossip_step_is_not_for_several():
     assert r.gossip(one).right == r.gossip_steps(one).right
 
 
-# -- the search ---------------------------------------------------------------------------------------------
+# -- the search
+# --------------------------------------------------------------------------------------
 
 
 def consensus_of_gossip(*kinds):
-    """mean over t of E||x_i - xbar||^2 <= (lam^Q eta B (1 - lam^(QT))/(1 - lam^Q))^2 from a common start."""
+    """mean over t of E||x_i - xbar||^2 <= (lam^Q eta B (1 - lam^(QT))/(1 - lam^Q))^2
+    from a common start.
+    """
     power = s.lam**s.Q
     return Theorem(
         key="mine.gossip",
@@ -436,7 +515,9 @@ def consensus_of_gossip(*kinds):
         title="Consensus of gossip",
         source="a test",
         lhs=LeftSide("consensus", "E", "mean", first=s.T / s.T, last=s.T),
-        parts={"consensus": (s.eta * s.B * power * (1 - power**s.T) / (1 - power)) ** 2},
+        parts={
+            "consensus": (s.eta * s.B * power * (1 - power**s.T) / (1 - power)) ** 2
+        },
         scope=Scope(
             ("DFedSAM",),
             "symmetric",
@@ -452,11 +533,13 @@ def test_the_search_draws_once_a_round_for_statements_that_cover_it():
     both = consensus_of_gossip("fixed", FRESH_STEP, FRESH_ROUND)
     names = [net.name for net in networks(both)]
     assert sum(name.endswith("one for each round") for name in names) == 2
-    (first, *_) = [f for f in families_of(both) if "one for each round" in f.name]
+    first, *_ = [f for f in families_of(both) if "one for each round" in f.name]
     assert first.letters["Q"] == 4
     for kinds in (("fixed", FRESH_STEP), ("fixed",), ("fixed", "any")):
         theorem = consensus_of_gossip(*kinds)
-        assert not any("one for each round" in net.name for net in networks(theorem)), kinds
+        assert not any("one for each round" in net.name for net in networks(theorem)), (
+            kinds
+        )
     assert not any(net.drawn for net in networks(consensus_of_gossip("fixed", "any")))
 
 
@@ -465,14 +548,24 @@ def test_a_batch_of_one_draw_for_each_round_applies_it_in_all_gossip_steps():
     flat = np.zeros((1, 4, 1))
     clients = Ramps(flat, flat, flat, np.zeros((1, 4)))
     algorithm = DFedSAM(eta=1.0, K=1, rho=0.0, Q=2)
-    held = Batch(algorithm, clients, x0, matchings(4)[None], np.zeros((1, 1)), drawn=True, one_per_round=True)
+    held = Batch(
+        algorithm,
+        clients,
+        x0,
+        matchings(4)[None],
+        np.zeros((1, 1)),
+        drawn=True,
+        one_per_round=True,
+    )
     fresh = replace(held, one_per_round=False)
     assert held.longest == 2 * fresh.longest + 1
     x, every = x0[0, :, 0], matchings(4)
     once = np.mean([np.var(W @ x) for W in every])  # matchings are projections
     twice = np.mean([np.var(V @ W @ x) for V in every for W in every])
     assert run_batch(held, 1).left["consensus"][1, 0] == pytest.approx(once, rel=1e-12)
-    assert run_batch(fresh, 1).left["consensus"][1, 0] == pytest.approx(twice, rel=1e-12)
+    assert run_batch(fresh, 1).left["consensus"][1, 0] == pytest.approx(
+        twice, rel=1e-12
+    )
     again = built(held.alone(0, x0, 1).document())
     assert isinstance(again.network, OnePerRound)
     assert kind_of(again.network) == FRESH_ROUND
@@ -482,11 +575,15 @@ def test_a_batch_of_one_draw_for_each_round_applies_it_in_all_gossip_steps():
 
 @pytest.mark.slow
 def test_the_search_refutes_lam_to_the_q_for_one_draw_for_each_round():
-    found = falsify(consensus_of_gossip("fixed", FRESH_STEP, FRESH_ROUND), candidates=3000, seed=0)
+    found = falsify(
+        consensus_of_gossip("fixed", FRESH_STEP, FRESH_ROUND), candidates=3000, seed=0
+    )
     assert found.violated, str(found)
     assert isinstance(found.instance.network, OnePerRound)
 
 
 @pytest.mark.slow
 def test_the_search_does_not_refute_lam_to_the_q_for_fresh_draws():
-    assert not falsify(consensus_of_gossip("fixed", FRESH_STEP), seconds=30, seed=0).violated
+    assert not falsify(
+        consensus_of_gossip("fixed", FRESH_STEP), seconds=30, seed=0
+    ).violated

@@ -1,4 +1,6 @@
-"""The confidence intervals: exact small cases, laws, and the coverage that they really have."""
+"""The confidence intervals: exact small cases, laws, and the coverage that they really
+have.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ from dfltheory.verdicts.statistics import (
 from validation.coverage import walk
 
 samples = hnp.arrays(
-    np.float64, st.tuples(st.integers(2, 6), st.integers(1, 8)), elements=st.floats(0, 100, width=32)
+    np.float64,
+    st.tuples(st.integers(2, 6), st.integers(1, 8)),
+    elements=st.floats(0, 100, width=32),
 )
 
 
@@ -42,10 +46,15 @@ def test_min_interval_uses_pointwise_limits_below_and_averages_above():
     found = min_interval(data, 0.9)
     assert found.estimate == pytest.approx(4.0)
     assert found.low == pytest.approx(lower_limits(data[:, :1], 0.05)[0])
-    # the last round's seeds agree, which is no proof: of both rounds the average is 6.5, 7, 7.5
-    assert found.high == pytest.approx(upper_limits(np.array([[6.5], [7.0], [7.5]]), 0.05)[0])
+    # the last round's seeds agree, which is no proof: of both rounds the average is
+    # 6.5, 7, 7.5
+    assert found.high == pytest.approx(
+        upper_limits(np.array([[6.5], [7.0], [7.5]]), 0.05)[0]
+    )
     assert min_interval(data, 0.9, np.array([False, True])).high == found.high
-    assert min_interval(data[:, ::-1] / [5, 1], 0.9, np.array([True, False])).high == 2.0
+    assert (
+        min_interval(data[:, ::-1] / [5, 1], 0.9, np.array([True, False])).high == 2.0
+    )
 
 
 def test_one_round_has_the_whole_error():
@@ -59,10 +68,16 @@ def test_few_seeds_look_at_the_averages_of_the_last_rounds():
     literal = np.stack([data[:, -k:].mean(axis=1) for k in (1, 2, 4, 6)], axis=1)
     assert averages(data, True)[1] == pytest.approx(literal)
     share = simultaneous_tail(literal, 0.9 * 0.025)
-    assert min_interval(data, 0.95).high == pytest.approx(upper_limits(literal, share).min())
+    assert min_interval(data, 0.95).high == pytest.approx(
+        upper_limits(literal, share).min()
+    )
 
 
-@given(st.integers(1, 70), st.sampled_from([ENOUGH - 1, ENOUGH]), st.sampled_from([16, 1024]))
+@given(
+    st.integers(1, 70),
+    st.sampled_from([ENOUGH - 1, ENOUGH]),
+    st.sampled_from([16, 1024]),
+)
 def test_averages_are_the_literal_ones(rounds, seeds, most):
     data = np.random.default_rng(rounds).normal(size=(seeds, rounds))
     with pytest.MonkeyPatch.context() as patch:
@@ -74,7 +89,10 @@ def test_averages_are_the_literal_ones(rounds, seeds, most):
         if length == 1 and seeds >= ENOUGH:
             pieces = range(rounds, 0, -stride)
         if length == 1 or length * most >= rounds or seeds < ENOUGH:
-            wanted |= {(end, length): data[:, max(end - length, 0) : end].mean(axis=1) for end in pieces}
+            wanted |= {
+                (end, length): data[:, max(end - length, 0) : end].mean(axis=1)
+                for end in pieces
+            }
         if length >= rounds:
             break
         length *= 2
@@ -111,19 +129,27 @@ def test_what_is_surely_larger_is_not_corrected_for():
     assert min_interval(near, 0.95).high == pytest.approx(alone, rel=1e-12)
     # nine tenths of the error: the rest was spent on telling that the others are larger
     beside = data + np.where(np.arange(64) == 41, -900, 0)
-    assert min_interval(beside, 0.95).high > 1.0005 * min(upper_limits(beside[:, [20, 41]], 0.9 * 0.025))
+    assert min_interval(beside, 0.95).high > 1.0005 * min(
+        upper_limits(beside[:, [20, 41]], 0.9 * 0.025)
+    )
 
 
 def test_the_error_at_once_of_two_columns_is_that_of_their_angle():
-    """One-sided t limits of two columns against plain simulation of normal seeds with that correlation."""
+    """One-sided t limits of two columns against plain simulation of normal seeds with
+    that correlation.
+    """
     rng = np.random.default_rng(3)
     S, draws = 12, 40_000
     for correlation in (-0.5, 0.0, 0.9):
-        base = np.linalg.qr(np.column_stack([np.ones(S), rng.normal(size=(S, 2))]))[0][:, 1:]
+        base = np.linalg.qr(np.column_stack([np.ones(S), rng.normal(size=(S, 2))]))[0][
+            :, 1:
+        ]
         columns = base @ np.array([[1, correlation], [0, np.sqrt(1 - correlation**2)]])
         each = simultaneous_tail(7 + 3 * columns, 0.05)
         seeds = rng.normal(size=(draws, S, 2))
-        seeds[..., 1] = correlation * seeds[..., 0] + np.sqrt(1 - correlation**2) * seeds[..., 1]
+        seeds[..., 1] = (
+            correlation * seeds[..., 0] + np.sqrt(1 - correlation**2) * seeds[..., 1]
+        )
         t = seeds.mean(axis=1) / (seeds.std(axis=1, ddof=1) / np.sqrt(S))
         failed = np.mean((t > stats.t.isf(each, S - 1)).any(axis=1))
         assert failed == pytest.approx(0.05, abs=0.006), correlation
@@ -133,7 +159,9 @@ def test_the_error_at_once_is_what_further_rounds_leave(monkeypatch):
     walks = np.cumsum(np.random.default_rng(3).normal(size=(8, 60)), axis=1)
     found = simultaneous_tail(walks, 0.025)
     monkeypatch.setattr("dfltheory.verdicts.statistics._ROUNDS_OF_TAIL", 30)
-    monkeypatch.setattr("dfltheory.verdicts.statistics.abs", lambda _: np.inf, raising=False)
+    monkeypatch.setattr(
+        "dfltheory.verdicts.statistics.abs", lambda _: np.inf, raising=False
+    )
     assert found == pytest.approx(simultaneous_tail(walks, 0.025), rel=0.02)
 
 
@@ -146,9 +174,11 @@ def test_the_error_at_once_lies_between_bonferronis_and_that_of_one():
     assert simultaneous_tail(same, 0.025) == pytest.approx(0.025)
     apart = simultaneous_tail(rng.normal(size=(16, 40)), 0.025)
     assert 0.025 / 40 <= apart < 0.025 / 20
-    tie = np.tile([[1.0], [1.0], [-1.0], [-1.0]], 5)  # cosines round to 1: who is picked still fails
+    # cosines round to 1: who is picked still fails
+    tie = np.tile([[1.0], [1.0], [-1.0], [-1.0]], 5)
     assert simultaneous_tail(tie, 1e-60) == pytest.approx(1e-60, rel=1e-9, abs=0)
-    turned = simultaneous_tail(np.concatenate([one, -one], axis=1), 0.025)  # fail never together
+    # fail never together
+    turned = simultaneous_tail(np.concatenate([one, -one], axis=1), 0.025)
     assert turned == pytest.approx(0.025 / 2)
     scaled = rng.normal(size=(16, 40))
     assert simultaneous_tail(1e9 + 1e3 * scaled, 0.025) == pytest.approx(
@@ -182,11 +212,18 @@ def test_a_sure_round_is_known_from_its_horizon_on_and_seeds_that_agree_are_not_
 def test_the_studentized_bootstrap_is_the_literal_one():
     data = np.random.default_rng(6).exponential(size=ENOUGH)
     ratios = []
-    for counts in np.random.default_rng(0).multinomial(ENOUGH, [1 / ENOUGH] * ENOUGH, size=1999):
+    for counts in np.random.default_rng(0).multinomial(
+        ENOUGH, [1 / ENOUGH] * ENOUGH, size=1999
+    ):
         again = np.repeat(data, counts)
-        ratios.append((again.mean() - data.mean()) / (again.std(ddof=1) / np.sqrt(ENOUGH)))
-    literal = data.mean() - np.quantile(ratios, 0.025) * data.std(ddof=1) / np.sqrt(ENOUGH)
-    found = mean_interval(data[:, None] - 2, 0.95, "bootstrap")  # no squared norm: the bootstrap's own end
+        ratios.append(
+            (again.mean() - data.mean()) / (again.std(ddof=1) / np.sqrt(ENOUGH))
+        )
+    literal = data.mean() - np.quantile(ratios, 0.025) * data.std(ddof=1) / np.sqrt(
+        ENOUGH
+    )
+    # no squared norm: the bootstrap's own end
+    found = mean_interval(data[:, None] - 2, 0.95, "bootstrap")
     assert found.high == pytest.approx(literal - 2, rel=1e-2)
     found = mean_interval(data[:, None], 0.95, "bootstrap")
     assert found.high == upper_limits(data[:, None], 0.025)[0] > literal
@@ -194,7 +231,11 @@ def test_the_studentized_bootstrap_is_the_literal_one():
 
 def test_limits_move_with_the_unit_of_the_data():
     data = np.random.default_rng(1).exponential(size=(ENOUGH, 5))
-    for interval in (min_interval, mean_interval, lambda d, c: mean_interval(d, c, "bootstrap")):
+    for interval in (
+        min_interval,
+        mean_interval,
+        lambda d, c: mean_interval(d, c, "bootstrap"),
+    ):
         found = interval(data, 0.95)
         for scale in (1e-12, 1e12):
             scaled = interval(scale * data, 0.95) / scale
@@ -204,7 +245,11 @@ def test_limits_move_with_the_unit_of_the_data():
 def test_two_seeds_are_the_fewest_with_an_interval():
     data = np.array([[1.0], [3.0]])
     assert running_upper_limits(data, 0.05)[0] == upper_limits(data, 0.05)[0] < np.inf
-    assert running_upper_limits(data[:1], 0.025)[0] == mean_interval(data[:1], 0.95).high == np.inf
+    assert (
+        running_upper_limits(data[:1], 0.025)[0]
+        == mean_interval(data[:1], 0.95).high
+        == np.inf
+    )
 
 
 def test_an_interval_is_divided_end_by_end():
@@ -213,7 +258,10 @@ def test_an_interval_is_divided_end_by_end():
 
 def test_the_bootstrap_is_higher_for_what_is_more_skewed_than_squared_norms():
     skewed = np.random.default_rng(1).lognormal(0, 1.5, size=(32, 1))
-    found, student = mean_interval(skewed, 0.95, "bootstrap"), mean_interval(skewed, 0.95)
+    found, student = (
+        mean_interval(skewed, 0.95, "bootstrap"),
+        mean_interval(skewed, 0.95),
+    )
     assert (found.estimate, found.low) == (student.estimate, student.low)
     assert found.high > student.high
     assert found == mean_interval(skewed, 0.95, "bootstrap")  # no chance of its own
@@ -247,7 +295,9 @@ def test_intervals_contain_their_estimate_and_grow_with_confidence(data, confide
 
 
 @given(samples)
-def test_seeds_that_agree_have_no_width_only_where_it_is_said_that_there_is_no_chance(data):
+def test_seeds_that_agree_have_no_width_only_where_it_is_said_that_there_is_no_chance(
+    data,
+):
     same = np.repeat(data[:1], 3, axis=0)
     assert min_interval(same, 0.95).high == mean_interval(same, 0.95).high == np.inf
     sure = np.ones(data.shape[1], dtype=bool)
@@ -283,25 +333,35 @@ def test_bad_input_is_refused(data, confidence, words):
 
 
 def few_and_many(cases, quick):
-    """(case, trials): 300 of the ``quick`` ones, and 1200 of all where time does not count."""
+    """(case, trials): 300 of the ``quick`` ones, and 1200 of all where time does not
+    count.
+    """
     many = [pytest.param(case, 1200, marks=pytest.mark.slow) for case in cases]
-    return pytest.mark.parametrize(("case", "trials"), [*((case, 300) for case in quick), *many])
+    return pytest.mark.parametrize(
+        ("case", "trials"), [*((case, 300) for case in quick), *many]
+    )
 
 
 def at_most(share, trials):
-    """What may be counted, where the true share is this one: 3.3 standard deviations more."""
+    """What may be counted, where the true share is this one: 3.3 standard deviations
+    more.
+    """
     return share + 3.3 * np.sqrt(share * (1 - share) / trials)
 
 
 def of_all_rounds(rng, rounds=20, seeds=16, freedom=10, shared=0.5):
-    """Rounds of one expectation, 1, that share half of their noise: what is left when a run has settled."""
+    """Rounds of one expectation, 1, that share half of their noise: what is left when a
+    run has settled.
+    """
     common = rng.normal(size=(seeds, 1, freedom)) * np.sqrt(shared)
     own = rng.normal(size=(seeds, rounds, freedom)) * np.sqrt(1 - shared)
     return ((common + own) ** 2).mean(-1)
 
 
 def ends_that_fail(draw, trials):
-    """How often the lower end lies above 1, the least expectation, and the upper one below it."""
+    """How often the lower end lies above 1, the least expectation, and the upper one
+    below it.
+    """
     rng = np.random.default_rng(7)
     found = [min_interval(draw(rng), 0.95) for _ in range(trials)]
     return np.mean([f.low > 1 for f in found]), np.mean([f.high < 1 for f in found])
@@ -312,13 +372,17 @@ SEPARATE = {
     "a dip, normal rounds": lambda rng: DIP * (1 + 0.02 * rng.normal(size=(16, 20))),
     "a dip, 50 degrees of freedom": lambda rng: DIP * of_all_rounds(rng, freedom=50),
     "a dip, 8 seeds": lambda rng: DIP * of_all_rounds(rng, freedom=50, seeds=8),
-    "falling in great steps": lambda rng: np.geomspace(1e19, 1, 20) * walk(rng, freedom=50),
+    "falling in great steps": lambda rng: (
+        np.geomspace(1e19, 1, 20) * walk(rng, freedom=50)
+    ),
 }
 
 
 @few_and_many(sorted(SEPARATE), ["a dip, 8 seeds"])
 def test_coverage_where_one_round_is_far_below_the_others(case, trials):
-    """The upper end is sharp and fails in about 2.5 of 100; the lower one pays for assuming no law."""
+    """The upper end is sharp and fails in about 2.5 of 100; the lower one pays for
+    assuming no law.
+    """
     low, high = ends_that_fail(SEPARATE[case], trials)
     assert low <= at_most(0.025, trials)
     assert (0.01 if trials > 1000 else 0.003) <= high <= at_most(0.025, trials)
@@ -330,7 +394,9 @@ TIES = {
     "nearly one number": lambda rng: of_all_rounds(rng, shared=0.98),
     "32 seeds": lambda rng: of_all_rounds(rng, seeds=32),
     "SGD about a minimizer": lambda rng: walk(rng),
-    "falling, flat at the end": lambda rng: np.maximum(np.geomspace(1e4, 1e-2, 20), 1) * walk(rng),
+    "falling, flat at the end": lambda rng: (
+        np.maximum(np.geomspace(1e4, 1e-2, 20), 1) * walk(rng)
+    ),
     "2 seeds": lambda rng: of_all_rounds(rng, seeds=2, rounds=200, shared=0.0),
     "3 seeds": lambda rng: of_all_rounds(rng, seeds=3),
     "4 seeds, 2 degrees of freedom": lambda rng: walk(rng, seeds=4, freedom=2),
@@ -343,8 +409,10 @@ TIES = {
 
 @few_and_many(sorted(TIES), ["3 seeds", "8 seeds, 1 degree of freedom"])
 def test_coverage_where_rounds_are_equal(case, trials):
-    """The upper end may fail in 2.5 of 100 and does so, a little more with a few seeds of one degree of
-    freedom; the lower end hardly ever: all lower limits would have to fail at once."""
+    """The upper end may fail in 2.5 of 100 and does so, a little more with a few seeds
+    of one degree of freedom; the lower end hardly ever: all lower limits would have to
+    fail at once.
+    """
     low, high = ends_that_fail(TIES[case], trials)
     assert low <= 0.012
     worst = 0.035 if "1 degree" in case else 0.025
@@ -352,11 +420,14 @@ def test_coverage_where_rounds_are_equal(case, trials):
 
 
 def test_limits_of_student_fail_the_minimum():
-    # squared norms in two dimensions, independent rounds of one expectation: SGD that has settled
+    # squared norms in two dimensions, independent rounds of one expectation: SGD that
+    # has settled
     rng = np.random.default_rng(3)
     data = [(rng.normal(size=(16, 200, 2)) ** 2).mean(-1) for _ in range(100)]
     claims = np.mean([min_interval(d, 0.95).high < 1 for d in data])
-    students = np.mean([np.min(d.mean(axis=0) + half_widths(d, 0.025 / 200)) < 1 for d in data])
+    students = np.mean(
+        [np.min(d.mean(axis=0) + half_widths(d, 0.025 / 200)) < 1 for d in data]
+    )
     assert claims <= 0.07
     assert students > 0.3
 
@@ -372,7 +443,8 @@ def test_measured_coverage_of_limits_at_several_horizons():
 
 def test_seeds_needed_scales_the_half_width_on_the_side_of_the_bound():
     found = Interval(1.0, 0.8, 1.4)
-    assert seeds_needed(found, 1.1, 10) == 160  # half-width 0.4 must fall to 0.1: 16 times the seeds
+    # half-width 0.4 must fall to 0.1: 16 times the seeds
+    assert seeds_needed(found, 1.1, 10) == 160
     assert seeds_needed(found, 0.95, 10) == 160  # 0.2 to 0.05
     assert seeds_needed(found, 2.0, 10) == 10
     assert seeds_needed(found, 1.0, 10) is None

@@ -1,4 +1,6 @@
-"""Bounds that contain no step size: they hold for every step size, and can be compared and searched."""
+"""Bounds that contain no step size: they hold for every step size, and can be compared
+and searched.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +22,9 @@ from dfltheory.errors import InputError
 from dfltheory.plugin import Claim
 from dfltheory.verdicts.applicability import unrestricted_steps
 
-B, LAM, T, X0_SPREAD, ETA = (GLOSSARY[name].symbol for name in ("B", "lam", "T", "x0_spread", "eta"))
+B, LAM, T, X0_SPREAD, ETA = (
+    GLOSSARY[name].symbol for name in ("B", "lam", "T", "x0_spread", "eta")
+)
 RING = dfl.graphs.metropolis(dfl.graphs.ring(5))
 
 
@@ -59,20 +63,29 @@ def gradient_bound(algorithm: Any, factor: Any = 1, **changes: Any) -> Theorem:
         "source": "test",
         "lhs": LeftSide("grad_norm_sq", "mean of squared gradients", "mean"),
         "parts": {"gradient": factor * B**2},
-        "scope": Scope((algorithm,), "symmetric", bounded_gradients=True, letters=changes.pop("letters", {})),
+        "scope": Scope(
+            (algorithm,),
+            "symmetric",
+            bounded_gradients=True,
+            letters=changes.pop("letters", {}),
+        ),
     }
     return Theorem(**{**fields, **changes})
 
 
 def contraction(factor: Any = 1) -> Theorem:
-    """sum_i ||x_i - xbar||^2/m after T rounds <= factor lam^(2T) times the same at the start"""
+    """sum_i ||x_i - xbar||^2/m after T rounds <= factor lam^(2T) times the same at the
+    start
+    """
     return Theorem(
         key="mine.contraction",
         variant="printed",
         kind="theorem",
         title="Gossip contracts",
         source="test",
-        lhs=LeftSide("consensus", "consensus error", "last", last=T, unit=Unit(x=Fraction(2))),
+        lhs=LeftSide(
+            "consensus", "consensus error", "last", last=T, unit=Unit(x=Fraction(2))
+        ),
         parts={"start": factor * LAM ** (2 * T) * X0_SPREAD},
         scope=Scope((Gossip,), "symmetric"),
     )
@@ -86,7 +99,10 @@ def test_compare_judges_bound_without_step_size_at_every_step_size(eta):
     task = dfl.tasks.clipped(m=5)
     run = dfl.train(GossipDescent(eta), task, RING, rounds=20, seeds=2, progress=False)
     assert dfl.compare(run, gradient_bound(GossipDescent, **DESCENT)).kind == "holds"
-    assert dfl.compare(run, gradient_bound(GossipDescent, 1e-9, **DESCENT)).kind == "violated"
+    assert (
+        dfl.compare(run, gradient_bound(GossipDescent, 1e-9, **DESCENT)).kind
+        == "violated"
+    )
 
 
 def test_compare_judges_contraction_of_algorithm_without_step_size():
@@ -103,7 +119,9 @@ def test_falsify_searches_bound_without_step_size(algorithm):
     found = dfl.falsify(gradient_bound(algorithm, **changes), candidates=300)
     assert not found.violated
     assert found.ratio == pytest.approx(1, abs=0.1)
-    assert dfl.falsify(gradient_bound(algorithm, 0.5, **changes), candidates=300).violated
+    assert dfl.falsify(
+        gradient_bound(algorithm, 0.5, **changes), candidates=300
+    ).violated
 
 
 def test_falsify_searches_contraction_from_starts_that_differ():
@@ -118,28 +136,47 @@ def test_plugin_draws_step_sizes_that_the_bound_does_not_contain():
     half = gradient_bound(GossipDescent, 0.5, **changes)
     testing.check_claim(
         GossipDescent,
-        Claim("respects", gradient_bound(GossipDescent, **changes), {"variant": None, "examples": 20}),
+        Claim(
+            "respects",
+            gradient_bound(GossipDescent, **changes),
+            {"variant": None, "examples": 20},
+        ),
     )
     with pytest.raises(AssertionError):
-        testing.check_claim(GossipDescent, Claim("respects", half, {"variant": None, "examples": 50}))
+        testing.check_claim(
+            GossipDescent, Claim("respects", half, {"variant": None, "examples": 50})
+        )
 
 
 def test_step_sizes_stay_restricted_where_the_statement_chooses_or_contains_some():
     free = gradient_bound(GossipDescent, **DESCENT)
     assert unrestricted_steps(free, GossipDescent) == {"eta"}
     assert unrestricted_steps(free, dfl.algorithms.DFedMDC) == {"eta_u", "eta_v"}
-    assert unrestricted_steps(gradient_bound(GossipDescent, ETA, **DESCENT), GossipDescent) == set()
-    assert unrestricted_steps(gradient_bound(GossipDescent, order=True, **DESCENT), GossipDescent) == set()
+    assert (
+        unrestricted_steps(gradient_bound(GossipDescent, ETA, **DESCENT), GossipDescent)
+        == set()
+    )
+    assert (
+        unrestricted_steps(
+            gradient_bound(GossipDescent, order=True, **DESCENT), GossipDescent
+        )
+        == set()
+    )
     planned = gradient_bound(GossipDescent, schedule={"rho": 1 / T}, **DESCENT)
     assert unrestricted_steps(planned, GossipDescent) == set()
     one_block = gradient_bound(dfl.algorithms.DFedMDC, GLOSSARY["eta_u"].symbol)
     assert unrestricted_steps(one_block, dfl.algorithms.DFedMDC) == set()
     with pytest.raises(InputError, match="eta"):
-        dfl.falsify(gradient_bound(GossipDescent, schedule={"rho": 1 / T}, **DESCENT), candidates=10)
+        dfl.falsify(
+            gradient_bound(GossipDescent, schedule={"rho": 1 / T}, **DESCENT),
+            candidates=10,
+        )
 
 
 def test_other_hyperparameters_that_the_bound_does_not_contain_stay_restricted():
-    run = dfl.train(GossipDescent(0.1), dfl.tasks.clipped(m=5), RING, rounds=5, progress=False)
+    run = dfl.train(
+        GossipDescent(0.1), dfl.tasks.clipped(m=5), RING, rounds=5, progress=False
+    )
     verdict = dfl.compare(run, gradient_bound(GossipDescent))
     assert verdict.kind == "not applicable"
     assert "order" in verdict.reason

@@ -1,4 +1,6 @@
-"""Corrected theorems on random problems, in any units: no true bound is violated, false ones are found."""
+"""Corrected theorems on random problems, in any units: no true bound is violated, false
+ones are found.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
 from tests.experiments.test_every_theorem import CLOSED, barred
 
-CLOSED = [t for t in CLOSED if t.scope.network != "none"]  # servers: tests/bounds/test_pepit.py
+# servers: tests/bounds/test_pepit.py
+CLOSED = [t for t in CLOSED if t.scope.network != "none"]
 CORRECTED = [t for t in CLOSED if t.variant.startswith("corrected")]
 MANY = int(os.environ.get("DFLTHEORY_INSTANCES", "2000"))
 """How many random instances the slow test draws."""
@@ -36,13 +39,21 @@ class Scaled(Task):
 
     def __init__(self, task: Task, c: float, s: float):
         self.task, self.c, self.s = task, c, s
-        self.m, self.d, self.dtype, self.device = task.m, task.d, task.dtype, task.device
+        self.m, self.d, self.dtype, self.device = (
+            task.m,
+            task.d,
+            task.dtype,
+            task.device,
+        )
         self.shared = task.shared
 
     @property
     def constants(self) -> ProblemConstants:
         known = self.task.constants
-        values = {name: value * in_units(name, self.c, self.s) for name, value in known.known().items()}
+        values = {
+            name: value * in_units(name, self.c, self.s)
+            for name, value in known.known().items()
+        }
         return ProblemConstants(**values, standing=known.standing)
 
     @property
@@ -75,7 +86,9 @@ def in_units(name, c, s):
 
 @dataclass
 class Planted:
-    """An instance of unit scale that a theorem is about, and the constants that its verdict is given."""
+    """An instance of unit scale that a theorem is about, and the constants that its
+    verdict is given.
+    """
 
     theorem: bounds.Theorem
     plain: dfl.Instance
@@ -100,35 +113,51 @@ class Planted:
         return replace(self.plain, **changed).run(progress=False)
 
     def verdict(self, run, c=1.0, s=1.0, theorem=None):
-        given = {name: value * in_units(name, c, s) for name, value in self.given.items()}
+        given = {
+            name: value * in_units(name, c, s) for name, value in self.given.items()
+        }
         return compare(run, theorem or self.theorem, **given)
 
 
 def network_for(thm, rng, m):
-    """A network that the theorem's scope speaks of: fixed, or as far as it lets them change."""
+    """A network that the theorem's scope speaks of: fixed, or as far as it lets them
+    change.
+    """
     graphs = dfl.graphs
     if thm.scope.network == "column-stochastic":
         return graphs.weights(graphs.directed_exponential(m), "column_stochastic")
-    shapes = [graphs.complete(m), graphs.ring(m), graphs.star(m)] if m > 2 else [graphs.complete(m)]
+    shapes = (
+        [graphs.complete(m), graphs.ring(m), graphs.star(m)]
+        if m > 2
+        else [graphs.complete(m)]
+    )
     some = [graphs.metropolis(G) for G in shapes]
     W, V = some[rng.integers(len(some))], some[rng.integers(len(some))]
     if "periodic" in thm.scope.sequence and rng.random() < 0.3:
         return [W, V]
     if FRESH_STEP in thm.scope.sequence and rng.random() < 0.4:
-        return graphs.as_sequence(lambda t, own: W if own.random() < 0.5 else V, kind=FRESH_STEP)
+        return graphs.as_sequence(
+            lambda t, own: W if own.random() < 0.5 else V, kind=FRESH_STEP
+        )
     return W
 
 
 def instance(thm, rng, dtype=torch.float64):
     """A random instance of a corrected theorem."""
-    m, seed, sigma = int(rng.choice([1, 2, 4, 5])), int(rng.integers(1000)), float(rng.choice([0.02, 0.3]))
+    m, seed, sigma = (
+        int(rng.choice([1, 2, 4, 5])),
+        int(rng.integers(1000)),
+        float(rng.choice([0.02, 0.3])),
+    )
     m = max(m, 4) if thm.scope.network == "column-stochastic" else m
     zero = barred(thm)
     sigma = 0.0 if "sigma_l" in zero else sigma
     zeta = 0.2 if m > 1 and "sigma_g" not in zero else 0.0
     options = {"seed": seed, "dtype": dtype}
     if thm.scope.two_blocks:
-        task = dfl.tasks.get("coupled", m=m, p=2, sigma_u=sigma, sigma_v=sigma, **options)
+        task = dfl.tasks.get(
+            "coupled", m=m, p=2, sigma_u=sigma, sigma_v=sigma, **options
+        )
     elif thm.scope.bounded_gradients or (rng.random() < 0.3 and "sigma_g" not in zero):
         name = str(rng.choice(["clipped", "sinusoidal"]))
         task = dfl.tasks.get(name, m=m, d=3, sigma=sigma, **options)
@@ -137,10 +166,16 @@ def instance(thm, rng, dtype=torch.float64):
     kind = algorithm_class(thm)
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
     K = int(rng.integers(1, 4))
-    letters = {"K": K, "K_u": K, "K_v": 1} | ({"alpha": 0.5} if "alpha" in thm.needs else {})
+    letters = {"K": K, "K_u": K, "K_v": 1} | (
+        {"alpha": 0.5} if "alpha" in thm.needs else {}
+    )
     letters = {name: value for name, value in letters.items() if name in own}
     stated = any(n in thm.needs for n in ("eta", "eta_u"))
-    if not {"rho", "rho0"} & set(thm.needs) and "rho" in own and not thm.scope.two_blocks:
+    if (
+        not {"rho", "rho0"} & set(thm.needs)
+        and "rho" in own
+        and not thm.scope.two_blocks
+    ):
         letters["rho"] = 0.0
     rounds = int(rng.integers(3, 25)) if stated else int(rng.integers(60, 150))
     network = network_for(thm, rng, m)
@@ -150,16 +185,26 @@ def instance(thm, rng, dtype=torch.float64):
         method = scheduled_algorithm(thm, task, rounds, network, step=step, **asked)
     except (
         DFLTheoryError
-    ):  # no condition bounds the steps from above, or they need a constant that is not there
+        # no condition bounds the steps from above, or they need a constant that is not
+        # there
+    ):
         method = scheduled_algorithm(thm, task, rounds, network, **asked)
     x0 = rng.normal() * np.ones(task.d)
     given = {"S2": 4.0} if "S2" in thm.needs else {}
-    return Planted(thm, dfl.Instance(task, method, network, rounds, int(rng.integers(2, 17)), x0), given)
+    return Planted(
+        thm,
+        dfl.Instance(task, method, network, rounds, int(rng.integers(2, 17)), x0),
+        given,
+    )
 
 
-# -- units --------------------------------------------------------------------------------------------------
+# -- units
+# --------------------------------------------------------------------------------------
 
-QUICK = {"float64": [(2.0**40, 2.0**-40), (1e-12, 1e12)], "float32": [(2.0**40, 1.0), (1e-12, 1e-12)]}
+QUICK = {
+    "float64": [(2.0**40, 2.0**-40), (1e-12, 1e12)],
+    "float32": [(2.0**40, 1.0), (1e-12, 1e-12)],
+}
 FURTHER = {
     "float64": [
         (2.0**40, 1.0),
@@ -169,9 +214,18 @@ FURTHER = {
         (1e12, 1e-12),
         (1e12, 1e12),
     ],
-    "float32": [(2.0**-40, 1.0), (1.0, 2.0**40), (1.0, 2.0**-40), (1e12, 1e12), (1e12, 1e-12), (1e-12, 1e12)],
+    "float32": [
+        (2.0**-40, 1.0),
+        (1.0, 2.0**40),
+        (1.0, 2.0**-40),
+        (1e12, 1e12),
+        (1e12, 1e-12),
+        (1e-12, 1e12),
+    ],
 }
-"""Factors of the loss and of x, up to where single precision does not hold a gradient's square."""
+"""Factors of the loss and of x, up to where single precision does not hold a gradient's
+square.
+"""
 
 
 @pytest.mark.parametrize(
@@ -179,38 +233,54 @@ FURTHER = {
     [
         pytest.param(dtype, scales, marks=() if quick else pytest.mark.slow)
         for dtype, scales, quick in (
-            ("float64", QUICK, True), ("float32", QUICK, False), ("float64", FURTHER, False),
+            ("float64", QUICK, True),
+            ("float32", QUICK, False),
+            ("float64", FURTHER, False),
             ("float32", FURTHER, False),
         )
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     "thm",
     [
-        pytest.param(t, id=str(t), marks=[pytest.mark.slow] * t.variant.startswith("corrected_"))
+        pytest.param(
+            t, id=str(t), marks=[pytest.mark.slow] * t.variant.startswith("corrected_")
+        )
         for t in CLOSED
     ],
 )
 def test_the_same_problem_in_other_units_gets_the_same_verdict(thm, dtype, scales):
-    """Powers of two change no digit of any number, so that verdicts agree to rounding; others, in kind."""
+    """Powers of two change no digit of any number, so that verdicts agree to rounding;
+    others, in kind.
+    """
     one = instance(thm, np.random.default_rng(1), getattr(torch, dtype))
     one.plain = replace(one.plain, seeds=3)
     plain = one.verdict(one.run())
     for c, s in scales[dtype]:
         other = one.verdict(one.run(c, s), c, s)
         tolerance = 1e-9 if np.log2(c) % 1 == np.log2(s) % 1 == 0 else 1e-2
-        same = plain.kind == "not applicable" or other.ratio == pytest.approx(plain.ratio, rel=tolerance)
+        same = plain.kind == "not applicable" or other.ratio == pytest.approx(
+            plain.ratio, rel=tolerance
+        )
         if not same:  # a printed bound may have terms of several units
             assert any(f.check == "units" for f in audit(thm, None, ("units",))), (c, s)
         else:
-            assert (other.kind, other.method) == (plain.kind, plain.method), (c, s, str(plain), str(other))
+            assert (other.kind, other.method) == (plain.kind, plain.method), (
+                c,
+                s,
+                str(plain),
+                str(other),
+            )
 
 
-# -- random true instances and planted false bounds ---------------------------------------------------------
+# -- random true instances and planted false bounds
+# ---------------------------------------------------------
 
 
 def judged(k):
-    """Instance k of all, in its own units and precision, with its run and its verdict."""
+    """Instance k of all, in its own units and precision, with its run and its
+    verdict.
+    """
     rng = np.random.default_rng([17, k])
     thm = CORRECTED[rng.integers(len(CORRECTED))]
     one = instance(thm, rng, torch.float32 if rng.random() < 0.5 else torch.float64)
@@ -223,7 +293,9 @@ def no_wolf(numbers):
     """Judge these instances: none is violated; how often each kind came out."""
     kinds = [judged(k)[2] for k in numbers]
     assert [str(v) for v in kinds if v.kind == "violated"] == []
-    counts = {kind: sum(v.kind == kind for v in kinds) for kind in {v.kind for v in kinds}}
+    counts = {
+        kind: sum(v.kind == kind for v in kinds) for kind in {v.kind for v in kinds}
+    }
     aside = {v.reason for v in kinds if v.kind == "not applicable"}
     assert counts.get("not applicable", 0) <= 0.35 * len(kinds), aside
     assert counts.get("holds", 0) >= 0.25 * len(kinds), counts
@@ -231,9 +303,11 @@ def no_wolf(numbers):
 
 
 def planted(k):
-    """Was a bound of half the true left-hand side found, and how often does the power curve say that it is?
+    """Was a bound of half the true left-hand side found, and how often does the power
+    curve say that it is?
 
-    The truth is the mean of an independent pool of seeds, and the curve is drawn from that pool.
+    The truth is the mean of an independent pool of seeds, and the curve is drawn from
+    that pool.
     """
     one, run, verdict, (c, s) = judged(k)
     if verdict.kind == "not applicable":
@@ -242,11 +316,16 @@ def planted(k):
     per_seed = LeftHandSide(pool, one.theorem).columns
     truth = float(per_seed.mean(axis=0).min())
     share = Fraction(0.5 * truth / verdict.bound)
-    false = replace(one.theorem, parts={name: part * share for name, part in one.theorem.parts.items()})
+    false = replace(
+        one.theorem,
+        parts={name: part * share for name, part in one.theorem.parts.items()},
+    )
     found = one.verdict(run, c, s, false).kind == "violated"
     rng, level = np.random.default_rng(k), 0.5 * truth
     drawn = [per_seed[rng.integers(POOL, size=one.seeds)] for _ in range(100)]
-    power = np.mean([log_evidence(in_bounds(x, level)).min() >= -np.log(0.025) for x in drawn])
+    power = np.mean(
+        [log_evidence(in_bounds(x, level)).min() >= -np.log(0.025) for x in drawn]
+    )
     return found, float(power)
 
 
@@ -259,7 +338,11 @@ def finds_what_the_power_curve_promises(numbers):
     error = (
         4 * np.sqrt((promised * (1 - promised)).sum()) + 0.04 * len(found) + 1
     )  # chance, and the pool's own
-    assert abs(found.sum() - promised.sum()) <= error, (found.sum(), promised.sum(), len(found))
+    assert abs(found.sum() - promised.sum()) <= error, (
+        found.sum(),
+        promised.sum(),
+        len(found),
+    )
     assert promised.sum() >= 0.2 * len(found)
     return found.sum(), promised.sum(), len(found)
 
@@ -269,6 +352,8 @@ def test_no_true_instance_is_called_violated(number):
     print(no_wolf(range(number)))
 
 
-@pytest.mark.parametrize("number", [15, pytest.param(MANY // 10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "number", [15, pytest.param(MANY // 10, marks=pytest.mark.slow)]
+)
 def test_planted_false_bounds_are_found_as_often_as_promised(number):
     print(finds_what_the_power_curve_promises(range(number)))

@@ -2,10 +2,11 @@
 
     python -m validation.counterexamples.survey DIR --variant corrected --seconds 300
 
-writes DIR/KEY-VARIANT.json: what was searched and for how long, the best ratio, and the best candidate, which
-``dfltheory falsify --replay`` runs again. Statements whose file is there already are left out, so that a
-survey that was stopped goes on; with ``--again`` they are searched once more, and the file has the best of
-both, with all candidates and seconds. Exit status 1 when a corrected statement was refuted.
+writes DIR/KEY-VARIANT.json: what was searched and for how long, the best ratio, and the
+best candidate, which ``dfltheory falsify --replay`` runs again. Statements whose file
+is there already are left out, so that a survey that was stopped goes on; with
+``--again`` they are searched once more, and the file has the best of both, with all
+candidates and seconds. Exit status 1 when a corrected statement was refuted.
 """
 
 from __future__ import annotations
@@ -26,14 +27,18 @@ if TYPE_CHECKING:
 
 
 def searched(prefix: str = "", variant: str = "") -> Iterator[Theorem]:
-    """The theorems and corollaries that :func:`falsify` searches, in the registry's order: those whose
-    left-hand side it measures, and all of whose constants it knows."""
+    """The theorems and corollaries that :func:`falsify` searches, in the registry's
+    order: those whose left-hand side it measures, and all of whose constants it
+    knows.
+    """
     from dfltheory import bounds
     from dfltheory.counterexamples.reach import MEASURES, unknown
 
     for theorem in bounds.statements():
         wanted = theorem.key.startswith(prefix) and theorem.variant.startswith(variant)
-        measured = theorem.lhs.measure in MEASURES[theorem.scope.two_blocks] and not unknown(theorem)
+        measured = theorem.lhs.measure in MEASURES[
+            theorem.scope.two_blocks
+        ] and not unknown(theorem)
         if wanted and measured and theorem.kind in ("theorem", "corollary"):
             yield theorem
 
@@ -51,45 +56,66 @@ def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
 
 
 def both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of two searches of one statement: of the better one, with what both looked at."""
+    """The outcome of two searches of one statement: of the better one, with what both
+    looked at.
+    """
     better = max(before, now, key=lambda one: (one["violated"], float(one["ratio"])))
     sums = {name: before[name] + now[name] for name in ("evaluations", "seconds")}
     told = [
-        (n, row["ratio"], row["evaluations"]) for one in (before, now) for n, row in one["families"].items()
+        (n, row["ratio"], row["evaluations"])
+        for one in (before, now)
+        for n, row in one["families"].items()
     ]
     terms = largest([one.get("terms", {}) for one in (before, now)])
     first = min((one["first"] for one in (before, now) if "first" in one), default=None)
-    sums["families"] = together((name, float(ratio), count) for name, ratio, count in told)
+    sums["families"] = together(
+        (name, float(ratio), count) for name, ratio, count in told
+    )
     return better | sums | {n: v for n, v in (("terms", terms), ("first", first)) if v}
 
 
 def main(arguments: list[str]) -> int:
     """Search, write, tell."""
-    parser = argparse.ArgumentParser(prog="python -m validation.counterexamples.survey", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.counterexamples.survey", description=__doc__
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seconds", type=float, default=300.0, help="budget of each statement")
     parser.add_argument(
-        "--variant", default="", help="variants that begin so; corrected is the nightly survey"
+        "--seconds", type=float, default=300.0, help="budget of each statement"
+    )
+    parser.add_argument(
+        "--variant",
+        default="",
+        help="variants that begin so; corrected is the nightly survey",
     )
     parser.add_argument("--key", default="", help="keys that begin so")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--again", action="store_true", help="search those that have a file, too")
-    parser.add_argument("--enough", type=float, default=math.inf, help="stop a search beyond this ratio")
+    parser.add_argument(
+        "--again", action="store_true", help="search those that have a file, too"
+    )
+    parser.add_argument(
+        "--enough", type=float, default=math.inf, help="stop a search beyond this ratio"
+    )
     given = parser.parse_args(arguments)
     status = 0
     for theorem in searched(given.key, given.variant):
         path = outcome_file(given.folder, theorem)
         if path.exists() and not given.again:
             continue
-        found = falsify(theorem, seconds=given.seconds, seed=given.seed, enough=given.enough)
+        found = falsify(
+            theorem, seconds=given.seconds, seed=given.seed, enough=given.enough
+        )
         print(found, flush=True)
         try:
             before = read_document(path) if path.exists() else None
-            found.record(path, command(theorem, given.seconds, given.seed, given.enough))
+            found.record(
+                path, command(theorem, given.seconds, given.seed, given.enough)
+            )
             if before is not None:
                 write_json(path, both(before, read_document(path)))
         except OSError:
-            print(json_text(found.to_dict()), flush=True)  # what was found must not be lost
+            # what was found must not be lost
+            print(json_text(found.to_dict()), flush=True)
             raise
         if found.violated and theorem.variant.startswith("corrected"):
             status = 1

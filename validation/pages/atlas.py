@@ -24,7 +24,9 @@ NOT_ENTERED: dict[str, str] = {
     "Wang and Joshi (Cooperative SGD)": "",
     "Assran et al. 2019 (SGP)": "",
     "Koloskova et al. 2020 (unified theory, but for what a later paper restates)": "",
-    "Khaled et al. 2020 (tighter theory for Local SGD; their first paper, of 2019, is entered)": "",
+    "Khaled et al. 2020 (tighter theory for Local SGD; their first paper, of 2019, is entered)": (
+        ""
+    ),
     "Qu et al. 2022 (FedSAM)": "",
     "FedPD": "",
     "CHOCO-Gossip": "",
@@ -33,25 +35,44 @@ NOT_ENTERED: dict[str, str] = {
     "MATCHA": "",
     "RelaySGD": "",
     "the lower bounds of decentralized SGD (Lu and De Sa 2021; Yuan et al. 2022)": "",
-    "Koloskova et al. 2021 (gradient tracking), the non-convex rate": "its P is not defined in the text at "
-    "hand, the paper as submitted. (There the rate on strongly convex clients has R_0 where the units ask "
-    "for R_0^2, as on convex ones; and (11) has ||J^i||^2 = (1 + i^2) ||W^i||^2, where at i = 1 and W = w I "
-    "||J||^2 is 2.618 w^2.)",
-    "Karimireddy et al. 2020 (SCAFFOLD), Lemma 19, summed, on smooth clients": "its controls start from K "
-    "gradients at x^0, which takes an average over all clients before the first round.",
-    "Nedic et al. 2017, Theorem 18 (Push-DIGing)": "its constant is not given, and its window B of rounds is "
-    "about n^(n B).",
-    "Shi et al. 2015 (EXTRA), Theorems 3.3 and 3.7": "in a norm of pairs (q, x) that no run records.",
-    "Yuan et al. 2016 (DGD), Theorem 2": "its constant asks for a minimizer of the Lyapunov function.",
-    "Koloskova et al. 2020 (CHOCO-SGD), Theorem 4.1": "it speaks of Algorithm 2 of an appendix that is "
-    'not at hand, and its steps and "T >= 64 n L^2" have no unit; the copy is of the paper as submitted.',
-    "Li et al. 2020 (FedProx), Theorem 4": "in the inexactness of local solutions and the dissimilarity of "
-    "gradients, of which no run knows a bound.",
-    "Wang et al. 2020 (FedNova), Theorem 1": "in an O(.) that hides L; the copy has (8) in two ways.",
-    "Wang et al. 2020 (SlowMo), Theorem 1": "its right-hand side speaks of the run itself.",
+    "Koloskova et al. 2021 (gradient tracking), the non-convex rate": (
+        "its P is not defined in the text at hand, the paper as submitted. (There the"
+        " rate on strongly convex clients has R_0 where the units ask for R_0^2, as on"
+        " convex ones; and (11) has ||J^i||^2 = (1 + i^2) ||W^i||^2, where at i = 1 and"
+        " W = w I ||J||^2 is 2.618 w^2.)"
+    ),
+    "Karimireddy et al. 2020 (SCAFFOLD), Lemma 19, summed, on smooth clients": (
+        "its controls start from K gradients at x^0, which takes an average over all"
+        " clients before the first round."
+    ),
+    "Nedic et al. 2017, Theorem 18 (Push-DIGing)": (
+        "its constant is not given, and its window B of rounds is about n^(n B)."
+    ),
+    "Shi et al. 2015 (EXTRA), Theorems 3.3 and 3.7": (
+        "in a norm of pairs (q, x) that no run records."
+    ),
+    "Yuan et al. 2016 (DGD), Theorem 2": (
+        "its constant asks for a minimizer of the Lyapunov function."
+    ),
+    "Koloskova et al. 2020 (CHOCO-SGD), Theorem 4.1": (
+        "it speaks of Algorithm 2 of an appendix that is not at hand, and its steps and"
+        ' "T >= 64 n L^2" have no unit; the copy is of the paper as submitted.'
+    ),
+    "Li et al. 2020 (FedProx), Theorem 4": (
+        "in the inexactness of local solutions and the dissimilarity of "
+        "gradients, of which no run knows a bound."
+    ),
+    "Wang et al. 2020 (FedNova), Theorem 1": (
+        "in an O(.) that hides L; the copy has (8) in two ways."
+    ),
+    "Wang et al. 2020 (SlowMo), Theorem 1": (
+        "its right-hand side speaks of the run itself."
+    ),
     "Li et al. 2020, Theorems 2 to 4": "sampled clients as numbers; Omega(.).",
 }
-"""What an atlas of the field should have, and the registry has not; and why, where its text was read."""
+"""What an atlas of the field should have, and the registry has not; and why, where its
+text was read.
+"""
 
 
 def _number(value: float) -> str:
@@ -64,7 +85,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(entry: Entry, at: dict[str, float]) -> list[str]:
-    theorem, steps = entry.theorem, ", ".join(f"{n} = {v:.3g}" for n, v in entry.steps.items())
+    theorem, steps = (
+        entry.theorem,
+        ", ".join(f"{n} = {v:.3g}" for n, v in entry.steps.items()),
+    )
     told = [_number(v) for v in (entry.bound, entry.share, entry.truth)]
     when = (
         ["", ""]
@@ -73,11 +97,19 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
     )
     why = f": {entry.reason}" if entry.status == "silent" else ""
     false = f", refuted: {entry.refuted}" if entry.refuted else ""
-    return [f"`{theorem.key}` {theorem.variant}", entry.status + false + why, *told, steps, *when]
+    return [
+        f"`{theorem.key}` {theorem.variant}",
+        entry.status + false + why,
+        *told,
+        steps,
+        *when,
+    ]
 
 
 def assumed(entries: Iterable[Entry]) -> str:
-    """The constants of a table that were not given, and the usual values that they took."""
+    """The constants of a table that were not given, and the usual values that they
+    took.
+    """
     found: dict[str, float] = {}
     for entry in entries:
         found.update(entry.assumed)
@@ -88,45 +120,98 @@ def assumed(entries: Iterable[Entry]) -> str:
 
 
 def places() -> Iterator[str]:
-    """One table for each left-hand side that some theorem bounds with its constants, and what is silent there
-    only because gradients are noisy."""
-    head = ("theorem", "status", "bound", "of the trivial", "exact mean", "at its best steps", "first T",
-            "transient T")  # fmt: skip
-    for measure in sorted({t.lhs.measure for t in registry.statements() if t.kind in STATED}):
-        found = atlas(None, measure=measure, truth=True, **dict[str, Any](PLACE)).entries
-        orders = [f"`{e.theorem.key}` {e.theorem.variant}" for e in found if e.theorem.order]
+    """One table for each left-hand side that some theorem bounds with its constants,
+    and what is silent there only because gradients are noisy.
+    """
+    head = (
+        "theorem",
+        "status",
+        "bound",
+        "of the trivial",
+        "exact mean",
+        "at its best steps",
+        "first T",
+        "transient T",
+    )
+    for measure in sorted(
+        {t.lhs.measure for t in registry.statements() if t.kind in STATED}
+    ):
+        found = atlas(
+            None, measure=measure, truth=True, **dict[str, Any](PLACE)
+        ).entries
+        orders = [
+            f"`{e.theorem.key}` {e.theorem.variant}" for e in found if e.theorem.order
+        ]
         yield f"### {measure}"
         if rows := [_row(e, PLACE) for e in found if not e.theorem.order]:
             yield _table(head, rows)
             yield assumed(found)
         silent = [e.theorem for e in found if e.status == "silent"]
         exact = PLACE | {"sigma_l": 0.0}
-        entries = atlas(None, measure=measure, theorems=silent, truth=True, **exact).entries if silent else ()
+        entries = (
+            atlas(None, measure=measure, theorems=silent, truth=True, **exact).entries
+            if silent
+            else ()
+        )
         if heard := [_row(e, exact) for e in entries if e.status != "silent"]:
-            yield f"Those that want exact gradients, at sigma_l = 0:\n\n{_table(head, heard)}"
+            yield (
+                "Those that want exact gradients, at sigma_l ="
+                f" 0:\n\n{_table(head, heard)}"
+            )
             yield assumed(entries)
         if orders:
-            yield f"Constant not given, as they are stated as O(.): {', '.join(orders)}."
+            yield (
+                f"Constant not given, as they are stated as O(.): {', '.join(orders)}."
+            )
 
 
 def moved() -> str:
     """How the answer moves when what is printed is replaced by what is proved."""
     rows = []
     for key in registry.keys():  # noqa: SIM118
-        found = [t for v in registry.variants(key) if not (t := registry.get(key, v)).order]
-        for wrong in (t for t in found if t.variant == "printed" and t.kind in ("theorem", "corollary")):
+        found = [
+            t for v in registry.variants(key) if not (t := registry.get(key, v)).order
+        ]
+        for wrong in (
+            t
+            for t in found
+            if t.variant == "printed" and t.kind in ("theorem", "corollary")
+        ):
             right = [t for t in found if t.variant.split("_")[0] == "corrected"]
             right = [t for t in right if t.lhs.measure == wrong.lhs.measure]
             if not right:
                 continue
             old = float(best_bounds(wrong, PLACE)[0][0])
             new, best = min(
-                (float(np.nan_to_num(best_bounds(t, PLACE)[0][0], nan=math.inf)), t.variant) for t in right
+                (
+                    float(np.nan_to_num(best_bounds(t, PLACE)[0][0], nan=math.inf)),
+                    t.variant,
+                )
+                for t in right
             )
-            first = [_number(np.nanmin([first_round(t, PLACE) for t in g])) for g in ([wrong], right)]
-            rows.append([f"`{key}`", _number(old), f"{_number(new)} ({best})", _number(new / old), *first])
+            first = [
+                _number(np.nanmin([first_round(t, PLACE) for t in g]))
+                for g in ([wrong], right)
+            ]
+            rows.append(
+                [
+                    f"`{key}`",
+                    _number(old),
+                    f"{_number(new)} ({best})",
+                    _number(new / old),
+                    *first,
+                ]
+            )
     return _table(
-        ("theorem", "printed", "least corrected", "ratio", "first T printed", "first T corrected"), rows
+        (
+            "theorem",
+            "printed",
+            "least corrected",
+            "ratio",
+            "first T printed",
+            "first T corrected",
+        ),
+        rows,
     )
 
 
@@ -140,7 +225,10 @@ def advice(file: Path) -> str:
         if "all" not in told:
             rows.append([task, told["not run"], "", "", ""])
             continue
-        cells = [f"{told[n]['rho']:.2f} ({told[n]['cells']})" for n in ("bound", "regardless", "exact")]
+        cells = [
+            f"{told[n]['rho']:.2f} ({told[n]['cells']})"
+            for n in ("bound", "regardless", "exact")
+        ]
         rows.append([task, *cells, f"{told['not vacuous']} of {told['all']}"])
     head = (
         "task",
@@ -152,14 +240,19 @@ def advice(file: Path) -> str:
     return f"By `{found['theorem']}`:\n\n{_table(head, rows)}"
 
 
-# -- the page ----------------------------------------------------------------------------------------------
+# -- the page
+# --------------------------------------------------------------------------------------
 
 
 def markdown(found: Path) -> str:
-    """The text of docs/atlas.md; ``found``: the file that validation/advice.py wrote."""
+    """The text of docs/atlas.md; ``found``: the file that validation/advice.py
+    wrote.
+    """
     place = ", ".join(f"{n} = {v:g}" for n, v in PLACE.items())
     tables = "\n\n".join(places())
-    pictures = "\n\n".join(f"![{title}](atlas/{name}.png)" for name, (title, *_) in PLANES.items())
+    pictures = "\n\n".join(
+        f"![{title}](atlas/{name}.png)" for name, (title, *_) in PLANES.items()
+    )
     return f"""# The atlas
 
 Generated by `python -m validation.pages.atlas docs/atlas.md docs/advice.json`; not typed.

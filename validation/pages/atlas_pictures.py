@@ -1,4 +1,6 @@
-"""The pictures of docs/atlas.md: whose bound is the least over planes, and the bounds over the truth."""
+"""The pictures of docs/atlas.md: whose bound is the least over planes, and the bounds
+over the truth.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,36 @@ from dfltheory.best_bounds import best_bounds, least
 from dfltheory.bound_atlas import competitors, expectation
 
 PLACE: dict[str, float] = {
-    "m": 16, "K": 5, "T": 1e4, "lam": 0.8, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "B": 5.0, "S2": 26.0,
-    "f0_gap": 1.0, "x0_sq": 1.0,
-}  # fmt: skip
+    "m": 16,
+    "K": 5,
+    "T": 1e4,
+    "lam": 0.8,
+    "L": 1.0,
+    "sigma_l": 1.0,
+    "sigma_g": 1.0,
+    "B": 5.0,
+    "S2": 26.0,
+    "f0_gap": 1.0,
+    "x0_sq": 1.0,
+}
 """Where the tables are made, and what the planes' other quantities are."""
 
 PLANES: dict[str, tuple[str, tuple[str, Any], tuple[str, Any]]] = {
     "gap": ("rounds against the network", ("T", (1, 7)), ("lam", None)),
-    "knowledge": ("bounded gradients against heterogeneity", ("B", (0, 3)), ("sigma_g", (-1, 2))),
+    "knowledge": (
+        "bounded gradients against heterogeneity",
+        ("B", (0, 3)),
+        ("sigma_g", (-1, 2)),
+    ),
     "clients": ("clients against rounds", ("T", (1, 13)), ("m", (0.3, 4))),
     "noise": ("local steps against noise", ("K", (0, 2.5)), ("sigma_l", (-1, 2))),
     "start": ("rounds against the start's gap", ("T", (1, 7)), ("f0_gap", (-2, 3))),
 }
 
 
-def _axis(name: str, ends: tuple[float, float] | None, count: int = 36) -> tuple[str, Any]:
+def _axis(
+    name: str, ends: tuple[float, float] | None, count: int = 36
+) -> tuple[str, Any]:
     if ends is None:  # a share that comes close to 1
         return name, 1 - 10.0 ** np.linspace(-4, 0, count)
     values = 10.0 ** np.linspace(*ends, count)
@@ -35,7 +52,9 @@ def _axis(name: str, ends: tuple[float, float] | None, count: int = 36) -> tuple
 
 
 def draw(folder: Path) -> Iterator[Path]:
-    """The planes, printed beside corrected, and the bounds over T above the exact expectation."""
+    """The planes, printed beside corrected, and the bounds over T above the exact
+    expectation.
+    """
     import matplotlib.pyplot as plt
     from matplotlib.colors import ListedColormap
 
@@ -49,7 +68,8 @@ def draw(folder: Path) -> Iterator[Path]:
     ]
     known = [t for t in known if t.scope.network != "none"]
     halves = {
-        kind: [t for t in known if t.variant.split("_")[0] == kind] for kind in ("printed", "corrected")
+        kind: [t for t in known if t.variant.split("_")[0] == kind]
+        for kind in ("printed", "corrected")
     }
     palette = [style["color"] for style, _ in zip(look.looks(), range(7))][1:]
 
@@ -70,20 +90,51 @@ def draw(folder: Path) -> Iterator[Path]:
             for ax, (kind, group) in zip(axes, halves.items(), strict=True):
                 which, bound = least(group, x, y, PLACE)
                 if {x[0], y[0]} == {"B", "sigma_g"}:  # no problem has sigma_g > B
-                    beyond = np.subtract.outer(y[1], x[1]) * (1 if x[0] == "B" else -1) > 0
-                    which, bound = np.where(beyond, -1, which), np.where(beyond, np.nan, bound)
+                    beyond = (
+                        np.subtract.outer(y[1], x[1]) * (1 if x[0] == "B" else -1) > 0
+                    )
+                    which, bound = (
+                        np.where(beyond, -1, which),
+                        np.where(beyond, np.nan, bound),
+                    )
                 height = 1 - y[1] if y[0] == "lam" else y[1]
-                ax.set(xscale="log", yscale="log", xlabel=x[0], title=f"{kind}: {title}")  # before labels
+                # before labels
+                ax.set(
+                    xscale="log", yscale="log", xlabel=x[0], title=f"{kind}: {title}"
+                )
                 for k in [k for k in np.unique(which) if k >= 0]:
-                    color = colors.setdefault(str(group[k]), palette[len(colors) % len(palette)])
-                    paint: Any = {"cmap": ListedColormap([color]), "shading": "nearest", "alpha": 0.55}
-                    ax.pcolormesh(x[1], height, np.where(which == k, 1.0, np.nan), **paint)
-                    ax.plot([], [], "s", color=color, alpha=0.55, label=f"{group[k].key} {group[k].variant}")
+                    color = colors.setdefault(
+                        str(group[k]), palette[len(colors) % len(palette)]
+                    )
+                    paint: Any = {
+                        "cmap": ListedColormap([color]),
+                        "shading": "nearest",
+                        "alpha": 0.55,
+                    }
+                    ax.pcolormesh(
+                        x[1], height, np.where(which == k, 1.0, np.nan), **paint
+                    )
+                    ax.plot(
+                        [],
+                        [],
+                        "s",
+                        color=color,
+                        alpha=0.55,
+                        label=f"{group[k].key} {group[k].variant}",
+                    )
                 if (which >= 0).any():
                     decades = np.arange(
-                        math.floor(np.nanmin(np.log10(bound))), 1 + np.nanmax(np.log10(bound))
+                        math.floor(np.nanmin(np.log10(bound))),
+                        1 + np.nanmax(np.log10(bound)),
                     )
-                    lines = ax.contour(x[1], height, np.log10(bound), decades, colors="k", linewidths=0.6)
+                    lines = ax.contour(
+                        x[1],
+                        height,
+                        np.log10(bound),
+                        decades,
+                        colors="k",
+                        linewidths=0.6,
+                    )
                     ax.clabel(lines, fmt=lambda v: f"$10^{{{v:.3g}}}$", fontsize=6)
                 ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1)
             axes[0].set_ylabel("1 - lam" if y[0] == "lam" else y[0])
@@ -99,14 +150,32 @@ def draw(folder: Path) -> Iterator[Path]:
         ]
         for theorem, style in zip(chosen, look.looks()):
             bound, steps = best_bounds(theorem, {**PLACE, "T": T})
-            ax.loglog(T, bound, label=f"{theorem.variant}: bound at its best eta", markevery=8, **style)
-            few = range(0, len(T), 4)
-            truth = [expectation(theorem, {**PLACE, "T": T[i]}, {"eta": steps["eta"][i]}, None) for i in few]
             ax.loglog(
-                T[::4], truth, ":", color=style["color"], label=f"{theorem.variant}: exactly, at that eta"
+                T,
+                bound,
+                label=f"{theorem.variant}: bound at its best eta",
+                markevery=8,
+                **style,
+            )
+            few = range(0, len(T), 4)
+            truth = [
+                expectation(
+                    theorem, {**PLACE, "T": T[i]}, {"eta": steps["eta"][i]}, None
+                )
+                for i in few
+            ]
+            ax.loglog(
+                T[::4],
+                truth,
+                ":",
+                color=style["color"],
+                label=f"{theorem.variant}: exactly, at that eta",
             )
         ax.axhline(
-            2 * PLACE["L"] * PLACE["f0_gap"], color="0.5", linewidth=0.8, label="known without a theorem"
+            2 * PLACE["L"] * PLACE["f0_gap"],
+            color="0.5",
+            linewidth=0.8,
+            label="known without a theorem",
         )
         ax.set(
             xlabel="T",
@@ -119,12 +188,28 @@ def draw(folder: Path) -> Iterator[Path]:
 
 
 def _over_the_floor(look: Any) -> Any:
-    """Bounds of f - f* on convex functions with exact gradients, and what no first-order method is below."""
+    """Bounds of f - f* on convex functions with exact gradients, and what no
+    first-order method is below.
+    """
     import matplotlib.pyplot as plt
 
-    T, place = np.unique(np.round(10.0 ** np.linspace(0, 5, 41))), {**PLACE, "sigma_l": 0.0, "x_star_sq": 1.0}
-    place |= {"mu": 0.0, "mu_each": 0.0, "sigma_star": 0.3, "beta": 0.3, "f0_gap": PLACE["L"] / 2, "T": T}
-    asked = [t for t in competitors("f_gap") if {"mu", "mu_each"} & set(t.needs) and not t.order]
+    T, place = (
+        np.unique(np.round(10.0 ** np.linspace(0, 5, 41))),
+        {**PLACE, "sigma_l": 0.0, "x_star_sq": 1.0},
+    )
+    place |= {
+        "mu": 0.0,
+        "mu_each": 0.0,
+        "sigma_star": 0.3,
+        "beta": 0.3,
+        "f0_gap": PLACE["L"] / 2,
+        "T": T,
+    }
+    asked = [
+        t
+        for t in competitors("f_gap")
+        if {"mu", "mu_each"} & set(t.needs) and not t.order
+    ]
     bounds = [(t, best_bounds(t, place)[0]) for t in asked]
     known = {t: b for t, b in bounds if np.isfinite(b).sum() > 1 and (b > 0).all()}
     least: dict[str, Any] = {}  # of each paper
@@ -135,12 +220,21 @@ def _over_the_floor(look: Any) -> Any:
         styles = look.looks()
         for theorem in least.values():
             if theorem.kind == "lower bound":
-                name, bound = f"below {theorem.key}:\nno first-order method", known[theorem]
+                name, bound = (
+                    f"below {theorem.key}:\nno first-order method",
+                    known[theorem],
+                )
                 ax.fill_between(T, bound, bound.min() / 10, color="0.85", label=name)
             else:
-                ax.loglog(T, known[theorem], label=theorem.key, markevery=8, **next(styles))
+                ax.loglog(
+                    T, known[theorem], label=theorem.key, markevery=8, **next(styles)
+                )
         ax.set(
-            xlabel="T", ylabel="f - f*", xscale="log", yscale="log", title="convex functions, exact gradients"
+            xlabel="T",
+            ylabel="f - f*",
+            xscale="log",
+            yscale="log",
+            title="convex functions, exact gradients",
         )
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

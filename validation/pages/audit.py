@@ -1,9 +1,9 @@
 """Writer of docs/audit.md, docs/audit.json and the README's table of statements.
 
-``python -m validation.pages.audit docs/audit.md README.md`` writes them. The page lists the errata of the
-four papers, the findings of the library's audit, and the archived examination of all displayed lines. The
-audit takes a minute, so that the page carries a digest of the code that it follows from: a test compares
-that without an audit.
+``python -m validation.pages.audit docs/audit.md README.md`` writes them. The page lists
+the errata of the four papers, the findings of the library's audit, and the archived
+examination of all displayed lines. The audit takes a minute, so that the page carries a
+digest of the code that it follows from: a test compares that without an audit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from dfltheory.checks.headlines import examined, name_of
 from dfltheory.checks.run import CHECKS, audit
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
-from validation.pages.errata_entries import coverage_lines, entry_lines, machine_checks, refutation
+from validation.pages.errata_entries import (
+    coverage_lines,
+    entry_lines,
+    machine_checks,
+    refutation,
+)
 from validation.papers import EXAMINATION, PAPERS
 from validation.papers.erratum import FALSE, FOUND_BY, SEVERITIES, Erratum, errata
 
@@ -71,11 +76,15 @@ TABLE = "<!-- statements: make generated -->"
 
 
 def table() -> str:
-    """The papers with their theorems and corollaries (else all statements) and variants."""
+    """The papers with their theorems and corollaries (else all statements) and
+    variants.
+    """
     lines = ["| paper | theorems and corollaries | variants |", "|---|---|---|"]
     for name in registry.papers():
         stated = registry.statements(name)
-        main = [t for t in stated if t.kind in ("theorem", "corollary", "lower bound")] or stated
+        main = [
+            t for t in stated if t.kind in ("theorem", "corollary", "lower bound")
+        ] or stated
         keys = ", ".join(dict.fromkeys(f"`{t.key}`" for t in main))
         kinds = ", ".join(dict.fromkeys(t.variant.split("_")[0] for t in main))
         paper = registry.paper(name)
@@ -87,7 +96,9 @@ def with_table(page: str) -> str:
     """A page with the table of today between its two marks."""
     parts = page.split(TABLE)
     if len(parts) != 3:
-        raise InputError(f"the page has {len(parts) - 1} lines {TABLE}; the table goes between two")
+        raise InputError(
+            f"the page has {len(parts) - 1} lines {TABLE}; the table goes between two"
+        )
     return f"{parts[0]}{TABLE}\n\n{table()}\n\n{TABLE}{parts[2]}"
 
 
@@ -110,14 +121,17 @@ def markdown(findings: Iterable[Finding], docs: Path | None = None) -> str:
 
 
 def _origins() -> str:
-    """How many entries were found in which way, and how many corrections a machine verified."""
+    """How many entries were found in which way, and how many corrections a machine
+    verified.
+    """
     entries = [erratum for paper in PAPERS for erratum in errata(paper)]
     found = Counter(erratum.found_by for erratum in entries)
     ways = ", ".join(f"{found[way]} by {way}" for way in FOUND_BY if found[way])
     verified = sum(bool(machine_checks(erratum)) for erratum in entries)
     return (
-        f"Of {len(entries)} entries, {ways}. A machine verified the correction of {verified}; the others "
-        "were verified by reading alone, or are refuted as well, as their entries say."
+        f"Of {len(entries)} entries, {ways}. A machine verified the correction of"
+        f" {verified}; the others were verified by reading alone, or are refuted as"
+        " well, as their entries say."
     )
 
 
@@ -126,7 +140,9 @@ def _paper(paper: str, findings: Sequence[Finding], docs: Path | None) -> list[s
     errors = [finding for finding in findings if finding.severity == "error"]
     for theorem in registry.statements(paper):
         if theorem.kind in ("theorem", "corollary", "rate") and _as_printed(theorem):
-            count = sum((f.key, f.variant) == (theorem.key, theorem.variant) for f in errors)
+            count = sum(
+                (f.key, f.variant) == (theorem.key, theorem.variant) for f in errors
+            )
             lines.append(f"- {headline(theorem, docs, errors=count)}")
     for severity in SEVERITIES:
         group = [erratum for erratum in errata(paper) if erratum.severity == severity]
@@ -134,7 +150,9 @@ def _paper(paper: str, findings: Sequence[Finding], docs: Path | None) -> list[s
         for erratum in group:
             lines += entry_lines(erratum, docs)
     lines.append(f"\n### {paper}: errors of the audit\n")
-    lines += [f"- `{finding}` (`{finding.command}`)" for finding in errors] or ["No error."]
+    lines += [f"- `{finding}` (`{finding.command}`)" for finding in errors] or [
+        "No error."
+    ]
     lines += _looseness(paper, findings)
     return lines + (coverage_lines(paper) if paper in PAPERS else [])
 
@@ -144,26 +162,42 @@ def _as_printed(theorem: Theorem) -> bool:
 
 
 def claim_of(theorem: Theorem) -> str:
-    """The name that errata use: ``key``, or ``key:variant`` where it is not the printed variant."""
-    return theorem.key if theorem.variant == "printed" else f"{theorem.key}:{theorem.variant}"
+    """The name that errata use: ``key``, or ``key:variant`` where it is not the printed
+    variant.
+    """
+    return (
+        theorem.key
+        if theorem.variant == "printed"
+        else f"{theorem.key}:{theorem.variant}"
+    )
 
 
 def bearing_on(theorem: Theorem) -> list[Erratum]:
     """The errata that affect a statement, those with the worst severity first."""
     claim = claim_of(theorem)
-    own = [e for e in errata(theorem.key.split(".")[0]) if claim in (*e.bears_on, *e.refutes)]
+    own = [
+        e
+        for e in errata(theorem.key.split(".")[0])
+        if claim in (*e.bears_on, *e.refutes)
+    ]
     return sorted(own, key=lambda erratum: SEVERITIES.index(erratum.severity))
 
 
 def headline(theorem: Theorem, docs: Path | None, errors: int = 0) -> str:
-    """The verdict on a statement: its status, the errata on it, what holds instead, and what was examined."""
+    """The verdict on a statement: its status, the errata on it, what holds instead, and
+    what was examined.
+    """
     name, claim = f"{name_of(theorem)} (`{theorem.key}`)", claim_of(theorem)
     entries = bearing_on(theorem)
     causes = [e for e in entries if claim in e.refutes]
     if not causes:
         causes = [e for e in entries if e.severity == FALSE and e.origin == claim]
     ids = _links(entries)
-    corrected = f" What holds instead: `{_instead(theorem, entries)}`." if _instead(theorem, entries) else ""
+    corrected = (
+        f" What holds instead: `{_instead(theorem, entries)}`."
+        if _instead(theorem, entries)
+        else ""
+    )
     if theorem.status.refuted or causes:
         reasons = [refutation(theorem, docs)] if theorem.status.refuted else []
         reasons += [_links(causes)] if causes else []
@@ -184,7 +218,9 @@ def _links(chosen: Sequence[Erratum]) -> str:
 
 
 def _instead(theorem: Theorem, entries: Sequence[Erratum]) -> str:
-    """What holds in place of a statement, under its own key if there is such a variant."""
+    """What holds in place of a statement, under its own key if there is such a
+    variant.
+    """
     known = [e.corrected for e in entries if e.corrected]
     if not known:
         return ""
@@ -195,21 +231,30 @@ def _instead(theorem: Theorem, entries: Sequence[Erratum]) -> str:
 
 
 def _looseness(paper: str, findings: Sequence[Finding]) -> list[str]:
-    """All warnings: what hides constants with units in one line, the others one by one."""
+    """All warnings: what hides constants with units in one line, the others one by
+    one.
+    """
     warnings = [finding for finding in findings if finding.severity == "warning"]
     hides = [f for f in warnings if f.check in ("units", "corollary", "agreement")]
     lines = [f"\n### {paper}: looseness\n"]
     if hides:
         keys = ", ".join(f"`{key}`" for key in dict.fromkeys(f.key for f in hides))
         lines.append(
-            f"Not invariant under a change of units, or in O(.) that hides constants with units: {keys}.\n"
+            "Not invariant under a change of units, or in O(.) that hides constants"
+            f" with units: {keys}.\n"
         )
-    lines += [f"- `{f.key}` ({f.variant}), {f.place}: `{f.message}`" for f in warnings if f not in hides]
+    lines += [
+        f"- `{f.key}` ({f.variant}), {f.place}: `{f.message}`"
+        for f in warnings
+        if f not in hides
+    ]
     return lines if len(lines) > 1 else []
 
 
 def main(arguments: list[str]) -> int:
-    """Write the audit's page, its counts, and the table into pages that have a place for it."""
+    """Write the audit's page, its counts, and the table into pages that have a place
+    for it.
+    """
     if len(arguments) not in (1, 2):
         print("usage: python -m validation.pages.audit AUDIT [README]", file=sys.stderr)
         return 2
@@ -225,7 +270,9 @@ def counts(findings: Iterable[Finding]) -> dict[str, dict[str, int]]:
     """key:variant -> severity -> how many findings."""
     found: dict[str, Counter[str]] = {}
     for finding in findings:
-        found.setdefault(f"{finding.key}:{finding.variant}", Counter())[finding.severity] += 1
+        found.setdefault(f"{finding.key}:{finding.variant}", Counter())[
+            finding.severity
+        ] += 1
     return {claim: dict(sorted(number.items())) for claim, number in found.items()}
 
 

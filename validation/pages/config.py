@@ -1,7 +1,7 @@
 """Writer of the fields in docs/experiment-files.md.
 
-After a change of options or docstrings, ``python -m validation.pages.config docs/experiment-files.md`` writes
-them below the page's mark.
+After a change of options or docstrings, ``python -m validation.pages.config
+docs/experiment-files.md`` writes them below the page's mark.
 """
 
 from __future__ import annotations
@@ -54,17 +54,30 @@ def _section(title: str) -> list[str]:
     model = FILE_SECTIONS[title]
     schema = model.model_json_schema()
     rows = [
-        (f"`{name}`", words(field), _default(name, schema), field.get("description", ""))
+        (
+            f"`{name}`",
+            words(field),
+            _default(name, schema),
+            field.get("description", ""),
+        )
         for name, field in schema["properties"].items()
     ]
     description = " ".join((inspect.getdoc(model) or "").split())
-    parts = [f"### `[{title}]`", description, table(["field", "must be", "default", "meaning"], rows)]
+    parts = [
+        f"### `[{title}]`",
+        description,
+        table(["field", "must be", "default", "meaning"], rows),
+    ]
     if title in NAMED:
         names: dict[tuple[str, str], list[str]] = {}
         for name in names_of(title):
-            names.setdefault((_keys(title, name), meaning(title, name)), []).append(f"`{name}`")
+            names.setdefault((_keys(title, name), meaning(title, name)), []).append(
+                f"`{name}`"
+            )
         heads = ["name", "further keys, with their defaults", "meaning"]
-        parts.append(table(heads, [(", ".join(those), *row) for row, those in names.items()]))
+        parts.append(
+            table(heads, [(", ".join(those), *row) for row, those in names.items()])
+        )
     return parts
 
 
@@ -75,19 +88,37 @@ def _default(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def words(field: Mapping[str, Any]) -> str:
-    """Return the JSON schema of a field in words: an integer >= 1, "a" or "b", a list."""
+    """Return the JSON schema of a field in words: an integer >= 1, "a" or "b", a
+    list.
+    """
     if "anyOf" in field:
-        alternatives = [words(kind) for kind in field["anyOf"] if kind.get("type") != "null"]
+        alternatives = [
+            words(kind) for kind in field["anyOf"] if kind.get("type") != "null"
+        ]
         return " or ".join(dict.fromkeys(alternatives))
     if "enum" in field:
         return " or ".join(f'"{value}"' for value in field["enum"])
     if field.get("type") == "array":
         return _list_in_words(field)
-    names = {"integer": "an integer", "number": "a number", "boolean": "true or false", "string": "text"}
+    names = {
+        "integer": "an integer",
+        "number": "a number",
+        "boolean": "true or false",
+        "string": "text",
+    }
     names["object"] = "a table"
-    limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    said = [f"{sign} {field[limit]:g}" for limit, sign in limits.items() if limit in field]
-    return " ".join([names.get(field.get("type", ""), "a value"), " and ".join(said)]).rstrip()
+    limits = {
+        "minimum": ">=",
+        "exclusiveMinimum": ">",
+        "maximum": "<=",
+        "exclusiveMaximum": "<",
+    }
+    said = [
+        f"{sign} {field[limit]:g}" for limit, sign in limits.items() if limit in field
+    ]
+    return " ".join(
+        [names.get(field.get("type", ""), "a value"), " and ".join(said)]
+    ).rstrip()
 
 
 def _list_in_words(field: Mapping[str, Any]) -> str:
@@ -96,17 +127,25 @@ def _list_in_words(field: Mapping[str, Any]) -> str:
 
 
 def meaning(section: str, name: str) -> str:
-    """Return what a docstring says about the options of a name, in one line of Markdown."""
+    """Return what a docstring says about the options of a name, in one line of
+    Markdown.
+    """
     text = inspect.getdoc(builder(section, name)) or ""
     if section == "task" and _PARAMETERS in text:
         text = "; ".join(_parameters(text))
     elif section == "algorithm":
         text = text.partition("Parameters:")[2].partition("Source:")[0]
     else:
-        own = [line for line in _options(text) if not line.startswith(("`m`", "`name`", "`graph`"))]
+        own = [
+            line
+            for line in _options(text)
+            if not line.startswith(("`m`", "`name`", "`graph`"))
+        ]
         text = " ".join([text.partition("\n\n")[0], *own])
     text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)  # Sphinx's roles
-    return " ".join(text.replace("``", "`").replace("|", "\\|").replace("*", "\\*").split())
+    return " ".join(
+        text.replace("``", "`").replace("|", "\\|").replace("*", "\\*").split()
+    )
 
 
 def _parameter_block(docstring: str) -> str:
@@ -122,7 +161,9 @@ def _parameters(docstring: str) -> list[str]:
 
 def _options(docstring: str) -> list[str]:
     """Return each parameter without its type: `k`: Number of neighbors."""
-    entries = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", _parameter_block(docstring), re.M)
+    entries = re.findall(
+        r"^(\w+) : .*\n((?:    .*\n?)+)", _parameter_block(docstring), re.M
+    )
     return [f"`{name}`: {description}" for name, description in entries]
 
 
@@ -135,7 +176,9 @@ def _keys(section: str, name: str) -> str:
         if option in own:
             continue
         required = option in schema.get("required", ()) or field.get("required")
-        keys.append(f"`{option}` {'(required)' if required else _shown(field.get('default'))}".rstrip())
+        keys.append(
+            f"`{option}` {'(required)' if required else _shown(field.get('default'))}".rstrip()
+        )
     return ", ".join(keys) or "none"
 
 

@@ -1,4 +1,6 @@
-"""One entry of the page of errata, and the archived examination of a paper's displayed lines, as Markdown."""
+"""One entry of the page of errata, and the archived examination of a paper's displayed
+lines, as Markdown.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,20 @@ def archived_findings(erratum: Erratum) -> dict[str, Any]:
 def refutation(theorem: Theorem, docs: Path | None) -> str:
     """What refutes a statement, with a link to its file in ``docs``."""
     file = f"counterexamples/{theorem.key}-{theorem.variant}.json"
-    saved = f"[saved]({file})" if docs is not None and (docs / file).is_file() else "saved"
+    saved = (
+        f"[saved]({file})" if docs is not None and (docs / file).is_file() else "saved"
+    )
     what = "family of problems" if theorem.order else "instance"
     return f"a {saved} {what} inside all its assumptions: {theorem.status.how}"
 
 
 def entry_lines(erratum: Erratum, docs: Path | None) -> list[str]:
     anchor = f"\n#### {erratum.id} {{: #{erratum.id.lower()} }}\n"
-    lines = [anchor, f"*{erratum.place}.* {erratum.cause}\n", f"{provenance(erratum)}\n"]
+    lines = [
+        anchor,
+        f"*{erratum.place}.* {erratum.cause}\n",
+        f"{provenance(erratum)}\n",
+    ]
     for words, latex in corrected_terms(erratum):
         lines += [f"{words}\n", *_formula(latex)]
     for claim in erratum.conditions:
@@ -43,7 +51,10 @@ def entry_lines(erratum: Erratum, docs: Path | None) -> list[str]:
         shown = ", ".join(f"${condition_latex(c, statement(claim))}$" for c in added)
         lines.append(f"To be demanded in `{claim}`: {shown}.\n")
     for claim, demanded in erratum.scope.items():
-        shown = ", ".join(SCOPE_WORDS.get(name, f"{name} = {value}") for name, value in demanded.items())
+        shown = ", ".join(
+            SCOPE_WORDS.get(name, f"{name} = {value}")
+            for name, value in demanded.items()
+        )
         lines.append(f"To be demanded in `{claim}`: {shown}.\n")
     lines += [f"What holds: `{words}`.\n" for words in erratum.holds]
     evidence = archived_findings(erratum).get("evidence")
@@ -55,7 +66,8 @@ def entry_lines(erratum: Erratum, docs: Path | None) -> list[str]:
     lines += _witness(erratum, docs)
     lines.append(f"{verification(erratum)}\n")
     inherited = [
-        f"`{f['statement']}` ({f['check']})" for f in archived_findings(erratum).get("inherited", [])
+        f"`{f['statement']}` ({f['check']})"
+        for f in archived_findings(erratum).get("inherited", [])
     ]
     if inherited:
         lines.append(f"Inherited from it: {', '.join(dict.fromkeys(inherited))}.\n")
@@ -63,16 +75,23 @@ def entry_lines(erratum: Erratum, docs: Path | None) -> list[str]:
 
 
 def _witness(erratum: Erratum, docs: Path | None) -> list[str]:
-    """What is saved of the witness of an erratum: how its ratio grows, and what measures it again."""
-    file = None if docs is None or not erratum.witness else docs / "witnesses" / f"{erratum.id}.json"
+    """What is saved of the witness of an erratum: how its ratio grows, and what
+    measures it again.
+    """
+    file = (
+        None
+        if docs is None or not erratum.witness
+        else docs / "witnesses" / f"{erratum.id}.json"
+    )
     if file is None or not file.is_file():
         return []
     family = json.loads(file.read_text(encoding="utf-8"))["divergence"]
     ratios = ", ".join(f"{ratio:.3g}" for ratio in family["ratios"])
     return [
-        f"Witness against `{erratum.witness}` ([saved](witnesses/{file.name})): {family['member']}, along "
-        f"which measured/claimed grows {growth_words(family)}: {ratios}. "
-        f"`dfltheory falsify --replay docs/witnesses/{file.name}` measures it again.\n"
+        f"Witness against `{erratum.witness}` ([saved](witnesses/{file.name})):"
+        f" {family['member']}, along which measured/claimed grows"
+        f" {growth_words(family)}: {ratios}. `dfltheory falsify --replay"
+        f" docs/witnesses/{file.name}` measures it again.\n"
     ]
 
 
@@ -88,29 +107,44 @@ def provenance(erratum: Erratum) -> str:
     if erratum.found_by in (GENERAL_CHECK, PROOF_STEP):
         archived = archived_findings(erratum)
         findings = archived.get("findings") or archived.get("inherited", [])
-        general = [f["check"] for f in findings if f["check"] not in ("derivation", "inequality")]
+        general = [
+            f["check"]
+            for f in findings
+            if f["check"] not in ("derivation", "inequality")
+        ]
         names = dict.fromkeys(general or [f["check"] for f in findings])
         checks = f" ({', '.join(names)})"
     return f"Found by {erratum.found_by}{checks}."
 
 
 def corrected_terms(erratum: Erratum) -> list[tuple[str, str]]:
-    """How the origin reads and how it should: words and formula; of a sum the terms in question alone."""
+    """How the origin reads and how it should: words and formula; of a sum the terms in
+    question alone.
+    """
     terms = erratum.terms.get(erratum.origin, {})
     if not terms:
         return []
     origin, corrected = statement(erratum.origin), erratum.correction(erratum.origin)
     should = "It should read:"
-    if erratum.severity == FALSE and not erratum.corrected:  # false in the other form as well
+    # false in the other form as well
+    if erratum.severity == FALSE and not erratum.corrected:
         should = "As it is meant:"
     if len(origin.parts) == 1:
         (term,) = corrected.parts.values()
-        return [("As printed:", origin.latex()), (should, expression_latex(term, corrected))]
+        return [
+            ("As printed:", origin.latex()),
+            (should, expression_latex(term, corrected)),
+        ]
     shown = []
     for name in terms:
         printed = name in origin.parts
         if printed:
-            shown.append((f"The term “{name}” as printed:", expression_latex(origin.parts[name], origin)))
+            shown.append(
+                (
+                    f"The term “{name}” as printed:",
+                    expression_latex(origin.parts[name], origin),
+                )
+            )
         if name not in corrected.parts:
             shown.append(("It is to be left out.", ""))
             continue
@@ -126,7 +160,9 @@ def _formula(latex: str) -> list[str]:
 
 
 def _lines_of(erratum: Erratum) -> list[str]:
-    """The refuted lines of an entry: in the paper's notation, with what refutes them and how to read them."""
+    """The refuted lines of an entry: in the paper's notation, with what refutes them
+    and how to read them.
+    """
     if not erratum.lines:
         return []
     paper = erratum.id.split("-")[0].lower()
@@ -153,7 +189,9 @@ def _refuted_by(paper: str, line: dict[str, Any]) -> str:
 
 
 def machine_checks(erratum: Erratum) -> list[str]:
-    """What a machine verified of the correction of an entry, in words; nothing where it is refuted."""
+    """What a machine verified of the correction of an entry, in words; nothing where it
+    is refuted.
+    """
     archived, again = archived_findings(erratum), _read_again(erratum)
     if _refuted_again(erratum):
         return []
@@ -161,7 +199,11 @@ def machine_checks(erratum: Erratum) -> list[str]:
     if archived["correction_verified"] and archived.get("findings"):
         ways.append("with it in place, the checks that report the error no longer did")
     if again:
-        count = "1 of its lines was" if len(again) == 1 else f"{len(again)} of its lines were"
+        count = (
+            "1 of its lines was"
+            if len(again) == 1
+            else f"{len(again)} of its lines were"
+        )
         ways.append(f"read as corrected, {count} evaluated again and not refuted")
     if erratum.refutes:
         ways.append("it alone explains each saved counterexample above")
@@ -174,19 +216,34 @@ def verification(erratum: Erratum) -> str:
     """How the correction was verified, in a sentence."""
     wrong = _refuted_again(erratum)
     if wrong:
-        return f"The correction is refuted as well: `{' '.join(wrong[0]['how'].split())}`."
+        return (
+            f"The correction is refuted as well: `{' '.join(wrong[0]['how'].split())}`."
+        )
     ways = machine_checks(erratum)
-    return f"Correction verified: {'; '.join(ways)}." if ways else "Correction verified by reading alone."
+    return (
+        f"Correction verified: {'; '.join(ways)}."
+        if ways
+        else "Correction verified by reading alone."
+    )
 
 
 def _read_again(erratum: Erratum) -> list[dict[str, Any]]:
     """The archived evaluations of the lines of an entry, read as corrected."""
-    known = {line["place"]: line for line in examination(erratum.id.split("-")[0].lower())["lines"]}
-    return [known[p]["read_otherwise"] for p in erratum.lines if known[p].get("read_otherwise")]
+    known = {
+        line["place"]: line
+        for line in examination(erratum.id.split("-")[0].lower())["lines"]
+    }
+    return [
+        known[p]["read_otherwise"]
+        for p in erratum.lines
+        if known[p].get("read_otherwise")
+    ]
 
 
 def _refuted_again(erratum: Erratum) -> list[dict[str, Any]]:
-    return [outcome for outcome in _read_again(erratum) if outcome["status"] == "refuted"]
+    return [
+        outcome for outcome in _read_again(erratum) if outcome["status"] == "refuted"
+    ]
 
 
 def coverage_lines(paper: str) -> list[str]:
@@ -202,7 +259,9 @@ def coverage_lines(paper: str) -> list[str]:
     for status in _STATUSES:
         places: dict[str, list[str]] = {}
         for row in (row for row in rows if row["status"] == status):
-            how = " ".join([f"`{' '.join(row['how'].split())}`", *row.get("errata", [])])
+            how = " ".join(
+                [f"`{' '.join(row['how'].split())}`", *row.get("errata", [])]
+            )
             places.setdefault(how, []).append(row["place"])
         lines += [f"\n{status.capitalize()}:\n"] if places else []
         lines += [f"- {'; '.join(named)}: {how}" for how, named in places.items()]
@@ -211,8 +270,13 @@ def coverage_lines(paper: str) -> list[str]:
         for hypothesis in row.get("needs", []):
             needed.setdefault(hypothesis, []).append(row["place"])
     lines += ["\nWhat the lines need, and which:\n"]
-    lines += [f"- `{hypothesis}`: {'; '.join(places)}" for hypothesis, places in needed.items()]
-    read = [f"- {row['place']}: `{row['reading']}`" for row in rows if row.get("reading")]
+    lines += [
+        f"- `{hypothesis}`: {'; '.join(places)}"
+        for hypothesis, places in needed.items()
+    ]
+    read = [
+        f"- {row['place']}: `{row['reading']}`" for row in rows if row.get("reading")
+    ]
     return [*lines, "\nRead otherwise than printed:\n", *read, "\n</details>\n"]
 
 

@@ -1,5 +1,7 @@
-"""The page of the docs that tells what the searches found: ``python -m validation.pages.falsify FOLDER
-FILE`` writes it from the outcome files of :mod:`validation.counterexamples.survey`."""
+"""The page of the docs that tells what the searches found: ``python -m
+validation.pages.falsify FOLDER FILE`` writes it from the outcome files of
+:mod:`validation.counterexamples.survey`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,17 @@ from validation.counterexamples.power import (
 from validation.counterexamples.survey import outcome_file, searched
 from validation.papers.erratum import errata
 
-OUTCOME = ("command", "key", "variant", "violated", "ratio", "evaluations", "seconds", "seed", "families")
+OUTCOME = (
+    "command",
+    "key",
+    "variant",
+    "violated",
+    "ratio",
+    "evaluations",
+    "seconds",
+    "seed",
+    "families",
+)
 """What the page tells of every outcome."""
 _INTRODUCTION = """# What the searches for counterexamples found
 
@@ -60,7 +72,9 @@ that of the one which found the most.
 COUNT = "<!-- counted -->"
 """What stands above and below the numbers of refuted statements on other pages."""
 FACTOR = 2.0
-"""Factors between the search's ratio and the core's beyond this are listed one by one."""
+"""Factors between the search's ratio and the core's beyond this are listed one by
+one.
+"""
 _REFUTED = """
 ## Refuted, the strictest reading first
 
@@ -103,14 +117,18 @@ def markdown(folder: Path) -> str:
         lines += _table(mine)
         lines += [_told(one) for one in mine]
     planted = folder.parent / "power.json"
-    versions = json.loads(planted.read_text(encoding="utf-8")) if planted.exists() else []
+    versions = (
+        json.loads(planted.read_text(encoding="utf-8")) if planted.exists() else []
+    )
     lines += [_power(versions, folder)] if versions else []
     lines.append(_TERMS + "\n".join(_terms(outcomes, versions)))
     return "\n".join(lines) + "\n"
 
 
 def excess(one: dict[str, Any]) -> float:
-    """By what factor the search's own ratio, of the worst problem's family, is above the core's."""
+    """By what factor the search's own ratio, of the worst problem's family, is above
+    the core's.
+    """
     if not (core := one.get("core")):
         return 1.0
     same = one.get("core_at_horizon")
@@ -120,28 +138,45 @@ def excess(one: dict[str, Any]) -> float:
 
 
 def _confirmed(outcomes: list[dict[str, Any]]) -> str:
-    """How far the ratios of families are above what the core confirms: the factors, largest first."""
+    """How far the ratios of families are above what the core confirms: the factors,
+    largest first.
+    """
     rows = sorted(((excess(one), one) for one in outcomes), key=lambda row: -row[0])
     large = [(factor, one) for factor, one in rows if factor > FACTOR]
     rest = max((factor for factor, _ in rows if factor <= FACTOR), default=1.0)
-    named = "".join(f"{factor:.3g} for `{one['key']}` {one['variant']}; " for factor, one in large)
+    named = "".join(
+        f"{factor:.3g} for `{one['key']}` {one['variant']}; " for factor, one in large
+    )
     others = "any other statement" if large else "every statement"
     return (
-        "A family's ratio is the search's own, which counts candidates that the core does not confirm. For "
-        "the family of the worst problem it exceeds the core's ratio by a factor of "
-        f"{named}at most {rest:.3g} for {others}."
+        "A family's ratio is the search's own, which counts candidates that the core"
+        " does not confirm. For the family of the worst problem it exceeds the core's"
+        f" ratio by a factor of {named}at most {rest:.3g} for {others}."
     )
 
 
 def _refuted(outcomes: list[dict[str, Any]]) -> list[str]:
-    """A row of each that is refuted, the strictest reading, constants and the largest ratio first."""
+    """A row of each that is refuted, the strictest reading, constants and the largest
+    ratio first.
+    """
     rank = [COMMON, APART, LED]
     refuted = [one for one in outcomes if one["violated"]]
-    refuted.sort(key=lambda one: (rank.index(_reading(one)), bool(one.get("divergence")), -one["ratio"]))
+    refuted.sort(
+        key=lambda one: (
+            rank.index(_reading(one)),
+            bool(one.get("divergence")),
+            -one["ratio"],
+        )
+    )
     rows = []
     for one in refuted:
         order, first = " (O)" if one.get("divergence") else "", one.get("first")
-        cells = _reading(one), _number(one["ratio"]), f"{first:.0f}" if first else "", _exact(one)
+        cells = (
+            _reading(one),
+            _number(one["ratio"]),
+            f"{first:.0f}" if first else "",
+            _exact(one),
+        )
         rows.append(f"| `{one['key']}` {one['variant']}{order} | {' | '.join(cells)} |")
     return rows
 
@@ -159,79 +194,111 @@ def _exact(one: dict[str, Any]) -> str:
 
 
 def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> list[str]:
-    """A row of every term of every corrected bound: is it necessary, and how tight is it?"""
-    planted = {(one["key"], one["variant"], one["version"]): one for one in versions if one["refuted"]}
+    """A row of every term of every corrected bound: is it necessary, and how tight is
+    it?
+    """
+    planted = {
+        (one["key"], one["variant"], one["version"]): one
+        for one in versions
+        if one["refuted"]
+    }
     rows = []
     for one in outcomes:
         key, variant = one["key"], one["variant"]
-        for name in registry.get(key, variant).parts if variant.startswith("corrected") else ():
+        for name in (
+            registry.get(key, variant).parts if variant.startswith("corrected") else ()
+        ):
             row = planted.get((key, variant, f"without the term {name}"), {})
             told = one.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
             most = max(float(told["without"]), float(row.get("ratio", 0.0)))
             where = f" ({row['family']})" if row else ""
             needed = f"yes: {_number(most)}{where}"
             needed = needed if most > 1 else unshown(key, variant, name, _number(most))
-            rows.append(f"| `{key}` {variant} | {name} | {needed} | {_number(told['share'])} |")
+            rows.append(
+                f"| `{key}` {variant} | {name} | {needed} | {_number(told['share'])} |"
+            )
     return rows
 
 
 def _power(versions: list[dict[str, Any]], folder: Path) -> str:
-    """Which planted versions the search refutes: its power, and which conditions are necessary."""
+    """Which planted versions the search refutes: its power, and which conditions are
+    necessary.
+    """
     false = [one for one in versions if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
     seconds = " or ".join(f"{s:g}" for s in sorted({one["seconds"] for one in false}))
     again = sorted({one["again"]["seconds"] for one in versions if "again" in one})
     longer = (
-        f"those that {' or '.join(f'{s:g}' for s in again)} s from another seed refute, " if again else ""
+        f"those that {' or '.join(f'{s:g}' for s in again)} s from another seed"
+        " refute, "
+        if again
+        else ""
     )
     low, high = (f"{100 * end:.0f}" for end in bracket(versions))
-    alone = [one for one in versions if one.get("for ever", 0.0) > 1 or (one["key"], one["version"]) in FALSE]
-    seen, every = sum(one["refuted"] for one in alone), sum(one["refuted"] for one in versions)
+    alone = [
+        one
+        for one in versions
+        if one.get("for ever", 0.0) > 1 or (one["key"], one["version"]) in FALSE
+    ]
+    seen, every = (
+        sum(one["refuted"] for one in alone),
+        sum(one["refuted"] for one in versions),
+    )
     return (
-        "\n## The power of the search\n\n"
-        "Versions of the corrected statements are planted by rule (`make power`): each term left out; each "
-        "term times one more power of each quantity in it but the smoothness and f(x^0) - f*, in whose units "
-        "the others are, so that it gets smaller where that factor is below 1; each term divided by a power "
-        "of two, where it was seen sharp enough (2 where measured / bound is beyond 1/2 and the term rules, "
-        "4 beyond 1/4, up to 16); each condition left out; each assumption on starts and samples left out; "
-        "rounds in place of windows of rounds. A version that is refuted shows that this much cannot be "
-        "taken from the bound as it stands, not that no other bound could do without.\n\n"
-        "Not every version is false: a constant that is not sharp may be made smaller. Known to be false are "
-        f"those that this search refutes, {longer}and those of which a closed form says so. **{refuted} of "
-        f"{len(false)}** false versions are refuted within {seconds} s of processor each. **The power is "
-        f"between {low} % and {high} %**: the upper end leaves out versions that are false and that no "
-        "search has refuted; the lower end counts every version as false but those that have a reason below "
-        f"to be true. Of the {len(alone)} that closed forms know to be false without any search "
-        f"({', '.join(CLOSED_FORMS)}, a client led astray), {seen} are refuted, "
-        f"{100 * seen / len(alone):.0f} %; of all "
-        f"{len(versions)} planted, {every}; {len(versions) - len(false)} are not known to be false. Searched "
-        f"by: {_searches(versions)}; what one search refuted the next did not try again, so that where there "
-        f"are several they share the figure.{_left(versions, folder)}\n\n"
-        "| kind | planted | refuted | false, not refuted | not known to be false |\n|---|---|---|---|---|\n"
+        "\n## The power of the search\n\nVersions of the corrected statements are"
+        " planted by rule (`make power`): each term left out; each term times one more"
+        " power of each quantity in it but the smoothness and f(x^0) - f*, in whose"
+        " units the others are, so that it gets smaller where that factor is below 1;"
+        " each term divided by a power of two, where it was seen sharp enough (2 where"
+        " measured / bound is beyond 1/2 and the term rules, 4 beyond 1/4, up to 16);"
+        " each condition left out; each assumption on starts and samples left out;"
+        " rounds in place of windows of rounds. A version that is refuted shows that"
+        " this much cannot be taken from the bound as it stands, not that no other"
+        " bound could do without.\n\nNot every version is false: a constant that is"
+        " not sharp may be made smaller. Known to be false are those that this search"
+        f" refutes, {longer}and those of which a closed form says so. **{refuted} of"
+        f" {len(false)}** false versions are refuted within {seconds} s of processor"
+        f" each. **The power is between {low} % and {high} %**: the upper end leaves"
+        " out versions that are false and that no search has refuted; the lower end"
+        " counts every version as false but those that have a reason below to be true."
+        f" Of the {len(alone)} that closed forms know to be false without any search"
+        f" ({', '.join(CLOSED_FORMS)}, a client led astray), {seen} are refuted,"
+        f" {100 * seen / len(alone):.0f} %; of all {len(versions)} planted, {every};"
+        f" {len(versions) - len(false)} are not known to be false. Searched by:"
+        f" {_searches(versions)}; what one search refuted the next did not try again,"
+        " so that where there are several they share the"
+        f" figure.{_left(versions, folder)}\n\n| kind | planted | refuted | false, not"
+        " refuted | not known to be false |\n|---|---|---|---|---|\n"
         + "\n".join(_kinds(versions))
         + "\n\nFalse, and not refuted:\n\n"
         + "\n".join(_survivors(false))
-        + "\n\nConditions, assumptions and windows that the bound cannot do without:\n\n"
+        + "\n\nConditions, assumptions and windows that the bound cannot do"
+        " without:\n\n"
         "| version | ratio | worst problem |\n|---|---|---|\n"
         + "\n".join(
-            f"| `{one['key']}` {one['version']} | {_number(one['ratio'])} | {one['family']} |"
+            f"| `{one['key']}` {one['version']} | {_number(one['ratio'])} |"
+            f" {one['family']} |"
             for one in false
             if one["refuted"]
-            and _kind(one) in ("without the condition", "without the assumption of", "with rounds")
+            and _kind(one)
+            in ("without the condition", "without the assumption of", "with rounds")
         )
-        + "\n\nNot known to be false (docs/power.json has the largest ratio of each):\n\n"
-        + "\n".join(_unknown(versions))
-        + "\n"
+        + "\n\nNot known to be false (docs/power.json has the largest ratio of"
+        " each):\n\n" + "\n".join(_unknown(versions)) + "\n"
     )
 
 
 def bracket(versions: list[dict[str, Any]]) -> tuple[float, float]:
     """The least and the largest share of the false versions that the search refutes.
 
-    At least: refuted / (planted, less those that have a reason to be true); at most: refuted / known false.
+    At least: refuted / (planted, less those that have a reason to be true); at most:
+    refuted / known false.
     """
     reasons = [unproved(one) for one in versions]
-    refuted = sum(one["refuted"] and why is None for one, why in zip(versions, reasons, strict=True))
+    refuted = sum(
+        one["refuted"] and why is None
+        for one, why in zip(versions, reasons, strict=True)
+    )
     false = sum(why is None for why in reasons)
     possible = sum(why in (None, UNSEEN) for why in reasons)
     return refuted / possible, refuted / false
@@ -239,7 +306,9 @@ def bracket(versions: list[dict[str, Any]]) -> tuple[float, float]:
 
 def _left(versions: list[dict[str, Any]], folder: Path) -> str:
     """How many versions are planted and were not searched yet."""
-    left = sum(len([*planted(t, shares_of(folder, t))]) for t in examined()) - len(versions)
+    left = sum(len([*planted(t, shares_of(folder, t))]) for t in examined()) - len(
+        versions
+    )
     return f" {left} more are planted, and were not searched yet." if left else ""
 
 
@@ -260,7 +329,9 @@ def _kinds(versions: list[dict[str, Any]]) -> list[str]:
 
 
 def _survivors(false: list[dict[str, Any]]) -> list[str]:
-    """What is false and was not refuted: how near the search came, and why it is false."""
+    """What is false and was not refuted: how near the search came, and why it is
+    false.
+    """
     rows = []
     for one in false:
         if not one["refuted"]:
@@ -268,14 +339,24 @@ def _survivors(false: list[dict[str, Any]]) -> list[str]:
             ratio = "none" if one["ratio"] is None else _number(one["ratio"])
             if one.get("for ever", 0.0) > 1:
                 name = one["closed form"]
-                why = f"{name}, as the search did not reach it: ratio {_number(one['for ever'])}"
-            why = why or f"{more['seconds']:g} s reach {_number(more['ratio'])}: {more['family']}"
-            rows.append(f"- `{one['key']}` {one['version']}: ratio {ratio} survives; {why}")
+                why = (
+                    f"{name}, as the search did not reach it: ratio"
+                    f" {_number(one['for ever'])}"
+                )
+            why = (
+                why
+                or f"{more['seconds']:g} s reach {_number(more['ratio'])}: {more['family']}"
+            )
+            rows.append(
+                f"- `{one['key']}` {one['version']}: ratio {ratio} survives; {why}"
+            )
     return rows or ["none"]
 
 
 def _unknown(versions: list[dict[str, Any]]) -> list[str]:
-    """What is not known to be false: with a reason each; or no search has refuted it, by statement."""
+    """What is not known to be false: with a reason each; or no search has refuted it,
+    by statement.
+    """
     rows, silent = list[str](), dict[str, list[str]]()
     for one in versions:
         reason = unproved(one)
@@ -283,72 +364,102 @@ def _unknown(versions: list[dict[str, Any]]) -> list[str]:
             silent.setdefault(one["key"], []).append(one["version"])
         elif reason is not None:
             rows.append(
-                f"- `{one['key']}` {one['version']}: {reason}{'; **refuted**' if one['refuted'] else ''}"
+                f"- `{one['key']}` {one['version']}:"
+                f" {reason}{'; **refuted**' if one['refuted'] else ''}"
             )
-    return rows + [f"- `{key}`, {UNSEEN}: {'; '.join(names)}" for key, names in silent.items()]
+    return rows + [
+        f"- `{key}`, {UNSEEN}: {'; '.join(names)}" for key, names in silent.items()
+    ]
 
 
 def _searches(versions: list[dict[str, Any]]) -> str:
-    """How many versions each search, by its fingerprint and days, was the last to look at."""
+    """How many versions each search, by its fingerprint and days, was the last to look
+    at.
+    """
     days: dict[str, list[str]] = {}
     for one in versions:
         days.setdefault(one.get("search", "unnamed"), []).append(one.get("date", ""))
     return "; ".join(
-        f"{len(told)} by {name}" + (f" on {', '.join(sorted({*told} - {''}))}" if any(told) else "")
-        for name, told in sorted(days.items(), key=lambda item: (max(item[1]), len(item[1])))
+        f"{len(told)} by {name}"
+        + (f" on {', '.join(sorted({*told} - {''}))}" if any(told) else "")
+        for name, told in sorted(
+            days.items(), key=lambda item: (max(item[1]), len(item[1]))
+        )
     )
 
 
 def _summary(outcomes: list[dict[str, Any]], missing: int) -> str:
-    """How many statements are refuted: of the audited papers, of the controls, of the corrected ones."""
+    """How many statements are refuted: of the audited papers, of the controls, of the
+    corrected ones.
+    """
     return counted(outcomes) + (f" Not searched: {missing}." if missing else "")
 
 
 def with_count(text: str, folder: Path) -> str:
-    """A page with the numbers of refuted statements of the outcome files between its two marks."""
+    """A page with the numbers of refuted statements of the outcome files between its
+    two marks.
+    """
     paths = [outcome_file(folder, theorem) for theorem in searched()]
-    return between(text, COUNT, counted([read_document(path, OUTCOME) for path in paths if path.exists()]))
+    return between(
+        text,
+        COUNT,
+        counted([read_document(path, OUTCOME) for path in paths if path.exists()]),
+    )
 
 
 def counted(outcomes: list[dict[str, Any]]) -> str:
-    """The numbers of statements that were searched and refuted, in a sentence for each group.
+    """The numbers of statements that were searched and refuted, in a sentence for each
+    group.
 
-    The audited papers are those with errata; the other sources (textbooks, lemmas and machine-checked
-    libraries) are controls, which are expected to hold.
+    The audited papers are those with errata; the other sources (textbooks, lemmas and
+    machine-checked libraries) are controls, which are expected to hold.
     """
-    groups: dict[str, list[dict[str, Any]]] = {"audited": [], "controls": [], "corrected": []}
+    groups: dict[str, list[dict[str, Any]]] = {
+        "audited": [],
+        "controls": [],
+        "corrected": [],
+    }
     for one in outcomes:
         audited = errata(one["key"].partition(".")[0])
         name = "audited" if audited else "controls"
-        groups["corrected" if one["variant"].startswith("corrected") else name].append(one)
+        groups["corrected" if one["variant"].startswith("corrected") else name].append(
+            one
+        )
     shares = {
-        name: f"{sum(one['violated'] for one in group)} of {len(group)}" for name, group in groups.items()
+        name: f"{sum(one['violated'] for one in group)} of {len(group)}"
+        for name, group in groups.items()
     }
     return (
-        "Searches refute "
-        f"{shares['audited']} statements of the audited papers, as printed or as derived in the appendices, "
-        f"{shares['controls']} controls (statements of other sources), and "
-        f"{shares['corrected']} corrected statements."
+        f"Searches refute {shares['audited']} statements of the audited papers, as"
+        f" printed or as derived in the appendices, {shares['controls']} controls"
+        f" (statements of other sources), and {shares['corrected']} corrected"
+        " statements."
     )
 
 
 def _table(outcomes: list[dict[str, Any]]) -> list[str]:
     rows = [
-        "| statement | variant | outcome | under | ratio | candidates | seconds | seed |",
+        (
+            "| statement | variant | outcome | under | ratio | candidates | seconds |"
+            " seed |"
+        ),
         "|---|---|---|---|---|---|---|---|",
     ]
     for one in outcomes:
         outcome = "**refuted**" if one["violated"] else "not refuted"
         order = " (O)" if one.get("divergence") else ""
         rows.append(
-            f"| `{one['key']}` | {one['variant']} | {outcome}{order} | {_reading(one)} | "
-            f"{_number(one['ratio'])} | {one['evaluations']} | {one['seconds']:.0f} | {one['seed']} |"
+            f"| `{one['key']}` | {one['variant']} | {outcome}{order} | {_reading(one)}"
+            f" | {_number(one['ratio'])} | {one['evaluations']} | {one['seconds']:.0f}"
+            f" | {one['seed']} |"
         )
     return rows
 
 
 def _reading(one: dict[str, Any]) -> str:
-    """The strictest reading under which it is refuted: of the readings searched, or as the problem has it."""
+    """The strictest reading under which it is refuted: of the readings searched, or as
+    the problem has it.
+    """
     if not one["violated"]:
         return ""
     if (read := one.get("readings")) is not None:
@@ -364,29 +475,47 @@ def _told(one: dict[str, Any]) -> str:
     head = f"\n### `{one['key']}`, {one['variant']}\n\n"
     file = f"docs/counterexamples/{one['key']}-{one['variant']}.json"
     ranked = sorted(one["families"].items(), key=lambda item: -_size(item[1]["ratio"]))
-    families = "; ".join(f"{name}: {_number(t['ratio'])} ({t['evaluations']})" for name, t in ranked)
+    families = "; ".join(
+        f"{name}: {_number(t['ratio'])} ({t['evaluations']})" for name, t in ranked
+    )
     what = _family(one["divergence"]) if one.get("divergence") else _instance(one)
     read = one.get("readings", {})
     if len(read) > 1:
-        told = [f"{n} {_number(r['ratio'])}{' (refuted)' if r['violated'] else ''}" for n, r in read.items()]
+        told = [
+            f"{n} {_number(r['ratio'])}{' (refuted)' if r['violated'] else ''}"
+            for n, r in read.items()
+        ]
         what += f"\n\nReadings, the strictest first: {'; '.join(told)}."
-    commands = f"Search: `{one['command']}`. Again: `dfltheory falsify --replay {file}`."
-    return f"{head}{what}\n\nFamilies, best ratio (candidates): {families}.\n\n{commands}"
+    commands = (
+        f"Search: `{one['command']}`. Again: `dfltheory falsify --replay {file}`."
+    )
+    return (
+        f"{head}{what}\n\nFamilies, best ratio (candidates): {families}.\n\n{commands}"
+    )
 
 
 def _instance(one: dict[str, Any]) -> str:
     instance = one.get("instance")
     if instance is None:
         return "No admissible problem was found in the families that were tried."
-    told, x0, T = instance["algorithm"], instance["run"]["x0"], instance["run"]["rounds"]
+    told, x0, T = (
+        instance["algorithm"],
+        instance["run"]["x0"],
+        instance["run"]["rounds"],
+    )
     apart = "" if all(x == x0[0] for x in x0) else ", the clients at different starts"
     usual = {f.name: f.default for f in fields(Algorithm)} | {"name": told["name"]}
-    given = {n: v if isinstance(v, str) else _number(v) for n, v in told.items() if v != usual.get(n, None)}
+    given = {
+        n: v if isinstance(v, str) else _number(v)
+        for n, v in told.items()
+        if v != usual.get(n, None)
+    }
     steps = ", ".join(f"{n} = {v}" for n, v in given.items())
     return (
-        f"Worst problem: {one['family']}; {class_of(told['name']).__name__} with {steps}; "
-        f"T = {T}{apart}: measured {_number(one['exact']['measured'])} against the bound "
-        f"{_number(one['exact']['bound'])}. The training core's ratio: {core_says(one)}."
+        f"Worst problem: {one['family']}; {class_of(told['name']).__name__} with"
+        f" {steps}; T = {T}{apart}: measured {_number(one['exact']['measured'])}"
+        f" against the bound {_number(one['exact']['bound'])}. The training core's"
+        f" ratio: {core_says(one)}."
     )
 
 
@@ -402,8 +531,15 @@ def _family(told: dict[str, Any]) -> str:
     if told.get("core") is not None:
         text += f"; the training core at the last member: {_number(told['core'])}"
     if not told["structural"]:
-        return text + ". That parameter is a constant of the problem, which an O(.) may hide."
-    return text + ("." if told["settled"] else "; the limit of the expression has not set in there.")
+        return (
+            text
+            + ". That parameter is a constant of the problem, which an O(.) may hide."
+        )
+    return text + (
+        "."
+        if told["settled"]
+        else "; the limit of the expression has not set in there."
+    )
 
 
 def _size(ratio: Any) -> float:
@@ -412,9 +548,14 @@ def _size(ratio: Any) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page from the outcome files, and how many are refuted into a page that has a place for it."""
+    """Write the page from the outcome files, and how many are refuted into a page that
+    has a place for it.
+    """
     if len(arguments) not in (2, 3):
-        print("usage: python -m validation.pages.falsify FOLDER FILE [README]", file=sys.stderr)
+        print(
+            "usage: python -m validation.pages.falsify FOLDER FILE [README]",
+            file=sys.stderr,
+        )
         return 2
     for readme in map(Path, arguments[2:]):
         text = with_count(readme.read_text(encoding="utf-8"), Path(arguments[0]))

@@ -1,8 +1,10 @@
-"""The page that says which statements are proved, by what, from what, and what is trusted.
+"""The page that says which statements are proved, by what, from what, and what is
+trusted.
 
-``python -m validation.pages.proofs docs/proofs.md`` writes it, and ``docs/proofs.json``, the results of
-the checks by hash of the statement, from which ``python -m validation.statuses`` takes them. It takes a
-minute or two, since every script runs.
+``python -m validation.pages.proofs docs/proofs.md`` writes it, and
+``docs/proofs.json``, the results of the checks by hash of the statement, from which
+``python -m validation.statuses`` takes them. It takes a minute or two, since every
+script runs.
 """
 
 from __future__ import annotations
@@ -73,13 +75,18 @@ def examine() -> dict[Theorem, Method]:
     found: dict[Theorem, Method] = {}
     for t in filter(_main, registry.statements()):
         claim = f"{t.key}:{t.variant}"
-        found[t] = "kernel-checked" if claim in scripts() and checked(claim).proved else "paper"
+        found[t] = (
+            "kernel-checked"
+            if claim in scripts() and checked(claim).proved
+            else "paper"
+        )
     return found
 
 
 def proof_results(methods: dict[Theorem, Method]) -> dict[str, Any]:
-    """What was proved, by hash of the statement: the method, the hypotheses used, and a corollary's parent.
-    Statements that are proved on paper alone are left out."""
+    """What was proved, by hash of the statement: the method, the hypotheses used, and a
+    corollary's parent. Statements that are proved on paper alone are left out.
+    """
     results: dict[str, Any] = {}
     for theorem, method in methods.items():
         if method != "kernel-checked":
@@ -128,20 +135,31 @@ def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[str]:
     rows = []
     for t in statuses:
         file = searched / f"{t.key}-{t.variant}.json"
-        terms = json.loads(file.read_text(encoding="utf-8"))["terms"] if file.is_file() else {}
-        rows += [(float(r["share"]), float(r["without"]), t, name) for name, r in terms.items()]
+        terms = (
+            json.loads(file.read_text(encoding="utf-8"))["terms"]
+            if file.is_file()
+            else {}
+        )
+        rows += [
+            (float(r["share"]), float(r["without"]), t, name)
+            for name, r in terms.items()
+        ]
     rows = sorted((row for row in rows if row[0] < 1 / 2), key=lambda row: row[0])
     return [
-        f"| {f'{1 / share:.3g}' if share else 'no instance'} | {share:.3g} | {without:.3g} "
-        f"| `{t.key}` | {t.variant} | {_plain(name)} |"
+        f"| {f'{1 / share:.3g}' if share else 'no instance'} | {share:.3g} |"
+        f" {without:.3g} | `{t.key}` | {t.variant} | {_plain(name)} |"
         for share, without, t, name in rows
     ]
 
 
 def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
-    """The page; ``searched``: what the searches for counterexamples have found, a file for each statement."""
+    """The page; ``searched``: what the searches for counterexamples have found, a file
+    for each statement.
+    """
     said = ("kernel-checked", "paper")
-    counts = ", ".join(f"{sum(s == kind for s in statuses.values())} {kind}" for kind in said)
+    counts = ", ".join(
+        f"{sum(s == kind for s in statuses.values())} {kind}" for kind in said
+    )
     lines = [
         _INTRODUCTION.format(
             counts=f"Of {len(statuses)} corrected theorems and corollaries: {counts}.",
@@ -149,7 +167,9 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
             rules=len(kernel.RULES),
             kernel=_length(kernel.__file__),
             proved=_length(comparison.__file__),
-            inequalities=sum(map(_length, Path(str(inequalities.__file__)).parent.glob("*.py"))),
+            inequalities=sum(
+                map(_length, Path(str(inequalities.__file__)).parent.glob("*.py"))
+            ),
             moments=_length(moments.__file__) + _length(hypotheses.__file__),
         ),
         "## What is proved\n",
@@ -159,7 +179,9 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
     for t, status in statuses.items():
         claim = f"{t.key}:{t.variant}"
         spare = checked(claim) if status == "kernel-checked" else None
-        told = "; ".join((*spare.unused, *(h.says for h in spare.idle))) if spare else ""
+        told = (
+            "; ".join((*spare.unused, *(h.says for h in spare.idle))) if spare else ""
+        )
         lines.append(f"| `{t.key}` | {t.variant} | {status} | {_plain(told)} |")
     lines.append(_LIMITS)
     for t in statuses:
@@ -169,16 +191,24 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
     lines += ["", "## From what, by which rules", ""]
     for claim in scripts():
         lines += _section(claim)
-    lines += ["## The rules", "", "| rule | says | textbook | uses |", "|---|---|---|---|"]
     lines += [
-        f"| `{r.name}` | {_plain(r.says)} | {_plain(r.cites)} | {_plain('; '.join(h.name for h in r.uses))} |"
+        "## The rules",
+        "",
+        "| rule | says | textbook | uses |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{r.name}` | {_plain(r.says)} | {_plain(r.cites)} |"
+        f" {_plain('; '.join(h.name for h in r.uses))} |"
         for r in kernel.RULES.values()
     ]
     return "\n".join(lines) + "\n"
 
 
 def _main(theorem: Theorem) -> bool:
-    return theorem.kind in ("theorem", "corollary") and theorem.variant.startswith("corrected")
+    return theorem.kind in ("theorem", "corollary") and theorem.variant.startswith(
+        "corrected"
+    )
 
 
 def _section(claim: str) -> list[str]:
@@ -195,14 +225,24 @@ def _section(claim: str) -> list[str]:
         ("gradient of the theorem at", alg.mean_model),
     ]
     rows += [("second state becomes", alg.dual)] if alg.dual is not None else []
-    told = f" in two cases, {script.case.name} and where this fails" if script.case else ""
-    lines += [f"{alg.name}, {sum(len(f.trail()) for f in answer.facts)} facts{told}:", ""]
+    told = (
+        f" in two cases, {script.case.name} and where this fails" if script.case else ""
+    )
     lines += [
-        f"- {name}: `{' + '.join(sorted(f'({c}) {shown(a)}' for a, c in vec.terms))}`" for name, vec in rows
+        f"{alg.name}, {sum(len(f.trail()) for f in answer.facts)} facts{told}:",
+        "",
+    ]
+    lines += [
+        f"- {name}: `{' + '.join(sorted(f'({c}) {shown(a)}' for a, c in vec.terms))}`"
+        for name, vec in rows
     ]
     lines += ["", "Hypotheses, and the statement's own words for them:", ""]
     for text in answer.assumptions:
-        used = ", ".join(h.name for h in script.grants[text] if any(h in f.uses for f in answer.facts))
+        used = ", ".join(
+            h.name
+            for h in script.grants[text]
+            if any(h in f.uses for f in answer.facts)
+        )
         lines.append(f"- {_plain(used)}: {text}")
     names = ", ".join(f"`{r.name}`" for r in answer.rules)
     return [*lines, "", f"Rules: {names}.", ""]
@@ -213,8 +253,9 @@ def _length(path: str | Path | None) -> int:
 
 
 def _plain(text: str) -> str:
-    """A cell of a table: prose has stars, pipes and underscores that Markdown would read; formulas, between
-    dollar signs, stay, but for pipes."""
+    """A cell of a table: prose has stars, pipes and underscores that Markdown would
+    read; formulas, between dollar signs, stay, but for pipes.
+    """
     parts = text.split("$")
     for i, part in enumerate(parts):
         if i % 2:
@@ -222,7 +263,8 @@ def _plain(text: str) -> str:
             continue
         for sign in ("\\", "*", "_", "|", "["):
             part = part.replace(sign, "\\" + sign)
-        parts[i] = part.replace("<", "&lt;")  # whose backslash some readers of Markdown print
+        # whose backslash some readers of Markdown print
+        parts[i] = part.replace("<", "&lt;")
     return "$".join(parts)
 
 

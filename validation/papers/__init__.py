@@ -1,11 +1,13 @@
-"""What was found out about the four papers: appendices, errata, refuted lines, proofs of corrections.
+"""What was found out about the four papers: appendices, errata, refuted lines, proofs
+of corrections.
 
-Each paper is a folder with ``appendix.toml`` (the lemmas and displays that errata cite, as a theorem file),
-``errata.toml``, ``refuted_lines.py``, ``witnesses.json`` and ``proof.py`` (proof scripts of the corrected
-statements).
-``examination.json`` is the archived result of the last examination of all displayed lines.
-``python -m validation.papers PAPER`` evaluates the refuted lines again,
-``python -m validation.papers CLAIM`` audits one statement, as ``dfedsam.lemma_D3``, and checks its proof.
+Each paper is a folder with ``appendix.toml`` (the lemmas and displays that errata cite,
+as a theorem file), ``errata.toml``, ``refuted_lines.py``, ``witnesses.json`` and
+``proof.py`` (proof scripts of the corrected statements). ``examination.json`` is the
+archived result of the last examination of all displayed lines. ``python -m
+validation.papers PAPER`` evaluates the refuted lines again, ``python -m
+validation.papers CLAIM`` audits one statement, as ``dfedsam.lemma_D3``, and checks its
+proof.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ EXAMINATION = FOLDER / "examination.json"
 
 @cache
 def appendix(paper: str) -> tuple[Theorem, ...]:
-    """The lemmas and displays of a paper's appendix that errata cite; none of a paper that has no folder."""
+    """The lemmas and displays of a paper's appendix that errata cite; none of a paper
+    that has no folder.
+    """
     if paper not in PAPERS:
         return ()
     return read_theorem_file(FOLDER / paper / "appendix.toml").theorems
@@ -55,7 +59,8 @@ def checked(claim: str) -> Checked:
 
 
 def statement(claim: str) -> Theorem:
-    """The statement ``key`` or ``key:variant`` (printed) of the registry or of an appendix.
+    """The statement ``key`` or ``key:variant`` (printed) of the registry or of an
+    appendix.
 
     Raises
     ------
@@ -81,7 +86,9 @@ def bound(claim: str) -> Expr:
 
 
 def examination(paper: str) -> dict[str, Any]:
-    """The archived examination of a paper: its displayed ``lines`` and the findings of each of its errata."""
+    """The archived examination of a paper: its displayed ``lines`` and the findings of
+    each of its errata.
+    """
     return json.loads(EXAMINATION.read_text(encoding="utf-8"))["papers"][paper]
 
 

@@ -1,7 +1,8 @@
 """Repeat the evidence of errata.
 
-``python -m validation.papers PAPER [PLACE]`` evaluates the refuted lines of a paper at their witnesses;
-``python -m validation.papers CLAIM`` audits a statement, as ``dfedsam.lemma_D3``, and checks its proof.
+``python -m validation.papers PAPER [PLACE]`` evaluates the refuted lines of a paper at
+their witnesses; ``python -m validation.papers CLAIM`` audits a statement, as
+``dfedsam.lemma_D3``, and checks its proof.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from validation.papers.lines import refuted_lines
 
 
 def main(arguments: list[str]) -> int:
-    """Print both sides of each line, 1 if one is not refuted; or what is known of a claim, see `_examine`."""
+    """Print both sides of each line, 1 if one is not refuted; or what is known of a
+    claim, see `_examine`.
+    """
     if len(arguments) == 1 and "." in arguments[0]:
         return _examine(arguments[0])
     if not 1 <= len(arguments) <= 2 or arguments[0] not in PAPERS:
-        usage = f"usage: python -m validation.papers {{{','.join(PAPERS)}}} [PLACE], or CLAIM"
+        usage = (
+            f"usage: python -m validation.papers {{{','.join(PAPERS)}}} [PLACE], or"
+            " CLAIM"
+        )
         print(usage, file=sys.stderr)
         return 2
     lines = refuted_lines(arguments[0])
@@ -29,7 +35,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _examine(claim: str) -> int:
-    """Print the findings on a claim and the answer of the proof kernel; 1 for an error or a failed proof."""
+    """Print the findings on a claim and the answer of the proof kernel; 1 for an error
+    or a failed proof.
+    """
     found = findings(claim)
     print("\n".join(map(str, found)))
     failed = any(finding.severity == "error" for finding in found)

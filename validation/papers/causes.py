@@ -1,8 +1,9 @@
 """Does an erratum explain a saved counterexample that it cites?
 
-An erratum explains a saved counterexample if its correction alone makes the counterexample satisfy the
-statement: either the corrected bound covers the measured left-hand side (of an O(.): a corrected term keeps
-up with the measured side along the saved family), or a hypothesis that it adds excludes the counterexample.
+An erratum explains a saved counterexample if its correction alone makes the
+counterexample satisfy the statement: either the corrected bound covers the measured
+left-hand side (of an O(.): a corrected term keeps up with the measured side along the
+saved family), or a hypothesis that it adds excludes the counterexample.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ Kind = Literal["bound covers it", "hypothesis excludes it", "not explained"]
 class Explanation:
     """What the correction of one erratum does with one saved counterexample.
 
-    ``before`` and ``after``: measured over bound as printed and as corrected; for a statement in O(.), the
-    exponent of measured over expression along the saved family, and at its end that of measured over the
-    corrected term that keeps up best.  ``excluded_by``: the added hypothesis that the counterexample does
-    not satisfy.
+    ``before`` and ``after``: measured over bound as printed and as corrected; for a
+    statement in O(.), the exponent of measured over expression along the saved family,
+    and at its end that of measured over the corrected term that keeps up best.
+    ``excluded_by``: the added hypothesis that the counterexample does not satisfy.
     """
 
     erratum: str
@@ -69,7 +70,8 @@ def citations() -> Iterator[tuple[Erratum, str]]:
 
 
 def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
-    """What the correction of ``erratum`` alone does with the saved counterexample of ``claim``.
+    """What the correction of ``erratum`` alone does with the saved counterexample of
+    ``claim``.
 
     Parameters
     ----------
@@ -86,30 +88,46 @@ def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
         If the saved outcome is no refutation.
     """
     theorem = statement(claim)
-    return explain_file(erratum, claim, Path(folder) / f"{theorem.key}-{theorem.variant}.json")
+    return explain_file(
+        erratum, claim, Path(folder) / f"{theorem.key}-{theorem.variant}.json"
+    )
 
 
 def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
-    """What the correction of ``erratum`` alone does with a counterexample to ``claim``; as :func:`explain`,
-    for one file, such as the witness of an erratum."""
+    """What the correction of ``erratum`` alone does with a counterexample to ``claim``;
+    as :func:`explain`, for one file, such as the witness of an erratum.
+    """
     theorem = statement(claim)
     document = read_document(file)
     if not document["violated"]:
         raise InputError(f"{claim}: the saved outcome is no refutation")
     corrected = erratum.correction(claim)
     if document.get("divergence") is not None:
-        return _family(erratum.id, theorem, corrected, Divergence(**document["divergence"]))
+        return _family(
+            erratum.id, theorem, corrected, Divergence(**document["divergence"])
+        )
     return _instance(erratum.id, theorem, corrected, document)
 
 
-def _family(name: str, theorem: Theorem, corrected: Theorem, saved: Divergence) -> Explanation:
-    """A family of problems: is every member excluded, or does a corrected term keep up with the left side?"""
+def _family(
+    name: str, theorem: Theorem, corrected: Theorem, saved: Divergence
+) -> Explanation:
+    """A family of problems: is every member excluded, or does a corrected term keep up
+    with the left side?
+    """
     claim = f"{theorem.key}:{theorem.variant}"
     members = _members(theorem, saved)
     excluded = _excluding(theorem, corrected, MEMBERS[saved.member], members)
     if excluded:
-        return Explanation(name, claim, "hypothesis excludes it", saved.exponent, math.nan, excluded)
-    after = _slowest(corrected, MEMBERS[saved.member], members[-2:], saved.values[-1] / saved.values[-2])
+        return Explanation(
+            name, claim, "hypothesis excludes it", saved.exponent, math.nan, excluded
+        )
+    after = _slowest(
+        corrected,
+        MEMBERS[saved.member],
+        members[-2:],
+        saved.values[-1] / saved.values[-2],
+    )
     kind: Kind = "bound covers it" if after <= KEEPS_UP else "not explained"
     return Explanation(name, claim, kind, saved.exponent, after)
 
@@ -117,14 +135,21 @@ def _family(name: str, theorem: Theorem, corrected: Theorem, saved: Divergence) 
 def _members(theorem: Theorem, saved: Divergence) -> list[Numbers]:
     """The numbers of every member of a saved family."""
     first = saved.parameter.split("*")[0]
-    return [grown(saved.base, saved.parameter, value / saved.base[first]) for value in saved.values]
+    return [
+        grown(saved.base, saved.parameter, value / saved.base[first])
+        for value in saved.values
+    ]
 
 
-def _excluding(theorem: Theorem, corrected: Theorem, member: Member, members: list[Numbers]) -> str:
+def _excluding(
+    theorem: Theorem, corrected: Theorem, member: Member, members: list[Numbers]
+) -> str:
     """The added hypothesis that no member of the family satisfies, or nothing."""
     if corrected.scope.common_start and not theorem.scope.common_start:
         starts = [member.make(theorem, at)[0].x0 for at in members]
-        if not any(x0 is None or (np.asarray(x0) == np.asarray(x0)[0]).all() for x0 in starts):
+        if not any(
+            x0 is None or (np.asarray(x0) == np.asarray(x0)[0]).all() for x0 in starts
+        ):
             return "a common start"
     for condition in corrected.conditions:
         if condition in theorem.conditions:
@@ -136,42 +161,77 @@ def _excluding(theorem: Theorem, corrected: Theorem, member: Member, members: li
     return ""
 
 
-def _slowest(corrected: Theorem, member: Member, members: list[Numbers], factor: float) -> float:
-    """The exponent of measured over the term that keeps up best, between the last two members."""
+def _slowest(
+    corrected: Theorem, member: Member, members: list[Numbers], factor: float
+) -> float:
+    """The exponent of measured over the term that keeps up best, between the last two
+    members.
+    """
     rows = []
     for at in members:
         measured, values = member.measure(corrected, at)
         rows.append((measured, corrected.evaluate_terms(where="ignore", **values)))
     (left, before), (right, after) = rows
     exponents = [
-        math.log(right / left * float(before[term]) / float(after[term])) / math.log(factor)
+        math.log(right / left * float(before[term]) / float(after[term]))
+        / math.log(factor)
         for term in after
         if float(before[term]) > 0 and float(after[term]) > 0
     ]
     return min(exponents, default=math.inf)
 
 
-def _instance(name: str, theorem: Theorem, corrected: Theorem, document: Mapping[str, Any]) -> Explanation:
-    """One problem: does an added hypothesis exclude it, or does the corrected bound cover it?"""
+def _instance(
+    name: str, theorem: Theorem, corrected: Theorem, document: Mapping[str, Any]
+) -> Explanation:
+    """One problem: does an added hypothesis exclude it, or does the corrected bound
+    cover it?
+    """
     claim = f"{theorem.key}:{theorem.variant}"
     instance, saved = built(document["instance"]), document["exact"]
     batch = Batch.of(instance)
     run = instance.run(rounds=ROUNDS, progress=False)
     before = float(saved["ratio"])
-    if corrected.scope.samplewise and not theorem.scope.samplewise and batch.led is not None:
-        return Explanation(name, claim, "hypothesis excludes it", before, math.nan, "smooth samples")
-    if corrected.scope.common_start and not theorem.scope.common_start and not common_start(run):
-        return Explanation(name, claim, "hypothesis excludes it", before, math.nan, "a common start")
-    values = counterexample_values(run, corrected, batch, instance.rounds) | {"T": saved["T"]}
+    if (
+        corrected.scope.samplewise
+        and not theorem.scope.samplewise
+        and batch.led is not None
+    ):
+        return Explanation(
+            name, claim, "hypothesis excludes it", before, math.nan, "smooth samples"
+        )
+    if (
+        corrected.scope.common_start
+        and not theorem.scope.common_start
+        and not common_start(run)
+    ):
+        return Explanation(
+            name, claim, "hypothesis excludes it", before, math.nan, "a common start"
+        )
+    values = counterexample_values(run, corrected, batch, instance.rounds) | {
+        "T": saved["T"]
+    }
     at = {n: float(np.max(values[n])) for n in corrected.needs}
     for condition, _, ok in corrected.check_conditions(**at):
         if not ok and condition not in theorem.conditions:
-            return Explanation(name, claim, "hypothesis excludes it", before, math.nan, condition.name)
+            return Explanation(
+                name, claim, "hypothesis excludes it", before, math.nan, condition.name
+            )
     bound = float(corrected.evaluate(where="ignore", **at))
-    if bound <= 0:  # as where a denominator that was dropped is kept: no such step size is admitted
-        return Explanation(name, claim, "hypothesis excludes it", before, math.nan, "a positive denominator")
+    # as where a denominator that was dropped is kept: no such step size is admitted
+    if bound <= 0:
+        return Explanation(
+            name,
+            claim,
+            "hypothesis excludes it",
+            before,
+            math.nan,
+            "a positive denominator",
+        )
     after = float(saved["measured"]) / bound
-    return Explanation(name, claim, "bound covers it" if after <= 1 else "not explained", before, after)
+    return Explanation(
+        name, claim, "bound covers it" if after <= 1 else "not explained", before, after
+    )
 
 
 __all__ = ["Explanation", "citations", "explain", "explain_file"]

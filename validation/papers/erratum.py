@@ -1,7 +1,8 @@
-"""Errata as plain records: where a mistake begins, how it was found, and what is right instead.
+"""Errata as plain records: where a mistake begins, how it was found, and what is right
+instead.
 
-``validation/papers/<paper>/errata.toml`` holds those of one paper, in its own order; :func:`read_errata`
-reads them. Formulas are written as in theorem files.
+``validation/papers/<paper>/errata.toml`` holds those of one paper, in its own order;
+:func:`read_errata` reads them. Formulas are written as in theorem files.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 from validation.papers import FOLDER, PAPERS, statement
 
-Severity = Literal["the statement is false", "does not follow, repairable", "constant", "typo", "loose"]
+Severity = Literal[
+    "the statement is false", "does not follow, repairable", "constant", "typo", "loose"
+]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """The worst first."""
 FALSE, REPAIRABLE, CONSTANT, TYPO, LOOSE = SEVERITIES
@@ -43,28 +46,27 @@ Text = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Erratum:
-    """One mistake of a paper. A claim is ``key`` (the printed variant) or ``key:variant``.
+    """One mistake of a paper. A claim is ``key`` (the printed variant) or
+    ``key:variant``.
 
     Attributes
     ----------
-    id : stays what it is
-    severity : one of ``SEVERITIES``
-    place : where it is, in the paper's own words
-    cause : sentences with formulas between dollar signs
-    found_by : a check that reads the statement alone; a step or an inequality of its proof; a displayed line
+    id : stays what it is severity : one of ``SEVERITIES`` place : where it is, in the
+    paper's own words cause : sentences with formulas between dollar signs found_by : a
+    check that reads the statement alone; a step or an inequality of its proof; a
+    displayed line
         that was transcribed and evaluated; a saved counterexample; or a reader
-    origin : the claim in which it begins; empty where no statement has it, as in a table
-    bears_on : theorems, corollaries and rates of the main text that it affects
-    terms : claim -> term -> corrected formula; 0 removes a term. A statement of one term calls it ``bound``
-    definitions : symbols of these formulas that the claims do not define; as in theorem files
-    conditions : claim -> name -> comparison to be added
-    scope : claim -> fields of the scope to be demanded
-    holds : what holds in place of a false inequality, in words
-    corrected : the claim of the corrected statement
-    refutes : claims whose saved counterexamples this correction alone explains
+    origin : the claim in which it begins; empty where no statement has it, as in a
+    table bears_on : theorems, corollaries and rates of the main text that it affects
+    terms : claim -> term -> corrected formula; 0 removes a term. A statement of one
+    term calls it ``bound`` definitions : symbols of these formulas that the claims do
+    not define; as in theorem files conditions : claim -> name -> comparison to be added
+    scope : claim -> fields of the scope to be demanded holds : what holds in place of a
+    false inequality, in words corrected : the claim of the corrected statement refutes
+    : claims whose saved counterexamples this correction alone explains
         (:mod:`validation.papers.causes`)
-    lines : places of the refuted lines that it makes false
-    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws;
+    lines : places of the refuted lines that it makes false witness : the claim that
+    ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws;
         ``dfltheory falsify --replay`` measures it again
     """
 
@@ -91,7 +93,9 @@ class Erratum:
             ("found_by", self.found_by, FOUND_BY),
         ):
             if value not in allowed:
-                raise InputError(f"{self.id}: {name} = {value!r} must be one of {', '.join(allowed)}")
+                raise InputError(
+                    f"{self.id}: {name} = {value!r} must be one of {', '.join(allowed)}"
+                )
 
     def added_conditions(self, claim: str) -> tuple[Condition, ...]:
         """The conditions that this erratum adds to a statement."""
@@ -107,7 +111,8 @@ class Erratum:
         Raises
         ------
         InputError
-            The erratum corrects a term that the statement, which has one term, does not have.
+            The erratum corrects a term that the statement, which has one term, does not
+            have.
         """
         theorem = statement(claim)
         texts = self.terms.get(claim, {})
@@ -116,8 +121,13 @@ class Erratum:
         terms = {name: read_formula(text, symbols) for name, text in texts.items()}
         unknown = set(terms) - set(theorem.parts) if len(theorem.parts) == 1 else set()
         if unknown:
-            raise InputError(f"{self.id}: terms {sorted(unknown)} of {theorem} must be {list(theorem.parts)}")
-        parts = {name: part for name, part in {**theorem.parts, **terms}.items() if part != 0}
+            raise InputError(
+                f"{self.id}: terms {sorted(unknown)} of {theorem} must be"
+                f" {list(theorem.parts)}"
+            )
+        parts = {
+            name: part for name, part in {**theorem.parts, **terms}.items() if part != 0
+        }
         return replace(
             theorem,
             parts=parts,
@@ -126,8 +136,12 @@ class Erratum:
             scope=replace(theorem.scope, **self.scope.get(claim, {})),
         )
 
-    def _definitions(self, theorem: Theorem, formulas: Iterable[str]) -> list[Definition]:
-        """The definitions that formulas need and the statement lacks. Each needs earlier ones alone."""
+    def _definitions(
+        self, theorem: Theorem, formulas: Iterable[str]
+    ) -> list[Definition]:
+        """The definitions that formulas need and the statement lacks. Each needs
+        earlier ones alone.
+        """
         tables = {name: _table(entry) for name, entry in self.definitions.items()}
         known = {definition.symbol.name for definition in theorem.definitions}
         needed = _names(formulas)
@@ -152,22 +166,29 @@ def read_errata(file: Path) -> tuple[Erratum, ...]:
     Raises
     ------
     InputError
-        A record has a field that errata do not have, lacks one, or has another severity or source.
+        A record has a field that errata do not have, lacks one, or has another severity
+        or source.
     """
     found = []
     for record in tomllib.loads(file.read_text(encoding="utf-8"))["erratum"]:
         try:
             found.append(Erratum(**record))
         except TypeError as wrong:
-            raise InputError(f"{file}: {record.get('id', 'a record without id')}: {wrong}") from None
+            raise InputError(
+                f"{file}: {record.get('id', 'a record without id')}: {wrong}"
+            ) from None
     return tuple(found)
 
 
 def _symbols(theorem: Theorem, definitions: Sequence[Definition]) -> dict[str, Expr]:
     """The symbols that a formula about a statement may contain, by name."""
-    symbols: dict[str, Expr] = {name: quantity.symbol for name, quantity in GLOSSARY.items()}
+    symbols: dict[str, Expr] = {
+        name: quantity.symbol for name, quantity in GLOSSARY.items()
+    }
     symbols |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
-    return symbols | {d.symbol.name: d.symbol for d in (*theorem.definitions, *definitions)}
+    return symbols | {
+        d.symbol.name: d.symbol for d in (*theorem.definitions, *definitions)
+    }
 
 
 def _names(formulas: Iterable[str]) -> set[str]:
@@ -179,10 +200,14 @@ def _table(entry: Any) -> Mapping[str, str]:
     return {"formula": entry} if isinstance(entry, str) else entry
 
 
-def _definition(name: str, table: Mapping[str, str], symbols: Mapping[str, Expr]) -> Definition:
+def _definition(
+    name: str, table: Mapping[str, str], symbols: Mapping[str, Expr]
+) -> Definition:
     symbol = sp.Symbol(name, **{table.get("sign", "real"): True})
     formula = read_formula(table["formula"], symbols)
-    return Definition(symbol, formula, table.get("latex", name), table.get("meaning", ""))
+    return Definition(
+        symbol, formula, table.get("latex", name), table.get("meaning", "")
+    )
 
 
 __all__ = [

@@ -1,8 +1,8 @@
 """Small problems in which every expectation is a finite sum.
 
-Clients have gradients that are piecewise linear on a grid, a minibatch has finitely many outcomes, and a run
-enumerates the outcomes of all minibatches. The numbers are dyadic, so that :meth:`FiniteProblem.exact` is the
-same problem in rational numbers.
+Clients have gradients that are piecewise linear on a grid, a minibatch has finitely
+many outcomes, and a run enumerates the outcomes of all minibatches. The numbers are
+dyadic, so that :meth:`FiniteProblem.exact` is the same problem in rational numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 LOW, STEP, KNOTS = -3, Fraction(1, 2), 13
-"""Gradients are linear between the knots LOW, LOW + STEP, ..., and constant outside of them."""
+"""Gradients are linear between the knots LOW, LOW + STEP, ..., and constant outside of
+them.
+"""
 
 
 class Recording:
-    """Lists of arrays by name: quantities of a round, and, in one list for each round, of its steps."""
+    """Lists of arrays by name: quantities of a round, and, in one list for each round,
+    of its steps.
+    """
 
     def __init__(self, of_rounds: tuple[str, ...], of_steps: tuple[str, ...]) -> None:
         self._steps = of_steps
@@ -60,8 +64,9 @@ def exact(value: Any) -> Any:
 class FiniteProblem:
     """Clients, network, start and hyperparameters of one finite problem.
 
-    The gradient of client i at x is ``curve x + tables[i]``, coordinate by coordinate; minibatch a adds
-    ``noise[a, i]``. ``samplewise``: L bounds the slope of every minibatch's gradient, not only the clients'.
+    The gradient of client i at x is ``curve x + tables[i]``, coordinate by coordinate;
+    minibatch a adds ``noise[a, i]``. ``samplewise``: L bounds the slope of every
+    minibatch's gradient, not only the clients'.
     """
 
     curve: Any
@@ -88,12 +93,15 @@ class FiniteProblem:
     def m(self) -> int:
         return self.tables.shape[0]
 
-    # -- constants of the assumptions ---------------------------------------------------------------
+    # -- constants of the assumptions
+    # ---------------------------------------------------------------
 
     @cached_property
     def L(self) -> Any:
         """Smoothness of the clients (``samplewise``: of every minibatch); positive."""
-        tables = self.tables[None] + self.noise if self.samplewise else self.tables[None]
+        tables = (
+            self.tables[None] + self.noise if self.samplewise else self.tables[None]
+        )
         slope = abs(self.curve + np.diff(tables, axis=-1) / self._step).max()
         return max(slope, abs(self.curve), self.one / 16)
 
@@ -106,7 +114,12 @@ class FiniteProblem:
     def sigma_l_sq_two_points(self) -> Any:
         """max E||grad F_i(y; xi) - grad f_i(x)||^2 over x and y (``curve`` = 0)."""
         between = (self.tables[..., :, None] - self.tables[..., None, :]) ** 2
-        return (between + self._variance[..., :, None]).max(axis=(-1, -2)).sum(axis=-1).max()
+        return (
+            (between + self._variance[..., :, None])
+            .max(axis=(-1, -2))
+            .sum(axis=-1)
+            .max()
+        )
 
     @cached_property
     def sigma_g_sq(self) -> Any:
@@ -140,10 +153,13 @@ class FiniteProblem:
         """Indices of clients and coordinates, which broadcast to those of a point."""
         return np.arange(self.m)[:, None], np.arange(self.tables.shape[1])
 
-    # -- functions ----------------------------------------------------------------------------------
+    # -- functions
+    # ----------------------------------------------------------------------------------
 
     def _cell(self, x: Array) -> tuple[Array, Array]:
-        """The knot at or below each coordinate, and the share of the way to the next one, in [0, 1]."""
+        """The knot at or below each coordinate, and the share of the way to the next
+        one, in [0, 1].
+        """
         scaled = (x - LOW) / self._step
         cell = np.minimum(np.maximum(np.floor(scaled), 0), KNOTS - 2).astype(int)
         return cell, np.minimum(np.maximum(scaled - cell, 0 * self.curve), self.one)
@@ -176,11 +192,16 @@ class FiniteProblem:
         whole = np.concatenate([0 * whole[:, :1], whole], axis=-1)
         cell, share = self._cell(x)
         low, high = table[d, cell], table[d, cell + 1]
-        inside = whole[d, cell] + self._step * (share * low + share**2 * (high - low) / 2)
-        outside = np.minimum(x - LOW, 0) * table[d, 0] + np.maximum(x + LOW, 0) * table[d, -1]
+        inside = whole[d, cell] + self._step * (
+            share * low + share**2 * (high - low) / 2
+        )
+        outside = (
+            np.minimum(x - LOW, 0) * table[d, 0] + np.maximum(x + LOW, 0) * table[d, -1]
+        )
         return (self.curve * x**2 / 2 + inside + outside).sum(axis=-1)
 
-    # -- expectations -------------------------------------------------------------------------------
+    # -- expectations
+    # -------------------------------------------------------------------------------
 
     @cached_property
     def coins(self) -> Array:
@@ -206,7 +227,8 @@ class FiniteProblem:
         """(1/m) sum_i E||a_i||^2."""
         return self.inner(a, a)
 
-    # -- runs ---------------------------------------------------------------------------------------
+    # -- runs
+    # ----------------------------------------------------------------------------------
 
     def ascent(self, g: Array) -> Array:
         """rho g/||g||, and 0 where g = 0; rational in one dimension."""
@@ -243,14 +265,21 @@ class FiniteProblem:
     def _dual_step(self, y: Array, g: Array, x: Array, dual: Array) -> Array:
         return y - self.eta * (g - dual + (y - x) / self.penalty)
 
-    def _run(self, rho: Any, step: Callable[[Array, Array, Array, Array], Array], dual: bool) -> Recording:
-        """T rounds of y <- step(y, gradient, x, dual); with duals, z = y - penalty dual is sent once.
+    def _run(
+        self, rho: Any, step: Callable[[Array, Array, Array, Array], Array], dual: bool
+    ) -> Recording:
+        """T rounds of y <- step(y, gradient, x, dual); with duals, z = y - penalty dual
+        is sent once.
 
-        Recorded: models ``x[t]``, sent models ``z[t]``, duals ``dual[t]`` before round t; by step local
-        models ``y[t][k]``, ascents ``delta[t][k]``, and the gradients of one minibatch at the local and at
-        the ascended models, ``g[t][k]`` and ``sam[t][k]``.
+        Recorded: models ``x[t]``, sent models ``z[t]``, duals ``dual[t]`` before round
+        t; by step local models ``y[t][k]``, ascents ``delta[t][k]``, and the gradients
+        of one minibatch at the local and at the ascended models, ``g[t][k]`` and
+        ``sam[t][k]``.
         """
-        problem, run = replace(self, rho=rho), Recording(("x", "z", "dual"), ("y", "delta", "g", "sam"))
+        problem, run = (
+            replace(self, rho=rho),
+            Recording(("x", "z", "dual"), ("y", "delta", "g", "sam")),
+        )
         x = self.everywhere(self.start)
         h = 0 * x
         for t in range(self.T):
@@ -280,4 +309,12 @@ def centered(a: Array) -> Array:
     return a - average_clients(a)[..., None, :]
 
 
-__all__ = ["KNOTS", "Array", "FiniteProblem", "Recording", "average_clients", "centered", "exact"]
+__all__ = [
+    "KNOTS",
+    "Array",
+    "FiniteProblem",
+    "Recording",
+    "average_clients",
+    "centered",
+    "exact",
+]

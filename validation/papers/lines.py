@@ -1,8 +1,10 @@
-"""Refuted lines of a paper: named functions, each with the witness at which its line is false.
+"""Refuted lines of a paper: named functions, each with the witness at which its line is
+false.
 
-A paper's ``refuted_lines.py`` registers functions with :meth:`RefutedLines.refutes`. A function returns both
-sides of one line, from its witness in ``witnesses.json``: a finite problem, numbers, or a point at which two
-formulas are evaluated. :meth:`RefutedLines.evaluate` evaluates them, in rational numbers where both sides are
+A paper's ``refuted_lines.py`` registers functions with :meth:`RefutedLines.refutes`. A
+function returns both sides of one line, from its witness in ``witnesses.json``: a
+finite problem, numbers, or a point at which two formulas are evaluated.
+:meth:`RefutedLines.evaluate` evaluates them, in rational numbers where both sides are
 rational.
 """
 
@@ -25,12 +27,16 @@ from validation.papers.finite_problems import FiniteProblem, exact
 
 Sides = Callable[..., tuple[Any, Any]]
 TOLERANCE = 1e-9
-"""Relative excess of the left side from which a line counts as refuted in floating point."""
+"""Relative excess of the left side from which a line counts as refuted in floating
+point.
+"""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Both sides of a line at its witness. ``equality``: the line claims that they are equal."""
+    """Both sides of a line at its witness. ``equality``: the line claims that they are
+    equal.
+    """
 
     place: str
     left: Any
@@ -51,7 +57,10 @@ class Evaluation:
             deviation = float(np.max(np.abs(self.left - self.right)))
             return f"{self.place}: the sides differ by {deviation:.6g}"
         sign = "!=" if self.equality else ">"
-        return f"{self.place}: left {float(self.left):.6g} {sign} right {float(self.right):.6g}"
+        return (
+            f"{self.place}: left {float(self.left):.6g} {sign} right"
+            f" {float(self.right):.6g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -66,15 +75,23 @@ class RefutedLine:
 
 
 class RefutedLines:
-    """The refuted lines of one paper, by place, and the classes of their finite problems."""
+    """The refuted lines of one paper, by place, and the classes of their finite
+    problems.
+    """
 
-    def __init__(self, paper: str, problems: Iterable[type[FiniteProblem]] = (FiniteProblem,)) -> None:
+    def __init__(
+        self, paper: str, problems: Iterable[type[FiniteProblem]] = (FiniteProblem,)
+    ) -> None:
         self.paper = paper
         self.problems = {problem.__name__: problem for problem in problems}
         self.by_place: dict[str, RefutedLine] = {}
 
-    def refutes(self, *places: str, equality: bool = False, under: str = "") -> Callable[[Sides], Sides]:
-        """Register a function under the places of the lines whose sides it evaluates."""
+    def refutes(
+        self, *places: str, equality: bool = False, under: str = ""
+    ) -> Callable[[Sides], Sides]:
+        """Register a function under the places of the lines whose sides it
+        evaluates.
+        """
 
         def register(function: Sides) -> Sides:
             for place in places:
@@ -93,7 +110,10 @@ class RefutedLines:
 
     def arguments(self, place: str) -> dict[str, Any]:
         """The arguments that the witness of a line gives to its function."""
-        return {name: self._value(value) for name, value in self.witnesses.get(place, {}).items()}
+        return {
+            name: self._value(value)
+            for name, value in self.witnesses.get(place, {}).items()
+        }
 
     def evaluate(self, place: str) -> Evaluation:
         """Both sides of a line at its witness.
@@ -129,7 +149,9 @@ def _number(value: Any) -> Any:
 
 
 def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Both sides in rational numbers, or in floating point where a function has none."""
+    """Both sides in rational numbers, or in floating point where a function has
+    none.
+    """
     try:
         return sides(**{name: exact(value) for name, value in arguments.items()})
     except (TypeError, AttributeError):  # roots and logarithms of rational numbers
@@ -139,12 +161,16 @@ def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
 def _substituted(side: Any, point: Mapping[str, str]) -> Any:
     """A formula at a point, by the names of its symbols."""
     expression = sp.sympify(side)
-    values = {symbol: sp.Rational(point[symbol.name]) for symbol in expression.free_symbols}
+    values = {
+        symbol: sp.Rational(point[symbol.name]) for symbol in expression.free_symbols
+    }
     return expression.subs(values)
 
 
 def refuted_lines(paper: str) -> RefutedLines:
-    """The refuted lines of a paper, as ``validation/papers/PAPER/refuted_lines.py`` registers them."""
+    """The refuted lines of a paper, as ``validation/papers/PAPER/refuted_lines.py``
+    registers them.
+    """
     return importlib.import_module(f"validation.papers.{paper}.refuted_lines").LINES
 
 

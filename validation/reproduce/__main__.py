@@ -1,4 +1,6 @@
-"""``python -m validation.reproduce``: what the papers' tables and figures are, and run them."""
+"""``python -m validation.reproduce``: what the papers' tables and figures are, and run
+them.
+"""
 
 from __future__ import annotations
 
@@ -49,22 +51,34 @@ def index(folder: Path) -> str:
     """A page of all keys, with links to the results that lie in ``folder``."""
     lines = [
         "# The papers' tables and figures",
-        "Every table and figure of the four papers (the DFedSAM poster repeats that paper's tables 1 and "
-        "2 and figure 3) is known with its setting and its printed numbers, and can be run at the "
-        "paper's scale or at a reduced one. Each page declares its reductions; nothing is claimed beyond "
-        "what was run.",
-        "Figure 4 of DFedADMM and figures 4 and 5(a) of DFedSAM were run by today's code; the others before "
-        "2026-11-22, when Dirichlet clients were drawn in another way, so that their commands give other "
-        "numbers now: DFedADMM's figure 4, run again, is between 2.0 points less and 3.3 more.",
-        "`python -m validation.reproduce --list` prints this list, `python -m validation.reproduce KEY "
-        "--show` one with its numbers; `python -m validation.reproduce KEY --scale full --device cuda` "
-        "runs it as the paper does, for which a GPU is wanted.",
+        (
+            "Every table and figure of the four papers (the DFedSAM poster repeats that"
+            " paper's tables 1 and 2 and figure 3) is known with its setting and its"
+            " printed numbers, and can be run at the paper's scale or at a reduced one."
+            " Each page declares its reductions; nothing is claimed beyond what was"
+            " run."
+        ),
+        (
+            "Figure 4 of DFedADMM and figures 4 and 5(a) of DFedSAM were run by today's"
+            " code; the others before 2026-11-22, when Dirichlet clients were drawn in"
+            " another way, so that their commands give other numbers now: DFedADMM's"
+            " figure 4, run again, is between 2.0 points less and 3.3 more."
+        ),
+        (
+            "`python -m validation.reproduce --list` prints this list, `python -m"
+            " validation.reproduce KEY --show` one with its numbers; `python -m"
+            " validation.reproduce KEY --scale full --device cuda` runs it as the paper"
+            " does, for which a GPU is wanted."
+        ),
     ]
     rows = []
     for key, item in items().items():
         names = (key, *(f"{key}-{scale}" for scale in SCALES))
         runs = [name for name in names if (folder / f"{name}.md").exists()]
-        links = ", ".join(f"[{name.removeprefix(key).strip('-') or 'any'} scale]({name}.md)" for name in runs)
+        links = ", ".join(
+            f"[{name.removeprefix(key).strip('-') or 'any'} scale]({name}.md)"
+            for name in runs
+        )
         data = ", ".join(item.papers_datasets) or "none"
         rows.append((f"`{key}`", item.title, data, links or "no"))
     lines.append(table(("key", "what it shows", "image sets", "run here"), rows))
@@ -78,9 +92,10 @@ def print_list() -> None:
         needs = ", ".join(item.papers_datasets) or "none"
         print(f"  {key:<26}  {item.title}\n{'':30}{item.source}; data: {needs}")
     print(
-        "\nShow one with its printed numbers:  python -m validation.reproduce KEY --show"
-        "\nRun one on a few cores:             python -m validation.reproduce KEY --scale small --seeds 2"
-        "\nRun one as the paper does (GPU):    python -m validation.reproduce KEY --scale full --device cuda"
+        "\nShow one with its printed numbers:  python -m validation.reproduce KEY"
+        " --show\nRun one on a few cores:             python -m validation.reproduce"
+        " KEY --scale small --seeds 2\nRun one as the paper does (GPU):    python -m"
+        " validation.reproduce KEY --scale full --device cuda"
     )
 
 
@@ -96,25 +111,56 @@ def print_item(item: Item | Spectral) -> None:
     if not item.printed:
         print("printed: only drawn; rows " + ", ".join(item.row_labels))
         return
-    rows = [(row, *("-" if n is None else n for n in numbers)) for row, numbers in item.printed.items()]
+    rows = [
+        (row, *("-" if n is None else n for n in numbers))
+        for row, numbers in item.printed.items()
+    ]
     print(table(("", *item.column_labels), rows))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m validation.reproduce", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.reproduce", description=__doc__
+    )
     add = parser.add_argument
     add("keys", nargs="*", metavar="KEY", help="as dfedadmm.table_2; none: the list")
     index = "write the page that lists all, with links to results there"
     add("--index", type=Path, metavar="FOLDER", help=index)
     add("--list", action="store_true", help="every table and figure that is known")
-    add("--show", action="store_true", help="the setting and the printed numbers; run nothing")
-    told = "full: the paper's (GPUs); small: minutes to an hour on a few cores; tiny: tries the machinery"
+    add(
+        "--show",
+        action="store_true",
+        help="the setting and the printed numbers; run nothing",
+    )
+    told = (
+        "full: the paper's (GPUs); small: minutes to an hour on a few cores; tiny:"
+        " tries the machinery"
+    )
     add("--scale", choices=SCALES, default="small", help=told)
-    add("--seeds", type=int, default=1, help="runs with other chance, division and start")
-    add("--jobs", type=int, default=min(4, os.cpu_count() or 1), help="runs at once, a thread each")
+    add(
+        "--seeds",
+        type=int,
+        default=1,
+        help="runs with other chance, division and start",
+    )
+    add(
+        "--jobs",
+        type=int,
+        default=min(4, os.cpu_count() or 1),
+        help="runs at once, a thread each",
+    )
     add("--device", default="cpu", help="cpu or cuda")
-    add("--data-root", type=Path, help="folder of the official image files; else $DFLTHEORY_DATA_ROOT")
-    add("--out", type=Path, default=Path("results/reproduce"), help="folder of tables and figures")
+    add(
+        "--data-root",
+        type=Path,
+        help="folder of the official image files; else $DFLTHEORY_DATA_ROOT",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=Path("results/reproduce"),
+        help="folder of tables and figures",
+    )
     return parser
 
 

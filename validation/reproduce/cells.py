@@ -1,7 +1,9 @@
-"""One entry of a table: a method of a paper on a data set, divided and connected in one way, with one seed.
+"""One entry of a table: a method of a paper on a data set, divided and connected in one
+way, with one seed.
 
-A cell that has been run is one JSON file, named by a digest of the document that says what was run. It is
-written when the run has ended, so that a killed command goes on where it was, and tables share cells.
+A cell that has been run is one JSON file, named by a digest of the document that says
+what was run. It is written when the run has ended, so that a killed command goes on
+where it was, and tables share cells.
 """
 
 from __future__ import annotations
@@ -34,9 +36,10 @@ TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "com
 
 @dataclass(frozen=True)
 class Cell:
-    """What the paper varies. ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes 2``; ``topology``: a name
-    of :data:`TOPOLOGIES` or ``random``; ``letters`` and ``epochs`` replace the paper's usual ones;
-    ``rounds`` and ``clients`` where they are not its usual ones; ``probe``: measure sharpness at the end.
+    """What the paper varies. ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes
+    2``; ``topology``: a name of :data:`TOPOLOGIES` or ``random``; ``letters`` and
+    ``epochs`` replace the paper's usual ones; ``rounds`` and ``clients`` where they are
+    not its usual ones; ``probe``: measure sharpness at the end.
     """
 
     paper: str
@@ -60,8 +63,14 @@ class Cell:
     def setup(self) -> PaperSetup:
         """The paper's set-up of the method, with this cell's changes."""
         known = "cifar10" if self.dataset == "fashion_mnist" else self.dataset
-        setup = paper_setup(self.paper, self.method, known, self.partition.startswith("classes"))
-        participation = {"participation": self.neighbors / 100} if "participation" in setup.letters else {}
+        setup = paper_setup(
+            self.paper, self.method, known, self.partition.startswith("classes")
+        )
+        participation = (
+            {"participation": self.neighbors / 100}
+            if "participation" in setup.letters
+            else {}
+        )
         return replace(
             setup,
             letters={**setup.letters, **participation, **self.letters},
@@ -70,10 +79,15 @@ class Cell:
         )
 
     def document(self, scale: Scale, seed: int) -> dict[str, Any]:
-        """What is run at this scale: the sections of an experiment, with local work in ``epochs``, the images
-        that are drawn first (``images``), and what is measured besides (``probe``)."""
+        """What is run at this scale: the sections of an experiment, with local work in
+        ``epochs``, the images that are drawn first (``images``), and what is measured
+        besides (``probe``).
+        """
         own, setup = scale.of(self.dataset), self.setup()
-        m, rounds = max(2, scale.scaled(self.clients, self.dataset)), own.rounds or setup.rounds
+        m, rounds = (
+            max(2, scale.scaled(self.clients, self.dataset)),
+            own.rounds or setup.rounds,
+        )
         kind, _, value = self.partition.partition(" ")
         ways: dict[str, dict[str, Any]] = {
             "iid": {"partition": "iid"},
@@ -81,7 +95,10 @@ class Cell:
                 "partition": "dirichlet_by_image",
                 "alpha": float(value or 0),
             },  # as the papers' code
-            "classes": {"partition": "shards", "classes_per_client": int(float(value or 0))},
+            "classes": {
+                "partition": "shards",
+                "classes_per_client": int(float(value or 0)),
+            },
         }
         if kind not in ways:
             raise UnknownNameError("partition", self.partition, set(ways))
@@ -98,16 +115,27 @@ class Cell:
             },
             "algorithm": {"name": setup.cls.__name__.lower(), **setup.letters},
             "epochs": dict(setup.epochs),
-            "run": {"rounds": rounds, "seed": seed, "evaluate_every": max(1, rounds // scale.measurements)},
-            "images": {"train": own.images and own.images * own.clients, "test": own.tests},
+            "run": {
+                "rounds": rounds,
+                "seed": seed,
+                "evaluate_every": max(1, rounds // scale.measurements),
+            },
+            "images": {
+                "train": own.images and own.images * own.clients,
+                "test": own.tests,
+            },
             "papers_model": self.papers_model,
             "probe": self.probe,
         }
-        return told | ({"topology": self._network(m)} if setup.cls.needs_topology else {})
+        return told | (
+            {"topology": self._network(m)} if setup.cls.needs_topology else {}
+        )
 
     def _network(self, m: int) -> dict[str, Any]:
-        """The section of the network. Fixed topologies have Metropolis weights; on random ones every client
-        draws its neighbors anew in every round, and push-sum methods get a directed one."""
+        """The section of the network. Fixed topologies have Metropolis weights; on
+        random ones every client draws its neighbors anew in every round, and push-sum
+        methods get a directed one.
+        """
         if self.topology in TOPOLOGIES:
             return {"name": TOPOLOGIES[self.topology], "weights": "metropolis"}
         if self.topology != "random":
@@ -115,14 +143,20 @@ class Cell:
         k, directed = min(self.neighbors, m - 1), self.setup().gossip_directed
         if self.method == "dfedsgpsm-s":
             return {"name": "loss_driven", "k": k}
-        # a link of a symmetric network works both ways: about as many draw a client as it draws
-        return {"name": "random_neighbors", "k": k if directed else max(1, k // 2), "directed": directed}
+        # a link of a symmetric network works both ways: about as many draw a client as
+        # it draws
+        return {
+            "name": "random_neighbors",
+            "k": k if directed else max(1, k // 2),
+            "directed": directed,
+        }
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a cell gave: ``measures`` over the measured ``rounds`` (accuracies in percent), numbers at the end
-    in ``final``, and whether the run ``diverged``."""
+    """What a cell gave: ``measures`` over the measured ``rounds`` (accuracies in
+    percent), numbers at the end in ``final``, and whether the run ``diverged``.
+    """
 
     document: Mapping[str, Any]
     rounds: list[int]
@@ -137,8 +171,14 @@ class Result:
         return float(values[-1]) if self.diverged is None else math.nan
 
     def rounds_to(self, accuracy: float, measure: str = "accuracy") -> float:
-        """The first measured round at which the accuracy was reached; inf where it was not."""
-        reached = [t for t, a in zip(self.rounds, self.measures[measure]) if float(a) >= accuracy]
+        """The first measured round at which the accuracy was reached; inf where it was
+        not.
+        """
+        reached = [
+            t
+            for t, a in zip(self.rounds, self.measures[measure])
+            if float(a) >= accuracy
+        ]
         return reached[0] if reached else math.inf
 
 
@@ -148,7 +188,10 @@ def digest(document: Mapping[str, Any]) -> str:
 
 
 def perform(
-    document: Mapping[str, Any], folder: Path, data_root: Path | None = None, device: str = "cpu"
+    document: Mapping[str, Any],
+    folder: Path,
+    data_root: Path | None = None,
+    device: str = "cpu",
 ) -> Result:
     """The cell's result: read from its file, or run and written."""
     path = folder / f"{digest(document)}.json"
@@ -157,12 +200,18 @@ def perform(
     return Result(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def run(document: Mapping[str, Any], data_root: Path | None = None, device: str = "cpu") -> Result:
+def run(
+    document: Mapping[str, Any], data_root: Path | None = None, device: str = "cpu"
+) -> Result:
     """Train, and measure."""
     images = some_images(document, data_root)
     instance = instance_of(document, images, device)
     task, algorithm = cast(dfl.tasks.Supervised, instance.task), instance.algorithm
-    follow = Personal(instance) if document["task"]["test"] == "own" and not algorithm.personal else None
+    follow = (
+        Personal(instance)
+        if document["task"]["test"] == "own" and not algorithm.personal
+        else None
+    )
     history = instance.run(callbacks=[follow] if follow else [], progress=False)
     measures = {
         name: (100 * values[0] if "accuracy" in name else values[0]).tolist()
@@ -177,7 +226,9 @@ def run(document: Mapping[str, Any], data_root: Path | None = None, device: str 
         if document["probe"]:
             final |= probed(task, mean)
     rounds = [int(t) for t in history.rounds_measured]
-    return Result(document, rounds, measures, final, history.seconds, history.diverged_at)
+    return Result(
+        document, rounds, measures, final, history.seconds, history.diverged_at
+    )
 
 
 _all_images = lru_cache(maxsize=2)(load)
@@ -197,21 +248,37 @@ def some_images(document: Mapping[str, Any], root: Path | None) -> ImageSet:
     return images
 
 
-def instance_of(document: Mapping[str, Any], images: ImageSet, device: str = "cpu") -> dfl.Instance:
+def instance_of(
+    document: Mapping[str, Any], images: ImageSet, device: str = "cpu"
+) -> dfl.Instance:
     """The document as objects."""
     task = make_task(document["task"], images, device)
     name, *letters = document["algorithm"].items()
-    steps = {letter: epochs * task.steps_per_epoch for letter, epochs in document["epochs"].items()}
-    made = dfl.algorithms.get(name[1])(**dict(letters) | steps | radius(document, images))
-    network = make_network(document["topology"], task.m, None) if "topology" in document else None
+    steps = {
+        letter: epochs * task.steps_per_epoch
+        for letter, epochs in document["epochs"].items()
+    }
+    made = dfl.algorithms.get(name[1])(
+        **dict(letters) | steps | radius(document, images)
+    )
+    network = (
+        make_network(document["topology"], task.m, None)
+        if "topology" in document
+        else None
+    )
     return dfl.Instance(task, made, network, **document["run"])
 
 
-def make_task(section: Mapping[str, Any], images: ImageSet, device: str) -> dfl.tasks.Supervised:
+def make_task(
+    section: Mapping[str, Any], images: ImageSet, device: str
+) -> dfl.tasks.Supervised:
     """The federated problem."""
     options = {n: v for n, v in section.items() if n not in ("name", "model")}
     return dfl.tasks.image_task(
-        images, model=module(section["model"], images, section["seed"]), device=device, **options
+        images,
+        model=module(section["model"], images, section["seed"]),
+        device=device,
+        **options,
     )
 
 
@@ -226,33 +293,49 @@ def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
 
 
 def radius(document: Mapping[str, Any], images: ImageSet) -> dict[str, float]:
-    """SAM's radius for a network that is not the paper's: as large relative to the initial parameters."""
-    rho, name, papers = document["algorithm"].get("rho"), document["task"]["model"], document["papers_model"]
+    """SAM's radius for a network that is not the paper's: as large relative to the
+    initial parameters.
+    """
+    rho, name, papers = (
+        document["algorithm"].get("rho"),
+        document["task"]["model"],
+        document["papers_model"],
+    )
     if not rho or name == papers:
         return {}
-    ours, theirs = (norm(module(n, images, document["run"]["seed"])) for n in (name, papers))
+    ours, theirs = (
+        norm(module(n, images, document["run"]["seed"])) for n in (name, papers)
+    )
     return {"rho": float(f"{rho * ours / theirs:.3g}")}
 
 
 def norm(network: torch.nn.Module) -> float:
     """The Euclidean norm of all parameters together."""
-    return math.sqrt(sum(float(p.detach().double().square().sum()) for p in network.parameters()))
+    return math.sqrt(
+        sum(float(p.detach().double().square().sum()) for p in network.parameters())
+    )
 
 
-def train_accuracy(document: Mapping[str, Any], images: ImageSet, x: torch.Tensor, device: str) -> float:
+def train_accuracy(
+    document: Mapping[str, Any], images: ImageSet, x: torch.Tensor, device: str
+) -> float:
     """Share of the training images that the model x (d,) classifies rightly."""
     same = replace(images, test_x=images.train_x, test_y=images.train_y)
-    accuracy = make_task({**document["task"], "test": "all"}, same, device).accuracy(x[None])
+    accuracy = make_task({**document["task"], "test": "all"}, same, device).accuracy(
+        x[None]
+    )
     assert accuracy is not None
     return float(accuracy[0])
 
 
 class Personal:
-    """A callback that judges every client's own model where the method has no personal part.
+    """A callback that judges every client's own model where the method has no personal
+    part.
 
-    The DFedMDC paper says of FedAvg that "the local model is also the comparable personalized model": what a
-    client has after its own local work. So every client takes one more round of it, without communication,
-    from the models at hand, and is judged on its own test images; the run itself is not changed.
+    The DFedMDC paper says of FedAvg that "the local model is also the comparable
+    personalized model": what a client has after its own local work. So every client
+    takes one more round of it, without communication, from the models at hand, and is
+    judged on its own test images; the run itself is not changed.
     """
 
     def __init__(self, instance: dfl.Instance):
@@ -261,7 +344,8 @@ class Personal:
     def __call__(self, t: int, state: Any, recorder: Any) -> None:
         of = self._of
         if t % of.evaluate_every == 0 or t == of.rounds:
-            # minibatches of a seed index that no run has: the run's own chance is not used up
+            # minibatches of a seed index that no run has: the run's own chance is not
+            # used up
             chance = RoundOracle(of.task, [of.rounds], of.seed, t, of.rounds)
             own = of.task.client_accuracy(of.algorithm.local_update(state, chance).z)
             assert own is not None
@@ -273,11 +357,15 @@ class Personal:
 
 
 def probed(task: dfl.tasks.Supervised, mean: torch.Tensor) -> dict[str, Any]:
-    """The largest eigenvalue of the Hessian of f at the mean model, and the loss along two directions."""
+    """The largest eigenvalue of the Hessian of f at the mean model, and the loss along
+    two directions.
+    """
     from dfltheory.tasks import estimate
 
     steps, (one, other) = torch.linspace(-1, 1, 15).to(mean), directions(task, mean)
-    rows = [task.global_loss(mean + step * one + steps[:, None] * other) for step in steps]
+    rows = [
+        task.global_loss(mean + step * one + steps[:, None] * other) for step in steps
+    ]
     return {
         "sharpness": estimate.largest_hessian_eigenvalue(task, mean, steps=20),
         "along": steps.tolist(),
@@ -286,16 +374,19 @@ def probed(task: dfl.tasks.Supervised, mean: torch.Tensor) -> dict[str, Any]:
 
 
 def directions(task: dfl.tasks.Supervised, x: torch.Tensor) -> torch.Tensor:
-    """Two random directions (2, d) whose filters (rows of a weight) have the norms of the model's own.
+    """Two random directions (2, d) whose filters (rows of a weight) have the norms of
+    the model's own.
 
-    Biases and norms' parameters do not move, so that landscapes of differently scaled networks can be
-    compared (Li et al. 2018).
+    Biases and norms' parameters do not move, so that landscapes of differently scaled
+    networks can be compared (Li et al. 2018).
     """
     g = torch.Generator().manual_seed(0)
     found = torch.randn(2, task.d, generator=g, dtype=torch.float64).to(x)
     for shape, part in zip(task.shapes, task.blocks, strict=True):
         own, random = x[part].view(shape[0], -1), found[:, part].view(2, shape[0], -1)
-        random *= own.norm(dim=1, keepdim=True) / random.norm(dim=2, keepdim=True).clamp_min(1e-12)
+        random *= own.norm(dim=1, keepdim=True) / random.norm(
+            dim=2, keepdim=True
+        ).clamp_min(1e-12)
         if len(shape) < 2:
             found[:, part] = 0
     return found

@@ -1,4 +1,5 @@
-"""What a table or figure of a paper is: entries by row and column, printed numbers, orderings.
+"""What a table or figure of a paper is: entries by row and column, printed numbers,
+orderings.
 
 ``papers/<paper>.toml`` holds those of one paper; :func:`items` reads all of them.
 """
@@ -19,12 +20,16 @@ from validation.reproduce.cells import Cell, Result
 Entry = tuple[str, str]
 """(row, column)."""
 Printed = float | str | None
-"""A number as printed, text where the paper prints text (``>300``, ``-``), None where it cannot be read."""
+"""A number as printed, text where the paper prints text (``>300``, ``-``), None where
+it cannot be read.
+"""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What is read from a run: ``of`` the result, its unit, and whether more or less of it is better."""
+    """What is read from a run: ``of`` the result, its unit, and whether more or less of
+    it is better.
+    """
 
     name: str
     of: Callable[[Result], float]
@@ -61,14 +66,19 @@ MEASURES = {
     "train": Measure("training accuracy of the mean model", _train),
     "gap": Measure("training less test accuracy", _gap, "less"),
     "personal": Measure(
-        "mean over clients of a client's own model's accuracy on its own test images", _personal
+        "mean over clients of a client's own model's accuracy on its own test images",
+        _personal,
     ),
-    "sharpness": Measure("largest Hessian eigenvalue of f at the mean model", _sharpness, "less", ""),
+    "sharpness": Measure(
+        "largest Hessian eigenvalue of f at the mean model", _sharpness, "less", ""
+    ),
 }
 
 
 def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
-    """The first measured round with so many percent of accuracy; inf where it never came."""
+    """The first measured round with so many percent of accuracy; inf where it never
+    came.
+    """
     measure = "client_accuracy" if personal else "accuracy"
 
     def rounds(result: Result) -> float:
@@ -79,8 +89,10 @@ def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
 
 @dataclass(frozen=True)
 class Line:
-    """A row or a column: its label and what it sets of a :class:`.cells.Cell`; a column may have its own
-    measure, or the accuracy to which rounds are counted (``target``)."""
+    """A row or a column: its label and what it sets of a :class:`.cells.Cell`; a column
+    may have its own measure, or the accuracy to which rounds are counted
+    (``target``).
+    """
 
     label: str
     sets: Mapping[str, Any] = field(default_factory=dict)
@@ -90,10 +102,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Order:
-    """What the paper reads from its table, in every entry of ``along`` (columns, or rows; empty: all).
+    """What the paper reads from its table, in every entry of ``along`` (columns, or
+    rows; empty: all).
 
-    Each of ``better`` is better than each of ``over``, or each line of ``rising`` columns than the one before
-    it, or of each two lines of ``pairs`` the first than the second.
+    Each of ``better`` is better than each of ``over``, or each line of ``rising``
+    columns than the one before it, or of each two lines of ``pairs`` the first than the
+    second.
     """
 
     text: str
@@ -127,10 +141,11 @@ class Panel:
 class Item:
     """One table or figure.
 
-    ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's, in words; ``base``:
-    what all entries have in common; ``printed``: row -> its printed numbers, in the order of the columns
-    (empty where the paper only draws); ``form``: how it is drawn; ``unsaid``: what the paper leaves open, and
-    what is taken for it; ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
+    ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's,
+    in words; ``base``: what all entries have in common; ``printed``: row -> its printed
+    numbers, in the order of the columns (empty where the paper only draws); ``form``:
+    how it is drawn; ``unsaid``: what the paper leaves open, and what is taken for it;
+    ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
     """
 
     key: str
@@ -152,12 +167,18 @@ class Item:
     def __post_init__(self) -> None:
         for row, numbers in self.printed.items():
             if row not in self.row_labels or len(numbers) != len(self.columns):
-                raise InputError(f"{self.key}: the printed row {row!r} does not fit the table")
-        known = {(row, column) for row in self.row_labels for column in self.column_labels}
+                raise InputError(
+                    f"{self.key}: the printed row {row!r} does not fit the table"
+                )
+        known = {
+            (row, column) for row in self.row_labels for column in self.column_labels
+        }
         for order in self.orders:
             for entry in (entry for pair in self.pairs(order) for entry in pair):
                 if entry not in known:
-                    raise InputError(f"{self.key}: {entry} in {order.text!r} is no entry")
+                    raise InputError(
+                        f"{self.key}: {entry} in {order.text!r} is no entry"
+                    )
 
     @property
     def row_labels(self) -> list[str]:
@@ -190,13 +211,25 @@ class Item:
     def pairs(self, order: Order) -> list[tuple[Entry, Entry]]:
         """The entries that an order compares, the better one first."""
         if order.compares_columns:
-            return [((r, a), (r, b)) for r in order.along or self.row_labels for a, b in order.beats]
-        return [((a, c), (b, c)) for c in order.along or self.column_labels for a, b in order.beats]
+            return [
+                ((r, a), (r, b))
+                for r in order.along or self.row_labels
+                for a, b in order.beats
+            ]
+        return [
+            ((a, c), (b, c))
+            for c in order.along or self.column_labels
+            for a, b in order.beats
+        ]
 
     def number(self, entry: Entry) -> Printed:
         """What the paper prints there."""
         row, column = entry
-        return self.printed[row][self.column_labels.index(column)] if row in self.printed else None
+        return (
+            self.printed[row][self.column_labels.index(column)]
+            if row in self.printed
+            else None
+        )
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:

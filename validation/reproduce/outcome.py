@@ -1,4 +1,6 @@
-"""The paper's numbers beside ours: gathered from cells, kept as a small CSV file, told as a page."""
+"""The paper's numbers beside ours: gathered from cells, kept as a small CSV file, told
+as a page.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,10 @@ HEADER = ("row", "column", "seed", "paper", "ours")
 
 @dataclass(frozen=True)
 class Count:
-    """How often an order of the paper appears: of ``pairs``, in the ``said`` ones of which both numbers are
-    printed (None: none is), in the means over seeds, and in every single seed."""
+    """How often an order of the paper appears: of ``pairs``, in the ``said`` ones of
+    which both numbers are printed (None: none is), in the means over seeds, and in
+    every single seed.
+    """
 
     text: str
     pairs: int
@@ -44,11 +48,18 @@ class Outcome:
 
     @classmethod
     def of(
-        cls, item: Item, scale: Scale, seeds: Sequence[int], results: Mapping[tuple[Entry, int], Result]
+        cls,
+        item: Item,
+        scale: Scale,
+        seeds: Sequence[int],
+        results: Mapping[tuple[Entry, int], Result],
     ) -> Outcome:
         """What the item's measures read from the results of its cells."""
         values = {
-            entry: tuple(_kept(item.measures(entry[1]).of(results[entry, seed])) for seed in seeds)
+            entry: tuple(
+                _kept(item.measures(entry[1]).of(results[entry, seed]))
+                for seed in seeds
+            )
             for entry in item.cells()
         }
         return cls(item, scale, tuple(seeds), values)
@@ -72,15 +83,20 @@ class Outcome:
             ours = list(zip(self.values[a], self.values[b]))
             mean += self._better(a, _mean(self.values[a]), _mean(self.values[b]))
             every += all(self._better(a, x, y) for x, y in ours)
-        return Count(order.text, len(pairs), said, printed if said else None, mean, every)
+        return Count(
+            order.text, len(pairs), said, printed if said else None, mean, every
+        )
 
     def _better(self, entry: Entry, a: float, b: float) -> bool:
-        """Is a better than b? A run that diverged (nan) is worse than any that did not."""
+        """Is a better than b? A run that diverged (nan) is worse than any that did
+        not.
+        """
         if math.isnan(a) or math.isnan(b):
             return math.isnan(b) and not math.isnan(a)
         return a < b if self.item.measures(entry[1]).better == "less" else a > b
 
-    # -- files --------------------------------------------------------------------------------------
+    # -- files
+    # ----------------------------------------------------------------------------------
 
     def to_csv(self) -> str:
         """One line for each entry and seed."""
@@ -90,7 +106,9 @@ class Outcome:
         for entry, numbers in self.values.items():
             printed = self.item.number(entry)
             for seed, value in zip(self.seeds, numbers):
-                lines.writerow([*entry, seed, "" if printed is None else printed, f"{value:.6g}"])
+                lines.writerow(
+                    [*entry, seed, "" if printed is None else printed, f"{value:.6g}"]
+                )
         return out.getvalue()
 
     @classmethod
@@ -98,11 +116,22 @@ class Outcome:
         """What :meth:`to_csv` wrote; DataError where it does not fit the item."""
         values: dict[Entry, dict[int, float]] = {}
         for line in csv.DictReader(io.StringIO(text)):
-            values.setdefault((line["row"], line["column"]), {})[int(line["seed"])] = float(line["ours"])
+            values.setdefault((line["row"], line["column"]), {})[int(line["seed"])] = (
+                float(line["ours"])
+            )
         seeds = tuple(sorted(next(iter(values.values()), {})))
-        if set(values) != set(item.cells()) or any(tuple(sorted(v)) != seeds for v in values.values()):
-            raise DataError(f"the table of {item.key} does not have its entries: run it again")
-        return cls(item, scale, seeds, {e: tuple(values[e][s] for s in seeds) for e in item.cells()})
+        if set(values) != set(item.cells()) or any(
+            tuple(sorted(v)) != seeds for v in values.values()
+        ):
+            raise DataError(
+                f"the table of {item.key} does not have its entries: run it again"
+            )
+        return cls(
+            item,
+            scale,
+            seeds,
+            {e: tuple(values[e][s] for s in seeds) for e in item.cells()},
+        )
 
     def save(self, folder: Path) -> list[Path]:
         """The table as CSV and as a page."""
@@ -111,11 +140,15 @@ class Outcome:
         write_text(paths[1], self.page())
         return paths
 
-    # -- the page -----------------------------------------------------------------------------------
+    # -- the page
+    # ----------------------------------------------------------------------------------
 
     def page(self) -> str:
         """Setting, reductions, both tables in one, orders."""
-        item, command = self.item, f"python -m validation.reproduce {self.item.key} --scale {self.scale.name}"
+        item, command = (
+            self.item,
+            f"python -m validation.reproduce {self.item.key} --scale {self.scale.name}",
+        )
         seeds = ", ".join(map(str, self.seeds))
         parts = [
             f"# {item.title}",
@@ -126,10 +159,12 @@ class Outcome:
             self.table(),
             *self._orders(),
             f"![{item.title}]({self.name}.svg)",
-            "At a reduced scale these numbers say nothing of the paper's own: only which of its comparisons "
-            "appear under the reductions above."
-            if self.scale.data
-            else "",
+            (
+                "At a reduced scale these numbers say nothing of the paper's own: only"
+                " which of its comparisons appear under the reductions above."
+                if self.scale.data
+                else ""
+            ),
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -137,12 +172,18 @@ class Outcome:
         lines = []
         for name in self.item.papers_datasets:
             cell = next(c for c in self.item.cells().values() if c.dataset == name)
-            found = self.scale.reductions(name, cell.setup().rounds, cell.papers_model, cell.clients)
-            lines.append(f"{name}: " + ("; ".join(found) if found else "as in the paper") + ".")
+            found = self.scale.reductions(
+                name, cell.setup().rounds, cell.papers_model, cell.clients
+            )
+            lines.append(
+                f"{name}: " + ("; ".join(found) if found else "as in the paper") + "."
+            )
         return " ".join(lines)
 
     def _legend(self) -> str:
-        measures = list(dict.fromkeys(self.item.measures(c).name for c in self.item.column_labels))
+        measures = list(
+            dict.fromkeys(self.item.measures(c).name for c in self.item.column_labels)
+        )
         spread = " ± the standard deviation over seeds" if len(self.seeds) > 1 else ""
         paper = "The paper's number, then ours in bold" if self.item.printed else "Ours"
         return f"{paper}{spread}: {'; '.join(measures)}."
@@ -150,7 +191,10 @@ class Outcome:
     def table(self) -> str:
         """A Markdown table, rows and columns as in the paper."""
         columns = self.item.column_labels
-        rows = [(row, *(self._entry((row, column)) for column in columns)) for row in self.item.row_labels]
+        rows = [
+            (row, *(self._entry((row, column)) for column in columns))
+            for row in self.item.row_labels
+        ]
         return table(("", *columns), rows)
 
     def _entry(self, entry: Entry) -> str:
@@ -163,21 +207,38 @@ class Outcome:
             told = f"{mean:.0g}" if whole else f"{mean:.1f}"
         if math.isfinite(mean) and len(numbers) > 1:
             told += f" ± {statistics.stdev(numbers):.1f}"
-        paper = "" if not self.item.printed else f"{'-' if printed is None else _text(printed)} "
+        paper = (
+            ""
+            if not self.item.printed
+            else f"{'-' if printed is None else _text(printed)} "
+        )
         return f"{paper}**{told}**"
 
     def _orders(self) -> list[str]:
         counts = self.counts()
         if not counts:
             return []
-        seeds = f"in each of the {len(self.seeds)} seeds" if len(self.seeds) > 1 else "in the one seed"
+        seeds = (
+            f"in each of the {len(self.seeds)} seeds"
+            if len(self.seeds) > 1
+            else "in the one seed"
+        )
         rows = []
         for c in counts:
             printed = "not printed" if c.printed is None else str(c.printed)
             some = f" of {c.said}" if 0 < c.said < c.pairs else ""
             rows.append((c.text, c.pairs, printed + some, c.mean, c.every))
-        heads = ("what the paper reads from it", "pairs", "in its numbers", "in our means", seeds)
-        told = "**Which of the paper's orderings appear** (pairs of entries, the first the better one)"
+        heads = (
+            "what the paper reads from it",
+            "pairs",
+            "in its numbers",
+            "in our means",
+            seeds,
+        )
+        told = (
+            "**Which of the paper's orderings appear** (pairs of entries, the first the"
+            " better one)"
+        )
         return [told, table(heads, rows)]
 
 

@@ -1,4 +1,6 @@
-"""Figures in the papers' form: bars by topology or method, curves over the rounds, loss surfaces."""
+"""Figures in the papers' form: bars by topology or method, curves over the rounds, loss
+surfaces.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def save(outcome: Outcome, results: Results, folder: Path) -> Path:
     """The item's figure as SVG."""
     path = folder / f"{outcome.name}.svg"
     with style():
-        figure = {"bars": bars, "curves": curves, "surfaces": surfaces}[outcome.item.form](outcome, results)
+        figure = {"bars": bars, "curves": curves, "surfaces": surfaces}[
+            outcome.item.form
+        ](outcome, results)
         with replacing(path) as temporary:
             figure.savefig(temporary, metadata={"Date": None}, bbox_inches="tight")
     return path
@@ -38,15 +42,22 @@ def bars(outcome: Outcome, results: Results) -> Figure:
 
     item = outcome.item
     ours = dict(outcome.values)
-    panels: list[tuple[str, Mapping[Entry, Any]]] = [(f"here, {outcome.scale.name} scale", ours)]
+    panels: list[tuple[str, Mapping[Entry, Any]]] = [
+        (f"here, {outcome.scale.name} scale", ours)
+    ]
     if item.printed:
         printed = {entry: (_number(item.number(entry)),) for entry in ours}
         panels.insert(0, ("in the paper", printed))
-    turned = len(item.rows) > 3 * len(item.columns)  # many rows in few columns: the rows along the axis
+    # many rows in few columns: the rows along the axis
+    turned = len(item.rows) > 3 * len(item.columns)
     places = item.row_labels if turned else item.column_labels
-    width = min(12.0, max(3.2, 0.16 * len(item.rows) * len(item.columns) + 1.5)) * len(panels)
+    width = min(12.0, max(3.2, 0.16 * len(item.rows) * len(item.columns) + 1.5)) * len(
+        panels
+    )
     figure = Figure(figsize=(min(width, 14), 3.2), layout="constrained")
-    for ax, (title, table) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels):
+    for ax, (title, table) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels
+    ):
         cut = _bars(ax, item, table, turned)
         ax.set_title(f"{title} (the axis does not begin at 0)" if cut else title)
         ax.set_xticks(
@@ -59,21 +70,34 @@ def bars(outcome: Outcome, results: Results) -> Figure:
     measure = item.measures(item.column_labels[0])
     first.set_ylabel(measure.unit or measure.name)
     if len(item.columns if turned else item.rows) > 1:
-        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+        figure.legend(
+            *first.get_legend_handles_labels(), loc="outside lower center", ncols=6
+        )
     return figure
 
 
 def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> bool:
     """Draw them; is the axis cut?"""
-    lines, places = (item.column_labels, item.row_labels) if turned else (item.row_labels, item.column_labels)
+    lines, places = (
+        (item.column_labels, item.row_labels)
+        if turned
+        else (item.row_labels, item.column_labels)
+    )
     width = 0.84 / len(lines)
     shades = [str(round(s, 2)) for s in np.linspace(0.25, 0.9, len(lines))]
     hatches = ["", "///", "", "...", "", "xxx", "", "\\\\\\", "", "++", "", "oo", ""]
     low = math.inf
     for k, line in enumerate(lines):
-        numbers = [table[(place, line) if turned else (line, place)] for place in places]
-        means = [float(np.mean(n)) if np.isfinite(n).all() else math.nan for n in numbers]
-        errors = [float(np.std(n, ddof=1)) if len(n) > 1 and np.isfinite(n).all() else 0.0 for n in numbers]
+        numbers = [
+            table[(place, line) if turned else (line, place)] for place in places
+        ]
+        means = [
+            float(np.mean(n)) if np.isfinite(n).all() else math.nan for n in numbers
+        ]
+        errors = [
+            float(np.std(n, ddof=1)) if len(n) > 1 and np.isfinite(n).all() else 0.0
+            for n in numbers
+        ]
         at = np.arange(len(places)) + (k - (len(lines) - 1) / 2) * width
         ax.bar(
             at,
@@ -89,10 +113,20 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> boo
         )
         for x, mean in zip(at, means):
             if math.isnan(mean):
-                ax.text(x, 0.02, "x", ha="center", transform=ax.get_xaxis_transform(), fontsize=6)
+                ax.text(
+                    x,
+                    0.02,
+                    "x",
+                    ha="center",
+                    transform=ax.get_xaxis_transform(),
+                    fontsize=6,
+                )
         low = min([low, *(m for m in means if not math.isnan(m))])
-    top = max((p.get_height() for p in ax.patches if np.isfinite(p.get_height())), default=1.0)  # type: ignore[attr-defined]
-    if math.isfinite(low) and low > 0.5 * top:  # differences of a few percent are what is compared
+    top = max(
+        (p.get_height() for p in ax.patches if np.isfinite(p.get_height())), default=1.0
+    )  # type: ignore[attr-defined]
+    # differences of a few percent are what is compared
+    if math.isfinite(low) and low > 0.5 * top:
         room = 0.25 * (top - low) + 0.01 * top
         ax.set_ylim(low - room, top + room / 4)
         return True
@@ -100,19 +134,27 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> boo
 
 
 def curves(outcome: Outcome, results: Results) -> Figure:
-    """A panel for each column: the measure over the rounds, a line for each row: the mean over seeds, in a
-    band of their standard deviation."""
+    """A panel for each column: the measure over the rounds, a line for each row: the
+    mean over seeds, in a band of their standard deviation.
+    """
     from matplotlib.figure import Figure
 
     item = outcome.item
     measure = "client_accuracy" if item.measure == "personal" else "accuracy"
-    panels = {column: [(row, column) for row in item.row_labels] for column in item.column_labels}
+    panels = {
+        column: [(row, column) for row in item.row_labels]
+        for column in item.column_labels
+    }
     if item.panels:
         (column,) = item.column_labels
-        panels = {panel.title: [(row, column) for row in panel.rows] for panel in item.panels}
+        panels = {
+            panel.title: [(row, column) for row in panel.rows] for panel in item.panels
+        }
     across = min(3, len(panels))
     down = -(-len(panels) // across)
-    figure = Figure(figsize=(3.1 * across + 0.4, 2.5 * down + 0.7), layout="constrained")
+    figure = Figure(
+        figsize=(3.1 * across + 0.4, 2.5 * down + 0.7), layout="constrained"
+    )
     axes = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
     for ax, (title, entries) in zip(axes, panels.items()):
         for entry, look in zip(entries, looks()):
@@ -120,9 +162,21 @@ def curves(outcome: Outcome, results: Results) -> Figure:
             if any(run.diverged is not None for run in runs):
                 continue
             over = np.array(runs[0].rounds) * item.per_round.get(row, 1)
-            values = np.array([[float(v) for v in run.measures[measure]] for run in runs])
-            mean, spread = values.mean(axis=0), values.std(axis=0, ddof=min(1, len(runs) - 1))
-            ax.fill_between(over, mean - spread, mean + spread, color=look["color"], alpha=0.2, linewidth=0)
+            values = np.array(
+                [[float(v) for v in run.measures[measure]] for run in runs]
+            )
+            mean, spread = (
+                values.mean(axis=0),
+                values.std(axis=0, ddof=min(1, len(runs) - 1)),
+            )
+            ax.fill_between(
+                over,
+                mean - spread,
+                mean + spread,
+                color=look["color"],
+                alpha=0.2,
+                linewidth=0,
+            )
             ax.plot(over, mean, label=row, **look)
         ax.set(title=title, xlabel=item.axis)
         ax.xaxis.get_major_locator().set_params(integer=True)
@@ -133,13 +187,19 @@ def curves(outcome: Outcome, results: Results) -> Figure:
     axes[0].set_ylabel("test accuracy (%)")
     if item.panels:
         return figure
-    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels())}
+    handles = {
+        label: handle
+        for ax in axes
+        for handle, label in zip(*ax.get_legend_handles_labels())
+    }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
     return figure
 
 
 def surfaces(outcome: Outcome, results: Results) -> Figure:
-    """A panel for each column: both rows' loss along the two directions, as the paper draws them."""
+    """A panel for each column: both rows' loss along the two directions, as the paper
+    draws them.
+    """
     from matplotlib.figure import Figure
 
     item, seed = outcome.item, outcome.seeds[0]
@@ -147,7 +207,11 @@ def surfaces(outcome: Outcome, results: Results) -> Figure:
     for k, column in enumerate(item.column_labels):
         ax: Any = figure.add_subplot(1, len(item.columns), k + 1, projection="3d")
         for row, look in zip(
-            item.row_labels, ({"color": "0.15", "linewidth": 0.6}, {"color": "#D55E00", "linewidth": 0.6})
+            item.row_labels,
+            (
+                {"color": "0.15", "linewidth": 0.6},
+                {"color": "#D55E00", "linewidth": 0.6},
+            ),
         ):
             final = results[(row, column), seed].final
             if "landscape" not in final:
@@ -156,7 +220,12 @@ def surfaces(outcome: Outcome, results: Results) -> Figure:
             loss = np.array(final["landscape"], dtype=float)
             X, Y = np.meshgrid(along, along, indexing="ij")
             ax.plot_wireframe(X, Y, np.log10(loss), label=row, **look)
-        ax.set(title=column, xlabel="first direction", ylabel="second direction", zlabel="log10 loss")
+        ax.set(
+            title=column,
+            xlabel="first direction",
+            ylabel="second direction",
+            zlabel="log10 loss",
+        )
         ax.legend(loc="upper left")
     return figure
 

@@ -1,9 +1,11 @@
-"""At which size a table is run: the paper's own, or one that a few processor cores finish.
+"""At which size a table is run: the paper's own, or one that a few processor cores
+finish.
 
-Everything that a scale changes is in its fields, and :meth:`Scale.reductions` says it in words. What it
-does not change is the method: update rules, step sizes, momentum, penalty, decay, and local epochs, so that a
-client's round is the paper's on fewer images. SAM's radius is a length among the parameters: with another
-network it is scaled to be as large relative to the initial ones.
+Everything that a scale changes is in its fields, and :meth:`Scale.reductions` says it
+in words. What it does not change is the method: update rules, step sizes, momentum,
+penalty, decay, and local epochs, so that a client's round is the paper's on fewer
+images. SAM's radius is a length among the parameters: with another network it is scaled
+to be as large relative to the initial ones.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ PAPERS_CLIENTS = 100
 
 @dataclass(frozen=True)
 class DataScale:
-    """What becomes of one image set: ``clients`` for the paper's 100, ``images`` a client (None: all are
-    divided), ``batch``, ``rounds`` and ``model`` (None: the paper's), ``tests`` test images (None: all)."""
+    """What becomes of one image set: ``clients`` for the paper's 100, ``images`` a
+    client (None: all are divided), ``batch``, ``rounds`` and ``model`` (None: the
+    paper's), ``tests`` test images (None: all).
+    """
 
     clients: int = PAPERS_CLIENTS
     images: int | None = None
@@ -45,34 +49,48 @@ class Scale:
         """So many of the paper's 100 clients, among ours: at least one."""
         return max(1, round(count * self.of(dataset).clients / PAPERS_CLIENTS))
 
-    def reductions(self, dataset: str, rounds: int, model: str, clients: int = PAPERS_CLIENTS) -> list[str]:
+    def reductions(
+        self, dataset: str, rounds: int, model: str, clients: int = PAPERS_CLIENTS
+    ) -> list[str]:
         """What differs from the paper, one line each; empty at full scale."""
         own, lines = self.of(dataset), []
         if own.clients != PAPERS_CLIENTS:
-            lines.append(f"{self.scaled(clients, dataset)} clients for the paper's {clients}")
-            lines.append(f"servers sample {self.scaled(10, dataset)} clients for its 10")
             lines.append(
-                f"random neighbors are the paper's 10, of {self.scaled(clients, dataset) - 1} others"
+                f"{self.scaled(clients, dataset)} clients for the paper's {clients}"
+            )
+            lines.append(
+                f"servers sample {self.scaled(10, dataset)} clients for its 10"
+            )
+            lines.append(
+                "random neighbors are the paper's 10, of"
+                f" {self.scaled(clients, dataset) - 1} others"
             )
         if own.rounds is not None:
             lines.append(f"{own.rounds} rounds for its {rounds}")
         if own.images is not None:
-            batches = "" if own.batch == 128 else f", minibatches of {own.batch} for its 128"
+            batches = (
+                "" if own.batch == 128 else f", minibatches of {own.batch} for its 128"
+            )
             lines.append(f"{own.images} training images a client{batches}")
         if own.tests is not None:
             lines.append(f"{own.tests} test images")
         if own.model is not None and own.model != model:
             lines.append(f"the network {own.model} for its {model}")
             lines.append(
-                "SAM radii scaled by the two networks' initial norms, as large relative to the weights"
+                "SAM radii scaled by the two networks' initial norms, as large relative"
+                " to the weights"
             )
         return lines
 
 
 FULL = Scale("full", measurements=50)
-_DENSE = DataScale(clients=16, images=600, rounds=20)  # a client has as much as in the paper
-_COLOUR = DataScale(clients=16, images=200, batch=50, rounds=15, model="pooled_cnn", tests=4000)
-_MANY = replace(_COLOUR, clients=20)  # 20 clients with the papers' 5 of 100 classes hold them all
+# a client has as much as in the paper
+_DENSE = DataScale(clients=16, images=600, rounds=20)
+_COLOUR = DataScale(
+    clients=16, images=200, batch=50, rounds=15, model="pooled_cnn", tests=4000
+)
+# 20 clients with the papers' 5 of 100 classes hold them all
+_MANY = replace(_COLOUR, clients=20)
 SMALL = Scale(
     "small",
     measurements=5,
@@ -100,9 +118,10 @@ SCALES = {scale.name: scale for scale in (FULL, SMALL, TINY)}
 
 
 def pooled_cnn(channels: int, side: int, classes: int) -> nn.Module:
-    """A small convolutional network for processors: color images at half their resolution, two 3 x 3
-    convolutions of 16 and 32 channels with group norm (as the papers' deep networks have it) and pooling,
-    and a linear classifier. For 3 x 32 x 32 images and 10 classes 10,314 parameters.
+    """A small convolutional network for processors: color images at half their
+    resolution, two 3 x 3 convolutions of 16 and 32 channels with group norm (as the
+    papers' deep networks have it) and pooling, and a linear classifier. For 3 x 32 x 32
+    images and 10 classes 10,314 parameters.
     """
     left = side // 8
     return nn.Sequential(

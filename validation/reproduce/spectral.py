@@ -1,4 +1,6 @@
-"""A table of spectral gaps: computed, not trained, so that it is the paper's at any scale."""
+"""A table of spectral gaps: computed, not trained, so that it is the paper's at any
+scale.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class Spectral:
     """No image set is asked for."""
 
     def gaps(self) -> dict[tuple[str, int], Any]:
-        """(topology, m) -> what ``table1`` says: the stated gap and the true 1 - lambda."""
+        """(topology, m) -> what ``table1`` says: the stated gap and the true 1 -
+        lambda.
+        """
         names = ("complete", "disconnected", "ring", "grid", "directed_exponential")
         return {(name, m): table1(name, m) for name in names for m in SIZES}
 
@@ -30,21 +34,35 @@ class Spectral:
         """Stated beside computed, at several m."""
         lines = [
             f"# {self.title}",
-            f"Source: {self.source}. Command: `python -m validation.reproduce {self.key}`",
-            "Metropolis weights on undirected graphs; uniform ones on the directed exponential graph, to "
-            "which the stated expression belongs. An O(.) is given the constant 1: only how it falls with m "
-            "can be compared.",
+            (
+                f"Source: {self.source}. Command: `python -m validation.reproduce"
+                f" {self.key}`"
+            ),
+            (
+                "Metropolis weights on undirected graphs; uniform ones on the directed"
+                " exponential graph, to which the stated expression belongs. An O(.) is"
+                " given the constant 1: only how it falls with m can be compared."
+            ),
         ]
         rows = []
         for (name, m), gap in self.gaps().items():
             ratio = f"{gap.stated / gap.true:.3g}" if gap.true else "both 0"
             told = f"{gap.relation} {gap.formula}"
             rows.append((name, m, told, f"{gap.stated:.4g}", f"{gap.true:.4g}", ratio))
-        heads = ("topology", "m", "the paper states", "its value", "computed", "stated / computed")
+        heads = (
+            "topology",
+            "m",
+            "the paper states",
+            "its value",
+            "computed",
+            "stated / computed",
+        )
         lines.append(table(heads, rows))
         return "\n\n".join(lines) + "\n"
 
 
 SPECTRAL = Spectral(
-    "dfedmdc.table_1", "Spectral gap 1 - lambda of communication topologies", "DFedMDC paper, table 1"
+    "dfedmdc.table_1",
+    "Spectral gap 1 - lambda of communication topologies",
+    "DFedMDC paper, table 1",
 )

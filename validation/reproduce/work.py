@@ -1,4 +1,6 @@
-"""Run what an item needs, several cells at once, and write its table, page and figure."""
+"""Run what an item needs, several cells at once, and write its table, page and
+figure.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from validation.reproduce.spectral import Spectral
 
 
 def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
-    """The files of one item. Cells that have been run, for this or another item, are not run again."""
+    """The files of one item. Cells that have been run, for this or another item, are
+    not run again.
+    """
     if options.seeds < 1 or options.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
     if isinstance(item, Spectral):
@@ -31,7 +35,11 @@ def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
         return [options.out / name]
     scale, seeds = SCALES[options.scale], range(options.seeds)
     cells = item.cells()
-    documents = {(e, seed): cell.document(scale, seed) for e, cell in cells.items() for seed in seeds}
+    documents = {
+        (e, seed): cell.document(scale, seed)
+        for e, cell in cells.items()
+        for seed in seeds
+    }
     (options.out / "cells").mkdir(parents=True, exist_ok=True)
     with filling(options.out) as new:
         remove_halves(options.out / "cells" / "*.json")
@@ -45,7 +53,8 @@ def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
 
 
 def perform_all(
-    documents: Mapping[tuple[Entry, int], Mapping[str, Any]], options: argparse.Namespace
+    documents: Mapping[tuple[Entry, int], Mapping[str, Any]],
+    options: argparse.Namespace,
 ) -> dict[tuple[Entry, int], Result]:
     """Every document's result. The longest first, so that processes end together."""
     from joblib import Parallel, delayed
@@ -53,7 +62,9 @@ def perform_all(
     different = {digest(document): document for document in documents.values()}
     order = sorted(different, key=lambda name: -_work(different[name]))
     runs = Parallel(n_jobs=options.jobs, return_as="generator")(
-        delayed(_one)(different[name], options.out / "cells", options.data_root, options.device)
+        delayed(_one)(
+            different[name], options.out / "cells", options.data_root, options.device
+        )
         for name in order
     )
     found = {}
@@ -64,7 +75,9 @@ def perform_all(
     return {place: found[digest(document)] for place, document in documents.items()}
 
 
-def _one(document: Mapping[str, Any], folder: Path, data_root: Path | None, device: str) -> Result:
+def _one(
+    document: Mapping[str, Any], folder: Path, data_root: Path | None, device: str
+) -> Result:
     import torch
 
     torch.set_num_threads(1)  # several cells at once make better use of a machine

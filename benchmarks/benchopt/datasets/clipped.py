@@ -1,4 +1,6 @@
-"""Clients whose gradients are clipped around centers of their own, with exact constants, on a topology."""
+"""Clients whose gradients are clipped around centers of their own, with exact
+constants, on a topology.
+"""
 
 from typing import Any
 
@@ -9,11 +11,21 @@ import dfltheory as dfl
 
 class Dataset(BaseDataset):
     name = "clipped"
-    parameters = {"topology": ["ring", "complete"], "m": [8]}  # noqa: RUF012 - read by benchopt
+    parameters = {  # noqa: RUF012
+        "topology": ["ring", "complete"],
+        "m": [8],
+    }
 
     topology: str
     m: int
 
     def get_data(self) -> dict[str, Any]:
-        task = dfl.tasks.clipped(m=self.m, d=4, L=1.0, B=1.0, sigma=0.3, spread=6.0, distance=10.0, seed=0)
-        return {"task": task, "network": dfl.graphs.metropolis(dfl.graphs.topology(self.topology, self.m))}
+        task = dfl.tasks.clipped(
+            m=self.m, d=4, L=1.0, B=1.0, sigma=0.3, spread=6.0, distance=10.0, seed=0
+        )
+        return {
+            "task": task,
+            "network": dfl.graphs.metropolis(
+                dfl.graphs.topology(self.topology, self.m)
+            ),
+        }

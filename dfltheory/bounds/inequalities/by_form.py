@@ -21,14 +21,17 @@ def quantity_of(base: Expr, glossary: Glossary = GLOSSARY) -> Quantity | None:
 
 
 def monotone(term: Expr, name: str, up: bool, glossary: Glossary = GLOSSARY) -> bool:
-    """Is ``term`` proved monotone in ``name`` by its form: products of monotone factors of one direction?"""
+    """Is ``term`` proved monotone in ``name`` by its form: products of monotone factors
+    of one direction?
+    """
     direction = _direction(term, glossary[name].symbol, glossary)
     return direction == 0 or direction == (1 if up else -1)
 
 
 def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
-    """+1, -1 or 0 for a non-negative expression that is increasing, decreasing or constant; None: not
-    known."""
+    """+1, -1 or 0 for a non-negative expression that is increasing, decreasing or
+    constant; None: not known.
+    """
     if symbol not in expr.free_symbols:
         return 0
     if expr == symbol:
@@ -46,7 +49,11 @@ def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
             else:
                 signs.add(_direction(term, symbol, glossary))
         return _one(signs)
-    if expr.is_Pow and symbol not in expr.exp.free_symbols and nonnegative(expr.base, glossary):
+    if (
+        expr.is_Pow
+        and symbol not in expr.exp.free_symbols
+        and nonnegative(expr.base, glossary)
+    ):
         inner = _direction(expr.base, symbol, glossary)
         if inner is None or not (expr.exp.is_nonnegative or expr.exp.is_negative):
             return None
@@ -80,16 +87,21 @@ def _at_most_one(factor: Expr, glossary: Glossary) -> bool:
     """A power of a share, or a negative power of a count."""
     base, power = factor.as_base_exp()
     return bool(
-        (share(base, glossary) and power.is_nonnegative) or (_count(base, glossary) and power.is_negative)
+        (share(base, glossary) and power.is_nonnegative)
+        or (_count(base, glossary) and power.is_negative)
     )
 
 
 def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """Non-negative by its form: SymPy's own word, 1 minus a power of a share, counts less one."""
+    """Non-negative by its form: SymPy's own word, 1 minus a power of a share, counts
+    less one.
+    """
     if expr.is_nonnegative:
         return True
     if expr.is_Pow:
-        return nonnegative(expr.base, glossary) or bool(expr.exp.is_even and expr.base.is_real)
+        return nonnegative(expr.base, glossary) or bool(
+            expr.exp.is_even and expr.base.is_real
+        )
     if expr.is_Mul:
         minus, rest = _signed(expr, glossary)
         return not minus and all(nonnegative(f, glossary) for f in rest)
@@ -99,8 +111,9 @@ def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
 
 
 def _signed(product: Expr, glossary: Glossary) -> tuple[bool, list[Expr]]:
-    """Is a product negative in its outer signs, and its factors, each sum turned so that its constant is
-    positive."""
+    """Is a product negative in its outer signs, and its factors, each sum turned so
+    that its constant is positive.
+    """
     minus, factors = False, []
     for factor in product.args:
         base, power = factor.as_base_exp()
@@ -132,8 +145,9 @@ def _sum_nonnegative(total: Expr, glossary: Glossary) -> bool:
 
 
 def _least(term: Expr, glossary: Glossary) -> Expr:
-    """A lower bound of a non-negative term: its value at 1 where it is a product of powers of counts that
-    grow with them, else 0."""
+    """A lower bound of a non-negative term: its value at 1 where it is a product of
+    powers of counts that grow with them, else 0.
+    """
     for factor in sp.Mul.make_args(term):
         base, power = factor.as_base_exp()
         if not (factor.is_number or (_count(base, glossary) and power.is_nonnegative)):
@@ -142,17 +156,24 @@ def _least(term: Expr, glossary: Glossary) -> Expr:
 
 
 def positive(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """Positive by its form: a product of positive factors, or 1 less powers of one share that stays below
-    1."""
+    """Positive by its form: a product of positive factors, or 1 less powers of one
+    share that stays below 1.
+    """
     if expr.is_positive:
         return True
     if expr.is_Pow:
-        return positive(expr.base, glossary) or bool(expr.exp.is_even and positive(-expr.base, glossary))
+        return positive(expr.base, glossary) or bool(
+            expr.exp.is_even and positive(-expr.base, glossary)
+        )
     if expr.is_Mul:
         return all(positive(f, glossary) for f in expr.args)
     if expr.is_Add and len(expr.args) == 2 and sp.S.One in expr.args:
         base, power = (1 - expr).as_base_exp()
-        return bool(share(base, glossary) and glossary[base.name].open_high and power.is_positive)
+        return bool(
+            share(base, glossary)
+            and glossary[base.name].open_high
+            and power.is_positive
+        )
     return False
 
 

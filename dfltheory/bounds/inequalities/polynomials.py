@@ -1,9 +1,11 @@
-"""Signs of polynomials on boxes, by their Bernstein coefficients and by facts: other polynomials with a sign.
+"""Signs of polynomials on boxes, by their Bernstein coefficients and by facts: other
+polynomials with a sign.
 
-A polynomial is a dictionary from exponents to rational coefficients (``Poly.as_dict(native=True)``). Each
-variable has an :class:`Interval`. After ``x = low + (high - low) t`` the polynomial is a combination of
-Bernstein polynomials in t, or for an interval without end of powers of t = x - low. These are not negative on
-the interval, so the polynomial is not negative where its coefficients are not.
+A polynomial is a dictionary from exponents to rational coefficients
+(``Poly.as_dict(native=True)``). Each variable has an :class:`Interval`. After ``x = low
++ (high - low) t`` the polynomial is a combination of Bernstein polynomials in t, or for
+an interval without end of powers of t = x - low. These are not negative on the
+interval, so the polynomial is not negative where its coefficients are not.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ _ZERO = QQ(0)
 _MOST_TERMS = 20_000
 _MOST_STEPS = 24
 _MOST_PAIRS = 40
-"""Pairs of terms of a polynomial and a fact of which each is tried as the factor between the two."""
+"""Pairs of terms of a polynomial and a fact of which each is tried as the factor
+between the two.
+"""
 _HALVINGS = 1
 """How often the widest bounded interval is halved."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The values of a variable: from ``low`` to ``high`` (None: without end), each end included or not.
+    """The values of a variable: from ``low`` to ``high`` (None: without end), each end
+    included or not.
 
     The ends are rational numbers of SymPy's domain ``QQ``.
     """
@@ -61,11 +66,10 @@ def is_nonnegative(
 
     Parameters
     ----------
-    terms : the polynomial
-    intervals : those of its variables
-    facts : polynomials in the same variables that are not negative in the region
-    possible : False for a polynomial that is known to be negative somewhere in the region: no proof is tried
-    most_facts : number of facts that are used one after the other
+    terms : the polynomial intervals : those of its variables facts : polynomials in the
+    same variables that are not negative in the region possible : False for a polynomial
+    that is known to be negative somewhere in the region: no proof is tried most_facts :
+    number of facts that are used one after the other
 
     Returns
     -------
@@ -88,11 +92,15 @@ def is_positive(
     possible: Callable[[Terms], bool] = lambda terms: True,
     most_facts: int = 2,
 ) -> bool:
-    """Is a polynomial proved to be positive at every point of the box where the facts are not negative?"""
+    """Is a polynomial proved to be positive at every point of the box where the facts
+    are not negative?
+    """
     if not possible(terms):
         return False
     table = _bernstein(terms, intervals)
-    if table is not None and _positive_at_ends(table, intervals, _degrees(terms, len(intervals))):
+    if table is not None and _positive_at_ends(
+        table, intervals, _degrees(terms, len(intervals))
+    ):
         return True
     if not most_facts:
         return False
@@ -101,15 +109,30 @@ def is_positive(
         is_positive(rest, intervals, facts, possible, most_facts - 1)
         for _, rest in _divisions(terms, intervals, facts)
     ) or any(
-        is_positive(factor, intervals) and is_nonnegative(rest, intervals, facts, possible, most_facts - 1)
+        is_positive(factor, intervals)
+        and is_nonnegative(rest, intervals, facts, possible, most_facts - 1)
         for factor, rest in _divisions(terms, intervals, strict_facts)
     )
 
 
-def _groups(terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]) -> Iterator[Terms]:
-    """The coefficients of the products of variables that are in no fact, and that only are not negative."""
-    used = {i for fact in facts for exponents in fact.terms for i, e in enumerate(exponents) if e}
-    free = [i for i, x in enumerate(intervals) if x.low == 0 and x.high is None and i not in used]
+def _groups(
+    terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
+) -> Iterator[Terms]:
+    """The coefficients of the products of variables that are in no fact, and that only
+    are not negative.
+    """
+    used = {
+        i
+        for fact in facts
+        for exponents in fact.terms
+        for i, e in enumerate(exponents)
+        if e
+    }
+    free = [
+        i
+        for i, x in enumerate(intervals)
+        if x.low == 0 and x.high is None and i not in used
+    ]
     groups: dict[Exponents, dict[Exponents, Any]] = {}
     for exponents, number in terms.items():
         key = tuple(exponents[i] for i in free)
@@ -118,7 +141,9 @@ def _groups(terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]) 
     yield from groups.values()
 
 
-def _by_coefficients(terms: Terms, intervals: Sequence[Interval], halvings: int) -> bool:
+def _by_coefficients(
+    terms: Terms, intervals: Sequence[Interval], halvings: int
+) -> bool:
     table = _bernstein(terms, intervals)
     if table is None:
         return False
@@ -133,7 +158,9 @@ def _by_coefficients(terms: Terms, intervals: Sequence[Interval], halvings: int)
     middle = (whole.low + whole.high) / QQ(2)
     halves = (replace(whole, high=middle), replace(whole, low=middle))
     return all(
-        _by_coefficients(terms, [*intervals[:widest], half, *intervals[widest + 1 :]], halvings - 1)
+        _by_coefficients(
+            terms, [*intervals[:widest], half, *intervals[widest + 1 :]], halvings - 1
+        )
         for half in halves
     )
 
@@ -145,7 +172,9 @@ def _by_facts(
     possible: Callable[[Terms], bool],
     most: int,
 ) -> bool:
-    """A factor times a fact is taken from the polynomial, and the rest is not negative."""
+    """A factor times a fact is taken from the polynomial, and the rest is not
+    negative.
+    """
     return (
         most > 0
         and possible(terms)
@@ -171,16 +200,24 @@ def _negative(terms: Terms) -> int:
 def _divisions(
     terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
 ) -> Iterator[tuple[Terms, Terms]]:
-    """Factors without negative values and rests, ``terms = factor * fact + rest`` for one of the facts."""
+    """Factors without negative values and rests, ``terms = factor * fact + rest`` for
+    one of the facts.
+    """
     for fact in (fact.terms for fact in facts):
-        pivots = [exponents for exponents, number in sorted(fact.items(), reverse=True) if number < 0]
+        pivots = [
+            exponents
+            for exponents, number in sorted(fact.items(), reverse=True)
+            if number < 0
+        ]
         for pivot, only_negative in itertools.product(pivots, (True, False)):
             factor, rest = _divided(terms, fact, pivot, only_negative)
             if factor and _by_coefficients(factor, intervals, 0):
                 yield factor, rest
         if len(terms) * len(fact) > _MOST_PAIRS:
             continue
-        for (exponents, number), (pivot, share) in itertools.product(terms.items(), fact.items()):
+        for (exponents, number), (pivot, share) in itertools.product(
+            terms.items(), fact.items()
+        ):
             if number * share > 0 and _divides(pivot, exponents):
                 shift = tuple(a - b for a, b in zip(exponents, pivot, strict=True))
                 factor = {shift: number / share}
@@ -188,7 +225,9 @@ def _divisions(
                     yield factor, _without(terms, fact, shift, number / share)
 
 
-def _without(terms: Terms, fact: Terms, shift: Exponents, share: Any) -> dict[Exponents, Any]:
+def _without(
+    terms: Terms, fact: Terms, shift: Exponents, share: Any
+) -> dict[Exponents, Any]:
     """A polynomial without ``share`` times a monomial times a fact."""
     rest = dict(terms)
     for exponents, number in fact.items():
@@ -201,12 +240,19 @@ def _without(terms: Terms, fact: Terms, shift: Exponents, share: Any) -> dict[Ex
     return rest
 
 
-def _divided(terms: Terms, fact: Terms, pivot: Exponents, only_negative: bool) -> tuple[Terms, Terms]:
-    """A factor and a rest, ``terms = factor * fact + rest``, whose (negative) terms ``pivot`` does not
-    divide; an empty factor where there is none, or it is long."""
+def _divided(
+    terms: Terms, fact: Terms, pivot: Exponents, only_negative: bool
+) -> tuple[Terms, Terms]:
+    """A factor and a rest, ``terms = factor * fact + rest``, whose (negative) terms
+    ``pivot`` does not divide; an empty factor where there is none, or it is long.
+    """
     rest, factor = dict(terms), {}
     for _ in range(_MOST_STEPS):
-        hits = [e for e, c in rest.items() if (c < 0 or not only_negative) and _divides(pivot, e)]
+        hits = [
+            e
+            for e, c in rest.items()
+            if (c < 0 or not only_negative) and _divides(pivot, e)
+        ]
         if not hits:
             return factor, rest
         first = min(hits)
@@ -226,9 +272,13 @@ def _degrees(terms: Terms, count: int) -> list[int]:
 
 
 def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
-    """The coefficients in the polynomials of the module's first lines; None where there are too many."""
+    """The coefficients in the polynomials of the module's first lines; None where there
+    are too many.
+    """
     degrees = _degrees(terms, len(intervals))
-    bounded = [d + 1 for d, x in zip(degrees, intervals, strict=True) if x.high is not None]
+    bounded = [
+        d + 1 for d, x in zip(degrees, intervals, strict=True) if x.high is not None
+    ]
     if math.prod(bounded) * len(terms) > _MOST_TERMS:
         return None
     table = terms
@@ -265,18 +315,25 @@ def _shifted(column: Sequence[Any], low: Any) -> list[Any]:
 
 
 def _bernstein_column(column: Sequence[Any], width: Any) -> list[Any]:
-    """Coefficients of C(d, k) t^k (1 - t)^(d - k), t = x/width, of a polynomial with these coefficients in x;
-    the last of them is its value at x = width."""
+    """Coefficients of C(d, k) t^k (1 - t)^(d - k), t = x/width, of a polynomial with
+    these coefficients in x; the last of them is its value at x = width.
+    """
     degree = len(column) - 1
     scaled = [c * width**k / math.comb(degree, k) for k, c in enumerate(column)]
-    return [sum(math.comb(k, j) * scaled[j] for j in range(k + 1)) for k in range(degree + 1)]
+    return [
+        sum(math.comb(k, j) * scaled[j] for j in range(k + 1))
+        for k in range(degree + 1)
+    ]
 
 
-def _positive_at_ends(table: Terms, intervals: Sequence[Interval], degrees: Sequence[int]) -> bool:
-    """Has a combination without negative coefficients a positive one wherever each variable is inside its
-    interval, or at an end of it that is included?
+def _positive_at_ends(
+    table: Terms, intervals: Sequence[Interval], degrees: Sequence[int]
+) -> bool:
+    """Has a combination without negative coefficients a positive one wherever each
+    variable is inside its interval, or at an end of it that is included?
 
-    Inside, all Bernstein polynomials are positive; at an end only the first or the last is.
+    Inside, all Bernstein polynomials are positive; at an end only the first or the last
+    is.
     """
     if min(table.values(), default=0) < 0:
         return False
@@ -287,7 +344,11 @@ def _positive_at_ends(table: Terms, intervals: Sequence[Interval], degrees: Sequ
             ends.append(degree)
         choices.append(list(dict.fromkeys(ends)) if degree and ends else [None])
     return all(
-        any(_compatible(exponents, corner) for exponents, number in table.items() if number > 0)
+        any(
+            _compatible(exponents, corner)
+            for exponents, number in table.items()
+            if number > 0
+        )
         for corner in itertools.product(*choices)
     )
 

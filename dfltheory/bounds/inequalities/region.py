@@ -1,7 +1,9 @@
-"""Inequalities that are proved wherever some conditions hold: exact arithmetic, no sampling.
+"""Inequalities that are proved wherever some conditions hold: exact arithmetic, no
+sampling.
 
-An expression becomes a quotient of polynomials (:mod:`.rewriting`), whose factors have a sign by their
-Bernstein coefficients and by the conditions (:mod:`.polynomials`), or by induction over a whole number.
+An expression becomes a quotient of polynomials (:mod:`.rewriting`), whose factors have
+a sign by their Bernstein coefficients and by the conditions (:mod:`.polynomials`), or
+by induction over a whole number.
 """
 
 from __future__ import annotations
@@ -18,8 +20,19 @@ from sympy.polys.polyerrors import BasePolynomialError
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
-from dfltheory.bounds.inequalities.polynomials import Fact, Interval, Terms, is_nonnegative, is_positive
-from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting, is_whole, least_value
+from dfltheory.bounds.inequalities.polynomials import (
+    Fact,
+    Interval,
+    Terms,
+    is_nonnegative,
+    is_positive,
+)
+from dfltheory.bounds.inequalities.rewriting import (
+    NoProofError,
+    Rewriting,
+    is_whole,
+    least_value,
+)
 from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
@@ -39,10 +52,10 @@ class Region:
 
     Parameters
     ----------
-    conditions : in the glossary's symbols
-    intervals : those of symbols that are no quantities of the glossary, or have other ends
-    inductions : how many inductions a proof may nest
-    glossary : the ranges of quantities; ``Theorem.glossary`` has those that a theorem adds
+    conditions : in the glossary's symbols intervals : those of symbols that are no
+    quantities of the glossary, or have other ends inductions : how many inductions a
+    proof may nest glossary : the ranges of quantities; ``Theorem.glossary`` has those
+    that a theorem adds
     """
 
     def __init__(
@@ -58,11 +71,15 @@ class Region:
         self.glossary = glossary
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
-        """Is ``expr >= 0`` (``> 0``) proved for every point of the region at which it is defined?"""
+        """Is ``expr >= 0`` (``> 0``) proved for every point of the region at which it
+        is defined?
+        """
         expr = sp.sympify(expr)
         if has_poles(expr) or expr.has(sp.Float):
             return False
-        if positive(expr, self.glossary) or (nonnegative(expr, self.glossary) and not strict):
+        if positive(expr, self.glossary) or (
+            nonnegative(expr, self.glossary) and not strict
+        ):
             return True
         if sp.count_ops(expr) > _LONGEST:
             return False
@@ -72,14 +89,20 @@ class Region:
             or self._by_parts(expr, strict)
         )
 
-    def under(self, conditions: Iterable[Condition], inductions: int | None = None) -> Region:
+    def under(
+        self, conditions: Iterable[Condition], inductions: int | None = None
+    ) -> Region:
         """The same quantities under other conditions."""
         most = self.inductions if inductions is None else inductions
         return Region(conditions, self.intervals, most, self.glossary)
 
     def rational(self) -> Region:
         """The region of the conditions without roots and without symbolic exponents."""
-        return self.under(c for c in self.conditions if all(p.exp.is_Integer for p in c.slack.atoms(sp.Pow)))
+        return self.under(
+            c
+            for c in self.conditions
+            if all(p.exp.is_Integer for p in c.slack.atoms(sp.Pow))
+        )
 
     def at(self, n: sp.Symbol, value: int) -> Region:
         """The part of the region in which a quantity has a value."""
@@ -95,19 +118,32 @@ class Region:
             return False
 
     def _by_parts(self, expr: Expr, strict: bool) -> bool:
-        """The factors of a product; the base of a power; a sum without the terms that are not negative."""
+        """The factors of a product; the base of a power; a sum without the terms that
+        are not negative.
+        """
         if expr.is_Mul:
             return all(self.holds(factor, strict) for factor in expr.args)
         if expr.is_Pow and expr.exp.is_number:
             return self.holds(expr.base, strict)
         if not expr.is_Add:
             return False
-        kept = [t for t in expr.args if t.is_number or t.could_extract_minus_sign() or not self.holds(t)]
+        kept = [
+            t
+            for t in expr.args
+            if t.is_number or t.could_extract_minus_sign() or not self.holds(t)
+        ]
         return len(kept) < len(expr.args) and self.holds(sp.Add(*kept), strict)
 
     def _one_by_one(self, expr: Expr) -> bool:
-        """For the whole number n of (1 - 1/n)^n: at its first values one by one, and from there on."""
-        counts = {n for p in _powers(expr) for n in p.exp.free_symbols if sp.expand(n * (1 - p.base)) == 1}
+        """For the whole number n of (1 - 1/n)^n: at its first values one by one, and
+        from there on.
+        """
+        counts = {
+            n
+            for p in _powers(expr)
+            for n in p.exp.free_symbols
+            if sp.expand(n * (1 - p.base)) == 1
+        }
         if len(counts) != 1:
             return False
         (n,) = counts
@@ -115,7 +151,8 @@ class Region:
         later = Condition("later", sp.Integer(first + _FIRST), n)
         beyond = self.under((*self.conditions, later))
         return beyond._by_factors(expr, strict=False) and all(
-            self.at(n, value).holds(expr.subs(n, value)) for value in range(first, first + _FIRST)
+            self.at(n, value).holds(expr.subs(n, value))
+            for value in range(first, first + _FIRST)
         )
 
 
@@ -124,20 +161,24 @@ EVERYWHERE = Region()
 
 
 class _Quotient:
-    """An expression as a product of powers of polynomials, and the region's conditions as polynomials."""
+    """An expression as a product of powers of polynomials, and the region's conditions
+    as polynomials.
+    """
 
     def __init__(self, expr: Expr, region: Region):
         self.region = region
         slacks = [c.slack for c in region.conditions]
         rational = region.rational().holds
-        self.rewriting = Rewriting([expr, *slacks], rational, region.intervals, region.glossary)
+        self.rewriting = Rewriting(
+            [expr, *slacks], rational, region.intervals, region.glossary
+        )
         self.over, self.under = sp.fraction(sp.together(self.rewriting.of(expr)))
         known = [(fact, False) for fact in self.rewriting.facts]
         known += [(self.rewriting.of(c.slack), c.strict) for c in region.conditions]
         parts = (self.over, self.under, *(e for e, _ in known))
-        self.symbols: list[Any] = sorted(set().union(*(e.free_symbols for e in parts)), key=str) or [
-            sp.Dummy(nonnegative=True)
-        ]
+        self.symbols: list[Any] = sorted(
+            set().union(*(e.free_symbols for e in parts)), key=str
+        ) or [sp.Dummy(nonnegative=True)]
         self.intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
         self.facts: list[Fact] = []
         self.points = _points(self.rewriting, self.symbols)
@@ -145,15 +186,18 @@ class _Quotient:
         self.facts = [Fact(terms, strict) for terms, strict in found if terms]
         for fact in self.facts:
             self.points = self.points[_values(fact.terms, self.points) >= -_ROUNDING]
-        self.intervals = [_tightened(x, i, self.facts) for i, x in enumerate(self.intervals)]
+        self.intervals = [
+            _tightened(x, i, self.facts) for i, x in enumerate(self.intervals)
+        ]
 
     def has_sign(self, strict: bool) -> bool:
         """Is the quotient proved to be positive, or not to be negative?"""
         return self._sign(self.under, strict) * self._sign(self.over, strict) > 0
 
     def _sign(self, whole: Expr, strict: bool) -> int:
-        """1 where a polynomial is proved to have no negative value (``strict``: no value <= 0), -1 where its
-        opposite is, else 0."""
+        """1 where a polynomial is proved to have no negative value (``strict``: no
+        value <= 0), -1 where its opposite is, else 0.
+        """
         poly = self._poly(whole)
         if poly.is_zero:
             return int(not strict)
@@ -162,7 +206,11 @@ class _Quotient:
         number, factors = poly.factor_list()
         sign = 1 if number > 0 else -1
         for factor, power in factors:
-            own = 1 if self._proved(factor, strict) else -int(self._proved(-factor, strict))
+            own = (
+                1
+                if self._proved(factor, strict)
+                else -int(self._proved(-factor, strict))
+            )
             if own == 0 and (strict or power % 2):
                 return 0
             sign *= own if power % 2 else 1
@@ -171,14 +219,22 @@ class _Quotient:
     def _proved(self, poly: sp.Poly, strict: bool) -> bool:
         prove = is_positive if strict else is_nonnegative
         terms = poly.as_dict(native=True)
-        return prove(terms, self.intervals, self.facts, self._possible) or self._by_induction(poly, strict)
+        return prove(
+            terms, self.intervals, self.facts, self._possible
+        ) or self._by_induction(poly, strict)
 
     def _possible(self, terms: Terms) -> bool:
-        """Is a polynomial, in the variables of the rewriting, not negative at random points of the region?"""
-        return not len(self.points) or float(_values(terms, self.points).min()) >= -_ROUNDING
+        """Is a polynomial, in the variables of the rewriting, not negative at random
+        points of the region?
+        """
+        return (
+            not len(self.points)
+            or float(_values(terms, self.points).min()) >= -_ROUNDING
+        )
 
     def _by_induction(self, poly: sp.Poly, strict: bool) -> bool:
-        """From the least value of the whole number in an exponent on, it does not decrease from n to n + 1.
+        """From the least value of the whole number in an exponent on, it does not
+        decrease from n to n + 1.
 
         Only conditions that do not depend on n are used, as they hold for all n.
         """
@@ -188,7 +244,9 @@ class _Quotient:
             return False
         (n,) = counts
         growth = sp.expand(expr.subs(n, n + 1) - expr)
-        conditions = (c for c in self.region.conditions if n not in c.slack.free_symbols)
+        conditions = (
+            c for c in self.region.conditions if n not in c.slack.free_symbols
+        )
         free = self.region.under(conditions, self.region.inductions - 1)
         least = sp.Integer(least_value(n, self.region.glossary))
         return free.holds(expr.subs(n, least), strict) and free.holds(growth)
@@ -199,8 +257,10 @@ class _Quotient:
         return sp.Poly(expr, *self.symbols, domain="QQ")
 
     def _fact(self, known: Expr) -> Terms | None:
-        """A polynomial that is not negative where ``known`` is not: its numerator without the factors that
-        are positive; None where nothing is known of its denominator."""
+        """A polynomial that is not negative where ``known`` is not: its numerator
+        without the factors that are positive; None where nothing is known of its
+        denominator.
+        """
         over, under = sp.fraction(sp.together(known))
         sign = self._sign(under, strict=False)
         poly = self._poly(over)
@@ -217,14 +277,21 @@ class _Quotient:
 
 
 def _points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
-    """Random points of the box, (points, variables): what stands for an expression has its value."""
+    """Random points of the box, (points, variables): what stands for an expression has
+    its value.
+    """
     meanings = [rewriting.back(symbol) for symbol in symbols]
     free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)
     rng = np.random.default_rng(0)
-    drawn = [_draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng) for symbol in free]
+    drawn = [
+        _draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng)
+        for symbol in free
+    ]
     with np.errstate(all="ignore"):
         columns = sp.lambdify(free, meanings, modules="numpy")(*drawn)
-        points = np.stack([np.broadcast_to(column, _POINTS) for column in columns], axis=1)
+        points = np.stack(
+            [np.broadcast_to(column, _POINTS) for column in columns], axis=1
+        )
     return points[np.isfinite(points).all(axis=1)]
 
 
@@ -238,7 +305,9 @@ def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarr
 
 
 def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
-    """The values of a polynomial, each over the sum of the absolute values of its terms."""
+    """The values of a polynomial, each over the sum of the absolute values of its
+    terms.
+    """
     exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
     with np.errstate(all="ignore"):
         powers = points[:, None, :] ** exponents  # (points, terms, variables)
@@ -247,10 +316,16 @@ def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
 
 
 def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
-    """The interval of variable ``i``, with the ends that follow from facts a x^d + b >= 0."""
+    """The interval of variable ``i``, with the ends that follow from facts a x^d + b >=
+    0.
+    """
     for fact in (fact.terms for fact in facts):
         powers = {exponents[i] for exponents in fact} - {0}
-        if len(fact) > 2 or len(powers) != 1 or any(sum(e) not in (0, e[i]) for e in fact):
+        if (
+            len(fact) > 2
+            or len(powers) != 1
+            or any(sum(e) not in (0, e[i]) for e in fact)
+        ):
             continue
         (degree,) = powers
         slope = next(c for exponents, c in fact.items() if exponents[i])

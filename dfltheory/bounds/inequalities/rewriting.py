@@ -1,7 +1,9 @@
-"""Expressions as rational functions: roots, maxima and powers with symbolic exponents become variables.
+"""Expressions as rational functions: roots, maxima and powers with symbolic exponents
+become variables.
 
-Each new variable has an interval, and facts that relate it to the others. What is proved for all values of
-the variables in their intervals, where the facts are not negative, holds for the values that they stand for.
+Each new variable has an interval, and facts that relate it to the others. What is
+proved for all values of the variables in their intervals, where the facts are not
+negative, holds for the values that they stand for.
 """
 
 from __future__ import annotations
@@ -36,10 +38,10 @@ class Rewriting:
 
     Parameters
     ----------
-    expressions : everything that is to be rewritten
-    holds : is an expression without symbolic exponents proved not to be negative?
-    intervals : those of symbols that are no quantities of the glossary, or have other ends
-    glossary : the ranges of quantities
+    expressions : everything that is to be rewritten holds : is an expression without
+    symbolic exponents proved not to be negative? intervals : those of symbols that are
+    no quantities of the glossary, or have other ends glossary : the ranges of
+    quantities
 
     Attributes
     ----------
@@ -103,7 +105,8 @@ class Rewriting:
         self.meanings[variable], self._intervals[variable] = meaning, interval
         return variable
 
-    # -- maxima and minima ---------------------------------------------------------------------------
+    # -- maxima and minima
+    # ---------------------------------------------------------------------------
 
     def _extrema(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost maxima and minima."""
@@ -117,10 +120,13 @@ class Rewriting:
                 raise NoProofError(f"{extremum} may be negative")
             variable = self._new("extremum", extremum, Interval())
             found[extremum] = variable
-            self.facts += [variable - x if largest else x - variable for x in extremum.args]
+            self.facts += [
+                variable - x if largest else x - variable for x in extremum.args
+            ]
         return found
 
-    # -- powers with symbolic exponents --------------------------------------------------------------
+    # -- powers with symbolic exponents
+    # --------------------------------------------------------------
 
     def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost powers with symbolic exponents."""
@@ -148,7 +154,9 @@ class Rewriting:
         return found
 
     def _other_power(self, power: Expr) -> sp.Symbol:
-        """A power of a nonnegative base: at most 1 where the base is and the exponent is not negative."""
+        """A power of a nonnegative base: at most 1 where the base is and the exponent
+        is not negative.
+        """
         base, exponent = power.args
         if not self._holds(base):
             raise NoProofError(f"{base} may be negative")
@@ -156,8 +164,9 @@ class Rewriting:
         return self._new("power", power, Interval(high=QQ(1) if at_most_one else None))
 
     def _powers_of(self, base: Expr, n: sp.Symbol, own: Exponents) -> dict[Expr, Expr]:
-        """One variable for base^(n + j) with the least j: base^(c n + i) is a power of it times one of the
-        base. The variable is in [0, 1] if the base is."""
+        """One variable for base^(n + j) with the least j: base^(c n + i) is a power of
+        it times one of the base. The variable is in [0, 1] if the base is.
+        """
         least = min(math.floor(start / slope) for slope, start in own.values())
         first = least_value(n, self.glossary) + least
         if first < 0 or not (self._holds(base) and self._holds(1 - base)):
@@ -166,23 +175,38 @@ class Rewriting:
         if first >= 1:
             self.facts.append(base - variable)
         return {
-            power: variable**slope * base ** (start - slope * least) for power, (slope, start) in own.items()
+            power: variable**slope * base ** (start - slope * least)
+            for power, (slope, start) in own.items()
         }
 
     def _near_euler(self, power: Expr, shift: Any) -> sp.Symbol:
         """(1 - 1/n)^n <= 1/e <= (1 - 1/n)^(n - 1) for n = 1, 2, ... (and 0^0 = 1)."""
         below, above = _EULER
-        interval = Interval(high=rational(above)) if shift == 0 else Interval(rational(below), QQ(1))
+        interval = (
+            Interval(high=rational(above))
+            if shift == 0
+            else Interval(rational(below), QQ(1))
+        )
         return self._new("power", power, interval)
 
-    # -- roots ---------------------------------------------------------------------------------------
+    # -- roots
+    # ----------------------------------------------------------------------------------
 
     def _roots(self, parts: list[Expr]) -> dict[Expr, Expr]:
-        """Variables for the roots: of a symbol, which becomes a power of its root, or of a sum. Roots of
-        products are products of roots first."""
-        roots = [p for p in _atoms(parts, sp.Pow) if p.exp.is_Rational and not p.exp.is_Integer]
-        roots = [p for p in roots if not any(q is not p and p.base.has(q) for q in roots)]
-        products = {p: product for p in roots if (product := self._root_of_factors(p)) != p}
+        """Variables for the roots: of a symbol, which becomes a power of its root, or
+        of a sum. Roots of products are products of roots first.
+        """
+        roots = [
+            p
+            for p in _atoms(parts, sp.Pow)
+            if p.exp.is_Rational and not p.exp.is_Integer
+        ]
+        roots = [
+            p for p in roots if not any(q is not p and p.base.has(q) for q in roots)
+        ]
+        products = {
+            p: product for p in roots if (product := self._root_of_factors(p)) != p
+        }
         if products:
             return products
         found: dict[Expr, Expr] = {}
@@ -200,8 +224,9 @@ class Rewriting:
         return found
 
     def _root_of_factors(self, root: Expr) -> Expr:
-        """A root of a quotient of nonnegative factors as a quotient of their roots; itself where a factor may
-        be negative."""
+        """A root of a quotient of nonnegative factors as a quotient of their roots;
+        itself where a factor may be negative.
+        """
         base, exponent = root.args
         if base.is_Symbol or base.is_Integer:
             return root
@@ -210,7 +235,10 @@ class Rewriting:
         denominator: Any = sp.factor_list(under)
         number: Any = sp.Rational(numerator[0]) / sp.Rational(denominator[0])
         product: Expr = sp.S.One
-        for factor, power in (*numerator[1], *((f, -power) for f, power in denominator[1])):
+        for factor, power in (
+            *numerator[1],
+            *((f, -power) for f, power in denominator[1]),
+        ):
             sign = self._sign(factor)
             if sign == 0:
                 return root
@@ -219,7 +247,9 @@ class Rewriting:
         return number**exponent * product if number > 0 else root
 
     def _sign(self, factor: Expr) -> int:
-        """1 or -1 where a factor or its opposite is proved not to be negative, else 0."""
+        """1 or -1 where a factor or its opposite is proved not to be negative, else
+        0.
+        """
         there = self.back(factor)
         return int(self._holds(there)) or -int(self._holds(-there))
 
@@ -258,11 +288,15 @@ def rational(number: Any) -> Any:
 
 
 def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
-    return sorted({atom for part in parts for atom in part.atoms(*kinds)}, key=sp.default_sort_key)
+    return sorted(
+        {atom for part in parts for atom in part.atoms(*kinds)}, key=sp.default_sort_key
+    )
 
 
 def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | None:
-    """n, c and j of c n + j, whole c > 0 and j, for a whole number n; None for other exponents."""
+    """n, c and j of c n + j, whole c > 0 and j, for a whole number n; None for other
+    exponents.
+    """
     if len(exponent.free_symbols) != 1 or not exponent.is_polynomial():
         return None
     (n,) = exponent.free_symbols
@@ -270,13 +304,21 @@ def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | 
     if poly.degree() != 1 or not is_whole(n, glossary):
         return None
     slope, start = poly.all_coeffs()
-    return (n, slope, start) if slope.is_Integer and slope > 0 and start.is_Integer else None
+    return (
+        (n, slope, start)
+        if slope.is_Integer and slope > 0 and start.is_Integer
+        else None
+    )
 
 
 def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
-    """Is a symbol a whole number, by its assumptions or as a quantity of the glossary?"""
+    """Is a symbol a whole number, by its assumptions or as a quantity of the
+    glossary?
+    """
     entry = quantity_of(n, glossary)
-    return bool(n.is_integer) or (entry is not None and entry.integer and entry.symbol == n)
+    return bool(n.is_integer) or (
+        entry is not None and entry.integer and entry.symbol == n
+    )
 
 
 def least_value(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> int:
@@ -284,4 +326,11 @@ def least_value(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> int:
     return math.ceil(interval_of(n, glossary).low)
 
 
-__all__ = ["NoProofError", "Rewriting", "interval_of", "is_whole", "least_value", "rational"]
+__all__ = [
+    "NoProofError",
+    "Rewriting",
+    "interval_of",
+    "is_whole",
+    "least_value",
+    "rational",
+]

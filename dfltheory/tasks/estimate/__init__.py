@@ -1,4 +1,5 @@
-"""Constants measured on a task: curvature, noise, heterogeneity; each with what was and was not looked at.
+"""Constants measured on a task: curvature, noise, heterogeneity; each with what was and
+was not looked at.
 
 >>> found = of_run(task, run)                       # for judging a finished run
 >>> points = pilot(task)                            # or any points (P, d)
@@ -8,7 +9,14 @@
 """
 
 from dfltheory.tasks.estimate.blocks import blocks
-from dfltheory.tasks.estimate.constants import Estimate, Estimates, along, of_run, pilot, piloted
+from dfltheory.tasks.estimate.constants import (
+    Estimate,
+    Estimates,
+    along,
+    of_run,
+    pilot,
+    piloted,
+)
 from dfltheory.tasks.estimate.hessian import hessian_product
 from dfltheory.tasks.estimate.spectrum import (
     Extremes,

@@ -1,4 +1,6 @@
-"""The two-block constants of partial personalization, measured at points (u, v_1..v_m) of a trajectory."""
+"""The two-block constants of partial personalization, measured at points (u, v_1..v_m)
+of a trajectory.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,29 @@ import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.estimate.constants import OFF, Effort, Estimate, Estimates, models_at, noises, smoothness
+from dfltheory.tasks.estimate.constants import (
+    OFF,
+    Effort,
+    Estimate,
+    Estimates,
+    models_at,
+    noises,
+    smoothness,
+)
 from dfltheory.tasks.estimate.hessian import Product
 from dfltheory.tasks.task import Task
 
 
 def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
-    """L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v and delta_u of a task at points (P, m, d) or (P, d).
+    """L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v and delta_u of a task at points (P,
+    m, d) or (P, d).
 
-    ``effort``: see :class:`~dfltheory.tasks.estimate.constants.Effort`.
-    A point holds every client's (u_i, v_i); u is taken to be the mean of the u_i. The smoothness constants
-    are norms of the blocks of the clients' Hessians (L_uv = L_vu there, by symmetry), by Lanczos' method;
-    delta_u, the root mean square over clients of grad_u F_i - grad_u F, is exact at the points. L_u_sample is
-    L_u of every F_i(., v_i; xi), which SAM on the shared part needs, as L_sample of :func:`along`.
+    ``effort``: see :class:`~dfltheory.tasks.estimate.constants.Effort`. A point holds
+    every client's (u_i, v_i); u is taken to be the mean of the u_i. The smoothness
+    constants are norms of the blocks of the clients' Hessians (L_uv = L_vu there, by
+    symmetry), by Lanczos' method; delta_u, the root mean square over clients of grad_u
+    F_i - grad_u F, is exact at the points. L_u_sample is L_u of every F_i(., v_i; xi),
+    which SAM on the shared part needs, as L_sample of :func:`along`.
     """
     how, (u, v) = Effort(**effort), _positions(task)
     models = models_at(task, points, own=True)
@@ -43,15 +55,23 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
     for name in ("L_uv", "L_vu"):
         norms[name] = replace(square, name=name, value=low, low=low, high=high)
     out, (Lu, Lv, C) = list(norms.values()), (norms[k] for k in ("L_u", "L_v", "L_uv"))
-    if Lu.low * Lv.low > 0:  # a ratio: its ends take the opposite ends of numerator and denominator
+    # a ratio: its ends take the opposite ends of numerator and denominator
+    if Lu.low * Lv.low > 0:
         chi = C.low / math.sqrt(Lu.low * Lv.low)
-        low, high = C.low / math.sqrt(Lu.high * Lv.high), C.high / math.sqrt(Lu.low * Lv.low)
+        low, high = (
+            C.low / math.sqrt(Lu.high * Lv.high),
+            C.high / math.sqrt(Lu.low * Lv.low),
+        )
         out.append(replace(C, name="chi", value=chi, low=low, high=high))
     gradients = torch.stack([task.gradient(point.unsqueeze(0))[0] for point in x])
     out += noises(task, x, gradients, {"sigma_u": u, "sigma_v": v}, how)
     partial = gradients[..., u].double()
-    delta = float((partial - partial.mean(1, keepdim=True)).square().sum(-1).mean(1).max().sqrt())
-    out.append(Estimate("delta_u", delta, delta, delta, 1.0, f"exact at {len(x)} points", OFF))
+    delta = float(
+        (partial - partial.mean(1, keepdim=True)).square().sum(-1).mean(1).max().sqrt()
+    )
+    out.append(
+        Estimate("delta_u", delta, delta, delta, 1.0, f"exact at {len(x)} points", OFF)
+    )
     return Estimates(out, task.constants)
 
 
@@ -60,7 +80,10 @@ def _positions(task: Task) -> tuple[Tensor, Tensor]:
     mask = torch.zeros(task.d, dtype=torch.bool, device=task.device)
     mask[slice(None) if task.shared is None else task.shared] = True
     if bool(mask.all()) or not bool(mask.any()):
-        raise InputError("two-block constants need a shared and a personal part, each with parameters")
+        raise InputError(
+            "two-block constants need a shared and a personal part, each with"
+            " parameters"
+        )
     return mask.nonzero().squeeze(1), (~mask).nonzero().squeeze(1)
 
 

@@ -1,4 +1,6 @@
-"""Hessians of f_i and f as operators: products with vectors, without ever forming a matrix."""
+"""Hessians of f_i and f as operators: products with vectors, without ever forming a
+matrix.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,28 @@ Product = Callable[[Tensor], Tensor]
 """v (d,) -> H v (d,)."""
 
 
-def hessian_product(task: Task, x: Tensor, client: int | None = None, batch: Any | None = None) -> Product:
+def hessian_product(
+    task: Task, x: Tensor, client: int | None = None, batch: Any | None = None
+) -> Product:
     """v -> H v with H the Hessian of f_i (or of f, for client None) at a point x (d,).
 
     With a ``batch`` (what ``task.sample`` gave for one seed), of F_i(.; xi_i) instead.
 
-    By differentiating the gradient a second time; where a network has kinks (ReLU), this is the Hessian of
-    the smooth piece that x lies in. A network's H v costs about two gradients over the examples.
+    By differentiating the gradient a second time; where a network has kinks (ReLU),
+    this is the Hessian of the smooth piece that x lies in. A network's H v costs about
+    two gradients over the examples.
     """
     if x.shape != (task.d,):
-        raise InputError(f"a Hessian is taken at one point of shape ({task.d},), not {tuple(x.shape)}")
+        raise InputError(
+            f"a Hessian is taken at one point of shape ({task.d},), not"
+            f" {tuple(x.shape)}"
+        )
     if client is not None and not 0 <= client < task.m:
         raise InputError(f"client {client} is none of 0..{task.m - 1}")
     if client is None and batch is not None:
-        raise InputError("a minibatch is one client's: name the client whose F_i(.; xi) is meant")
+        raise InputError(
+            "a minibatch is one client's: name the client whose F_i(.; xi) is meant"
+        )
     x = x.detach().to(dtype=task.dtype, device=task.device)
     if isinstance(task, Supervised):
         return _network_product(task, x, client, batch)
@@ -44,14 +54,18 @@ def hessian_product(task: Task, x: Tensor, client: int | None = None, batch: Any
     return lambda v: torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
 
 
-def _network_product(task: Supervised, x: Tensor, client: int | None, batch: Batch | None) -> Product:
+def _network_product(
+    task: Supervised, x: Tensor, client: int | None, batch: Batch | None
+) -> Product:
     point = x.clone().requires_grad_(True)
     shapes = zip(task.layout.names, task.layout.shapes, task.layout.slices, strict=True)
     parameters = {name: point[part].view(shape) for name, shape, part in shapes}
 
     def gradient(X: Tensor, y: Tensor, weight: float) -> Tensor:
         """weight times the gradient of the mean loss over examples, with its graph."""
-        loss = weight * task.criterion(torch.func.functional_call(task.network, parameters, (X,)), y)
+        loss = weight * task.criterion(
+            torch.func.functional_call(task.network, parameters, (X,)), y
+        )
         return torch.autograd.grad(loss, point, create_graph=True)[0]
 
     def gradients() -> Iterator[Tensor]:

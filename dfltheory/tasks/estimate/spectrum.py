@@ -1,4 +1,6 @@
-"""Extreme eigenvalues and spectral density of a symmetric operator, by Lanczos' method."""
+"""Extreme eigenvalues and spectral density of a symmetric operator, by Lanczos'
+method.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from dfltheory.tasks.task import Task
 
 @dataclass(frozen=True, eq=False)
 class Tridiagonal:
-    """What k Lanczos steps know of H: Ritz values, and the weights of the start vector on them."""
+    """What k Lanczos steps know of H: Ritz values, and the weights of the start vector
+    on them.
+    """
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -26,7 +30,8 @@ class Tridiagonal:
 
 
 def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
-    """Lanczos' method from a start vector, with full reorthogonalization (twice: it is enough).
+    """Lanczos' method from a start vector, with full reorthogonalization (twice: it is
+    enough).
 
     Keeps ``steps`` vectors of the operator's size.
     """
@@ -44,7 +49,10 @@ def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
         norm = float(w.norm())
         off.append(norm)
         scale = max(abs(a) for a in diagonal) + max(off)
-        if len(basis) == d or norm <= 10 * math.sqrt(d) * torch.finfo(w.dtype).eps * scale:
+        if (
+            len(basis) == d
+            or norm <= 10 * math.sqrt(d) * torch.finfo(w.dtype).eps * scale
+        ):
             off[-1] = 0.0
             break
         basis.append(w / norm)
@@ -55,10 +63,11 @@ def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
 
 @dataclass(frozen=True)
 class Extremes:
-    """The ends of a spectrum. Ritz values never leave it: ``low`` >= lambda_min and ``high`` <= lambda_max.
+    """The ends of a spectrum. Ritz values never leave it: ``low`` >= lambda_min and
+    ``high`` <= lambda_max.
 
-    ``slack``: with the stated confidence over the random start, lambda_max <= high + slack and
-    lambda_min >= low - slack.
+    ``slack``: with the stated confidence over the random start, lambda_max <= high +
+    slack and lambda_min >= low - slack.
     """
 
     low: float
@@ -79,13 +88,20 @@ class Extremes:
 
 
 def extremes(
-    product: Product, d: int, like: Tensor, steps: int = 30, confidence: float = 0.95, seed: int = 0
+    product: Product,
+    d: int,
+    like: Tensor,
+    steps: int = 30,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> Extremes:
-    """lambda_min and lambda_max of a symmetric operator on R^d by k Lanczos steps from a random start.
+    """lambda_min and lambda_max of a symmetric operator on R^d by k Lanczos steps from
+    a random start.
 
-    The slack follows Kuczynski and Wozniakowski (1992, Theorem 4.2): for a start that is uniform on the
-    sphere, P(lambda_max - theta > eps (lambda_max - lambda_min)) <= 1.648 sqrt(d) exp(-sqrt(eps) (2k - 1)).
-    Both ends are bounded at once, each with half of the permitted probability.
+    The slack follows Kuczynski and Wozniakowski (1992, Theorem 4.2): for a start that
+    is uniform on the sphere, P(lambda_max - theta > eps (lambda_max - lambda_min)) <=
+    1.648 sqrt(d) exp(-sqrt(eps) (2k - 1)). Both ends are bounded at once, each with
+    half of the permitted probability.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie between 0 and 1")
@@ -93,9 +109,13 @@ def extremes(
     start = torch.randn(d, generator=g, dtype=torch.float64).to(like)
     found = lanczos(product, start, steps)
     low, high, k = float(found.values[0]), float(found.values[-1]), len(found.values)
-    slack = 0.0  # where all are found: the start vector has a part along every eigenvector, almost surely
+    # where all are found: the start vector has a part along every eigenvector, almost
+    # surely
+    slack = 0.0
     if not found.exact:
-        eps = (math.log(1.648 * math.sqrt(d) / ((1 - confidence) / 2)) / (2 * k - 1)) ** 2
+        eps = (
+            math.log(1.648 * math.sqrt(d) / ((1 - confidence) / 2)) / (2 * k - 1)
+        ) ** 2
         slack = math.inf if eps >= 0.5 else eps * (high - low) / (1 - 2 * eps)
     return Extremes(low, high, slack, confidence, k)
 
@@ -110,15 +130,20 @@ def hessian_extremes(
     seed: int = 0,
     batch: Any | None = None,
 ) -> Extremes:
-    """The ends of the spectrum of the Hessian of f_i (client i), of F_i(.; xi) where a minibatch ``batch`` is
-    given, or of f, at a point x (d,).
+    """The ends of the spectrum of the Hessian of f_i (client i), of F_i(.; xi) where a
+    minibatch ``batch`` is given, or of f, at a point x (d,).
     """
     like = torch.empty(0, dtype=task.dtype, device=task.device)
-    return extremes(hessian_product(task, x, client, batch), task.d, like, steps, confidence, seed)
+    return extremes(
+        hessian_product(task, x, client, batch), task.d, like, steps, confidence, seed
+    )
 
 
-def largest_hessian_eigenvalue(task: Task, x: Tensor, steps: int = 30, seed: int = 0) -> float:
-    """lambda_max of the Hessian of f at x (d,): the papers' measure of sharpness, in one call.
+def largest_hessian_eigenvalue(
+    task: Task, x: Tensor, steps: int = 30, seed: int = 0
+) -> float:
+    """lambda_max of the Hessian of f at x (d,): the papers' measure of sharpness, in
+    one call.
 
     A Ritz value: never above the true one; :func:`hessian_extremes` bounds the error.
     """

@@ -1,4 +1,6 @@
-"""DFedADMM's formulas, typed from the text in plain floats: nothing here knows SymPy or the package."""
+"""DFedADMM's formulas, typed from the text in plain floats: nothing here knows SymPy or
+the package.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ def gamma(**v):
 
 
 def dual_distance(**v):
-    rest = (1 - v["eta"] / v["lam_admm"]) ** v["K"]  # 1 - gamma, without its cancellation
+    # 1 - gamma, without its cancellation
+    rest = (1 - v["eta"] / v["lam_admm"]) ** v["K"]
     return rest**2 * (1 + rest**2 / gamma(**v) ** 2) * (v["sigma_l"] ** 2 + v["B"] ** 2)
 
 
@@ -33,7 +36,9 @@ def kappa(L, eta, K, **_):
 
 
 def c2(**v):
-    return 16 * (v["eta"] * v["K"]) ** 2 * spread(share=4, **v) + v["lam_admm"] ** 2 * moment(**v)
+    return 16 * (v["eta"] * v["K"]) ** 2 * spread(share=4, **v) + v[
+        "lam_admm"
+    ] ** 2 * moment(**v)
 
 
 def c0(sigma_g, sigma_l, B, G_x, **_):
@@ -55,18 +60,28 @@ def far(**v):
     k, e = kappa(**v), (v["L"] * v["eta"] * v["K"]) ** 2
     g = (1 - v["lam"]) ** 2
     return {
-        "consensus of the local steps": 96 * e * (1 + 192 * e) * spread(share=4, **v) / k / g,
-        "consensus of the dual": 6 * (v["lam_admm"] * v["L"]) ** 2 * (1 + 192 * e) * moment(**v) / k / g,
+        "consensus of the local steps": (
+            96 * e * (1 + 192 * e) * spread(share=4, **v) / k / g
+        ),
+        "consensus of the dual": (
+            6 * (v["lam_admm"] * v["L"]) ** 2 * (1 + 192 * e) * moment(**v) / k / g
+        ),
     }
 
 
 def sharp(**v):
-    return {"sharpness": 6 * v["rho"] ** 2 * v["lam_admm"] * v["L"] ** 2 * moment(**v) / kappa(**v)}
+    return {
+        "sharpness": (
+            6 * v["rho"] ** 2 * v["lam_admm"] * v["L"] ** 2 * moment(**v) / kappa(**v)
+        )
+    }
 
 
 def appendix(**v):
     e = (v["L"] * v["eta"] * v["K"]) ** 2
-    merged = 6 * v["L"] ** 2 * (1 + 192 * e) / kappa(**v) * c2(**v) / (1 - v["lam"]) ** 2
+    merged = (
+        6 * v["L"] ** 2 * (1 + 192 * e) / kappa(**v) * c2(**v) / (1 - v["lam"]) ** 2
+    )
     return {**basic(**v), "consensus": merged, **sharp(**v)}
 
 
@@ -88,7 +103,9 @@ def b1(second, prime=False):
     def terms(**v):
         pen, L, s = v["lam_admm"], v["L"], second(**v)
         noise_sq = (v["sigma_l"] + L * v["rho"]) ** 2 if "sigma_l" in v else 0.0
-        noise = L * pen * s**2 if prime else 2 * L * pen * gamma2(**v) * noise_sq / v["m"]
+        noise = (
+            L * pen * s**2 if prime else 2 * L * pen * gamma2(**v) * noise_sq / v["m"]
+        )
         walk = theta(**v) + v["lam"] / (1 - v["lam"]) + 2 * progress(**v)
         return {
             "optimization": 2 * v["f0_gap"] / (pen * v["T"]),
@@ -119,7 +136,12 @@ def b2(**v):
     leak = c * v["lam"] / (1 - v["lam"])
     parts = {
         "optimization": 1682 * v["f0_gap"] / (v["lam_admm"] * v["T"]),
-        "noise": (649 * 2.25 * c + 5430 * (c * theta(**v)) ** 2) * gamma2(**v) * noise / v["m"],
+        "noise": (
+            (649 * 2.25 * c + 5430 * (c * theta(**v)) ** 2)
+            * gamma2(**v)
+            * noise
+            / v["m"]
+        ),
         "drift": 49152 * (c * progress(**v)) ** 2 * (2 * bias + noise),
         "consensus": 18432 * leak**2 * (bias + gamma2(**v) * noise),
         "sharpness": 2523 * (L * v["rho"]) ** 2,
@@ -163,7 +185,9 @@ def corollary_b_paper(K, T, m, L, f0_gap, sigma_l, rho0, lam, S2, **_):
     return {
         "optimization": 2 * L * sqrt(K / T) * f0_gap,
         "noise": 2 * gamma2(**own) * noise / m / sqrt(K * T),
-        "dual, consensus and sharpness": (L * rho0 / sqrt(T) + sqrt(S2 / (K * T)) * walk) ** 2,
+        "dual, consensus and sharpness": (
+            (L * rho0 / sqrt(T) + sqrt(S2 / (K * T)) * walk) ** 2
+        ),
     }
 
 
@@ -182,7 +206,9 @@ def sam_part(**v):
 def r2(**v):
     pen, L = v["lam_admm"], v["L"]
     total = local_part(**v) + 288 * pen * (L * v["eta"] * v["K"]) ** 2 * v["G_x"]
-    total += 6 * pen * L**2 * c2(**v) / gap(**v) + 6 * pen**3 * L**2 * dual_distance(**v)
+    total += 6 * pen * L**2 * c2(**v) / gap(**v) + 6 * pen**3 * L**2 * dual_distance(
+        **v
+    )
     return total - 0.5 * pen * v["G_w"] + sam_part(**v)
 
 
@@ -191,8 +217,12 @@ def descent(dual):
         pen, L = v["lam_admm"], v["L"]
         e = (L * v["eta"] * v["K"]) ** 2
         total = -kappa(**v) * pen * v["G_w"] + local_part(**v)
-        total += dual(**v) * pen**3 * L**2 * (1 + 384 * e) + L / 2 * pen**2 * moment(**v)
-        return total + 6 * pen * L**2 * (1 + 192 * e) * c2(**v) / gap(**v) + sam_part(**v)
+        total += dual(**v) * pen**3 * L**2 * (1 + 384 * e) + L / 2 * pen**2 * moment(
+            **v
+        )
+        return (
+            total + 6 * pen * L**2 * (1 + 192 * e) * c2(**v) / gap(**v) + sam_part(**v)
+        )
 
     return value
 
@@ -226,10 +256,17 @@ def rate(*names):
 
 
 TERMS = {
-    ("dfedadmm.theorem_1", "printed"): lambda **v: {**basic(**v), **far(**v), **sharp(**v)},
+    ("dfedadmm.theorem_1", "printed"): lambda **v: {
+        **basic(**v),
+        **far(**v),
+        **sharp(**v),
+    },
     ("dfedadmm.theorem_1", "appendix"): appendix,
     ("dfedadmm.theorem_1", "corrected"): b1(s_bounded),
-    ("dfedadmm.theorem_1", "corrected_small_steps"): lambda **v: {**basic(**v), **far(**v)},
+    ("dfedadmm.theorem_1", "corrected_small_steps"): lambda **v: {
+        **basic(**v),
+        **far(**v),
+    },
     ("dfedadmm.theorem_1", "corrected_second_moment"): b1(s_moment),
     ("dfedadmm.theorem_1", "corrected_any_penalty"): b1(s_moment, prime=True),
     ("dfedadmm.theorem_1", "corrected_larger_penalty"): b1_sharper,
@@ -239,15 +276,26 @@ TERMS = {
     ("dfedadmm.corollary_1", "corrected"): corollary_b(20 / 9, 1.8463),
     ("dfedadmm.corollary_1", "corrected_paper_schedule"): corollary_b_paper,
     ("dfedadmm.rate_abstract", "printed"): rate("optimization", "consensus"),
-    ("dfedadmm.rate_abstract_sam", "printed"): rate("optimization", "consensus", "sharpness"),
-    ("dfedadmm.rate_abstract_sam", "introduction"): rate("optimization", "consensus", "repeated"),
-    ("dfedadmm.definition_kappa", "appendix"): one(lambda L, eta, K: 0.5 - 1152 * L**2 * eta**2 * K),
+    ("dfedadmm.rate_abstract_sam", "printed"): rate(
+        "optimization", "consensus", "sharpness"
+    ),
+    ("dfedadmm.rate_abstract_sam", "introduction"): rate(
+        "optimization", "consensus", "repeated"
+    ),
+    ("dfedadmm.definition_kappa", "appendix"): one(
+        lambda L, eta, K: 0.5 - 1152 * L**2 * eta**2 * K
+    ),
     **{(f"dfedadmm.{name}", "printed"): one(f) for name, f in ONE.items()},
 }
 
 
 def printed_conditions(eta, lam_admm, K, L, **_):
-    return [(96 * eta * K * L, 1), (eta, 2 * lam_admm), (lam_admm, K * eta), (1152 * (L * eta * K) ** 2, 0.5)]
+    return [
+        (96 * eta * K * L, 1),
+        (eta, 2 * lam_admm),
+        (lam_admm, K * eta),
+        (1152 * (L * eta * K) ** 2, 0.5),
+    ]
 
 
 def sixth(eta, K, L, **_):
@@ -281,14 +329,18 @@ CONDITIONS = {
         (eta, lam_admm),
         (2 * L * lam_admm, 1),
     ],
-    ("dfedadmm.theorem_1", "corrected_any_penalty"): lambda eta, lam_admm, **_: [(eta, lam_admm)],
+    ("dfedadmm.theorem_1", "corrected_any_penalty"): lambda eta, lam_admm, **_: [
+        (eta, lam_admm)
+    ],
     ("dfedadmm.theorem_1", "corrected_no_bounded_gradients"): b2_conditions,
     ("dfedadmm.theorem_1", "corrected_larger_penalty"): lambda eta, lam_admm, L, **_: [
         (eta, lam_admm),
         (L * lam_admm, 1),
     ],
     ("dfedadmm.corollary_1", "corrected"): lambda K, T, **_: [(4 * K, T)],
-    ("dfedadmm.corollary_1", "corrected_paper_schedule"): lambda K, T, **_: [(4, K * T)],
+    ("dfedadmm.corollary_1", "corrected_paper_schedule"): lambda K, T, **_: [
+        (4, K * T)
+    ],
     ("dfedadmm.lemma_6", "printed"): sixth,
     ("dfedadmm.lemma_8", "printed"): sixth,
     ("dfedadmm.eq_descent_last", "printed"): lambda eta, lam_admm, K, **_: [
@@ -299,7 +351,11 @@ CONDITIONS = {
 
 
 def paper(K, T, L, rho0=0.0, **_):
-    return {"eta": 1 / (L * K * sqrt(T)), "lam_admm": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T)}
+    return {
+        "eta": 1 / (L * K * sqrt(T)),
+        "lam_admm": 1 / (L * sqrt(K * T)),
+        "rho": rho0 / sqrt(T),
+    }
 
 
 def without_sam(**v):
@@ -307,7 +363,11 @@ def without_sam(**v):
 
 
 def longer(K, T, L, rho0, **_):
-    return {"lam_admm": sqrt(K / T) / L, "eta": sqrt(K / T) / L / K, "rho": rho0 / sqrt(T)}
+    return {
+        "lam_admm": sqrt(K / T) / L,
+        "eta": sqrt(K / T) / L / K,
+        "rho": rho0 / sqrt(T),
+    }
 
 
 SCHEDULES = {
@@ -356,7 +416,9 @@ REDERIVED = {
     "Theorem B1 with bounded gradients": ("dfedadmm.theorem_1:corrected",),
     "Theorem B1'": ("dfedadmm.theorem_1:corrected_any_penalty",),
     "Theorem B2": ("dfedadmm.theorem_1:corrected_no_bounded_gradients",),
-    "Theorem B1, noise for any L lam < 1": ("dfedadmm.theorem_1:corrected_larger_penalty",),
+    "Theorem B1, noise for any L lam < 1": (
+        "dfedadmm.theorem_1:corrected_larger_penalty",
+    ),
     "Corollary B(i)": ("dfedadmm.corollary_1:corrected",),
     "Corollary B(ii)": ("dfedadmm.corollary_1:corrected_paper_schedule",),
 }

@@ -1,4 +1,6 @@
-"""DFedMDC's formulas, typed from the text in plain floats: nothing here knows SymPy or the package."""
+"""DFedMDC's formulas, typed from the text in plain floats: nothing here knows SymPy or
+the package.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def eq_34(**v):
     return {
         "optimization": v["f0_gap"] / sqrt(T),
         "noise of the personal part": v["sigma_v"] ** 2 * (L_v + 1) / L_v**2 / sqrt(T),
-        "noise of the shared part": ((L_u * v["rho"]) ** 2 + var(**v)) / (L_u * v["K_u"] * sqrt(T)),
+        "noise of the shared part": (
+            ((L_u * v["rho"]) ** 2 + var(**v)) / (L_u * v["K_u"] * sqrt(T))
+        ),
         "consensus": v["L_vu"] ** 2 * s / gap(**v) / sqrt(T),
         "drift": L_u * s / gap(**v) / T,
     }
@@ -93,7 +97,9 @@ def m_equal(start=None, stay=18, **v):
         "initialization": factor * start * L_u * v["x0_spread"] / (T * rest),
         "consensus": factor * stay * (v["lam"] * a * s / rest) ** 2 / L_u,
         "drift": 25.6 * (a * s) ** 2 / L_u,
-        "noise of the shared part": 4 * a * v["sigma_u"] ** 2 / (v["m"] * v["K_u"] * L_u),
+        "noise of the shared part": (
+            4 * a * v["sigma_u"] ** 2 / (v["m"] * v["K_u"] * L_u)
+        ),
         "noise of the personal part": 5.6 * a * v["sigma_v"] ** 2 / v["L_v"],
     }
     return with_radius(terms, "sharpness", lambda rho, L_u, **_: 6 * L_u * rho**2, **v)
@@ -112,7 +118,9 @@ def m_weighted(start=None, stay=18, **v):
         "noise of the shared part": (a * v["sigma_u"]) ** 2 / (v["m"] * v["K_u"] * L_u),
         "noise of the personal part": 1.4 * (b * v["sigma_v"]) ** 2 / v["L_v"],
     }
-    return with_radius(terms, "sharpness", lambda rho, L_u, **_: 1.5 * a * L_u * rho**2, **v)
+    return with_radius(
+        terms, "sharpness", lambda rho, L_u, **_: 1.5 * a * L_u * rho**2, **v
+    )
 
 
 def m_same_round(**v):
@@ -123,7 +131,9 @@ def m_same_round(**v):
 
 
 def m_rate(**v):
-    """Theorem M at a = b = 1/sqrt(T), rho = rho0/sqrt(T): the steps are put in as numbers."""
+    """Theorem M at a = b = 1/sqrt(T), rho = rho0/sqrt(T): the steps are put in as
+    numbers.
+    """
     root = 1 / sqrt(v["T"])
     radius = {"rho": v["rho0"] * root} if "rho0" in v else {}
     return m_equal(**{**v, "eta_u": root / (v["K_u"] * v["L_u"]), **radius})
@@ -138,7 +148,14 @@ def lemma_4(rho, L_u, **v):
 
 
 def eq_9(G_u, **v):
-    return 9 * v["eta_u"] ** 3 * v["K_u"] ** 2 * v["L_u"] ** 2 / gap(**v) * (var(**v) + G_u)
+    return (
+        9
+        * v["eta_u"] ** 3
+        * v["K_u"] ** 2
+        * v["L_u"] ** 2
+        / gap(**v)
+        * (var(**v) + G_u)
+    )
 
 
 def eq_12(eta_u, K_u, L_u, D_u, Xi, **v):
@@ -169,23 +186,40 @@ def eq_23(G_u, **v):
 def eq_27(eta_u, K_u, L_u, D_u, rho, **v):
     sam, g = (L_u * rho) ** 2, gap(**v)
     turn = eta_u * K_u * L_u
-    slope = -eta_u * K_u / 2 + 2.5 * eta_u**2 * K_u * L_u + 18 * eta_u * turn**2 * (1 + 5 * turn) / g
+    slope = (
+        -eta_u * K_u / 2
+        + 2.5 * eta_u**2 * K_u * L_u
+        + 18 * eta_u * turn**2 * (1 + 5 * turn) / g
+    )
     inner = sam + 3 * K_u * var(**v)
-    rest = 3 * eta_u**3 * K_u * L_u**2 / g * inner + 2.5 * eta_u**2 * K_u * L_u * (sam + var(**v))
+    rest = 3 * eta_u**3 * K_u * L_u**2 / g * inner + 2.5 * eta_u**2 * K_u * L_u * (
+        sam + var(**v)
+    )
     return slope * D_u + rest + 15 * eta_u**4 * K_u**2 * L_u**3 / g * inner
 
 
 def coupling_sam(eta_u, K_u, L_vu, D_u, L_u, rho, **v):
-    inner = 3 * eta_u**2 * K_u * (L_u * rho) ** 2 + 9 * (eta_u * K_u) ** 2 * (var(**v) + 2 * D_u)
+    inner = 3 * eta_u**2 * K_u * (L_u * rho) ** 2 + 9 * (eta_u * K_u) ** 2 * (
+        var(**v) + 2 * D_u
+    )
     return L_vu**2 * inner / gap(**v)
 
 
 def eq_33(**v):
     eta_u, K_u, L_u = v["eta_u"], v["K_u"], v["L_u"]
     sam, g = (L_u * v["rho"]) ** 2, gap(**v)
-    total = (eta_u / 2 - eta_u * K_u + 54 * eta_u * (eta_u * K_u) ** 2 * K_u * L_u**2 / g) * v["D_u"]
+    total = (
+        eta_u / 2 - eta_u * K_u + 54 * eta_u * (eta_u * K_u) ** 2 * K_u * L_u**2 / g
+    ) * v["D_u"]
     total += 2.5 * eta_u**2 * K_u * L_u * (sam + var(**v))
-    total += 1.5 * eta_u * K_u * L_u**2 / g * (6 * eta_u**2 * K_u * sam + 18 * (eta_u * K_u) ** 2 * var(**v))
+    total += (
+        1.5
+        * eta_u
+        * K_u
+        * L_u**2
+        / g
+        * (6 * eta_u**2 * K_u * sam + 18 * (eta_u * K_u) ** 2 * var(**v))
+    )
     return total + v_step(**v) + coupling_sam(**v)
 
 
@@ -231,12 +265,16 @@ TERMS = {
     ("dfedmdc.theorem_2", "printed"): eq_4,
     ("dfedmdc.theorem_2", "appendix"): eq_34,
     ("dfedmdc.theorem_2", "appendix_eq35"): eq_35,
-    **{(f"dfedmdc.theorem_{n}", variant): f for n in (1, 2) for variant, f in M.items()},
+    **{
+        (f"dfedmdc.theorem_{n}", variant): f for n in (1, 2) for variant, f in M.items()
+    },
     **{(f"dfedmdc.rate_theorem_{n}", "corrected"): m_rate for n in (1, 2)},
     ("dfedmdc.rate_quoted_dfedavg", "printed"): lambda T, K, sigma_l, sigma_g, B, lam: {
         "optimization": T**-0.5,
         "drift": (sigma_l**2 + K * sigma_g**2) / K * T**-0.5,
-        "consensus": (sigma_l**2 + K * sigma_g**2 + K * B**2) / (K * (1 - lam) ** 2 * T**1.5),
+        "consensus": (
+            (sigma_l**2 + K * sigma_g**2 + K * B**2) / (K * (1 - lam) ** 2 * T**1.5)
+        ),
     },
     ("dfedmdc.rate_quoted_dfedsam", "printed"): lambda T, K, sigma_l, sigma_g, lam: {
         "optimization": (K * T) ** -0.5,
@@ -250,7 +288,11 @@ TERMS = {
 def three(coupling=125, **v):
     a, b = steps(**v)
     rest = 1 - v["lam"]
-    return [(32 * a, rest), (16 * b, 1), (coupling * (v["lam"] * v["chi"]) ** 2 * a * b, rest**2)]
+    return [
+        (32 * a, rest),
+        (16 * b, 1),
+        (coupling * (v["lam"] * v["chi"]) ** 2 * a * b, rest**2),
+    ]
 
 
 def five(coupling=125, **v):
@@ -268,11 +310,16 @@ def late(T, lam, chi, **_):
 
 
 CONDITIONS = {
-    **{(f"dfedmdc.theorem_{n}", variant): conditions_of(variant) for n in (1, 2) for variant in M},
+    **{
+        (f"dfedmdc.theorem_{n}", variant): conditions_of(variant)
+        for n in (1, 2)
+        for variant in M
+    },
     **{(f"dfedmdc.rate_theorem_{n}", "corrected"): late for n in (1, 2)},
     **{
         (f"dfedmdc.{name}", "printed"): lambda eta_u, K_u, L_u, lam, **_: [
-            (30 * sqrt(2) * eta_u * K_u * L_u, 1 - lam)  # the root of 2 alone; <<: a tenth
+            # the root of 2 alone; <<: a tenth
+            (30 * sqrt(2) * eta_u * K_u * L_u, 1 - lam)
         ]
         for name in ("eq_11", "eq_25")
     },
@@ -280,7 +327,11 @@ CONDITIONS = {
 
 
 def sqrt_t(K_u, K_v, L_u, L_v, T, rho0=0.0, **_):
-    return {"eta_u": 1 / (L_u * K_u * sqrt(T)), "eta_v": 1 / (L_v * K_v * sqrt(T)), "rho": rho0 / sqrt(T)}
+    return {
+        "eta_u": 1 / (L_u * K_u * sqrt(T)),
+        "eta_v": 1 / (L_v * K_v * sqrt(T)),
+        "rho": rho0 / sqrt(T),
+    }
 
 
 SCHEDULES = {name: sqrt_t for name in TERMS if "theorem_" in name[0]}
@@ -291,7 +342,8 @@ def sigma_4(K_u, L_u, L_v, rho, sigma_v, **v):
 
 
 DEFINITIONS = {
-    ("dfedmdc.theorem_2", variant): {"sigma4": sigma_4} for variant in ("printed", "appendix_eq35")
+    ("dfedmdc.theorem_2", variant): {"sigma4": sigma_4}
+    for variant in ("printed", "appendix_eq35")
 }
 
 
@@ -316,7 +368,11 @@ LABELS = {
     "Lemma 5": ("dfedmdc.lemma_5:printed",),
     "Lemma 6": ("dfedmdc.lemma_6:printed",),
     "(5)": ("line:dfedmdc (5)",),
-    "(6), (14), (28)": ("line:dfedmdc (6), sign 1", "line:dfedmdc (14)", "line:dfedmdc (28)"),
+    "(6), (14), (28)": (
+        "line:dfedmdc (6), sign 1",
+        "line:dfedmdc (14)",
+        "line:dfedmdc (28)",
+    ),
     "(7)": ("line:dfedmdc (7)",),
     "(8), (22)": ("dfedmdc.eq_8:printed",),
     "(9)": ("dfedmdc.eq_9:printed",),
@@ -337,7 +393,10 @@ LABELS = {
 }
 
 REDERIVED = {
-    "4.6, Theorem M, a = b": ("dfedmdc.theorem_1:corrected", "dfedmdc.theorem_2:corrected"),
+    "4.6, Theorem M, a = b": (
+        "dfedmdc.theorem_1:corrected",
+        "dfedmdc.theorem_2:corrected",
+    ),
     "4.6, Theorem M": (
         "dfedmdc.theorem_1:corrected_different_steps",
         "dfedmdc.theorem_2:corrected_different_steps",
@@ -346,7 +405,10 @@ REDERIVED = {
         "dfedmdc.theorem_1:corrected_same_round",
         "dfedmdc.theorem_2:corrected_same_round",
     ),
-    "4.6, a = b = 1/sqrt(T)": ("dfedmdc.rate_theorem_1:corrected", "dfedmdc.rate_theorem_2:corrected"),
+    "4.6, a = b = 1/sqrt(T)": (
+        "dfedmdc.rate_theorem_1:corrected",
+        "dfedmdc.rate_theorem_2:corrected",
+    ),
 }
 ROUNDS = {
     name: ("mean", range(1, 11), 1)

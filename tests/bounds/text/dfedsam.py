@@ -1,6 +1,8 @@
-"""DFedSAM's formulas, typed from the paper's text in plain floats: nothing here knows SymPy or the package.
+"""DFedSAM's formulas, typed from the paper's text in plain floats: nothing here knows
+SymPy or the package.
 
-Each entry: the named terms as a function of the glossary's names, and the conditions as (left, right) pairs.
+Each entry: the named terms as a function of the glossary's names, and the conditions as
+(left, right) pairs.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from math import sqrt
 
 
 def bracket(K, L, rho, sigma_g, sigma_l, scale, tail):
-    """2K(4K^3 L^2 [eta^2] rho^4/(2K-1) + 8K [eta^2](L^2 rho^2 + sg^2 + sl^2)) + tail * 2K rho^2/(2K-1)."""
+    """2K(4K^3 L^2 [eta^2] rho^4/(2K-1) + 8K [eta^2](L^2 rho^2 + sg^2 + sl^2)) + tail *
+    2K rho^2/(2K-1).
+    """
     inner = 4 * K**3 * L * L * scale * rho**4 / (2 * K - 1)
     inner += 8 * K * scale * (L * L * rho * rho + sigma_g**2 + sigma_l**2)
     return 2 * K * inner + tail * 2 * K * rho * rho / (2 * K - 1)
@@ -29,7 +33,9 @@ def theorem_4_5(m, K, T, Q, eta, rho, L, sigma_l, sigma_g, f0_gap, lam, **_):
 
     def alpha(rho, sigma_l, sigma_g, last):
         big = 4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1)
-        big += 8 * K * eta**2 * (L**2 * rho**2 + sigma_g**2 + sigma_l**2) + rho**2 / (2 * K - 1)
+        big += 8 * K * eta**2 * (L**2 * rho**2 + sigma_g**2 + sigma_l**2) + rho**2 / (
+            2 * K - 1
+        )
         return eta * K * L / (2 * d) * (2 * K * L * big + eta * (L**2 * rho**2 + last))
 
     beta = eta**4 * K * L**3 * (16 * eta * K * L + 3) / d
@@ -49,13 +55,17 @@ def appendix_terms(network, K, T, eta, rho, L, sigma_l, sigma_g, f0_gap):
     return {
         "optimization": 2 * f0_gap / (T * d),
         "noise": 3 * eta**2 * K * L / 2 * sigma_l**2 / d,
-        "drift": eta * L**2 * K * bracket(K, L, 0.0, sigma_g, sigma_l, eta**2, 1.0) / 2 / d,
+        "drift": (
+            eta * L**2 * K * bracket(K, L, 0.0, sigma_g, sigma_l, eta**2, 1.0) / 2 / d
+        ),
         "consensus": eta**4 * K * L**3 * c3 * (16 * eta * K * L + 3) * network / d,
         "sharpness": (
-            eta * L**2 * K * bracket(K, L, rho, 0.0, 0.0, eta**2, 1.0) / 2
-            + 3 * eta**2 * K * L / 2 * L**2 * rho**2
-        )
-        / d,
+            (
+                eta * L**2 * K * bracket(K, L, rho, 0.0, 0.0, eta**2, 1.0) / 2
+                + 3 * eta**2 * K * L / 2 * L**2 * rho**2
+            )
+            / d
+        ),
     }
 
 
@@ -67,7 +77,9 @@ def appendix_q1(K, T, eta, rho, L, sigma_l, sigma_g, f0_gap, lam, **_):
     return appendix_terms((1 - lam) ** -2, K, T, eta, rho, L, sigma_l, sigma_g, f0_gap)
 
 
-def theorem_a(front, first=2.25, noise=2.25, sharp=2.25, drift=8, drift_noise=12, local=None):
+def theorem_a(
+    front, first=2.25, noise=2.25, sharp=2.25, drift=8, drift_noise=12, local=None
+):
     def terms(m, K, T, Q, eta, rho, L, sigma_l, sigma_g, f0_gap, lam, **_):
         v, z = (sigma_l + L * rho) ** 2, (sigma_g + L * rho) ** 2
         step = eta * K * L
@@ -85,7 +97,9 @@ def theorem_a(front, first=2.25, noise=2.25, sharp=2.25, drift=8, drift_noise=12
 
 def theorem_a_init(share, *constants):
     def terms(x0_spread, **v):
-        start = share * v["L"] ** 2 * x0_spread / (1 - v["lam"] ** (2 * v["Q"])) / v["T"]
+        start = (
+            share * v["L"] ** 2 * x0_spread / (1 - v["lam"] ** (2 * v["Q"])) / v["T"]
+        )
         return {**theorem_a(*constants)(**v), "initialization": start}
 
     return terms
@@ -147,7 +161,9 @@ def eq_22(**v):
 
 
 def local_gradient(network):
-    return lambda **v: 2 * v["L"] ** 2 * c2(**v) * v["eta"] ** 2 * network(**v) + 2 * v["G_bar"]
+    return lambda **v: (
+        2 * v["L"] ** 2 * c2(**v) * v["eta"] ** 2 * network(**v) + 2 * v["G_bar"]
+    )
 
 
 def eq_24(**v):
@@ -164,9 +180,13 @@ def eq_33(**v):
 def descent(network):
     def value(**v):
         eta, K, L = v["eta"], v["K"], v["L"]
-        gradient = (16 * eta**3 * K**2 * L**2 - eta * K / 2 + 3 * eta**2 * K * L) * v["G_bar"]
+        gradient = (16 * eta**3 * K**2 * L**2 - eta * K / 2 + 3 * eta**2 * K * L) * v[
+            "G_bar"
+        ]
         noise = 3 * eta**2 * K * L / 2 * ((L * v["rho"]) ** 2 + v["sigma_l"] ** 2)
-        far = (16 * eta**5 * K**2 * L**4 + 3 * eta**4 * K * L**3) * c3(**v) * network(**v)
+        far = (
+            (16 * eta**5 * K**2 * L**4 + 3 * eta**4 * K * L**3) * c3(**v) * network(**v)
+        )
         return gradient + noise + eta * K * L**2 * c1(**v) / 2 + far
 
     return value
@@ -205,9 +225,18 @@ def any_rho(K, T, L, rho, sigma_l, sigma_g, f0_gap, **v):
     }
     last = r + sigma_g**2 + sigma_l**2
     if "Q" in v:
-        return {**both, "consensus": phi(v["lam"], v["m"], v["Q"]) * (K**2 * r * rho**2 + last) / slow}
+        return {
+            **both,
+            "consensus": (
+                phi(v["lam"], v["m"], v["Q"]) * (K**2 * r * rho**2 + last) / slow
+            ),
+        }
     far = (1 - v["lam"]) ** -2
-    return {**both, "sharpness": K**1.5 * r * rho**2 / T**1.5 * far, "consensus": last / slow * far}
+    return {
+        **both,
+        "sharpness": K**1.5 * r * rho**2 / T**1.5 * far,
+        "consensus": last / slow * far,
+    }
 
 
 def corollary_a(K, T, Q, L, m, lam, sigma_l, sigma_g, f0_gap, rho0, **_):
@@ -234,7 +263,8 @@ ONE = {
     "lemma_D5": lambda **v: c2(**v) * v["eta"] ** 2 * gap(**v),
     "lemma_D6": lambda **v: c2(**v) * v["eta"] ** 2 * net(**v),
     "eq_20": lambda **v: (
-        -v["eta"] * v["K"] * v["G_bar"] / 2 + v["eta"] * v["L"] ** 2 * v["K"] / 2 * lemma_d4(**v)
+        -v["eta"] * v["K"] * v["G_bar"] / 2
+        + v["eta"] * v["L"] ** 2 * v["K"] / 2 * lemma_d4(**v)
     ),
     "eq_21": eq_21,
     "eq_22": eq_22,
@@ -252,7 +282,9 @@ TERMS = {
     ("dfedsam.theorem_4_5", "corrected"): theorem_a(
         4224 / 271, 606 / 271, 606 / 271, 606 / 271, 2048 / 271, 2944 / 271
     ),
-    ("dfedsam.theorem_4_5", "corrected_less_noise"): theorem_a(13.6, 2.209, 1.263, 2.2493, 7.98, 11.93),
+    ("dfedsam.theorem_4_5", "corrected_less_noise"): theorem_a(
+        13.6, 2.209, 1.263, 2.2493, 7.98, 11.93
+    ),
     ("dfedsam.theorem_4_5", "corrected_less_consensus"): theorem_a(
         4.082, 2.179, 1.915, 3.919, 11.39, 14.97, local=11.75
     ),
@@ -298,17 +330,29 @@ CONDITIONS = {
     ("dfedsam.lemma_D4", "printed"): tenth,
     ("dfedsam.eq_last", "printed"): tenth,
 }
-SCHEDULED = ("theorem_4_5", "corollary_4_6", "corollary_4_8", "rate_abstract", "rate_abstract_mgs")
+SCHEDULED = (
+    "theorem_4_5",
+    "corollary_4_6",
+    "corollary_4_8",
+    "rate_abstract",
+    "rate_abstract_mgs",
+)
 SCHEDULES = {name: sqrt_kt for name in TERMS if name[0].split(".")[1] in SCHEDULED}
 
 
 LABELS = {
     "(1)": ("graphs:DEFINITION_1",),
-    "Definition 4.1": ("dfedsam.theorem_4_5:printed@Definition 4.1", "graphs:check_mixing_matrix"),
+    "Definition 4.1": (
+        "dfedsam.theorem_4_5:printed@Definition 4.1",
+        "graphs:check_mixing_matrix",
+    ),
     "Definition 4.2": ("glossary:beta",),
     "Assumption 4.3": ("dfedsam.theorem_4_5:printed@4.3",),
     "Assumption 4.4": ("dfedsam.theorem_4_5:printed@4.4",),
-    "Algorithm 1, (2)-(4)": ("algorithms:DFedSAM", "test:sam_moves_by_rho_along_the_gradient"),
+    "Algorithm 1, (2)-(4)": (
+        "algorithms:DFedSAM",
+        "test:sam_moves_by_rho_along_the_gradient",
+    ),
     "(5)": ("test:reduction",),
     "Theorem 4.5, eq. (7)": ("dfedsam.theorem_4_5:printed",),
     "Corollary 4.6": ("dfedsam.corollary_4_6:printed",),
@@ -341,10 +385,15 @@ LABELS = {
 
 REDERIVED = {
     "Theorem A": ("dfedsam.theorem_4_5:corrected",),
-    "Theorem A, arbitrary initialization": ("dfedsam.theorem_4_5:corrected_different_starts",),
+    "Theorem A, arbitrary initialization": (
+        "dfedsam.theorem_4_5:corrected_different_starts",
+    ),
     "Theorem A, less noise": ("dfedsam.theorem_4_5:corrected_less_noise",),
     "Theorem A, less consensus": ("dfedsam.theorem_4_5:corrected_less_consensus",),
-    "Corollary A": ("dfedsam.corollary_4_6:corrected", "dfedsam.corollary_4_8:corrected"),
+    "Corollary A": (
+        "dfedsam.corollary_4_6:corrected",
+        "dfedsam.corollary_4_8:corrected",
+    ),
 }
 ROUNDS = {
     name: ("min", range(1, 11), 1)

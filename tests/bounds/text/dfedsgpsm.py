@@ -1,4 +1,6 @@
-"""DFedSGPSM's formulas, typed from the text in plain floats: nothing here knows SymPy or the package."""
+"""DFedSGPSM's formulas, typed from the text in plain floats: nothing here knows SymPy
+or the package.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ def path(alpha, K, **_):
 
 def c1(K, sigma_l, sigma_g, alpha, B, L, rho, **_):
     far = alpha**2 / (1 - alpha) ** 2 * (sigma_l**2 + B**2)
-    return 8 * K * sigma_l**2 + 64 * K**2 * sigma_g**2 + 32 * K**2 * far + 64 * K * (L * rho) ** 2
+    return (
+        8 * K * sigma_l**2
+        + 64 * K**2 * sigma_g**2
+        + 32 * K**2 * far
+        + 64 * K * (L * rho) ** 2
+    )
 
 
 def big_g(B, sigma_l, L, rho, **_):
@@ -33,8 +40,15 @@ def big_g(B, sigma_l, L, rho, **_):
 
 def shared(**v):
     return {
-        "drift": 3 * (v["eta"] * v["L"]) ** 2 / v["delta"] * (c1(**v) + 64 * v["K"] ** 2 * v["B"] ** 2),
-        "initialization": 6 * (v["L"] * v["C"]) ** 2 * v["x0_sq"] / v["T"] / (1 - v["q"] ** 2),
+        "drift": (
+            3
+            * (v["eta"] * v["L"]) ** 2
+            / v["delta"]
+            * (c1(**v) + 64 * v["K"] ** 2 * v["B"] ** 2)
+        ),
+        "initialization": (
+            6 * (v["L"] * v["C"]) ** 2 * v["x0_sq"] / v["T"] / (1 - v["q"] ** 2)
+        ),
         "sharpness": 3 * (v["L"] * v["rho"]) ** 2,
     }
 
@@ -46,10 +60,12 @@ def printed(**v):
         **shared(**v),
         "optimization": 2 * rest * v["f0_gap"] / v["T"] / step,
         "noise": v["L"] * step * v["sigma_l"] ** 2 / rest,
-        "consensus": 6
-        * (v["L"] * step * v["C"]) ** 2
-        * (v["B"] ** 2 + v["sigma_l"] ** 2)
-        / (rest * (1 - v["q"])) ** 2,
+        "consensus": (
+            6
+            * (v["L"] * step * v["C"]) ** 2
+            * (v["B"] ** 2 + v["sigma_l"] ** 2)
+            / (rest * (1 - v["q"])) ** 2
+        ),
     }
 
 
@@ -59,17 +75,26 @@ def appendix(**v):
         **shared(**v),
         "optimization": 2 * v["f0_gap"] / v["T"] / step,
         "noise": v["L"] * step * v["sigma_l"] ** 2,
-        "consensus": 6
-        * (v["L"] * step * v["C"]) ** 2
-        * (v["B"] ** 2 + v["sigma_l"] ** 2)
-        / (1 - v["q"]) ** 2,
+        "consensus": (
+            6
+            * (v["L"] * step * v["C"]) ** 2
+            * (v["B"] ** 2 + v["sigma_l"] ** 2)
+            / (1 - v["q"]) ** 2
+        ),
     }
 
 
 def leading(factor, **v):
     return {
         "optimization": factor * v["f0_gap"] / (v["T"] * v["eta"] * at(**v)),
-        "noise": factor * v["L"] * v["eta"] * squares(**v) * v["sigma_l"] ** 2 / (v["m"] * at(**v)),
+        "noise": (
+            factor
+            * v["L"]
+            * v["eta"]
+            * squares(**v)
+            * v["sigma_l"] ** 2
+            / (v["m"] * at(**v))
+        ),
     }
 
 
@@ -86,7 +111,9 @@ def theorem_a(**v):
 
 
 def over_windows(window, q, rounds=40000):
-    """Sums of q^floor(t/B) over t = 1, 2, ... and of its square over t = 0, 1, ..., term by term."""
+    """Sums of q^floor(t/B) over t = 1, 2, ... and of its square over t = 0, 1, ...,
+    term by term.
+    """
     terms = [q ** (t // window) for t in range(rounds)]
     return sum(terms[1:]), sum(x * x for x in terms)
 
@@ -106,17 +133,27 @@ def corollary_a_windows(**v):
     root = big_g(**{**v, "rho": v["rho0"] / sqrt(v["T"])})
     return {
         **corollary_a(**v),
-        "initialization": 6 * v["L"] ** 2 * v["x0_spread"] * square / (v["delta"] * v["T"]),
+        "initialization": (
+            6 * v["L"] ** 2 * v["x0_spread"] * square / (v["delta"] * v["T"])
+        ),
         "consensus": 6 * (at(**v) / v["K"] * root * once / v["delta"]) ** 2 / v["T"],
     }
 
 
 def theorem_b(**v):
     L, q = v["L"], v["q"]
-    turn = v["eta"] * L * at(**v) / v["delta"] * (v["sigma_g"] + v["sigma_l"] + L * v["rho"])
+    turn = (
+        v["eta"]
+        * L
+        * at(**v)
+        / v["delta"]
+        * (v["sigma_g"] + v["sigma_l"] + L * v["rho"])
+    )
     return {
         **leading(2.1, **v),
-        "initialization": 3.75 * L**2 * v["x0_spread"] / (v["delta"] * v["T"] * (1 - q * q)),
+        "initialization": (
+            3.75 * L**2 * v["x0_spread"] / (v["delta"] * v["T"] * (1 - q * q))
+        ),
         "drift and consensus": turn**2 * (7.2 + 7.9 * (q / (1 - q)) ** 2),
         "sharpness": 3.3 * (L * v["rho"]) ** 2,
     }
@@ -125,7 +162,9 @@ def theorem_b(**v):
 def theorem_a_sharper(**v):
     g, d, q, eta = big_g(**v), v["delta"], v["q"], v["eta"]
     root = v["rho"] + eta * path(**v) * g / d
-    root += sqrt(v["x0_spread"] / (d * v["T"] * (1 - q * q))) + eta * at(**v) * g * q / (d * (1 - q))
+    root += sqrt(v["x0_spread"] / (d * v["T"] * (1 - q * q))) + eta * at(
+        **v
+    ) * g * q / (d * (1 - q))
     return {**leading(2, **v), "drift, consensus and sharpness": v["L"] ** 2 * root**2}
 
 
@@ -142,7 +181,12 @@ def minimal(**v):
 
 
 def c2(K, T, sigma_l, sigma_g, alpha, B, **_):
-    return sigma_l**2 / K + sigma_g**2 + (alpha / (1 - alpha)) ** 2 * (sigma_l**2 + B**2) + 1 / (T * K)
+    return (
+        sigma_l**2 / K
+        + sigma_g**2
+        + (alpha / (1 - alpha)) ** 2 * (sigma_l**2 + B**2)
+        + 1 / (T * K)
+    )
 
 
 def corollary(**v):
@@ -152,7 +196,11 @@ def corollary(**v):
         "noise": v["sigma_l"] ** 2 / (sqrt(T) * rest),
         "drift": c2(**v) / (T * v["delta"]),
         "initialization": (v["L"] * v["C"]) ** 2 / (T * (1 - q * q)) * v["x0_sq"],
-        "consensus": v["C"] ** 2 * (v["B"] ** 2 + v["sigma_l"] ** 2) / (T * (rest * (1 - q)) ** 2),
+        "consensus": (
+            v["C"] ** 2
+            * (v["B"] ** 2 + v["sigma_l"] ** 2)
+            / (T * (rest * (1 - q)) ** 2)
+        ),
         "sharpness": 1 / T,
     }
 
@@ -162,7 +210,9 @@ def corollary_a(**v):
     g = sqrt(v["B"] ** 2 + v["sigma_l"] ** 2) + L * v["rho0"] / sqrt(T)
     return {
         "optimization": 2 * L * K * v["f0_gap"] / (at(**v) * sqrt(T)),
-        "noise": 2 * squares(**v) * v["sigma_l"] ** 2 / (v["m"] * at(**v) * K * sqrt(T)),
+        "noise": (
+            2 * squares(**v) * v["sigma_l"] ** 2 / (v["m"] * at(**v) * K * sqrt(T))
+        ),
         "drift": 3 * (at(v["alpha"], K - 1) / K * g / d) ** 2 / T,
         "initialization": 6 * L**2 * v["x0_spread"] / (d * (1 - q * q) * T),
         "consensus": 6 * (at(**v) / K * g * q / (d * (1 - q))) ** 2 / T,
@@ -172,23 +222,39 @@ def corollary_a(**v):
 
 def lemma_3_end(K, eta, sigma_l, sigma_g, alpha, B, G_x, L, rho, **_):
     far = alpha**2 / (1 - alpha) ** 2 * (sigma_l**2 + B**2)
-    inner = 8 * K**2 * sigma_l**2 + 64 * K**2 * sigma_g**2 + 32 * K**2 * far + 64 * K**2 * G_x
+    inner = (
+        8 * K**2 * sigma_l**2
+        + 64 * K**2 * sigma_g**2
+        + 32 * K**2 * far
+        + 64 * K**2 * G_x
+    )
     return (inner + 64 * K * (L * rho) ** 2) * eta**2
 
 
 def lemma_4(**v):
     first = 2 * v["C"] ** 2 * v["q"] ** (2 * v["t"]) * v["x0_sq"]
-    return first + 2 * (v["eta"] * at(**v) * v["C"] / (1 - v["q"])) ** 2 * (v["B"] ** 2 + v["sigma_l"] ** 2)
+    return first + 2 * (v["eta"] * at(**v) * v["C"] / (1 - v["q"])) ** 2 * (
+        v["B"] ** 2 + v["sigma_l"] ** 2
+    )
 
 
 def r1(**v):
-    first = 3 * (v["L"] * v["eta"]) ** 2 / v["delta"] * (c1(**v) + 64 * v["K"] ** 2 * v["B"] ** 2)
+    first = (
+        3
+        * (v["L"] * v["eta"]) ** 2
+        / v["delta"]
+        * (c1(**v) + 64 * v["K"] ** 2 * v["B"] ** 2)
+    )
     return first + 3 * v["L"] ** 2 * lemma_4(**v) + 3 * (v["L"] * v["rho"]) ** 2
 
 
 def one_round(**v):
     step = at(**v) * v["eta"]
-    return -step / 2 * v["G_bar"] + v["L"] * step**2 * v["sigma_l"] ** 2 / 2 + step / 2 * r1(**v)
+    return (
+        -step / 2 * v["G_bar"]
+        + v["L"] * step**2 * v["sigma_l"] ** 2 / 2
+        + step / 2 * r1(**v)
+    )
 
 
 def one(f):
@@ -199,7 +265,9 @@ ONE = {
     ("lemma_2", "printed"): lambda eta, sigma_l, B, alpha: (
         2 * eta**2 * (sigma_l**2 + B**2) / (1 - alpha) ** 2
     ),
-    ("lemma_3", "printed"): lambda **v: (c1(**v) + 64 * v["K"] ** 2 * v["G_x"]) * v["eta"] ** 2,
+    ("lemma_3", "printed"): lambda **v: (
+        (c1(**v) + 64 * v["K"] ** 2 * v["G_x"]) * v["eta"] ** 2
+    ),
     ("lemma_3", "appendix"): lemma_3_end,
     ("lemma_3", "corrected"): lambda **v: (v["eta"] * at(**v) * big_g(**v)) ** 2,
     ("lemma_4", "printed"): lemma_4,
@@ -238,8 +306,12 @@ CONDITIONS = {
     **{
         ("dfedsgpsm." + name, variant): eighth
         for name, variant in (
-            ("theorem_1", "printed"), ("theorem_1", "appendix"), ("lemma_3", "printed"),
-            ("lemma_3", "appendix"), ("eq_R1", "printed"), ("eq_round", "printed"),
+            ("theorem_1", "printed"),
+            ("theorem_1", "appendix"),
+            ("lemma_3", "printed"),
+            ("lemma_3", "appendix"),
+            ("eq_R1", "printed"),
+            ("eq_round", "printed"),
         )
     },
     ("dfedsgpsm.theorem_1", "corrected"): half,
@@ -250,10 +322,12 @@ CONDITIONS = {
     ],
     ("dfedsgpsm.theorem_1", "corrected_any_step"): lambda m, **_: [(2, m)],
     **{
-        ("dfedsgpsm.corollary_1", variant): lambda **v: [(4 * (at(**v) / v["K"]) ** 2, v["T"])]
+        ("dfedsgpsm.corollary_1", variant): lambda **v: [
+            (4 * (at(**v) / v["K"]) ** 2, v["T"])
+        ]
         for variant in ("corrected", "corrected_windows")
     },
-}  # fmt: skip
+}
 
 
 def sqrt_t(K, T, L, rho0, **_):
@@ -261,7 +335,9 @@ def sqrt_t(K, T, L, rho0, **_):
 
 
 SCHEDULES = {
-    name: sqrt_t for name in TERMS if name[0].split(".")[1] in ("theorem_1", "corollary_1", "rate_remark_2")
+    name: sqrt_t
+    for name in TERMS
+    if name[0].split(".")[1] in ("theorem_1", "corollary_1", "rate_remark_2")
 }
 
 

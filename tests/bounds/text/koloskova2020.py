@@ -1,8 +1,9 @@
-"""What Koloskova et al. 2021 restate of others, typed from its text: nothing here knows the package.
+"""What Koloskova et al. 2021 restate of others, typed from its text: nothing here knows
+the package.
 
-"O(sigma^2/(mu n T) + L (zeta^2 + p sigma^2)/(mu^2 p^2 T^2) + (L R_0^2/p) exp[-mu p T/L]) (D-SGD)"; of D^2
-"O(sigma^2/(mu n T) + L sigma^2/(mu^2 p T^2) + (L R_0^2/p) exp[-mu p T/L])", lambda_min(W) > -1/3; (13) as in
-koloskova2021.
+"O(sigma^2/(mu n T) + L (zeta^2 + p sigma^2)/(mu^2 p^2 T^2) + (L R_0^2/p) exp[-mu p
+T/L]) (D-SGD)"; of D^2 "O(sigma^2/(mu n T) + L sigma^2/(mu^2 p T^2) + (L R_0^2/p)
+exp[-mu p T/L])", lambda_min(W) > -1/3; (13) as in koloskova2021.
 """
 
 from __future__ import annotations
@@ -31,12 +32,20 @@ TERMS = {
     ("koloskova2020.lemma_8", "restated"): lemma_5,
 }
 CONDITIONS = {
-    ("koloskova2020.rate", "restated"): lambda L, mu_each, **_: [(mu_each / 2, mu_each), (mu_each, L)],
-    ("koloskova2020.rate_d2", "restated"): lambda L, mu_each, lam_min, **_: [
-        (-3 * lam_min, 1), (mu_each / 2, mu_each), (mu_each, L),
+    ("koloskova2020.rate", "restated"): lambda L, mu_each, **_: [
+        (mu_each / 2, mu_each),
+        (mu_each, L),
     ],
-    ("koloskova2020.lemma_8", "restated"): lambda L, eta, mu_each, **_: [(12 * L * eta, 1), (mu_each, L)],
-}  # fmt: skip
+    ("koloskova2020.rate_d2", "restated"): lambda L, mu_each, lam_min, **_: [
+        (-3 * lam_min, 1),
+        (mu_each / 2, mu_each),
+        (mu_each, L),
+    ],
+    ("koloskova2020.lemma_8", "restated"): lambda L, eta, mu_each, **_: [
+        (12 * L * eta, 1),
+        (mu_each, L),
+    ],
+}
 SCHEDULES = {}
 LABELS = {
     "(D-SGD)": ("koloskova2020.rate:restated",),

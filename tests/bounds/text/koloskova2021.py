@@ -1,9 +1,11 @@
-"""Koloskova et al. 2021 as submitted, typed from the copy of its text: nothing here knows the package.
+"""Koloskova et al. 2021 as submitted, typed from the copy of its text: nothing here
+knows the package.
 
-"(7) O~(sigma^2/(mu n T) + L sigma^2/(mu^2 p c^2 T^2) + (L R_0/(p c)) exp[-mu p c T/L])"; "(8) O~(sqrt(R_0^2
-sigma^2/(n T)) + (sigma sqrt(L) R_0^2/(sqrt(p) c T))^(2/3) + L R_0^2/(p c T))"; p = 1 - max(|lambda_2|,
-|lambda_n|)^2, c = 1 - |lambda_n|^2, "if T > (2/p) log((50/p)(1 + log(1/p)))".  "(13) E||xbar^(t+1) - x*||^2
-<= (1 - gamma mu/2) ||xbar^(t) - x*||^2 + gamma^2 sigma^2/n - gamma e_t + gamma (3 L/n) sum_i ||xbar^(t) -
+"(7) O~(sigma^2/(mu n T) + L sigma^2/(mu^2 p c^2 T^2) + (L R_0/(p c)) exp[-mu p c
+T/L])"; "(8) O~(sqrt(R_0^2 sigma^2/(n T)) + (sigma sqrt(L) R_0^2/(sqrt(p) c T))^(2/3) +
+L R_0^2/(p c T))"; p = 1 - max(|lambda_2|, |lambda_n|)^2, c = 1 - |lambda_n|^2, "if T >
+(2/p) log((50/p)(1 + log(1/p)))".  "(13) E||xbar^(t+1) - x*||^2 <= (1 - gamma mu/2)
+||xbar^(t) - x*||^2 + gamma^2 sigma^2/n - gamma e_t + gamma (3 L/n) sum_i ||xbar^(t) -
 x_i^(t)||^2", gamma <= 1/(12 L).
 """
 
@@ -48,14 +50,25 @@ def long(T, lam):
     return 2 / p * math.log(50 / p * (1 + math.log(1 / p))), T
 
 
-TERMS = {(f"koloskova2021.{f.__name__}", "submitted"): f for f in (strongly_convex, convex, lemma_5)}
+TERMS = {
+    (f"koloskova2021.{f.__name__}", "submitted"): f
+    for f in (strongly_convex, convex, lemma_5)
+}
 CONDITIONS = {
     ("koloskova2021.strongly_convex", "submitted"): lambda T, L, mu_each, lam, **_: [
-        long(T, lam), (mu_each / 2, mu_each), (mu_each, L),
+        long(T, lam),
+        (mu_each / 2, mu_each),
+        (mu_each, L),
     ],
-    ("koloskova2021.convex", "submitted"): lambda T, L, mu_each, lam, **_: [long(T, lam), (mu_each, L)],
-    ("koloskova2021.lemma_5", "submitted"): lambda L, eta, mu_each, **_: [(12 * L * eta, 1), (mu_each, L)],
-}  # fmt: skip
+    ("koloskova2021.convex", "submitted"): lambda T, L, mu_each, lam, **_: [
+        long(T, lam),
+        (mu_each, L),
+    ],
+    ("koloskova2021.lemma_5", "submitted"): lambda L, eta, mu_each, **_: [
+        (12 * L * eta, 1),
+        (mu_each, L),
+    ],
+}
 SCHEDULES = {}
 LABELS = {
     "Theorem 1, (7)": ("koloskova2021.strongly_convex:submitted",),

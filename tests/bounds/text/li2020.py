@@ -1,8 +1,10 @@
-"""Theorem 1 of Li et al. 2020, typed from its text: nothing here knows SymPy or the package.
+"""Theorem 1 of Li et al. 2020, typed from its text: nothing here knows SymPy or the
+package.
 
-"E[F(w_T)] - F* <= kappa/(gamma + T - 1) (2B/mu + (mu gamma/2) E||w_1 - w*||^2), B = sum_k p_k^2 sigma_k^2 +
-6 L Gamma + 8 (E - 1)^2 G^2", with kappa = L/mu, gamma = max{8 kappa, E}, eta_t = 2/(mu (gamma + t)). There
-N is our m, E our K, G^2 our S2, and p_k = 1/N; w_1 is the first iterate, so that T - 1 steps are K T of ours.
+"E[F(w_T)] - F* <= kappa/(gamma + T - 1) (2B/mu + (mu gamma/2) E||w_1 - w*||^2), B =
+sum_k p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2", with kappa = L/mu, gamma = max{8
+kappa, E}, eta_t = 2/(mu (gamma + t)). There N is our m, E our K, G^2 our S2, and p_k =
+1/N; w_1 is the first iterate, so that T - 1 steps are K T of ours.
 """
 
 from __future__ import annotations
@@ -27,7 +29,14 @@ def conditions(L, mu_each, K, eta, offset, **_):
     mu = mu_each
     gamma = max(8 * L / mu, K)
     step = 2 / (mu * (gamma + 1))  # eta_1
-    return [(mu / 2, mu), (mu, L), (eta, step), (step, eta), (offset, gamma + 1), (gamma + 1, offset)]
+    return [
+        (mu / 2, mu),
+        (mu, L),
+        (eta, step),
+        (step, eta),
+        (offset, gamma + 1),
+        (gamma + 1, offset),
+    ]
 
 
 TERMS = {("li2020.theorem_1", "printed"): theorem_1}

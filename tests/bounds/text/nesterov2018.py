@@ -1,7 +1,8 @@
-"""Nesterov 2018, typed from pictures of pages 80 and 81: nothing here knows SymPy or the package.
+"""Nesterov 2018, typed from pictures of pages 80 and 81: nothing here knows SymPy or
+the package.
 
-"f(x_k) - f* <= 2 (f(x_0) - f*) ||x_0 - x*||^2/(2 ||x_0 - x*||^2 + k h (2 - L h) (f(x_0) - f*))", 0 < h < 2/L;
-"If h = 1/L ..., then f(x_k) - f* <= 2 L ||x_0 - x*||^2/(k + 4)".
+"f(x_k) - f* <= 2 (f(x_0) - f*) ||x_0 - x*||^2/(2 ||x_0 - x*||^2 + k h (2 - L h) (f(x_0)
+- f*))", 0 < h < 2/L; "If h = 1/L ..., then f(x_k) - f* <= 2 L ||x_0 - x*||^2/(k + 4)".
 """
 
 from __future__ import annotations
@@ -21,13 +22,20 @@ TERMS = {
     ("nesterov2018.corollary_2_1_2", "printed"): corollary,
 }
 CONDITIONS = {
-    ("nesterov2018.theorem_2_1_14", "printed"): lambda L, eta, mu, sigma_l, x_star_sq, **_: [
-        (L * eta, 2), (x_star_sq / 2, x_star_sq), (mu, L), (2 * sigma_l, sigma_l),
+    (
+        "nesterov2018.theorem_2_1_14",
+        "printed",
+    ): lambda L, eta, mu, sigma_l, x_star_sq, **_: [
+        (L * eta, 2),
+        (x_star_sq / 2, x_star_sq),
+        (mu, L),
+        (2 * sigma_l, sigma_l),
     ],
     ("nesterov2018.corollary_2_1_2", "printed"): lambda L, mu, sigma_l, **_: [
-        (mu, L), (2 * sigma_l, sigma_l),
+        (mu, L),
+        (2 * sigma_l, sigma_l),
     ],
-}  # fmt: skip
+}
 SCHEDULES = {("nesterov2018.corollary_2_1_2", "printed"): lambda L, **_: {"eta": 1 / L}}
 LABELS = {
     "Theorem 2.1.14": ("nesterov2018.theorem_2_1_14:printed",),

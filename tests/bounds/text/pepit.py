@@ -1,10 +1,12 @@
-"""Gradient descent, typed from PEPit's docstring (examples/nonconvex_optimization/gradient_descent.py).
+"""Gradient descent, typed from PEPit's docstring
+(examples/nonconvex_optimization/gradient_descent.py).
 
-"When gamma <= 1/L, an empirically tight theoretical worst-case guarantee is min_{t <= n} ||grad f(x_t)||^2 <=
-4/3 L/n (f(x_0) - f(x_n))"; the example takes gamma = 1 / L.  There n is our T and gamma our eta;
-the example's code has ``theoretical_tau = 4 / 3 * L / n``.  On convex functions: "f(x_n)-f_* <= L/(4nL
-gamma+2) ||x_0-x_*||^2".  SGD: "E||x_1 - x_*||^2 <= (gamma (L-mu)/2 R + sqrt((1-gamma (L+mu)/2)^2 R^2 +
-gamma^2 v^2))^2".  Nothing here knows SymPy or the package.
+"When gamma <= 1/L, an empirically tight theoretical worst-case guarantee is min_{t <=
+n} ||grad f(x_t)||^2 <= 4/3 L/n (f(x_0) - f(x_n))"; the example takes gamma = 1 / L.
+There n is our T and gamma our eta; the example's code has ``theoretical_tau = 4 / 3 * L
+/ n``.  On convex functions: "f(x_n)-f_* <= L/(4nL gamma+2) ||x_0-x_*||^2".  SGD:
+"E||x_1 - x_*||^2 <= (gamma (L-mu)/2 R + sqrt((1-gamma (L+mu)/2)^2 R^2 + gamma^2
+v^2))^2".  Nothing here knows SymPy or the package.
 """
 
 from __future__ import annotations
@@ -34,17 +36,23 @@ def example(L, eta, sigma_l, **_):
 
 
 TERMS = {("pepit.gradient_descent", v): guarantee for v in ("printed", "example")}
-TERMS |= {("pepit.gradient_descent_convex", "printed"): convex, ("pepit.sgd", "printed"): sgd}
+TERMS |= {
+    ("pepit.gradient_descent_convex", "printed"): convex,
+    ("pepit.sgd", "printed"): sgd,
+}
 CONDITIONS = {
     ("pepit.gradient_descent", "printed"): printed,
     ("pepit.gradient_descent", "example"): example,
     ("pepit.gradient_descent_convex", "printed"): lambda L, eta, mu, sigma_l, **_: [
-        (L * eta, 1), (mu, L), (2 * sigma_l, sigma_l),
+        (L * eta, 1),
+        (mu, L),
+        (2 * sigma_l, sigma_l),
     ],
     ("pepit.sgd", "printed"): lambda L, mu_each, sigma_l, **_: [
-        (mu_each, L), (2 * sigma_l, sigma_l),
+        (mu_each, L),
+        (2 * sigma_l, sigma_l),
     ],
-}  # fmt: skip
+}
 SCHEDULES = {}
 LABELS = {
     "Theoretical guarantee": ("pepit.gradient_descent:printed",),
@@ -52,7 +60,9 @@ LABELS = {
     "Convex minimization": ("pepit.gradient_descent_convex:printed",),
     "SGD": ("pepit.sgd:printed",),
 }
-ROUNDS = {("pepit.gradient_descent", v): ("min", range(11), 0) for v in ("printed", "example")} | {
+ROUNDS = {
+    ("pepit.gradient_descent", v): ("min", range(11), 0) for v in ("printed", "example")
+} | {
     ("pepit.gradient_descent_convex", "printed"): ("last", range(10, 11), 0),
     ("pepit.sgd", "printed"): ("last", range(1, 2), 0),
 }

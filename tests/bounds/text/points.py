@@ -9,7 +9,9 @@ SHARES = ("lam", "lam_min", "alpha", "q", "delta")
 
 
 def point(rng: random.Random, names) -> dict[str, float]:
-    """One value per name: whole numbers for counts, inside (0, 1) for shares, of order one otherwise."""
+    """One value per name: whole numbers for counts, inside (0, 1) for shares, of order
+    one otherwise.
+    """
     values: dict[str, float] = {}
     for name in sorted(names):
         if name == "t":

@@ -1,6 +1,8 @@
-"""EXTRA's Theorem 3.5, typed from the formal statement: nothing here knows SymPy or the package.
+"""EXTRA's Theorem 3.5, typed from the formal statement: nothing here knows SymPy or the
+package.
 
-"0 < alpha < 2 lambda_min(W~)/L_f", "(1/k) sum_{t=1}^k ||U x^t||_F^2 = O(1/k)"; W~ = (I + W)/2.
+"0 < alpha < 2 lambda_min(W~)/L_f", "(1/k) sum_{t=1}^k ||U x^t||_F^2 = O(1/k)"; W~ = (I
++ W)/2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A visitor's paper: descent by D-PSGD on identical clients with exact gradients, from a common start."""
+"""A visitor's paper: descent by D-PSGD on identical clients with exact gradients, from
+a common start.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,15 @@ from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
 T, L, eta, mu_each, x_star_sq = s.T, s.L, s.eta, s.mu_each, s.x_star_sq
 SPARE = Quantity("spare", r"\epsilon", GRADIENT_SQ, "what the visitor leaves to spare")
-PAPER = Paper("Descent of D-PSGD", "A visitor 2026", letters={"m": "n"}, provenance="written for a test")
-SCOPE = Scope(("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt"})
+PAPER = Paper(
+    "Descent of D-PSGD",
+    "A visitor 2026",
+    letters={"m": "n"},
+    provenance="written for a test",
+)
+SCOPE = Scope(
+    ("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt"}
+)
 EXACT = (
     Condition("identical clients", 2 * s.sigma_g, s.sigma_g),
     Condition("exact gradients", 2 * s.sigma_l, s.sigma_l),
@@ -27,13 +36,22 @@ MEAN = LeftSide(
     "mean",
     averaging="mean over the rounds 0..T-1 at the mean model",
 )
-LAST = LeftSide("dist_sq", r"\|\bar x^T-x_\star\|^2", "last", first=T, last=T, unit=LENGTH_SQ)
+LAST = LeftSide(
+    "dist_sq", r"\|\bar x^T-x_\star\|^2", "last", first=T, last=T, unit=LENGTH_SQ
+)
 DESCENT = {"optimization": 2 * s.f0_gap / (eta * T)}
 SLOW = {"optimization": 2 * L * s.f0_gap / sqrt(T)}
 
 
-def stated(name, kind, parts, conditions=(STEP, *EXACT), lhs=MEAN, variant="printed", **more) -> Theorem:
-    words = {"key": f"visitor.{name}", "variant": variant, "kind": kind, "title": f"Descent: {name}"}
+def stated(
+    name, kind, parts, conditions=(STEP, *EXACT), lhs=MEAN, variant="printed", **more
+) -> Theorem:
+    words = {
+        "key": f"visitor.{name}",
+        "variant": variant,
+        "kind": kind,
+        "title": f"Descent: {name}",
+    }
     given = {"lhs": lhs, "parts": parts, "conditions": conditions, "scope": SCOPE}
     return Theorem(source=f"{PAPER.citation}, {name}", **words, **given, **more)
 
@@ -43,11 +61,21 @@ def statements() -> tuple[Theorem, ...]:
     contraction = {"optimization": (1 - eta * mu_each) ** T * x_star_sq}
     convex = (STEP, *EXACT, *strongly_convex(mu_each, L))
     return (
-        stated("theorem_1", "theorem", DESCENT | {"spare": SPARE.symbol / T}, quantities=(SPARE,)),
+        stated(
+            "theorem_1",
+            "theorem",
+            DESCENT | {"spare": SPARE.symbol / T},
+            quantities=(SPARE,),
+        ),
         stated("theorem_1", "theorem", DESCENT, variant="corrected"),
         stated("theorem_2", "theorem", contraction, convex, LAST),
         stated(
-            "corollary_1", "corollary", SLOW, EXACT, schedule=steps, of=("visitor.theorem_1", "corrected")
+            "corollary_1",
+            "corollary",
+            SLOW,
+            EXACT,
+            schedule=steps,
+            of=("visitor.theorem_1", "corrected"),
         ),
         stated("rate", "rate", {"optimization": 1 / sqrt(T)}, EXACT, order=True),
     )

@@ -18,12 +18,17 @@ def convex(L, mu_each, **rest):
 
 
 TERMS = {
-    ("visitor.theorem_1", "printed"): lambda T, spare, **k: {**descent(T=T, **k), "spare": spare / T},
+    ("visitor.theorem_1", "printed"): lambda T, spare, **k: {
+        **descent(T=T, **k),
+        "spare": spare / T,
+    },
     ("visitor.theorem_1", "corrected"): descent,
     ("visitor.theorem_2", "printed"): lambda eta, mu_each, T, x_star_sq, **_: {
         "optimization": (1 - eta * mu_each) ** T * x_star_sq
     },
-    ("visitor.corollary_1", "printed"): lambda L, f0_gap, T, **_: {"optimization": 2 * L * f0_gap * T**-0.5},
+    ("visitor.corollary_1", "printed"): lambda L, f0_gap, T, **_: {
+        "optimization": 2 * L * f0_gap * T**-0.5
+    },
     ("visitor.rate", "printed"): lambda T, **_: {"optimization": T**-0.5},
 }
 CONDITIONS = {
@@ -33,7 +38,9 @@ CONDITIONS = {
     ("visitor.corollary_1", "printed"): exact,
     ("visitor.rate", "printed"): exact,
 }
-SCHEDULES = {("visitor.corollary_1", "printed"): lambda L, T, **_: {"eta": 1 / (L * T**0.5)}}
+SCHEDULES = {
+    ("visitor.corollary_1", "printed"): lambda L, T, **_: {"eta": 1 / (L * T**0.5)}
+}
 ROUNDS = {("visitor.theorem_2", "printed"): ("last", range(10, 11), 0)}
 LABELS = {key: (f"{key}:printed",) for key, variant in TERMS if variant == "printed"}
 REDERIVED = {"Theorem 1": ("visitor.theorem_1:corrected",)}

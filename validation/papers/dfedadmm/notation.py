@@ -1,4 +1,6 @@
-"""What the case study of DFedADMM takes from the registered statements: symbols, definitions, assumptions."""
+"""What the case study of DFedADMM takes from the registered statements: symbols,
+definitions, assumptions.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from dfltheory.bounds.theorem import Definition
 
 BOUNDED_GRADIENTS = registry.get("dfedadmm.theorem_1", "corrected")
 SECOND_MOMENT = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
-NO_BOUNDED_GRADIENTS = registry.get("dfedadmm.theorem_1", "corrected_no_bounded_gradients")
+NO_BOUNDED_GRADIENTS = registry.get(
+    "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
+)
 
 GAMMA, THETA, P, GAMMA2, *_ = BOUNDED_GRADIENTS.definitions
 gamma, theta, p, Gamma2 = GAMMA.symbol, THETA.symbol, P.symbol, GAMMA2.symbol

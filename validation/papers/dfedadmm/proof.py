@@ -1,7 +1,9 @@
-"""Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel: each call is a rule, the last a theorem.
+"""Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel: each call is a
+rule, the last a theorem.
 
-With r = eta/lam_admm, K local steps move x by -lam_admm sum_{j<K} r (1-r)^(K-1-j) (g_j - dual), and the
-auxiliary w = xbar - lam_admm theta (mean dual) moves by -(lam_admm/gamma) times the mean of the weighted sum.
+With r = eta/lam_admm, K local steps move x by -lam_admm sum_{j<K} r (1-r)^(K-1-j) (g_j
+- dual), and the auxiliary w = xbar - lam_admm theta (mean dual) moves by
+-(lam_admm/gamma) times the mean of the weighted sum.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ A = Algorithm(
 )
 w = A.mean_model
 own, g = A.grad(w), A.full(w)
-HALF, PAID = ((sp.Rational(n, n + m), sp.Rational(m, n + m)) for n, m in ((1, 1), (25, 34)))
+HALF, PAID = (
+    (sp.Rational(n, n + m), sp.Rational(m, n + m)) for n, m in ((1, 1), (25, 34))
+)
 WAY = (sp.Rational(1, 2), *[sp.Rational(1, 8)] * 4)
 Noise = Callable[[], tuple[r.Fact, ...]]
 Weights = Sequence[sp.Expr]
@@ -67,14 +71,26 @@ Weights = Sequence[sp.Expr]
 
 def bounded_moment() -> r.Fact:
     """root(g_k + n_k + e_k) <= S from gradients bounded by B."""
-    both = r.label(r.chain(r.pythagoras(A, G, N), r.square(r.bounded(A)), r.square(r.variance(A))), "B")
-    return r.label(r.chain(r.minkowski((1, G + N), (1, E)), r.take_root(both), r.sam(A, E)), "S")
+    both = r.label(
+        r.chain(r.pythagoras(A, G, N), r.square(r.bounded(A)), r.square(r.variance(A))),
+        "B",
+    )
+    return r.label(
+        r.chain(r.minkowski((1, G + N), (1, E)), r.take_root(both), r.sam(A, E)), "S"
+    )
 
 
 def estimate(*far: r.Fact) -> r.Fact:
-    """root(grad f(w) less its estimate by the mean step) where ``far`` bounds root(y_k - w)."""
+    """root(grad f(w) less its estimate by the mean step) where ``far`` bounds root(y_k
+    - w).
+    """
     bias = (MEAN - own).mean()
-    near = r.chain(r.minkowski((1, G - own), (1, EHAT)), r.lipschitz(A, A.local, w), *far, r.sam(A, EHAT))
+    near = r.chain(
+        r.minkowski((1, G - own), (1, EHAT)),
+        r.lipschitz(A, A.local, w),
+        *far,
+        r.sam(A, EHAT),
+    )
     return r.chain(
         r.minkowski((-1 / gamma, bias.sum(K, WEIGHTS))),
         r.steps_max(bias, K, WEIGHTS),
@@ -84,7 +100,9 @@ def estimate(*far: r.Fact) -> r.Fact:
 
 
 def distances(moment: r.Fact) -> r.Fact:
-    """sq(grad f(w) less its estimate by the mean step), mean over rounds: dual, consensus, steps, SAM."""
+    """sq(grad f(w) less its estimate by the mean step), mean over rounds: dual,
+    consensus, steps, SAM.
+    """
     size = r.largest(moment)
     grown = r.chain(
         r.next_dual(A),
@@ -119,9 +137,13 @@ def distances(moment: r.Fact) -> r.Fact:
 
 
 def descended(noise: Noise, *bounds: r.Fact) -> r.Fact:
-    """The descent at w with ``noise`` for the square of the step and ``bounds`` of the distances in it, where
-    the estimate's square is paid for."""
-    U, V = MEAN.mean().sum(K, WEIGHTS) * (1 / gamma), NOISE.mean().sum(K, WEIGHTS) * (1 / gamma)
+    """The descent at w with ``noise`` for the square of the step and ``bounds`` of the
+    distances in it, where the estimate's square is paid for.
+    """
+    U, V = (
+        MEAN.mean().sum(K, WEIGHTS) * (1 / gamma),
+        NOISE.mean().sum(K, WEIGHTS) * (1 / gamma),
+    )
     round_ = r.chain(
         r.descent(A, w, -pen * U - pen * V),
         r.bilinear(g, (-pen, U), (-pen / gamma, NOISE.mean().sum(K, WEIGHTS))),
@@ -129,13 +151,18 @@ def descended(noise: Noise, *bounds: r.Fact) -> r.Fact:
         r.polarization(g, U),
         *noise(),
     )
-    summed = r.weaken(r.chain(r.telescope(A, round_), *bounds), {sq(U).at(rounds="mean"): sp.S.Zero})
+    summed = r.weaken(
+        r.chain(r.telescope(A, round_), *bounds), {sq(U).at(rounds="mean"): sp.S.Zero}
+    )
     return r.solve(summed, {sq(g).at(rounds="mean"): sp.S.One})
 
 
 def noise_of_a_step() -> r.Fact:
     """root(n_k + e_k - e^_k) by sigma_l + L rho."""
-    return r.label(r.chain(r.minkowski((1, N), (1, E - EHAT)), r.variance(A), r.sam(A, E - EHAT)), "V")
+    return r.label(
+        r.chain(r.minkowski((1, N), (1, E - EHAT)), r.variance(A), r.sam(A, E - EHAT)),
+        "V",
+    )
 
 
 def split(weights: Weights, size: sp.Expr = -pen) -> Noise:
@@ -143,7 +170,9 @@ def split(weights: Weights, size: sp.Expr = -pen) -> Noise:
     U, V = MEAN.mean().sum(K, WEIGHTS) * (1 / gamma), NOISE.mean().sum(K, WEIGHTS)
     return lambda: (
         r.young(weights, (size, U), (size / gamma, V)),
-        r.martingale(r.chain(r.clients(A, NOISE), r.square(noise_of_a_step())), K, WEIGHTS),
+        r.martingale(
+            r.chain(r.clients(A, NOISE), r.square(noise_of_a_step())), K, WEIGHTS
+        ),
     )
 
 
@@ -164,7 +193,8 @@ def theorem_b1(moment: r.Fact, noise: Noise) -> r.Fact:
     return descended(noise, distances(moment))
 
 
-# -- without bounded gradients: every distance by the others, in the mean over rounds -------------------
+# -- without bounded gradients: every distance by the others, in the mean over rounds
+# -------------------
 
 xbar = X.mean()
 own_bar, g_bar, apart = A.grad(xbar), A.full(xbar), A.local - xbar
@@ -177,7 +207,9 @@ def evenly(fact: r.Fact) -> r.Fact:
 
 
 def dual_by(part: Vec, grown: Vec) -> r.Fact:
-    """root[mean t](a part of the dual) <= root[mean t](the same of the weighted sum)/gamma."""
+    """root[mean t](a part of the dual) <= root[mean t](the same of the weighted
+    sum)/gamma.
+    """
     new = r.chain(r.next_dual(A, part), r.minkowski((1 - gamma, part), (1, grown)))
     return r.chain(r.convolution(new), r.dual_start(A, part))
 
@@ -206,23 +238,33 @@ def spread() -> r.Fact:
     )
     new = r.average(r.minkowski((1 - gamma, DUAL.dev()), (1, SENT.dev())), "t")
     mixed = r.chain(r.gossip(A), r.minkowski((1, X.dev()), (-pen, NEW.dev())))
-    rounds = r.chain(r.convolution(mixed), r.common_start(A), new, dual_by(DUAL.dev(), SENT.dev()))
+    rounds = r.chain(
+        r.convolution(mixed), r.common_start(A), new, dual_by(DUAL.dev(), SENT.dev())
+    )
     return evenly(r.chain(rounds, r.average(sent, "t")))
 
 
 def duals() -> r.Fact:
     """sq[mean t](dual) by the largest stochastic gradient."""
     size = evenly(r.chain(r.minkowski((1, MEAN - g_bar), (1, g_bar)), local_mean()))
-    step = r.largest(r.chain(r.pythagoras(A, MEAN, NOISE), size, r.square(noise_of_a_step())))
-    by_steps = r.chain(dual_by(DUAL, SENT), r.average(r.steps_max(SAMPLED, K, WEIGHTS), "t"))
+    step = r.largest(
+        r.chain(r.pythagoras(A, MEAN, NOISE), size, r.square(noise_of_a_step()))
+    )
+    by_steps = r.chain(
+        dual_by(DUAL, SENT), r.average(r.steps_max(SAMPLED, K, WEIGHTS), "t")
+    )
     return r.chain(r.square(by_steps), r.average(step, "t"))
 
 
 def drift(way: Weights) -> r.Fact:
     """sq[max k, mean t](x_k - mean x) by the gradient at mean x, Z and the noise."""
-    size = r.largest(r.chain(
-        r.minkowski((1, MEAN - g_bar), (1, g_bar), (1, NOISE), (-1, DUAL)), local_mean(), noise_of_a_step()
-    ))  # fmt: skip
+    size = r.largest(
+        r.chain(
+            r.minkowski((1, MEAN - g_bar), (1, g_bar), (1, NOISE), (-1, DUAL)),
+            local_mean(),
+            noise_of_a_step(),
+        )
+    )
     path = r.chain(
         r.minkowski((1, X.dev()), (-pen, (SAMPLED - DUAL).sum(k, WEIGHTS))),
         r.steps_max(SAMPLED - DUAL, k, WEIGHTS, K - 1),
@@ -246,12 +288,19 @@ def theorem_b2(noise: Weights, dual: Weights, way: Weights) -> r.Fact:
     size = r.square(dual_by(DUAL.mean(), SENT.mean()))
     halves = r.average(r.chain(*split(dual, gamma)()), "t")
     far, later = (r.average(evenly(fact), "t") for fact in (path, moved))
-    return r.solve(descended(split(noise), far, drift(way), later, r.chain(size, halves)))
+    return r.solve(
+        descended(split(noise), far, drift(way), later, r.chain(size, halves))
+    )
 
 
 GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     zip(
-        (*stated.CORRECTED_ASSUMPTIONS, stated.MOMENT, stated.BOUNDED, stated.DIVERSITY),
+        (
+            *stated.CORRECTED_ASSUMPTIONS,
+            stated.MOMENT,
+            stated.BOUNDED,
+            stated.DIVERSITY,
+        ),
         (
             (h.SMOOTH, h.SAMPLE_SMOOTH),
             (h.UNBIASED, h.VARIANCE, h.INDEPENDENT),
@@ -266,10 +315,20 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     )
 )
 ratio, c, gamma_ = sp.symbols("r c gamma", positive=True)
-NAMES = {stated.theta: THETA, stated.p: BEFORE, stated.Gamma2: WEIGHTS.squared / gamma**2}
-R_RANGE = (Range(ratio, share, high=sp.S.One), Range(gamma_, WEIGHTS.meanings[gamma], high=sp.S.One))
+NAMES = {
+    stated.theta: THETA,
+    stated.p: BEFORE,
+    stated.Gamma2: WEIGHTS.squared / gamma**2,
+}
+R_RANGE = (
+    Range(ratio, share, high=sp.S.One),
+    Range(gamma_, WEIGHTS.meanings[gamma], high=sp.S.One),
+)
 ANY = (R_RANGE, {s.eta: ratio * pen})
-SMALL = ((Range(c, L * pen, high=sp.Rational(1, 2)), *R_RANGE), {s.eta: ratio * c / L, pen: c / L})
+SMALL = (
+    (Range(c, L * pen, high=sp.Rational(1, 2)), *R_RANGE),
+    {s.eta: ratio * c / L, pen: c / L},
+)
 BELOW_ONE = (
     (Range(c, L * pen / (1 - L * pen)), *R_RANGE),
     {s.eta: ratio * c / (1 + c) / L, pen: c / (1 + c) / L},
@@ -299,7 +358,9 @@ WITHOUT = (
 Box = tuple[tuple[Range, ...], dict[sp.Symbol, sp.Expr]]
 
 
-def script(variant: str, prove: Callable[..., r.Fact], box: Box, **weights: Weights) -> Script:
+def script(
+    variant: str, prove: Callable[..., r.Fact], box: Box, **weights: Weights
+) -> Script:
     """In r = eta/lam_admm <= 1, gamma <= 1 and L lam_admm."""
     claim = f"dfedadmm.theorem_1:{variant}"
     return Script(claim, prove, GRANTS, *box, (WEIGHTS,), NAMES, weights=weights)
@@ -311,12 +372,42 @@ def given() -> r.Fact:
 
 
 SCRIPTS = (
-    script("corrected", lambda noise: theorem_b1(bounded_moment(), split(noise)), SMALL, noise=HALF),
-    script("corrected_second_moment", lambda noise: theorem_b1(given(), split(noise)), SMALL, noise=HALF),
-    script("corrected_larger_penalty", lambda: theorem_b1(given(), split((L * pen, 1 - L * pen))), BELOW_ONE),
+    script(
+        "corrected",
+        lambda noise: theorem_b1(bounded_moment(), split(noise)),
+        SMALL,
+        noise=HALF,
+    ),
+    script(
+        "corrected_second_moment",
+        lambda noise: theorem_b1(given(), split(noise)),
+        SMALL,
+        noise=HALF,
+    ),
+    script(
+        "corrected_larger_penalty",
+        lambda: theorem_b1(given(), split((L * pen, 1 - L * pen))),
+        BELOW_ONE,
+    ),
     script("corrected_any_penalty", lambda: theorem_b1(given(), whole(given())), ANY),
-    script("corrected_no_bounded_gradients", theorem_b2, WITHOUT, noise=PAID, dual=HALF, way=WAY),
-    script("corrected_small_steps", lambda: theorem_b1(bounded_moment(), whole(bounded_moment())), ANY),
-    Corollary("dfedadmm.corollary_1:corrected", "dfedadmm.theorem_1:corrected_second_moment"),
-    Corollary("dfedadmm.corollary_1:corrected_paper_schedule", "dfedadmm.theorem_1:corrected_second_moment"),
+    script(
+        "corrected_no_bounded_gradients",
+        theorem_b2,
+        WITHOUT,
+        noise=PAID,
+        dual=HALF,
+        way=WAY,
+    ),
+    script(
+        "corrected_small_steps",
+        lambda: theorem_b1(bounded_moment(), whole(bounded_moment())),
+        ANY,
+    ),
+    Corollary(
+        "dfedadmm.corollary_1:corrected", "dfedadmm.theorem_1:corrected_second_moment"
+    ),
+    Corollary(
+        "dfedadmm.corollary_1:corrected_paper_schedule",
+        "dfedadmm.theorem_1:corrected_second_moment",
+    ),
 )

@@ -11,7 +11,12 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from validation.papers import bound
-from validation.papers.finite_problems import Array, FiniteProblem, Recording, average_clients
+from validation.papers.finite_problems import (
+    Array,
+    FiniteProblem,
+    Recording,
+    average_clients,
+)
 from validation.papers.lines import RefutedLines
 
 LINES = RefutedLines("dfedadmm")
@@ -25,13 +30,16 @@ def worst(pairs: Iterator[Pair]) -> Pair:
 
 
 def worst_round(
-    problem: FiniteProblem, run: Recording, sides: Callable[[FiniteProblem, Recording, int], Pair]
+    problem: FiniteProblem,
+    run: Recording,
+    sides: Callable[[FiniteProblem, Recording, int], Pair],
 ) -> Pair:
     """Both sides in the round in which the left exceeds the right most."""
     return worst(sides(problem, run, t) for t in range(problem.T))
 
 
-# -- the paper's quantities ----------------------------------------------------------------------------
+# -- the paper's quantities
+# ----------------------------------------------------------------------------
 
 
 def ratio(problem: FiniteProblem) -> Any:
@@ -45,7 +53,9 @@ def gamma(problem: FiniteProblem) -> Any:
 
 
 def blend(problem: FiniteProblem, parts: Sequence[Any]) -> Any:
-    """sum_k gamma_k of the parts, gamma_k = (eta_l/lambda) (1 - eta_l/lambda)^(K-1-k)."""
+    """sum_k gamma_k of the parts, gamma_k = (eta_l/lambda) (1 -
+    eta_l/lambda)^(K-1-k).
+    """
     r, K = ratio(problem), problem.K
     return sum(r * (1 - r) ** (K - 1 - k) * part for k, part in enumerate(parts))
 
@@ -56,12 +66,19 @@ def moment(problem: FiniteProblem) -> Any:
 
 
 def shifted_mean(problem: FiniteProblem, run: Recording, t: int) -> Array:
-    """w^t = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1}), with xbar^{-1} = xbar^0."""
-    c, now, before = gamma(problem), average_clients(run.x[t]), average_clients(run.x[max(t - 1, 0)])
+    """w^t = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1}), with xbar^{-1} =
+    xbar^0.
+    """
+    c, now, before = (
+        gamma(problem),
+        average_clients(run.x[t]),
+        average_clients(run.x[max(t - 1, 0)]),
+    )
     return now + (1 - c) / c * (now - before)
 
 
-# -- numbers of the text and the tables -----------------------------------------------------------------
+# -- numbers of the text and the tables
+# -----------------------------------------------------------------
 
 
 @LINES.refutes("5.2, IID minus Dir 0.3, DFedSAM", equality=True)
@@ -76,12 +93,15 @@ def highest_accuracy(best: Fraction, own: Fraction) -> Pair:
     return best, own
 
 
-# -- Algorithm 1 and Lemmas 4 and 5 ----------------------------------------------------------------------
+# -- Algorithm 1 and Lemmas 4 and 5
+# ----------------------------------------------------------------------
 
 
 @LINES.refutes("Algorithm 1, line 12")
 def biased_gradient(problem: FiniteProblem) -> Pair:
-    """The bias of SAM's gradient, whose point was chosen by its own minibatch; unbiased means 0."""
+    """The bias of SAM's gradient, whose point was chosen by its own minibatch; unbiased
+    means 0.
+    """
     run, chances = problem.admm_sam, problem.probabilities[:, None, None]
     largest = 0 * problem.one
     for t in range(problem.T):
@@ -94,7 +114,9 @@ def biased_gradient(problem: FiniteProblem) -> Pair:
 
 @LINES.refutes("Lemma 4")
 def mean_dual(problem: FiniteProblem) -> Pair:
-    """The mean of the duals in mean square: for eta_l > lambda the weights gamma_k have both signs."""
+    """The mean of the duals in mean square: for eta_l > lambda the weights gamma_k have
+    both signs.
+    """
 
     def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
         return p.sq(average_clients(run.dual[t + 1])), moment(p)
@@ -131,7 +153,9 @@ def mean_recursion(problem: FiniteProblem) -> Pair:
 @LINES.refutes("proof of Lemma 4, recursion, second")
 def mean_recursion_closed(problem: FiniteProblem) -> Pair:
     """A convex combination that is none where gamma exceeds 1."""
-    return worst_round(problem, problem.admm, lambda p, run, t: (kept_mean(p, run, t), moment(p)))
+    return worst_round(
+        problem, problem.admm, lambda p, run, t: (kept_mean(p, run, t), moment(p))
+    )
 
 
 @LINES.refutes("proof of Lemma 4, fact", "C.1, gamma, first", "C.1, gamma, second")
@@ -206,17 +230,24 @@ def client_recursion_bounded(problem: FiniteProblem) -> Pair:
 @LINES.refutes("proof of Lemma 5, recursion, third")
 def client_recursion_closed(problem: FiniteProblem) -> Pair:
     """A convex combination that is none where gamma exceeds 1."""
-    return worst_round(problem, problem.admm, lambda p, run, t: (kept_of_clients(p, run, t), moment(p)))
+    return worst_round(
+        problem, problem.admm, lambda p, run, t: (kept_of_clients(p, run, t), moment(p))
+    )
 
 
-# -- Lemmas 6 to 10 ----------------------------------------------------------------------------------------
+# -- Lemmas 6 to 10
+# --------------------------------------------------------------------------------------
 
 
 @LINES.refutes("proof of Lemma 6, coefficient")
 def first_coefficient(k: int, x: Fraction) -> Pair:
-    """(1 + a)(1 - x)^2 + (1 + 1/a)/(6 k^2) with a = 2k - 1 and x = eta_l/lambda, against 1 + 1/(k-1)."""
+    """(1 + a)(1 - x)^2 + (1 + 1/a)/(6 k^2) with a = 2k - 1 and x = eta_l/lambda,
+    against 1 + 1/(k-1).
+    """
     a = 2 * k - 1
-    return (1 + a) * (1 - x) ** 2 + (1 + Fraction(1, a)) / (6 * k**2), 1 + Fraction(1, k - 1)
+    return (1 + a) * (1 - x) ** 2 + (1 + Fraction(1, a)) / (6 * k**2), 1 + Fraction(
+        1, k - 1
+    )
 
 
 @LINES.refutes("proof of Lemma 6, fact")
@@ -227,13 +258,19 @@ def power_without_value(k: int) -> Pair:
 
 @LINES.refutes("proof of Lemma 9, fourth", equality=True)
 def dual_of_wrong_round(problem: FiniteProblem) -> Pair:
-    """The step of the mean model with the dual of round t in place of that of round t - 1."""
+    """The step of the mean model with the dual of round t in place of that of round t -
+    1.
+    """
     p, run, sides = problem, problem.admm_sam, []
     for t in range(p.T):
-        step = -p.penalty * blend(p, run.sam[t]) + p.penalty * gamma(p) * run.dual[t + 1]
+        step = (
+            -p.penalty * blend(p, run.sam[t]) + p.penalty * gamma(p) * run.dual[t + 1]
+        )
         right = average_clients(step - p.penalty * run.dual[t])
         sides.append((average_clients(run.x[t + 1] - run.x[t]), right))
-    return np.array([left for left, _ in sides]), np.array([right for _, right in sides])
+    return np.array([left for left, _ in sides]), np.array(
+        [right for _, right in sides]
+    )
 
 
 @LINES.refutes("proof of Lemma 10, sixth", equality=True)
@@ -243,14 +280,27 @@ def sign_of_second_term(problem: FiniteProblem) -> Pair:
     for t in range(1, p.T):
         newest = -p.penalty * average_clients(blend(p, run.sam[t - 1])) / c
         older = p.penalty * (c - 1) ** 2 / c * average_clients(run.dual[t - 1])
-        sides.append((average_clients(run.x[t]) - shifted_mean(p, run, t), (c - 1) * newest - older))
-    return np.array([left for left, _ in sides]), np.array([right for _, right in sides])
+        sides.append(
+            (
+                average_clients(run.x[t]) - shifted_mean(p, run, t),
+                (c - 1) * newest - older,
+            )
+        )
+    return np.array([left for left, _ in sides]), np.array(
+        [right for _, right in sides]
+    )
 
 
 def distance_bound(problem: FiniteProblem) -> Any:
     """2 lambda^2 (gamma - 1)^2 (1 + (gamma - 1)^2/gamma^2) (sigma_l^2 + B^2)."""
     c = gamma(problem)
-    return 2 * problem.penalty**2 * (c - 1) ** 2 * (1 + (c - 1) ** 2 / c**2) * moment(problem)
+    return (
+        2
+        * problem.penalty**2
+        * (c - 1) ** 2
+        * (1 + (c - 1) ** 2 / c**2)
+        * moment(problem)
+    )
 
 
 @LINES.refutes("Lemma 10", "proof of Lemma 10, (a)")
@@ -258,12 +308,15 @@ def distance_from_mean(problem: FiniteProblem) -> Pair:
     """The distance between w^t and the mean model."""
 
     def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(shifted_mean(p, run, t) - average_clients(run.x[t])), distance_bound(p)
+        return p.sq(
+            shifted_mean(p, run, t) - average_clients(run.x[t])
+        ), distance_bound(p)
 
     return worst_round(problem, problem.admm, sides)
 
 
-# -- the main proof, C.1 -------------------------------------------------------------------------------------
+# -- the main proof, C.1
+# -------------------------------------------------------------------------------------
 
 
 def step_of_w(problem: FiniteProblem, run: Recording, t: int) -> Array:
@@ -290,19 +343,29 @@ def squared_step_of_22(problem: FiniteProblem) -> Pair:
 
 def at_perturbed(problem: FiniteProblem, run: Recording, t: int) -> list[Array]:
     """grad f_i at the points where gradients are taken."""
-    ascents = run.delta[t] if run is problem.admm_sam else [0 * delta for delta in run.delta[t]]
+    ascents = (
+        run.delta[t]
+        if run is problem.admm_sam
+        else [0 * delta for delta in run.delta[t]]
+    )
     return [problem.gradients(y + d) for y, d in zip(run.y[t], ascents, strict=False)]
 
 
 @LINES.refutes("C.1, R2, (20)", equality=True)
 def inner_product_with_sam(problem: FiniteProblem) -> Pair:
-    """The inner product of R2, with E g = grad f_i at a point that the same minibatch chose."""
+    """The inner product of R2, with E g = grad f_i at a point that the same minibatch
+    chose.
+    """
     p, run, sides = problem, problem.admm_sam, []
     for t in range(p.T):
         slope = p.gradient(shifted_mean(p, run, t))
         mean = average_clients(blend(p, at_perturbed(p, run, t))) / gamma(p)
-        sides.append((p.inner(slope, step_of_w(p, run, t)), p.penalty * p.inner(slope, -mean)))
-    return np.array([left for left, _ in sides]), np.array([right for _, right in sides])
+        sides.append(
+            (p.inner(slope, step_of_w(p, run, t)), p.penalty * p.inner(slope, -mean))
+        )
+    return np.array([left for left, _ in sides]), np.array(
+        [right for _, right in sides]
+    )
 
 
 def from_w(problem: FiniteProblem, run: Recording, t: int) -> list[Array]:
@@ -318,13 +381,23 @@ def jensen_of_differences(problem: FiniteProblem) -> Pair:
     def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
         differences, c = from_w(p, run, t), gamma(p)
         left = p.penalty / 2 * p.sq(average_clients(blend(p, differences) / c))
-        return left, p.penalty / 2 * blend(p, [p.sq(difference) for difference in differences]) / c
+        return (
+            left,
+            p.penalty
+            / 2
+            * blend(p, [p.sq(difference) for difference in differences])
+            / c,
+        )
 
     return worst_round(problem, problem.admm, sides)
 
 
-def weighted_drift(problem: FiniteProblem, run: Recording, t: int, perturbed: bool) -> Any:
-    """lambda L^2 sum_k (gamma_k/gamma) mean E||y_k - x||^2, at the perturbed or at the local models."""
+def weighted_drift(
+    problem: FiniteProblem, run: Recording, t: int, perturbed: bool
+) -> Any:
+    """lambda L^2 sum_k (gamma_k/gamma) mean E||y_k - x||^2, at the perturbed or at the
+    local models.
+    """
     p = problem
     ascents = [delta if perturbed else 0 * delta for delta in run.delta[t]]
     points = [y + d for y, d in zip(run.y[t], ascents, strict=False)]
@@ -339,7 +412,9 @@ def sam_term(problem: FiniteProblem) -> Any:
 
 @LINES.refutes("C.1, R2.1, SAM")
 def perturbation_by_moment(problem: FiniteProblem) -> Pair:
-    """The perturbation has length rho; the line bounds its square by rho^2 (sigma_l^2 + B^2)."""
+    """The perturbation has length rho; the line bounds its square by rho^2 (sigma_l^2 +
+    B^2).
+    """
 
     def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
         left = 3 * weighted_drift(p, run, t, perturbed=True)
@@ -353,11 +428,15 @@ def bound_of_R21(problem: FiniteProblem) -> Pair:
     """R2.1 against its bound by Lemmas 6, 8 and 10, with X^0 = 0."""
     p, run = problem, problem.admm_sam
     scale, local = p.penalty * p.L**2, p.eta**2 * p.K**2
-    C2 = 16 * local * (3 * p.sigma_g_sq + 2 * p.sigma_l_sq + 4 * p.B_sq) + p.penalty**2 * moment(p)
+    C2 = 16 * local * (
+        3 * p.sigma_g_sq + 2 * p.sigma_l_sq + 4 * p.B_sq
+    ) + p.penalty**2 * moment(p)
 
     def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
         slope = p.gradient(shifted_mean(p, run, t))
-        left = -p.penalty * p.inner(slope, average_clients(blend(p, from_w(p, run, t)) / gamma(p)))
+        left = -p.penalty * p.inner(
+            slope, average_clients(blend(p, from_w(p, run, t)) / gamma(p))
+        )
         here = p.sq(p.gradient(run.x[t]))
         C0 = 3 * p.sigma_g_sq + p.sigma_l_sq + 3 * here + moment(p)
         right = p.penalty / 2 * p.sq(slope) + 96 * scale * local * C0
@@ -375,16 +454,22 @@ def gamma_in_the_descent() -> Pair:
 
 @LINES.refutes("C.1, telescoped", under=THEOREM)
 def telescoped_descent() -> Pair:
-    """The second descent summed over T rounds: the display's last term has lambda too many."""
+    """The second descent summed over T rounds: the display's last term has lambda too
+    many.
+    """
     descent, quantity = bound("dfedadmm.eq_descent_last"), s.G_w
     rest = descent.xreplace({quantity: sp.S.Zero})
-    return (s.f0_gap / s.T + rest) / -sp.diff(descent, quantity), bound("dfedadmm.theorem_1:appendix")
+    return (s.f0_gap / s.T + rest) / -sp.diff(descent, quantity), bound(
+        "dfedadmm.theorem_1:appendix"
+    )
 
 
 @LINES.refutes("C.1, kappa, summary", equality=True, under=THEOREM)
 def kappa_with_K() -> Pair:
     """kappa with K for the K^2 of Theorem 1."""
-    return bound("dfedadmm.definition_kappa"), bound("dfedadmm.definition_kappa:appendix")
+    return bound("dfedadmm.definition_kappa"), bound(
+        "dfedadmm.definition_kappa:appendix"
+    )
 
 
 __all__ = ["LINES"]

@@ -16,8 +16,9 @@ from validation.papers.finite_problems import Array, FiniteProblem, Recording
 class BlocksProblem(FiniteProblem):
     """F_i(u, v) = A_i(u) + B_i(v) + H_i(a u + b v), with piecewise linear derivatives.
 
-    They are the three coordinates of ``tables`` and ``noise``. The K = K_v + K_u minibatches of a round are
-    fresh; ``one_batch``: the first one serves the whole round. A line is about the last round and step ``k``.
+    They are the three coordinates of ``tables`` and ``noise``. The K = K_v + K_u
+    minibatches of a round are fresh; ``one_batch``: the first one serves the whole
+    round. A line is about the last round and step ``k``.
     """
 
     a: Any = 1.0
@@ -28,7 +29,8 @@ class BlocksProblem(FiniteProblem):
     one_batch: bool = False
     k: int = 0
 
-    # -- constants ----------------------------------------------------------------------------------
+    # -- constants
+    # ----------------------------------------------------------------------------------
 
     @cached_property
     def _slopes(self) -> Array:
@@ -45,16 +47,25 @@ class BlocksProblem(FiniteProblem):
 
     @cached_property
     def delta_sq(self) -> Any:
-        """The largest spread of grad_u over u and V; the choice of v gives H' any value of its range."""
-        ends = np.stack([self.tables[:, 2].min(axis=-1), self.tables[:, 2].max(axis=-1)])
+        """The largest spread of grad_u over u and V; the choice of v gives H' any value
+        of its range.
+        """
+        ends = np.stack(
+            [self.tables[:, 2].min(axis=-1), self.tables[:, 2].max(axis=-1)]
+        )
         largest = 0 * self.one
         for pick in itertools.product((0, 1), repeat=self.m):
-            slopes = self.tables[:, 0] + self.a * ends[list(pick), range(self.m)][:, None]
-            spread = ((slopes - slopes.sum(axis=0) / self.m) ** 2).sum(axis=0).max() / self.m
+            slopes = (
+                self.tables[:, 0] + self.a * ends[list(pick), range(self.m)][:, None]
+            )
+            spread = ((slopes - slopes.sum(axis=0) / self.m) ** 2).sum(
+                axis=0
+            ).max() / self.m
             largest = max(largest, spread)
         return largest
 
-    # -- functions ----------------------------------------------------------------------------------
+    # -- functions
+    # ----------------------------------------------------------------------------------
 
     def in_u(self, u: Array, v: Array, coin: Array | None = None) -> Array:
         """grad_u F_i(u_i, v_i), on a minibatch where one is given."""
@@ -79,17 +90,23 @@ class BlocksProblem(FiniteProblem):
     def at_clients(self, u: Array) -> Array:
         return np.repeat(u[:, None], self.m, axis=1)
 
-    # -- the run ------------------------------------------------------------------------------------
+    # -- the run
+    # ----------------------------------------------------------------------------------
 
     @cached_property
     def run(self) -> Recording:
-        """By round and step: ``u``, ``v``, and gradients in u of one minibatch at the iterate (``g``) and at
-        the ascended point (``sam``)."""
+        """By round and step: ``u``, ``v``, and gradients in u of one minibatch at the
+        iterate (``g``) and at the ascended point (``sam``).
+        """
         run = Recording((), ("u", "v", "g", "sam"))
-        u, v = (np.repeat(self.start[None, :, c], len(self.coins), axis=0) for c in (0, 1))
+        u, v = (
+            np.repeat(self.start[None, :, c], len(self.coins), axis=0) for c in (0, 1)
+        )
         for t in range(self.T):
             run.start_round()
-            coins = [self.coins[:, t, 0 if self.one_batch else k] for k in range(self.K)]
+            coins = [
+                self.coins[:, t, 0 if self.one_batch else k] for k in range(self.K)
+            ]
             for coin in coins[: self.K_v]:
                 run.add(v=v)
                 v = v - self.eta_v * self.in_v(u, v, coin)

@@ -1,7 +1,9 @@
-"""Theorem M of DFedMDC and DFedSMDC as a script of the kernel: a call is a rule, the last fact the theorem.
+"""Theorem M of DFedMDC and DFedSMDC as a script of the kernel: a call is a rule, the
+last fact the theorem.
 
-A round moves the personal parts v at the clients' u_i, then the shared parts u at the new v, and mixes u. As
-on paper, but <d + e, d + f> is expanded exactly, which halves the room that the personal part's step needs.
+A round moves the personal parts v at the clients' u_i, then the shared parts u at the
+new v, and mixes u. As on paper, but <d + e, d + f> is expanded exactly, which halves
+the room that the personal part's step needs.
 """
 
 from __future__ import annotations
@@ -14,7 +16,21 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
-from dfltheory.proofs.moments import E_U, G_U, G_V, N_U, N_V, X_U, X_V, Algorithm, Moment, k, one, root, sq
+from dfltheory.proofs.moments import (
+    E_U,
+    G_U,
+    G_V,
+    N_U,
+    N_V,
+    X_U,
+    X_V,
+    Algorithm,
+    Moment,
+    k,
+    one,
+    root,
+    sq,
+)
 from dfltheory.proofs.script import Corollary, Range, Script
 
 L_u, L_v, K_u, K_v, eta_u, eta_v = s.L_u, s.L_v, s.K_u, s.K_v, s.eta_u, s.eta_v
@@ -29,14 +45,17 @@ WEIGHTS: Weights = {
     "way": THIRDS,
     "spread": tuple(sp.Rational(n, 4) for n in (2, 1, 1)),
 }
-"""Of the squares: of the personal gradients' bend and of the personal step the gradient and the noise; of the
-shared mean step its mean and its noise; of what bends the shared gradients the drift, the disagreement and
-SAM; of the drift the disagreement, the gradient and the samples; of the disagreement the start and the last
-two."""
+"""Of the squares: of the personal gradients' bend and of the personal step the gradient
+and the noise; of the shared mean step its mean and its noise; of what bends the shared
+gradients the drift, the disagreement and SAM; of the drift the disagreement, the
+gradient and the samples; of the disagreement the start and the last two.
+"""
 V_STEP, V_NEXT = X_V - (G_V + N_V).sum(k) * eta_v, X_V - (G_V + N_V).sum(K_v) * eta_v
 
 
-def _among(terms: Sequence[Moment], weights: Sequence[sp.Expr]) -> dict[Moment, sp.Expr]:
+def _among(
+    terms: Sequence[Moment], weights: Sequence[sp.Expr]
+) -> dict[Moment, sp.Expr]:
     return dict(zip(terms, weights, strict=True))
 
 
@@ -55,16 +74,33 @@ class Proof:
             kept=V_NEXT,
         )
         self.turn = X_U.mean() + V_NEXT
-        self.own, self.g, self.d = A.grad(self.turn), A.full(self.turn), A.grad(X_U + X_V, "v")
+        self.own, self.g, self.d = (
+            A.grad(self.turn),
+            A.full(self.turn),
+            A.grad(X_U + X_V, "v"),
+        )
 
     def personal(self) -> tuple[r.Fact, r.Fact]:
-        """The bend of the gradient at step k, and the step of a round, by the gradient and the noise."""
+        """The bend of the gradient at step k, and the step of a round, by the gradient
+        and the noise.
+        """
         A = self.A
-        drift = r.chain(r.minkowski((-eta_v, (G_V + N_V).sum(k))), r.steps_max(G_V + N_V, k, upto=K_v))
+        drift = r.chain(
+            r.minkowski((-eta_v, (G_V + N_V).sum(k))),
+            r.steps_max(G_V + N_V, k, upto=K_v),
+        )
         bent = r.chain(r.lipschitz(A, A.personal, X_U + X_V, "v"), drift)
-        whole = r.chain(r.minkowski((1, G_V - self.d), (1, self.d), (1, N_V)), bent, r.variance(A, N_V))
+        whole = r.chain(
+            r.minkowski((1, G_V - self.d), (1, self.d), (1, N_V)),
+            bent,
+            r.variance(A, N_V),
+        )
         size = r.solve(r.largest(whole))
-        step = r.chain(r.minkowski((-eta_v, (G_V + N_V).sum(K_v))), r.steps_max(G_V + N_V, K_v), size)
+        step = r.chain(
+            r.minkowski((-eta_v, (G_V + N_V).sum(K_v))),
+            r.steps_max(G_V + N_V, K_v),
+            size,
+        )
         return r.chain(r.largest(bent), size), step
 
     def first(self, w: Weights) -> r.Fact:
@@ -73,14 +109,21 @@ class Proof:
         e, f = A.grad(self.A.mean_model, "v"), (G_V - d).sum(K_v) * (1 / K_v)
         bent, step = self.personal()
         terms = (root(d), one("noise"))
-        far = r.chain(r.minkowski((1 / K_v, (G_V - d).sum(K_v))), r.steps_max(G_V - d, K_v), bent)
+        far = r.chain(
+            r.minkowski((1 / K_v, (G_V - d).sum(K_v))), r.steps_max(G_V - d, K_v), bent
+        )
         round_ = r.chain(
             r.descent(A, A.mean_model, V_NEXT - X_V),
             r.bilinear(e, (-eta_v * K_v, d), (eta_v * K_v, -f), (-eta_v, N_V.sum(K_v))),
             r.unbiased(A, e, N_V),
             r.polarization(e, d),
             r.polarization(e, -f),
-            r.square(r.chain(r.lipschitz(A, A.mean_model, X_U + X_V, "v"), r.minkowski((-1, X_U.dev())))),
+            r.square(
+                r.chain(
+                    r.lipschitz(A, A.mean_model, X_U + X_V, "v"),
+                    r.minkowski((-1, X_U.dev())),
+                )
+            ),
             r.young((1,), (-1, f)),
             r.square(far, _among(terms, w["bend"])),
             r.square(step, _among(terms, w["step"])),
@@ -88,13 +131,24 @@ class Proof:
         return r.weaken(round_, {sq(e + f): sp.S.Zero})
 
     def shared(self) -> tuple[r.Fact, r.Fact]:
-        """The drift of the shared part, and the largest sample, by the disagreement, gradient and noise."""
+        """The drift of the shared part, and the largest sample, by the disagreement,
+        gradient and noise.
+        """
         A, apart = self.A, r.lipschitz(self.A, self.A.local, self.turn)
-        drift = r.chain(r.minkowski((-eta_u, self.sampled.sum(k))), r.steps_max(self.sampled, k, upto=K_u))
+        drift = r.chain(
+            r.minkowski((-eta_u, self.sampled.sum(k))),
+            r.steps_max(self.sampled, k, upto=K_u),
+        )
         parts = [(1, G_U - self.own), (1, self.own - self.g), (1, self.g), (1, N_U)]
         more = [apart, r.minkowski((1, A.local - V_NEXT - X_U), (1, X_U.dev())), drift]
-        more += [r.diversity(A, self.turn), r.variance(A, N_U), *([r.sam(A, E_U)] if self.sam else [])]
-        whole = r.label(r.chain(r.minkowski(*parts, *([(1, E_U)] if self.sam else [])), *more), "s")
+        more += [
+            r.diversity(A, self.turn),
+            r.variance(A, N_U),
+            *([r.sam(A, E_U)] if self.sam else []),
+        ]
+        whole = r.label(
+            r.chain(r.minkowski(*parts, *([(1, E_U)] if self.sam else [])), *more), "s"
+        )
         size = r.solve(r.largest(whole))
         return r.chain(r.largest(drift), size), size
 
@@ -117,7 +171,9 @@ class Proof:
             r.largest(near),
         )
         terms = (root(moved).at(steps="max"), root(X_U.dev()), one("sam"))
-        wide = r.square(drift, _among((root(X_U.dev()), root(self.g), one("s")), w["way"]))
+        wide = r.square(
+            drift, _among((root(X_U.dev()), root(self.g), one("s")), w["way"])
+        )
         return r.chain(
             r.weaken(
                 r.chain(
@@ -126,7 +182,9 @@ class Proof:
                     r.unbiased(A, self.g, N_U.mean()),
                     r.polarization(self.g, U),
                     r.young(w["noise"], (-eta_u * K_u, U), (-eta_u, N)),
-                    r.martingale(r.chain(r.clients(A, N_U), r.square(r.variance(A, N_U))), K_u),
+                    r.martingale(
+                        r.chain(r.clients(A, N_U), r.square(r.variance(A, N_U))), K_u
+                    ),
                 ),
                 {sq(U): sp.S.Zero},
             ),
@@ -135,7 +193,9 @@ class Proof:
         )
 
     def spread(self, w: Weights) -> r.Fact:
-        """The disagreement of u over the rounds, by the start, the gradient and the noise."""
+        """The disagreement of u over the rounds, by the start, the gradient and the
+        noise.
+        """
         A, size = self.A, self.shared()[1]
         sent = r.chain(
             r.minkowski((1, X_U.dev()), (-eta_u, self.sampled.sum(K_u).dev())),
@@ -147,8 +207,12 @@ class Proof:
         terms = (one("start"), root(self.g).at(rounds="mean"), one("s"))
         return r.square(rounds, _among(terms, w["spread"]))
 
-    def theorem(self, w: Weights, share_g: sp.Expr, share_d: sp.Expr, times: sp.Expr = sp.S.One) -> r.Fact:
-        """Both descents, summed over the rounds; these shares of the gradients' squares kept."""
+    def theorem(
+        self, w: Weights, share_g: sp.Expr, share_d: sp.Expr, times: sp.Expr = sp.S.One
+    ) -> r.Fact:
+        """Both descents, summed over the rounds; these shares of the gradients' squares
+        kept.
+        """
         both = r.add((1, 1), self.first(w), self.second(w))
         summed = r.chain(r.telescope(self.A, both), self.spread(w))
         g, d = (sq(v).at(rounds="mean") for v in (self.g, self.d))
@@ -156,7 +220,9 @@ class Proof:
         return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
     def same_round(self, w: Weights) -> r.Fact:
-        """From V^{t+1} to V^t: the shared gradient there by how far the personal part has moved."""
+        """From V^{t+1} to V^t: the shared gradient there by how far the personal part
+        has moved.
+        """
         A, step, moved = self.A, self.personal()[1], V_NEXT - X_V
         at_start = A.grad(A.mean_model)
         far = r.chain(
@@ -170,8 +236,13 @@ class Proof:
         near = r.average(r.chain(halves, taken), "t")
         most = sp.Max(2, 1 + sp.Rational(46, 10) * (s.chi * b) ** 2)
         both = r.add((1 / L_u, most), near, self.theorem(w, 1 / L_u, 1 / L_v, 4 / a))
-        g, d, here = (sq(v).at(rounds="mean") for v in (self.g, self.d, at_start.mean()))
-        return r.weaken(r.solve(both, {here: 1 / L_u, d: 1 / L_v}, sp.S.One), {g: sp.S.Zero, d: sp.S.Zero})
+        g, d, here = (
+            sq(v).at(rounds="mean") for v in (self.g, self.d, at_start.mean())
+        )
+        return r.weaken(
+            r.solve(both, {here: 1 / L_u, d: 1 / L_v}, sp.S.One),
+            {g: sp.S.Zero, d: sp.S.Zero},
+        )
 
 
 lam, chi = s.lam, s.chi
@@ -206,12 +277,19 @@ def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
     part, whole = (a / (4 * L_u), b / (4 * L_v)), (1 / L_u, 1 / L_v, 4 / a)
     equal = (*RANGES[:2], sizes), {**VALUES, eta_v: A_ / ((1 + x) * K_v * L_v)}
     made = {
-        "corrected_different_steps": (lambda **w: proof.theorem(w, *part), (*RANGES, sizes), VALUES),
+        "corrected_different_steps": (
+            lambda **w: proof.theorem(w, *part),
+            (*RANGES, sizes),
+            VALUES,
+        ),
         "corrected": (lambda **w: proof.theorem(w, *whole), *equal),
         "corrected_same_round": (lambda **w: proof.same_round(w), *equal),
     }
     return (
-        *(Script(f"{name}:{v}", prove, GRANTS, *box, weights=WEIGHTS) for v, (prove, *box) in made.items()),
+        *(
+            Script(f"{name}:{v}", prove, GRANTS, *box, weights=WEIGHTS)
+            for v, (prove, *box) in made.items()
+        ),
         Corollary(f"dfedmdc.rate_theorem_{number}:corrected", f"{name}:corrected"),
     )
 

@@ -1,4 +1,6 @@
-"""Lines of Shi et al. 2023 (DFedMDC and DFedSMDC) that are false, each evaluated at a witness."""
+"""Lines of Shi et al. 2023 (DFedMDC and DFedSMDC) that are false, each evaluated at a
+witness.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ LINES = RefutedLines("dfedmdc", [BlocksProblem])
 Pair = tuple[Any, Any]
 
 
-# -- the theorems and the tables ---------------------------------------------------------------------------
+# -- the theorems and the tables
+# ---------------------------------------------------------------------------
 
 
 @LINES.refutes("Theorem 1, (3)", "Theorem 2, (4)")
@@ -67,17 +70,22 @@ def ring_of_table_1(m: int) -> Pair:
 
 @LINES.refutes("Table 1, grid")
 def grid_of_table_1(m: int) -> Pair:
-    """m log_2(m) (1 - lambda), which should be bounded, against 1.2 times its value at m = 16."""
+    """m log_2(m) (1 - lambda), which should be bounded, against 1.2 times its value at
+    m = 16.
+    """
     return grid_gap(m) * m * np.log2(m), 1.2 * grid_gap(16) * 16 * 4
 
 
 @LINES.refutes("Remark 4, gap")
 def gap_of_a_sparse_network(m: int) -> Pair:
-    """The gap of the complete graph, 1, against that of a ring, which Remark 4 says is larger."""
+    """The gap of the complete graph, 1, against that of a ring, which Remark 4 says is
+    larger.
+    """
     return 1.0, ring_gap(m)
 
 
-# -- Lemmas 3 to 6 -----------------------------------------------------------------------------------------
+# -- Lemmas 3 to 6
+# --------------------------------------------------------------------------------------
 
 
 def drift_bound(problem: BlocksProblem) -> Any:
@@ -89,7 +97,9 @@ def drift_bound(problem: BlocksProblem) -> Any:
 
 @LINES.refutes("Lemma 3", "Lemma 4")
 def drift_in_u(problem: BlocksProblem) -> Pair:
-    """The drift with a step size that Lemma 3 does not exclude; in Lemma 4 the bias of SAM adds up."""
+    """The drift with a step size that Lemma 3 does not exclude; in Lemma 4 the bias of
+    SAM adds up.
+    """
     return problem.moved(problem.k + 1), drift_bound(problem)
 
 
@@ -157,7 +167,8 @@ def deviation_closed(problem: BlocksProblem) -> Pair:
     return deviation(problem), drift_bound(problem) / (1 - problem.lam) ** 2
 
 
-# -- the descent in u ----------------------------------------------------------------------------------------
+# -- the descent in u
+# --------------------------------------------------------------------------------------
 
 
 def slope_at_mean(problem: BlocksProblem) -> Array:
@@ -202,10 +213,14 @@ def step_without_sam(problem: BlocksProblem) -> Pair:
     """The step of SAM, written with the gradients at the iterates."""
     p = problem
     step = (p.next_mean_u - p.mean_u)[:, None]
-    return p.mean(slope_at_mean(p) * step) + p.step_term, -product(p, p.run.g[p.t]) + p.step_term
+    return (
+        p.mean(slope_at_mean(p) * step) + p.step_term,
+        -product(p, p.run.g[p.t]) + p.step_term,
+    )
 
 
-# -- the descent in v ----------------------------------------------------------------------------------------
+# -- the descent in v
+# --------------------------------------------------------------------------------------
 
 
 def coupling(problem: BlocksProblem) -> Array:
@@ -237,7 +252,8 @@ def drift_of_v_lost(problem: BlocksProblem) -> Pair:
     return left, -p.eta_v * p.K_v * p.squared(there) + along_step(p, coupling(p))
 
 
-# -- displays against what they cite -------------------------------------------------------------------------
+# -- displays against what they cite
+# -------------------------------------------------------------------------
 
 HALF_STEP = s.eta_u * s.L_u**2 / 2
 GAP = (1 - s.lam) ** 2
@@ -256,7 +272,9 @@ def factor_of_23() -> Pair:
 
 
 def solved(lemma: str, display: str) -> sp.Expr:
-    """(10) with a lemma, solved for the gradients at the devices, in a display that has them."""
+    """(10) with a lemma, solved for the gradients at the devices, in a display that has
+    them.
+    """
     gradients = bound("dfedmdc.eq_10").xreplace({s.Xi: bound(lemma)})
     slope = sp.diff(gradients, s.G_u)
     bounded = gradients.xreplace({s.G_u: sp.S.Zero}) / (1 - slope)
@@ -266,19 +284,25 @@ def solved(lemma: str, display: str) -> sp.Expr:
 
 @LINES.refutes("(11)")
 def absorbed_share_of_11() -> Pair:
-    """(10) with Lemma 5 in (9), against (11), which leaves out the share that is absorbed."""
+    """(10) with Lemma 5 in (9), against (11), which leaves out the share that is
+    absorbed.
+    """
     return solved("dfedmdc.lemma_5", "dfedmdc.eq_9"), bound("dfedmdc.eq_11")
 
 
 @LINES.refutes("(25)")
 def absorbed_share_of_25() -> Pair:
-    """(24) with Lemma 6 in (23), against (25), which leaves out the share that is absorbed."""
+    """(24) with Lemma 6 in (23), against (25), which leaves out the share that is
+    absorbed.
+    """
     return solved("dfedmdc.lemma_6", "dfedmdc.eq_23"), bound("dfedmdc.eq_25")
 
 
 @LINES.refutes("(13), second")
 def coefficient_of_13(x: Fraction, L_u: Fraction, K_u: int) -> Pair:
-    """4 L_u x^2/K_u with x = eta_u K_u L_u, which stands before Lemma 5 in (12), against 2."""
+    """4 L_u x^2/K_u with x = eta_u K_u L_u, which stands before Lemma 5 in (12),
+    against 2.
+    """
     return 4 * L_u * x**2 / K_u, 2
 
 
@@ -290,7 +314,9 @@ def share_of_33() -> Pair:
 
 @LINES.refutes("(35)")
 def noise_left_out_of_35() -> Pair:
-    """(34) against (35), which vanishes where sigma_v alone is not 0: no constant of O(.) covers that."""
+    """(34) against (35), which vanishes where sigma_v alone is not 0: no constant of
+    O(.) covers that.
+    """
     return bound("dfedmdc.theorem_2:appendix"), bound("dfedmdc.theorem_2:appendix_eq35")
 
 

@@ -1,5 +1,6 @@
-"""Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel: each call is a rule, the last fact the
-theorem. Parts (i) to (iv) as in the proof on paper."""
+"""Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel: each call is a rule,
+the last fact the theorem. Parts (i) to (iv) as in the proof on paper.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +14,27 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
-from dfltheory.proofs.moments import EHAT, MEAN, NOISE, SAMPLED, Algorithm, E, G, N, X, k, one, root, sq
+from dfltheory.proofs.moments import (
+    EHAT,
+    MEAN,
+    NOISE,
+    SAMPLED,
+    Algorithm,
+    E,
+    G,
+    N,
+    X,
+    k,
+    one,
+    root,
+    sq,
+)
 from dfltheory.proofs.script import Corollary, Range, Script
 
 L, K, eta = s.L, s.K, s.eta
-A = Algorithm("DFedSAM", X - SAMPLED.sum(k) * eta, X - SAMPLED.sum(K) * eta, X.mean(), gossips=s.Q)
+A = Algorithm(
+    "DFedSAM", X - SAMPLED.sum(k) * eta, X - SAMPLED.sum(K) * eta, X.mean(), gossips=s.Q
+)
 xbar, apart = A.mean_model, A.local - A.mean_model
 own, g = A.grad(xbar), A.full(xbar)
 moved = MEAN - own
@@ -29,11 +46,10 @@ class Weights:
 
     Attributes
     ----------
-    bias : of L sqrt(E) + L rho
-    drift : of sqrt(Xi) + eta k (L e + zeta + sqrt(G)) + eta sqrt(k V), for the mean over k
-    most : of the same, for the largest k
-    spread : of the starts and of L K sqrt(E) + K zeta + sqrt(K V)
-    noise : of the mean step and its noise
+    bias : of L sqrt(E) + L rho drift : of sqrt(Xi) + eta k (L e + zeta + sqrt(G)) + eta
+    sqrt(k V), for the mean over k most : of the same, for the largest k spread : of the
+    starts and of L K sqrt(E) + K zeta + sqrt(K V) noise : of the mean step and its
+    noise
     """
 
     bias: Sequence[Expr]
@@ -45,8 +61,12 @@ class Weights:
 
 R = sp.Rational
 HALVES = (R(1, 2), R(1, 8), R(1, 8), R(1, 8), R(1, 8))
-EQUAL = Weights((R(1, 2), R(1, 2)), HALVES, HALVES, (R(1, 3), R(1, 3), R(1, 3)), (R(1, 2), R(1, 2)))
-EQUAL_INIT = Weights(EQUAL.bias, HALVES, HALVES, (R(1, 2), R(1, 6), R(1, 6), R(1, 6)), EQUAL.noise)
+EQUAL = Weights(
+    (R(1, 2), R(1, 2)), HALVES, HALVES, (R(1, 3), R(1, 3), R(1, 3)), (R(1, 2), R(1, 2))
+)
+EQUAL_INIT = Weights(
+    EQUAL.bias, HALVES, HALVES, (R(1, 2), R(1, 6), R(1, 6), R(1, 6)), EQUAL.noise
+)
 CHOSEN = Weights(
     (R(5090, 10000), R(4910, 10000)),
     (R(524, 1000), R(95, 1000), R(120, 1000), R(1435, 10000), R(1175, 10000)),
@@ -54,8 +74,9 @@ CHOSEN = Weights(
     (R(2383, 10000), R(38085, 100000), R(38085, 100000)),
     (R(1, 8), R(7, 8)),
 )
-"""Found by search; what they give is rounded up in the theorem. The last gives ||U + N||^2 <= 8
-||U||^2 + (8/7) ||N||^2, for which eta K L <= 1/8 leaves room."""
+"""Found by search; what they give is rounded up in the theorem. The last gives ||U +
+N||^2 <= 8 ||U||^2 + (8/7) ||N||^2, for which eta K L <= 1/8 leaves room.
+"""
 TIGHTEST = Weights(
     (R(361, 500), R(139, 500)),
     (R(163, 250), R(19, 250), R(61, 1000), R(17, 125), R(3, 40)),
@@ -67,15 +88,27 @@ TIGHTEST = Weights(
 
 
 def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
-    """root(m_k - grad f_i(xbar)), root(m_k - grad f(xbar)) and the noise of a SAM gradient."""
-    bias = r.chain(r.minkowski((1, G - own), (1, EHAT)), r.lipschitz(A, A.local, xbar), r.sam(A, EHAT))
-    wide = r.label(r.chain(r.minkowski((1, moved), (1, own - g)), bias, r.diversity(A, xbar)), "Z")
-    noise = r.chain(r.minkowski((1, N), (1, E - EHAT)), r.variance(A), r.sam(A, E - EHAT))
+    """root(m_k - grad f_i(xbar)), root(m_k - grad f(xbar)) and the noise of a SAM
+    gradient.
+    """
+    bias = r.chain(
+        r.minkowski((1, G - own), (1, EHAT)),
+        r.lipschitz(A, A.local, xbar),
+        r.sam(A, EHAT),
+    )
+    wide = r.label(
+        r.chain(r.minkowski((1, moved), (1, own - g)), bias, r.diversity(A, xbar)), "Z"
+    )
+    noise = r.chain(
+        r.minkowski((1, N), (1, E - EHAT)), r.variance(A), r.sam(A, E - EHAT)
+    )
     return bias, wide, r.label(noise, "V")
 
 
 def descent(w: Weights) -> r.Fact:
-    """(i) The mean over rounds of E||grad f(xbar)||^2, by the drift of the local steps."""
+    """(i) The mean over rounds of E||grad f(xbar)||^2, by the drift of the local
+    steps.
+    """
     bias, _, noise = steps()
     U, V = MEAN.mean().sum(K) * (1 / K), NOISE.mean().sum(K)
     round_ = r.chain(
@@ -92,13 +125,17 @@ def descent(w: Weights) -> r.Fact:
         r.steps_mean(moved),
         r.average(bias, "k"),
     )
-    square = r.square(far, {root(apart).at(steps="mean"): w.bias[0], one("sam"): w.bias[1]})
+    square = r.square(
+        far, {root(apart).at(steps="mean"): w.bias[0], one("sam"): w.bias[1]}
+    )
     summed = r.telescope(A, r.chain(r.weaken(round_, {sq(U): sp.S.Zero}), square))
     return r.solve(summed, {sq(g).at(rounds="mean"): sp.S.One})
 
 
 def drift(w: Weights) -> r.Fact:
-    """(ii) Lemma A1: the drift of the local steps by the disagreement, the noise and the gradient."""
+    """(ii) Lemma A1: the drift of the local steps by the disagreement, the noise and
+    the gradient.
+    """
     _, wide, noise = steps()
     most, start = root(apart).at(steps="max"), X.dev()
     size = r.largest(r.chain(r.minkowski((1, MEAN - g), (1, g)), wide))
@@ -111,10 +148,18 @@ def drift(w: Weights) -> r.Fact:
     again, lost = sq(apart).at(steps="max"), R(1, 64) / w.most[1]
     terms = (root(start), most, one("Z"), root(g), one("V"))
     square = r.square(path, dict(zip(terms, w.most, strict=True)))
-    late = {m: lost if m == again else c.subs(k, K - 1) for m, c in square.right.items() if m != sq(start)}
+    late = {
+        m: lost if m == again else c.subs(k, K - 1)
+        for m, c in square.right.items()
+        if m != sq(start)
+    }
     largest = r.solve(r.largest(r.weaken(square, late)))
     mean = r.average(r.square(path, dict(zip(terms, w.drift, strict=True))), "k")
-    third = {m: c * 2 * K / (2 * K - 1) for m, c in mean.right.items() if m in (again, one("Z"), sq(g))}
+    third = {
+        m: c * 2 * K / (2 * K - 1)
+        for m, c in mean.right.items()
+        if m in (again, one("Z"), sq(g))
+    }
     return r.average(r.chain(r.weaken(mean, third), largest), "t")
 
 
@@ -122,7 +167,9 @@ def spread(w: Weights, start: r.Fact) -> r.Fact:
     """(iii) Lemma A2: the disagreement over the rounds by the drift."""
     _, wide, noise = steps()
     sent = r.chain(
-        r.minkowski((1, X.dev()), (-eta, (MEAN - g).sum(K).dev()), (-eta, NOISE.sum(K).dev())),
+        r.minkowski(
+            (1, X.dev()), (-eta, (MEAN - g).sum(K).dev()), (-eta, NOISE.sum(K).dev())
+        ),
         r.dev_of((MEAN - g).sum(K)),
         r.steps_mean(MEAN - g),
         r.average(wide, "k"),
@@ -130,7 +177,12 @@ def spread(w: Weights, start: r.Fact) -> r.Fact:
         r.take_root(r.martingale(r.square(noise), K)),
     )
     rounds = r.chain(r.convolution(r.chain(r.gossip_steps(A), sent)), start)
-    terms = (one("start"), root(apart).at(steps="mean", rounds="mean"), one("Z"), one("V"))
+    terms = (
+        one("start"),
+        root(apart).at(steps="mean", rounds="mean"),
+        one("Z"),
+        one("V"),
+    )
     return r.square(rounds, dict(zip(terms[-len(w.spread) :], w.spread, strict=True)))
 
 
@@ -164,8 +216,12 @@ VALUES = {
 }
 
 
-def script(variant: str, w: Weights, start: Callable[[Algorithm], r.Fact], largest: int) -> Script:
-    """The proof of a variant in a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <= 1/largest, v and z."""
+def script(
+    variant: str, w: Weights, start: Callable[[Algorithm], r.Fact], largest: int
+) -> Script:
+    """The proof of a variant in a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <=
+    1/largest, v and z.
+    """
     ranges = (
         Range(a, eta * K * L, high=R(1, 8)),
         Range(q, eta * K * L * s.lam**s.Q / (1 - s.lam**s.Q), high=R(1, largest)),

@@ -11,7 +11,12 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from validation.papers import bound
-from validation.papers.finite_problems import Array, FiniteProblem, average_clients, centered
+from validation.papers.finite_problems import (
+    Array,
+    FiniteProblem,
+    average_clients,
+    centered,
+)
 from validation.papers.lines import RefutedLines
 
 LINES = RefutedLines("dfedsam")
@@ -24,12 +29,15 @@ def worst(pairs: Iterator[Pair]) -> Pair:
     return max(pairs, key=lambda pair: pair[0] - pair[1])
 
 
-def worst_round(problem: FiniteProblem, sides: Callable[[FiniteProblem, int], Pair]) -> Pair:
+def worst_round(
+    problem: FiniteProblem, sides: Callable[[FiniteProblem, int], Pair]
+) -> Pair:
     """Both sides in the round in which the left exceeds the right most."""
     return worst(sides(problem, t) for t in range(problem.T))
 
 
-# -- numbers of the text and the tables ---------------------------------------------------------------
+# -- numbers of the text and the tables
+# ---------------------------------------------------------------
 
 
 def second_eigenvalue(W: Array) -> float:
@@ -43,15 +51,23 @@ def cycle(n: int) -> Array:
 
 @LINES.refutes("3.1, ring")
 def ring_lambda(n: int, own_weight: float) -> Pair:
-    """The claim that lambda of a ring is about 16 pi^2/(3 m^2), with twice that on the right."""
+    """The claim that lambda of a ring is about 16 pi^2/(3 m^2), with twice that on the
+    right.
+    """
     W = own_weight * np.eye(n) + (1 - own_weight) / 2 * cycle(n)
     return second_eigenvalue(W), 32 * np.pi**2 / (3 * n**2)
 
 
 @LINES.refutes("3.1, grid")
 def grid_lambda(side: int) -> Pair:
-    """The claim that lambda of a grid is O(1/(m log m)), with a factor 10 on the right."""
-    W = (np.eye(side**2) + np.kron(cycle(side), np.eye(side)) + np.kron(np.eye(side), cycle(side))) / 5
+    """The claim that lambda of a grid is O(1/(m log m)), with a factor 10 on the
+    right.
+    """
+    W = (
+        np.eye(side**2)
+        + np.kron(cycle(side), np.eye(side))
+        + np.kron(np.eye(side), cycle(side))
+    ) / 5
     return second_eigenvalue(W), 10 / (side**2 * np.log2(side**2))
 
 
@@ -65,18 +81,27 @@ def grid_lambda(side: int) -> Pair:
     "5.2, non-IID, FedAvg, IID",
     equality=True,
 )
-def generalization_error(train: Fraction, validation: Fraction, printed: Fraction) -> Pair:
-    """Training accuracy minus validation accuracy, against the printed generalization error."""
+def generalization_error(
+    train: Fraction, validation: Fraction, printed: Fraction
+) -> Pair:
+    """Training accuracy minus validation accuracy, against the printed generalization
+    error.
+    """
     return train - validation, printed
 
 
-# -- Lemmas D.2 to D.4 ---------------------------------------------------------------------------------
+# -- Lemmas D.2 to D.4
+# ---------------------------------------------------------------------------------
 
 
 @LINES.refutes("Lemma D.2")
 def lemma_D2(problem: FiniteProblem) -> Pair:
-    """The spread of gradients at perturbed points, for the worst client instead of the average one."""
-    grid = np.repeat((np.arange(25) - 12)[:, None] * problem.one / 4, problem.start.shape[1], axis=1)
+    """The spread of gradients at perturbed points, for the worst client instead of the
+    average one.
+    """
+    grid = np.repeat(
+        (np.arange(25) - 12)[:, None] * problem.one / 4, problem.start.shape[1], axis=1
+    )
     own = problem.gradients(grid[:, None, :] + problem.ascent(problem.at(grid)))
     common = problem.gradient(grid + problem.ascent(problem.gradient(grid)))
     spread = ((own - common[:, None, :]) ** 2).sum(axis=-1).max()
@@ -85,20 +110,25 @@ def lemma_D2(problem: FiniteProblem) -> Pair:
 
 @LINES.refutes("Lemma D.3")
 def lemma_D3(problem: FiniteProblem) -> Pair:
-    """The spread of the ascents delta_{i,k}, with grad f at the mean model for grad F(x)."""
+    """The spread of the ascents delta_{i,k}, with grad f at the mean model for grad
+    F(x).
+    """
     run, spreads = problem.gossip, []
     for t in range(problem.T):
         common = problem.ascent(problem.gradient(average_clients(run.x[t])))[:, None, :]
         spreads += [problem.sq(own - common) for own in run.delta[t]]
-    return max(spreads), 2 * problem.K**2 * problem.beta_sq * problem.eta**2 * problem.rho**2
+    return (
+        max(spreads),
+        2 * problem.K**2 * problem.beta_sq * problem.eta**2 * problem.rho**2,
+    )
 
 
 @LINES.refutes("Lemma D.4")
 def lemma_D4(K: int) -> Pair:
     """The drift of K steps of SAM that step over a flat minimum.
 
-    All clients have the slope max(y, 0) + s (y - z) with s = 2^-20, whose zero z is passed in the last step:
-    the ascent of length rho then points away from the start.
+    All clients have the slope max(y, 0) + s (y - z) with s = 2^-20, whose zero z is
+    passed in the last step: the ascent of length rho then points away from the start.
     """
     steepness, rho = Fraction(1, 2**20), Fraction(1, 64)
     L = 1 + steepness
@@ -124,7 +154,10 @@ def lemma_D4_cross_term(A: Array, K: int) -> Pair:
     """||a + b + c||^2 without the cross term of a and b."""
     a, b, c = A
     left = ((a + b + c) ** 2).sum()
-    return left, (1 + 1 / (2 * K - 1)) * ((a**2).sum() + (b**2).sum()) + 2 * K * (c**2).sum()
+    return (
+        left,
+        (1 + 1 / (2 * K - 1)) * ((a**2).sum() + (b**2).sum()) + 2 * K * (c**2).sum(),
+    )
 
 
 @LINES.refutes("proof of Lemma D.4, I")
@@ -152,27 +185,39 @@ def bound_of_8(problem: FiniteProblem, t: int, noise: Any) -> Any:
     p, n = problem, 2 * problem.K - 1
     here = p.sq(p.gradient(p.gossip.x[t]))
     moments = p.L**2 * p.rho**2 + p.sigma_g_sq + noise + here
-    bracket = p.one * 4 * p.K**3 * p.L**2 * p.eta**2 * p.rho**4 / n + 8 * p.K * p.eta**2 * moments
+    bracket = (
+        p.one * 4 * p.K**3 * p.L**2 * p.eta**2 * p.rho**4 / n
+        + 8 * p.K * p.eta**2 * moments
+    )
     return 2 * p.K * bracket + p.one * 2 * p.K * p.rho**2 / n
 
 
-# -- Lemmas D.5 and D.6 --------------------------------------------------------------------------------
+# -- Lemmas D.5 and D.6
+# --------------------------------------------------------------------------------
 
 
 def phi_without_factor(problem: FiniteProblem) -> Any:
     """1/((1 - lam)^2 m^(2(Q-1))) + 1/(1 - lam^Q)^2."""
     p = problem
-    return p.one / ((1 - p.lam) ** 2 * p.m ** (2 * (p.Q - 1))) + p.one / (1 - p.lam**p.Q) ** 2
+    return (
+        p.one / ((1 - p.lam) ** 2 * p.m ** (2 * (p.Q - 1)))
+        + p.one / (1 - p.lam**p.Q) ** 2
+    )
 
 
 @LINES.refutes("Lemma D.5", "Lemma D.6")
 def lemmas_D5_and_D6(problem: FiniteProblem) -> Pair:
-    """The consensus error with a step size beyond 1/(10 K L), which the lemmas do not exclude.
+    """The consensus error with a step size beyond 1/(10 K L), which the lemmas do not
+    exclude.
 
     Two clients start at 0 and go down the two sides of a hill, to where f is flat.
     """
     p = problem
-    network = p.one / (1 - p.lam) ** 2 if p.Q == 1 else (p.lam**p.Q + 1) * phi_without_factor(p)
+    network = (
+        p.one / (1 - p.lam) ** 2
+        if p.Q == 1
+        else (p.lam**p.Q + 1) * phi_without_factor(p)
+    )
 
     def sides(p: FiniteProblem, t: int) -> Pair:
         return p.sq(centered(p.gossip.x[t])), bound_of_8(p, t, p.sigma_l_sq) * network
@@ -190,23 +235,35 @@ def distance_in_round_j(problem: FiniteProblem) -> Pair:
 
 @LINES.refutes("proof of Lemma D.6, Cauchy, first")
 def norm_of_powers(problem: FiniteProblem) -> Pair:
-    """||W^n - P + P||^(Q-1) against lam^((Q-1)n) + 1/m^(Q-1), times lam^n: ||P|| is 1, not 1/m."""
+    """||W^n - P + P||^(Q-1) against lam^((Q-1)n) + 1/m^(Q-1), times lam^n: ||P|| is 1,
+    not 1/m.
+    """
     p, pairs = problem, []
     for n in range(1, p.T + 1):
         power = np.linalg.norm(np.linalg.matrix_power(p.W, n), 2) ** (p.Q - 1)
-        pairs.append((p.lam**n * power, p.lam**n * (p.lam ** ((p.Q - 1) * n) + p.one / p.m ** (p.Q - 1))))
+        pairs.append(
+            (
+                p.lam**n * power,
+                p.lam**n * (p.lam ** ((p.Q - 1) * n) + p.one / p.m ** (p.Q - 1)),
+            )
+        )
     return worst(iter(pairs))
 
 
 @LINES.refutes("proof of Lemma D.6, Cauchy, third")
 def square_of_two_sums(problem: FiniteProblem) -> Pair:
-    """The square of a sum of two geometric series, bounded by the sum of their squares."""
+    """The square of a sum of two geometric series, bounded by the sum of their
+    squares.
+    """
     p = problem
-    series = sum(p.lam ** (p.Q * n) + p.lam**n * p.one / p.m ** (p.Q - 1) for n in range(60))
+    series = sum(
+        p.lam ** (p.Q * n) + p.lam**n * p.one / p.m ** (p.Q - 1) for n in range(60)
+    )
     return series**2, phi_without_factor(p)
 
 
-# -- the main proof, D.2 and D.3 -----------------------------------------------------------------------
+# -- the main proof, D.2 and D.3
+# -----------------------------------------------------------------------
 
 
 def mean_step(problem: FiniteProblem, t: int) -> Array:
@@ -255,7 +312,10 @@ def line_b_of_20(problem: FiniteProblem) -> Pair:
         run, here = p.gossip, gradient_at_mean(p, t)
         at_mean = p.at(average_clients(run.x[t]))
         difference = sum(average_clients(at_mean - gradient) for gradient in run.sam[t])
-        moved = p.L * sum(average_clients(run.x[t] - run.y[t][k] - run.delta[t][k]) for k in range(p.K))
+        moved = p.L * sum(
+            average_clients(run.x[t] - run.y[t][k] - run.delta[t][k])
+            for k in range(p.K)
+        )
         descent = -p.eta * p.K * p.sq(here)
         left = descent + p.inner(here, p.eta * difference)
         return left, descent + p.eta * p.mean(length(here)) * p.mean(length(moved))
@@ -265,9 +325,13 @@ def line_b_of_20(problem: FiniteProblem) -> Pair:
 
 @LINES.refutes("D.2, (20), c", "D.3, (29), c")
 def dropped_consensus_error(problem: FiniteProblem) -> Pair:
-    """The whole chain (20): the distance between the clients and their mean is dropped."""
+    """The whole chain (20): the distance between the clients and their mean is
+    dropped.
+    """
     noise = problem.sigma_l_sq_two_points
-    return worst_round(problem, lambda p, t: (inner_product(p, t), line_c_of_20(p, t, noise)))
+    return worst_round(
+        problem, lambda p, t: (inner_product(p, t), line_c_of_20(p, t, noise))
+    )
 
 
 @LINES.refutes("D.2, (21), second", "D.3, (30), second")
@@ -294,12 +358,16 @@ def square_of_a_sum(problem: FiniteProblem) -> Pair:
 def own_gradient_by_common_one(problem: FiniteProblem) -> Pair:
     """A client's own gradient, bounded by grad f without sigma_g."""
     noise = problem.sigma_l_sq_two_points
-    return worst_round(problem, lambda p, t: (sum_of_squares(p, t), line_a_of_21(p, t, noise)))
+    return worst_round(
+        problem, lambda p, t: (sum_of_squares(p, t), line_a_of_21(p, t, noise))
+    )
 
 
 @LINES.refutes("D.2, (22)", "D.3, (31)", under=THEOREM)
 def lost_factor_of_22() -> Pair:
-    """(20) plus (21) against (22): the gradients at the clients have lost a factor K."""
+    """(20) plus (21) against (22): the gradients at the clients have lost a factor
+    K.
+    """
     return bound("dfedsam.eq_20") + bound("dfedsam.eq_21"), bound("dfedsam.eq_22")
 
 
@@ -310,13 +378,17 @@ def coefficient(expression: sp.Expr) -> sp.Expr:
 
 @LINES.refutes("D.2, (24)", under=THEOREM)
 def denominator_of_24() -> Pair:
-    """(23) is solved for the gradient at the clients, whose coefficient may exceed 1."""
+    """(23) is solved for the gradient at the clients, whose coefficient may exceed
+    1.
+    """
     return coefficient(bound("dfedsam.eq_23")), sp.S.One
 
 
 @LINES.refutes("D.3, (33)", under=THEOREM)
 def denominator_of_33() -> Pair:
-    """(32) is solved for the gradient at the clients, whose coefficient may exceed 1."""
+    """(32) is solved for the gradient at the clients, whose coefficient may exceed
+    1.
+    """
     return coefficient(bound("dfedsam.eq_32")), sp.S.One
 
 
@@ -344,7 +416,9 @@ def denominator_dropped_in_34() -> Pair:
 
 
 def summed(claim: str) -> sp.Expr:
-    """A descent summed over T rounds, and divided by the coefficient of the gradient at the mean model."""
+    """A descent summed over T rounds, and divided by the coefficient of the gradient at
+    the mean model.
+    """
     descent = bound(claim)
     rest = descent.xreplace({s.G_bar: sp.S.Zero})
     return (s.f0_gap / s.T + rest) / -sp.diff(descent, s.G_bar)
@@ -364,7 +438,9 @@ def sum_of_34() -> Pair:
 
 @LINES.refutes("D.3, second sum", under=THEOREM)
 def second_sum_of_34() -> Pair:
-    """(34) summed, against the display that has lost 3 eta^2 K L and has C_2 for C_3."""
+    """(34) summed, against the display that has lost 3 eta^2 K L and has C_2 for
+    C_3.
+    """
     return summed("dfedsam.eq_34"), bound("dfedsam.eq_last")
 
 

@@ -16,16 +16,20 @@ class PushSumProblem(FiniteProblem):
     """A finite problem of DFedSGPSM; a line is about client ``i`` and step ``k``."""
 
     alpha: Any = 0.0
-    P: Array = field(default_factory=lambda: np.zeros((0, 1, 1)))  # (T, m, m): column-stochastic
-    weights: Array = field(default_factory=lambda: np.ones(1))  # push-sum weights at the first round
+    # (T, m, m): column-stochastic
+    P: Array = field(default_factory=lambda: np.zeros((0, 1, 1)))
+    # push-sum weights at the first round
+    weights: Array = field(default_factory=lambda: np.ones(1))
     delta: Any = 1.0
     i: int = 0
     k: int = 0
 
     @cached_property
     def run(self) -> Recording:
-        """T rounds: weights ``w[t]``; by step models ``x[t][k]``, de-biased ``z[t][k] = x[t][k]/w[t]``,
-        perturbed models ``sam[t][k]`` and their gradients ``g[t][k]`` on one minibatch."""
+        """T rounds: weights ``w[t]``; by step models ``x[t][k]``, de-biased ``z[t][k] =
+        x[t][k]/w[t]``, perturbed models ``sam[t][k]`` and their gradients ``g[t][k]``
+        on one minibatch.
+        """
         run = Recording(("w",), ("x", "z", "sam", "g"))
         x, w = self.everywhere(self.start), self.weights
         for t in range(self.T):
@@ -45,7 +49,8 @@ class PushSumProblem(FiniteProblem):
         run.add(w=w)
         return run
 
-    # -- constants ----------------------------------------------------------------------------------
+    # -- constants
+    # ----------------------------------------------------------------------------------
 
     @cached_property
     def momentum_sums(self) -> list[Any]:
@@ -74,13 +79,18 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def C_and_q(self) -> tuple[float, float]:
-        """C and q of Assran et al. 2019, Lemma 3, for windows of len(P) rounds and any diameter."""
+        """C and q of Assran et al. 2019, Lemma 3, for windows of len(P) rounds and any
+        diameter.
+        """
         m, d = self.m, self.tables.shape[1]
         power = max(m - 1, 1) * len(self.P) + len(self.P)
         lam = 1 - m / m**power if m > 1 else 0.5
-        return 2 * d**0.5 * m**power / lam ** ((power + 2) / (power + 1)), lam ** (1 / (power + 1))
+        return 2 * d**0.5 * m**power / lam ** ((power + 2) / (power + 1)), lam ** (
+            1 / (power + 1)
+        )
 
-    # -- client i and step k of the first round -----------------------------------------------------
+    # -- client i and step k of the first round
+    # -----------------------------------------------------
 
     @property
     def x(self) -> list[Array]:
@@ -103,7 +113,8 @@ class PushSumProblem(FiniteProblem):
         """E||x_{i,k} - x_i||^2."""
         return self.of_client(self.x[k] - self.x[0])
 
-    # -- means of the first round -------------------------------------------------------------------
+    # -- means of the first round
+    # -------------------------------------------------------------------
 
     @cached_property
     def mean_model(self) -> Array:
@@ -119,21 +130,30 @@ class PushSumProblem(FiniteProblem):
 
     def weighed(self, parts: list[Array]) -> Any:
         """(1/n) sum_i sum_k sum_{s<=k} alpha^(k-s) a_{i,s}."""
-        return sum(c * a.sum(axis=1) / self.m for c, a in zip(self.momentum_sums, parts, strict=True))
+        return sum(
+            c * a.sum(axis=1) / self.m
+            for c, a in zip(self.momentum_sums, parts, strict=True)
+        )
 
     def spread(self, parts: list[Array]) -> Any:
         """(1/(n alpha-tilde)) sum_i sum_k sum_{s<=k} alpha^(k-s) E||a_{i,s}||^2."""
-        total = sum(c * self.sq(a) for c, a in zip(self.momentum_sums, parts, strict=True))
+        total = sum(
+            c * self.sq(a) for c, a in zip(self.momentum_sums, parts, strict=True)
+        )
         return total / self.alpha_tilde
 
-    # -- the last of several rounds -----------------------------------------------------------------
+    # -- the last of several rounds
+    # -----------------------------------------------------------------
 
     @cached_property
     def update_sizes(self) -> list[Array]:
         """||eta sum_k sum_s alpha^(k-s) g_{i,s}|| of client i, by round and outcome."""
         sizes = []
         for gradients in self.run.g:
-            update = sum(c * g[:, self.i] for c, g in zip(self.momentum_sums, gradients, strict=True))
+            update = sum(
+                c * g[:, self.i]
+                for c, g in zip(self.momentum_sums, gradients, strict=True)
+            )
             sizes.append(self.eta * np.linalg.norm(update, axis=-1))
         return sizes
 

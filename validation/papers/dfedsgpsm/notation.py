@@ -1,4 +1,6 @@
-"""Symbols, definitions and assumptions of the registered statements that the case study uses."""
+"""Symbols, definitions and assumptions of the registered statements that the case study
+uses.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from dfltheory.bounds.units import Expr
 CORRECTED = registry.get("dfedsgpsm.theorem_1", "corrected")
 WITH_WINDOWS = registry.get("dfedsgpsm.theorem_1", "corrected_windows")
 LAST_TERMS_TOGETHER = registry.get("dfedsgpsm.theorem_1", "corrected_sharper")
-NO_BOUNDED_GRADIENTS = registry.get("dfedsgpsm.theorem_1", "corrected_no_bounded_gradients")
+NO_BOUNDED_GRADIENTS = registry.get(
+    "dfedsgpsm.theorem_1", "corrected_no_bounded_gradients"
+)
 
 AT, AT_BEFORE, SUM_C2, _ = CORRECTED.definitions
 at, at_before, sum_c2 = AT.symbol, AT_BEFORE.symbol, SUM_C2.symbol
@@ -22,7 +26,9 @@ DIVERSITY = NO_BOUNDED_GRADIENTS.assumptions[-1]
 
 
 def total_form(steps: Expr) -> Expr:
-    """sum_s c_s of the momentum weights in closed form; see :mod:`dfltheory.momentum`."""
+    """sum_s c_s of the momentum weights in closed form; see
+    :mod:`dfltheory.momentum`.
+    """
     return AT.expr.xreplace({s.K: steps})
 
 

@@ -1,5 +1,6 @@
-"""Theorems A and B of DFedSGPSM and the minimal repair as scripts of the kernel: each call is a rule, the
-last fact a theorem."""
+"""Theorems A and B of DFedSGPSM and the minimal repair as scripts of the kernel: each
+call is a rule, the last fact a theorem.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +13,48 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Condition
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
-from dfltheory.proofs.moments import SAMPLED, XBAR, Algorithm, E, G, Lag, N, X, count, k, lag, one, root, sq
+from dfltheory.proofs.moments import (
+    SAMPLED,
+    XBAR,
+    Algorithm,
+    E,
+    G,
+    Lag,
+    N,
+    X,
+    count,
+    k,
+    lag,
+    one,
+    root,
+    sq,
+)
 from dfltheory.proofs.script import Corollary, Range, Script
 from validation.papers.dfedsgpsm import notation as stated
-from validation.papers.dfedsgpsm.notation import at, at_before, dbar, square_form, sum_c2, total_form
+from validation.papers.dfedsgpsm.notation import (
+    at,
+    at_before,
+    dbar,
+    square_form,
+    sum_c2,
+    total_form,
+)
 
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
 ONCE = (1 - alpha**count) / (1 - alpha)
 LATE = alpha ** (K - count + 1) * ONCE
 PARTIAL = (
     count * (count - 1) / 2
-    - (count * alpha ** (K - count + 1) - LATE + alpha * (count - ONCE - LATE + count * alpha**K))
+    - (
+        count * alpha ** (K - count + 1)
+        - LATE
+        + alpha * (count - ONCE - LATE + count * alpha**K)
+    )
     / (1 - alpha)
 ) / (1 - alpha) ** 2
-"""sum_{j<n} c_{K-j} at(j): what the steps before each of the first n move it by, weighted."""
+"""sum_{j<n} c_{K-j} at(j): what the steps before each of the first n move it by,
+weighted.
+"""
 path = sp.Symbol("path", nonnegative=True)
 MOMENTUM = Lag(
     (1 - alpha**lag) / (1 - alpha),
@@ -58,15 +87,23 @@ def gradients() -> r.Fact:
 
 
 def drift(upto: sp.Expr | None = None) -> r.Fact:
-    """root(y_k - x) by the largest stochastic gradient of the steps before step k, or of ``upto`` steps."""
+    """root(y_k - x) by the largest stochastic gradient of the steps before step k, or
+    of ``upto`` steps.
+    """
     moved = SAMPLED.sum(k, MOMENTUM)
     way = r.chain(r.minkowski((-eta, moved.pushed())), r.unweigh(moved))
     return r.chain(way, r.steps_max(SAMPLED, k, MOMENTUM, upto))
 
 
 def consensus(windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
-    """root_w[mean t](x - xbar), where every round contracts, or windows of rounds do."""
-    way = (r.minkowski((-eta, SAMPLED.sum(K, MOMENTUM))), r.steps_max(SAMPLED, K, MOMENTUM), gradients())
+    """root_w[mean t](x - xbar), where every round contracts, or windows of rounds
+    do.
+    """
+    way = (
+        r.minkowski((-eta, SAMPLED.sum(K, MOMENTUM))),
+        r.steps_max(SAMPLED, K, MOMENTUM),
+        gradients(),
+    )
     if windows:
         apart = r.chain(r.push_windows(A), r.average(r.chain(*way), "t"))
     else:
@@ -75,7 +112,9 @@ def consensus(windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
 
 
 def near(moved: r.Fact) -> r.Fact:
-    """root(g_k + e_k - grad f_i(xbar)) by the way of the steps, the distance from xbar and SAM."""
+    """root(g_k + e_k - grad f_i(xbar)) by the way of the steps, the distance from xbar
+    and SAM.
+    """
     return r.chain(
         r.minkowski((1, G - own), (1, E)),
         r.lipschitz(A, A.local, XBAR),
@@ -87,7 +126,9 @@ def near(moved: r.Fact) -> r.Fact:
 
 
 def estimate() -> r.Fact:
-    """root(grad f(xbar) less the mean step's estimate of it) by that of one local gradient."""
+    """root(grad f(xbar) less the mean step's estimate of it) by that of one local
+    gradient.
+    """
     moved = (G + E - own).mean()
     biased = r.chain(
         r.minkowski((-1 / at, moved.sum(K, MOMENTUM))),
@@ -98,8 +139,13 @@ def estimate() -> r.Fact:
 
 
 def descended(squared: r.Fact, noise: Weights) -> r.Fact:
-    """Descent at the mean and the noise of m clients, with a bound of the estimate's square."""
-    mean, sampled = (G + E).mean().sum(K, MOMENTUM) * (1 / at), N.mean().sum(K, MOMENTUM)
+    """Descent at the mean and the noise of m clients, with a bound of the estimate's
+    square.
+    """
+    mean, sampled = (
+        (G + E).mean().sum(K, MOMENTUM) * (1 / at),
+        N.mean().sum(K, MOMENTUM),
+    )
     round_ = r.chain(
         r.descent(A, XBAR, -eta * at * mean - eta * sampled),
         r.bilinear(g, (-eta * at, mean), (-eta, sampled)),
@@ -112,21 +158,33 @@ def descended(squared: r.Fact, noise: Weights) -> r.Fact:
     return r.solve(r.chain(summed, squared), {sq(g).at(rounds="mean"): sp.S.One})
 
 
-def theorem_a(far: Weights, noise: Weights, windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
-    """The distances under bounded gradients, squared: of the steps, the disagreement, the start and SAM."""
-    shares = dict(zip(map(one, ("drift", "consensus", "start", "sam")), far, strict=True))
+def theorem_a(
+    far: Weights, noise: Weights, windows: bool = False, size: sp.Symbol = s.x0_spread
+) -> r.Fact:
+    """The distances under bounded gradients, squared: of the steps, the disagreement,
+    the start and SAM.
+    """
+    shares = dict(
+        zip(map(one, ("drift", "consensus", "start", "sam")), far, strict=True)
+    )
     distance = r.chain(
-        r.average(r.largest(near(r.label(r.chain(drift(K - 1), gradients()), "drift"))), "t"),
+        r.average(
+            r.largest(near(r.label(r.chain(drift(K - 1), gradients()), "drift"))), "t"
+        ),
         consensus(windows, size),
     )
     return descended(r.square(r.chain(estimate(), distance), shares), noise)
 
 
 def long_steps(far: Weights) -> r.Fact:
-    """Where the step is long: the gradient at xbar by those at the states, below G, and the disagreement."""
+    """Where the step is long: the gradient at xbar by those at the states, below G, and
+    the disagreement.
+    """
     shares = dict(zip(map(one, ("gradient", "consensus", "start")), far, strict=True))
     largest, radius = one("gradient"), sp.sqrt(s.B**2 + s.sigma_l**2)
-    below = r.take_root(r.weaken(r.square(r.bounded(A, first=True)), {largest: radius**2}))
+    below = r.take_root(
+        r.weaken(r.square(r.bounded(A, first=True)), {largest: radius**2})
+    )
     size = r.chain(
         r.mean_of(own),
         r.minkowski((1, own - A.grad(X)), (1, A.grad(X))),
@@ -147,36 +205,53 @@ def theorem_a_sharper(noise: Weights) -> r.Fact:
         r.steps_sum(near(drift()), MOMENTUM),
         gradients(),
     )
-    return descended(r.square(r.label(r.chain(r.average(biased, "t"), consensus()), "together")), noise)
+    return descended(
+        r.square(r.label(r.chain(r.average(biased, "t"), consensus()), "together")),
+        noise,
+    )
 
 
 def unbounded() -> r.Fact:
-    """The distances without bounded gradients: the drift by itself, the consensus by its own recursion."""
+    """The distances without bounded gradients: the drift by itself, the consensus by
+    its own recursion.
+    """
     moved = r.chain(
         r.minkowski((-eta, SAMPLED.sum(k, MOMENTUM).pushed())),
         r.unweigh(SAMPLED.sum(k, MOMENTUM)),
         r.steps_max(SAMPLED, k, MOMENTUM, K),
     )
     apart = r.chain(
-        r.lipschitz(A, A.local, XBAR), r.minkowski((1, A.local - X), (1, X - XBAR)), r.weigh(X - XBAR)
+        r.lipschitz(A, A.local, XBAR),
+        r.minkowski((1, A.local - X), (1, X - XBAR)),
+        r.weigh(X - XBAR),
     )
     parts = ((1, G - own), (1, own - g), (1, g), (1, N), (1, E))
-    sampled = r.chain(r.minkowski(*parts), apart, r.diversity(A, XBAR), r.variance(A), r.sam(A, E))
+    sampled = r.chain(
+        r.minkowski(*parts), apart, r.diversity(A, XBAR), r.variance(A), r.sam(A, E)
+    )
     size = r.solve(r.chain(r.largest(r.label(sampled, "size")), r.largest(moved)))
     pushed = r.chain(
-        r.push(A), r.minkowski((-eta, SAMPLED.sum(K, MOMENTUM))), r.steps_max(SAMPLED, K, MOMENTUM), size
+        r.push(A),
+        r.minkowski((-eta, SAMPLED.sum(K, MOMENTUM))),
+        r.steps_max(SAMPLED, K, MOMENTUM),
+        size,
     )
     consensus = r.label(r.convolution(pushed), "consensus")
     near = r.chain(r.minkowski((1, G - own), (1, E)), apart, moved, size, r.sam(A, E))
-    return r.chain(r.average(r.largest(near), "t"), consensus, r.any_start(A, pushed=True))
+    return r.chain(
+        r.average(r.largest(near), "t"), consensus, r.any_start(A, pushed=True)
+    )
 
 
 def theorem_b(far: Weights, noise: Weights) -> r.Fact:
-    """The distances squared by chosen weights, of the gradient, SAM, the start, the samples and the
-    disagreement; what is left of the gradient absorbed."""
+    """The distances squared by chosen weights, of the gradient, SAM, the start, the
+    samples and the disagreement; what is left of the gradient absorbed.
+    """
     root_g = root(g).at(rounds="mean")
     terms = (root_g, one("sam"), one("start"), one("size"), one("consensus"))
-    squared = r.square(r.chain(estimate(), unbounded()), dict(zip(terms, far, strict=True)))
+    squared = r.square(
+        r.chain(estimate(), unbounded()), dict(zip(terms, far, strict=True))
+    )
     return r.solve(descended(squared, noise))
 
 
@@ -197,7 +272,11 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
 GRANTS[stated.WINDOWS] = (h.KEPT, h.WEIGHTS, h.WINDOWED)
 a = sp.Symbol("a", positive=True)
 RANGES = (Range(a, eta * L * at, high=sp.Rational(1, 2)),)
-c, d, x = sp.Symbol("c", positive=True), sp.Symbol("d", positive=True), sp.Symbol("x", nonnegative=True)
+c, d, x = (
+    sp.Symbol("c", positive=True),
+    sp.Symbol("d", positive=True),
+    sp.Symbol("x", nonnegative=True),
+)
 B_RANGES = (
     Range(x, s.q / (1 - s.q)),
     Range(d, sp.sqrt(s.delta), high=sp.S.One),
