@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dfltheory.exact import exact_history
     from dfltheory.plugin import reduces_to, respects
     from dfltheory.rates import rate_fit
+    from dfltheory.training.history import History
     from dfltheory.training.instance import Instance
     from dfltheory.training.loop import train
     from dfltheory.verdicts.compare import compare
@@ -67,6 +68,7 @@ _SUBPACKAGES = (
 )
 _NAMES = {
     "train": "dfltheory.training.loop",
+    "History": "dfltheory.training.history",
     "Instance": "dfltheory.training.instance",
     "compare": "dfltheory.verdicts.compare",
     "atlas": "dfltheory.bound_atlas",
@@ -95,6 +97,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "History",
     "Instance",
     "algorithms",
     "atlas",

@@ -96,7 +96,8 @@ class ProblemConstants:
 class NetworkConstants:
     """Constants of a mixing matrix, or of a sequence of them.
 
-    ``m`` clients; ``lam`` = ||W - 11'/m||, for symmetric W max(|lambda_2|, |lambda_m|)
+    ``m`` clients (0: unknown); ``lam`` = ||W - 11'/m||, for symmetric W
+    max(|lambda_2|, |lambda_m|)
     (for i.i.d. random W_t the root mean square contraction); ``lam_min`` the least
     eigenvalue of a symmetric W, the least over a period; ``delta, C, q, window``
     push-sum: the least weight, the constants of ||z_i^t - xbar^t|| <= C q^t (...), and
@@ -120,7 +121,10 @@ class NetworkConstants:
     def known(self) -> dict[str, float]:
         """Return the known constants by name."""
         names = (f.name for f in fields(self) if f.name not in ("standing", "errors"))
-        return {n: v for n in names if (v := getattr(self, n)) is not None}
+        values = {n: v for n in names if (v := getattr(self, n)) is not None}
+        if not self.m:
+            del values["m"]
+        return values
 
     def standing_of(self, name: str) -> Standing:
         """Return the evidence for a constant; ``exact`` by default."""

@@ -165,15 +165,16 @@ class RunFacts:
         As in "float64".
     eps : float
         The rounding unit of this precision.
-    common_start : bool
-        Whether the clients of every seed start at one model, bit for bit.
+    common_start : bool or None
+        Whether the clients of every seed start at one model, bit for bit; None: a run
+        that was measured elsewhere does not state it.
     dfltheory, torch : str
         The versions.
     """
 
     precision: str
     eps: float
-    common_start: bool
+    common_start: bool | None
     dfltheory: str
     torch: str
 

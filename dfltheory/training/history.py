@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,17 @@ import numpy as np
 import torch
 
 from dfltheory.constants import NetworkConstants, ProblemConstants
-from dfltheory.documents import line, maybe, number, one_of, record, truth, whole
-from dfltheory.errors import LARGEST_WHOLE, GraphError, shown
+from dfltheory.documents import (
+    line,
+    mapping,
+    maybe,
+    number,
+    one_of,
+    record,
+    truth,
+    whole,
+)
+from dfltheory.errors import LARGEST_WHOLE, GraphError, InputError, shown
 from dfltheory.files import reading
 from dfltheory.training import storage
 from dfltheory.training.facts import NetworkFacts, RunFacts
@@ -83,6 +92,9 @@ class History:
     covariance, (S, R) model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i
     ||grad f_i(xbar^0)||^2 (S,), to which
         rounding errors are proportional; ``None``: not recorded
+    stated : values by glossary name that are stated of a run that was measured
+    elsewhere; ``None``: the run was made here. Measures and facts of the start that
+    nobody stated are NaN in such a record, and an unknown m is 0
     """
 
     algorithm: Algorithm
@@ -111,6 +123,88 @@ class History:
     consensus_rounding: np.ndarray | None = None
     model_sq: np.ndarray | None = None
     x0_gradient_sq: np.ndarray | None = None
+    stated: Mapping[str, float] | None = None
+
+    @classmethod
+    def from_measurements(
+        cls,
+        grad_norm_sq: Any = None,
+        /,
+        *,
+        algorithm: Algorithm | str,
+        hyperparameters: Mapping[str, Any] | None = None,
+        network: Any = None,
+        constants: Mapping[str, float] | ProblemConstants | None = None,
+        start: str | Mapping[str, Any] | None = None,
+        rounds: Sequence[int] | None = None,
+        precision: str = "float64",
+        task: str = "measurements made elsewhere",
+        **measures: Any,
+    ) -> History:
+        """Return the record of a run that other code made and measured.
+
+        What is not given is unknown, and nothing is guessed: a verdict that needs it
+        is *not applicable* and lists it.
+
+        Parameters
+        ----------
+        grad_norm_sq, **measures : (seeds, rounds) or (rounds,) arrays
+            Measures by name, those of the package (``grad_norm_sq``, ``loss``,
+            ``f_gap``, ``dist_sq``, ``consensus``, ``model_sq`` = mean_i ||x_i||^2, ...)
+            or a metric that a theorem names.
+        algorithm : Algorithm or str
+            What was run: an instance, or the name of a class.
+        hyperparameters : mapping, optional
+            Those of an algorithm that is given by name: all whose mechanism is not
+            absent by default.
+        network : matrix, weighted graph, list of matrices or sequence, optional
+            What the run mixed by, as :func:`dfltheory.train` takes it.
+        constants : mapping or ProblemConstants, optional
+            Values by glossary name: constants of the problem (L, sigma_l, f_star, ...),
+            f0_gap, x0_sq, x0_spread, m, T, and without a network those of the network.
+            A number counts as an upper bound (mu: a lower bound); ProblemConstants can
+            say that one is an estimate.
+        start : {"common", "different"} or mapping, optional
+            Whether all clients start at one model; or x0_sq and x0_spread, a number or
+            one for each seed.
+        rounds : sequence of int, optional
+            The round of each column; 0, 1, 2, ... by default. Round t is measured at
+            the models after t rounds, so that round 0 is the start.
+        precision : {"float64", "float32", "float16", "bfloat16"}
+            Of the arithmetic of the run.
+        task : str
+            A name of the problem for figures.
+
+        Returns
+        -------
+        History
+            T is the last measured round unless ``constants`` state a later one.
+
+        Raises
+        ------
+        InputError
+            If shapes differ, a value is not finite, or two statements contradict each
+            other.
+        """
+        from dfltheory.training.measurements import measured_run
+
+        if grad_norm_sq is not None:
+            if "grad_norm_sq" in measures:
+                raise InputError("grad_norm_sq is given twice: give it once")
+            measures = {"grad_norm_sq": grad_norm_sq, **measures}
+        return cls(
+            **measured_run(
+                measures,
+                algorithm=algorithm,
+                hyperparameters=hyperparameters,
+                network=network,
+                constants=constants,
+                start=start,
+                rounds=rounds,
+                precision=precision,
+                task=task,
+            )
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is copied and sent: without the task, which may be large, if
@@ -177,7 +271,7 @@ class History:
         """
         seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
         what = (
-            f"{self.algorithm.name} on {self.task}, m = {self.m}, {seeds},"
+            f"{self.algorithm.name} on {self.task}, m = {self.m or 'unknown'}, {seeds},"
             f" {self.rounds} rounds"
         )
         moved = [
@@ -217,7 +311,7 @@ class History:
         """
         if not isinstance(other, History):
             return NotImplemented
-        plain = (*_SCALARS, *_RECORDS, "algorithm", "random_network")
+        plain = (*_SCALARS, *_RECORDS, "algorithm", "random_network", "stated")
         if any(getattr(self, n) != getattr(other, n) for n in plain):
             return False
         mine, theirs = (run.measures() | run._stored() for run in (self, other))
@@ -281,7 +375,11 @@ class History:
         is not known.
         """
         at, f_star = np.flatnonzero(self.rounds_measured == t), self.constants.f_star
-        if f_star is None or not at.size:
+        if not at.size:
+            return None
+        if self.stated is not None and "f_gap" in self.extra:
+            return self._measured_gap(int(at[0]))
+        if f_star is None or (self.stated is not None and np.isnan(self.loss).all()):
             return None
         loss = self.loss[:, at[0]].astype(float)
         eps = self.facts.eps if self.facts is not None else np.finfo(float).eps
@@ -292,7 +390,7 @@ class History:
             else self.model_sq[:, : self._last + 1].max(axis=1)
         )
         # f there is above f* where x* is rounded
-        flat = eps**2 * size_sq * (L if np.isfinite(L) else 0.0)
+        flat = eps**2 * np.nan_to_num(size_sq) * (L if np.isfinite(L) else 0.0)
         gap, error = loss - f_star, 16 * eps * (np.abs(loss) + abs(f_star)) + flat
         if (
             t == 0
@@ -300,6 +398,18 @@ class History:
             and (np.abs(gap - self.excess[0]) <= error + self.excess[1]).all()
         ):
             gap, error = self.excess  # unless another f* was given
+        return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
+
+    def _measured_gap(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """f - f* as it was measured elsewhere, and how far rounding may put it off: by
+        as much as a difference of numbers of the size of f and f*, as far as that is
+        known.
+        """
+        gap = self.extra["f_gap"][:, column]
+        eps = np.finfo(float).eps if self.facts is None else self.facts.eps
+        size = np.abs(gap) + 2 * np.nan_to_num(np.abs(self.loss[:, column]))
+        size = size + abs(self.constants.f_star or 0.0)
+        error = 16 * eps * size
         return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
 
     def _gap(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -317,14 +427,20 @@ class History:
             **self.constants.known(),
             "T": self.rounds,
         }
-        named |= self.algorithm.theory_values(self.x.shape[-1])
+        unknown_size = self.stated is not None and not self.x.shape[-1]
+        named |= self.algorithm.theory_values(
+            None if unknown_size else self.x.shape[-1]
+        )
         named |= {
             "x0_sq": float(self.x0_sq.mean()),
             "x0_spread": float(self.x0_spread.mean()),
         }
         if (gap := self.f0_gap) is not None:
             named["f0_gap"] = float(gap.mean())
-        return named
+        if self.stated is None:
+            return named
+        known = {name: value for name, value in named.items() if value == value}
+        return {**self.stated, **known}
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table: one row per seed, round and measure (columns seed, round,
@@ -352,9 +468,10 @@ class History:
     def measures(self) -> dict[str, np.ndarray]:
         """Every recorded measure by name, (S, len(rounds_measured)) each."""
         own = {name: getattr(self, name) for name in _MEASURES}
-        return {
-            name: array for name, array in own.items() if array is not None
-        } | self.extra
+        recorded = {name: array for name, array in own.items() if array is not None}
+        if self.stated is not None:  # what was not measured elsewhere is NaN
+            recorded = {n: v for n, v in recorded.items() if not np.isnan(v).all()}
+        return recorded | self.extra
 
     # -- storage
     # ----------------------------------------------------------------------------------
@@ -375,6 +492,8 @@ class History:
             "algorithm": recorded(self.algorithm),
             "random_network": self.random_network,
         }
+        if self.stated is not None:
+            document["stated"] = dict(self.stated)
         return {
             f"measure/{k}": v for k, v in self.measures().items()
         } | self._stored(), document
@@ -411,6 +530,11 @@ class History:
             }
             own |= {name: measures.pop(name) for name in _MEASURES if name in measures}
             own.setdefault("accuracy", None)
+            if "stated" in document:
+                own["stated"] = _STATED(f"{path}: stated", document["stated"])
+                unknown = np.full((len(own["x"]), len(own["rounds_measured"])), np.nan)
+                for name in ("grad_norm_sq", "consensus", "loss"):
+                    own.setdefault(name, unknown)
             history = cls(
                 algorithm=algorithm_of(document["algorithm"]), extra=measures, **own
             )
@@ -442,11 +566,12 @@ _SCALARS = {
     "seconds": number(),
     "chance": truth,
 }
+_STATED = mapping(number(), 10**4, line(1000))
 _FACTS = record(
     {
         "precision": one_of("float64", "float32", "float16", "bfloat16"),
         "eps": number(0, 1),
-        "common_start": truth,
+        "common_start": maybe(truth),
         **dict.fromkeys(("dfltheory", "torch"), line(100)),
     }
 )

@@ -24,6 +24,7 @@ from dfltheory.graphs.sequences import rounds_of
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts.measures import precision
+from dfltheory.verdicts.missing import missing_statements
 
 _MOST_ROUNDS = 200
 """Rounds whose matrices are checked by a third-party law."""
@@ -44,6 +45,7 @@ def obstacle_of(
         )
     return (
         _scope_obstacle(run, theorem, values)
+        or _missing_statements(run, theorem, values)
         or _schedule_obstacle(theorem, values)
         or _unknown_quantities(run, theorem, values)
         or _failing_conditions(theorem, values)
@@ -68,12 +70,14 @@ def _scope_obstacle(
             f"it covers {', '.join(scope.names)}, and this run used"
             f" {kind.__name__}{other}"
         )
-    if scope.two_blocks and "two_block_value" not in run.measures():
+    has_blocks = run.stated is not None or "two_block_value" in run.measures()
+    if scope.two_blocks and not has_blocks:
         return (
             "it is about a shared and a personal part of each model, and this run has"
             " no such two blocks"
         )
-    if scope.bounded_gradients and not np.all(np.isfinite(values.get("B", math.inf))):
+    bounded = run.stated is not None or np.isfinite(values.get("B", math.inf)).all()
+    if scope.bounded_gradients and not bounded:
         return (
             "it assumes bounded gradients, and no bound B is known for this problem:"
             " give B=..."
@@ -82,22 +86,40 @@ def _scope_obstacle(
     if obstacle is not None:
         return obstacle
     steps = algorithm.gossip_steps
-    obstacle = law_obstacle(run.network_facts, scope, run.topology, run.rounds, steps)
-    if obstacle is not None or not scope.common_start or common_start(run):
+    if run.stated is None or run.network_facts is not None:
+        obstacle = law_obstacle(
+            run.network_facts, scope, run.topology, run.rounds, steps
+        )
+    different_starts = scope.common_start and common_start(run) is False
+    if obstacle is not None or not different_starts:
         return obstacle
     spread = f"mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
     return f"it assumes that all clients start at the same model, and {spread}"
 
 
-def common_start(run: History) -> bool:
-    """Whether the clients of every seed started at one model.
+def common_start(run: History) -> bool | None:
+    """Whether the clients of every seed started at one model; None: unknown.
 
     Bit for bit, if the run states it. Otherwise, for expectations and records made by
     hand, up to the rounding of the mean of equal models.
     """
-    if run.facts is not None:
+    if run.facts is not None and run.facts.common_start is not None:
         return run.facts.common_start
+    if np.isnan(run.x0_spread).any() or np.isnan(run.x0_sq).any():
+        return None
     return bool(np.all(run.x0_spread <= (2 * precision(run)) ** 2 * run.x0_sq))
+
+
+def _missing_statements(
+    run: History, theorem: Theorem, values: Mapping[str, Any]
+) -> str | None:
+    """What a run that was measured elsewhere does not state, or None."""
+    if run.stated is None:
+        return None
+    missing = missing_statements(run, theorem, values, common_start(run))
+    if not missing:
+        return None
+    return f"not stated for this run: {', '.join(missing)}"
 
 
 # -- hyperparameters -------------------------------------------------------------------

@@ -384,6 +384,12 @@ def _decide(
     if interval.low > bound or interval.high <= bound < math.inf:
         side = "exceeds" if interval.low > bound else "is within"
         reason = f"{measured} {side} the bound {bound:.3g} by no more than rounding may"
+        if not left.sizes.known:
+            reason = (
+                f"{measured} {side} the bound {bound:.3g}, but the sizes of the models,"
+                " and so rounding errors, are unknown: measure model_sq, or state"
+                " x0_sq, sigma_l and sigma_g"
+            )
         return _Decision("undecided", reason)
     if seeds is not None:
         few = f"{left.seeds} seeds are too few to say so whatever their law"

@@ -57,12 +57,16 @@ def _fixed_values(run: History, rho0: float | None) -> dict[str, Any]:
     for name in [*fixed]:
         if run.network.standing_of(name) == "estimate":
             del fixed[name]
-    fixed["T"], fixed["m"] = run.rounds, run.m
+    fixed["T"] = run.rounds
+    if run.m:
+        fixed["m"] = run.m
     fixed["x0_sq"] = float(run.x0_sq.mean())
     fixed["x0_spread"] = float(run.x0_spread.mean())
     distances = measured(run, "dist_sq")
-    if distances is not None:
+    if distances is not None and run.rounds_measured[0] == 0:
         fixed["x_star_sq"] = float(distances[:, 0].mean())
+    if run.stated is not None:  # what is unknown is NaN
+        fixed = {name: value for name, value in fixed.items() if value == value}
     if rho0 is not None:
         fixed["rho0"] = rho0
     return fixed

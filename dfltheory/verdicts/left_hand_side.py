@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -199,7 +199,7 @@ class LeftHandSide:
         """A sum over n rounds has n times the error of one of them."""
         error = self.rounding
         n = self.rounds.size if self.theorem.lhs.aggregate == "sum" else 1
-        return RoundingError(error.root * math.sqrt(n), error.shift * n, error.relative)
+        return replace(error, root=error.root * math.sqrt(n), shift=error.shift * n)
 
     @cached_property
     def rounding(self) -> RoundingError:

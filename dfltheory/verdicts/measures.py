@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.errors import InputError
+from dfltheory.verdicts.unknown_sizes import gradient_size, minimum_size, model_size
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -80,6 +81,8 @@ def _weighted_block_gradients(run: History) -> Array | None:
 
 def _objective_gap(run: History) -> Array | None:
     """f(xbar^t) - f*."""
+    if "loss" not in run.measures():
+        return None
     gap = gap_above_minimum(run.loss, run)
     return None if gap is None else gap.value
 
@@ -209,7 +212,8 @@ class Sizes:
     alpha value_error, minimizer_error : known errors of f - f*, or of another measure's
     own, and of x* largest : largest value of the measure itself weights : of each
     block's squared gradient in the measure, by the suffix of its constants blocks :
-    eta, K and L of each block, by the same suffix
+    eta, K and L of each block, by the same suffix known : False if sizes are unknown,
+    as in a run that was measured elsewhere
     """
 
     eps: float
@@ -235,6 +239,7 @@ class Sizes:
     largest: Numbers = 0.0
     weights: Mapping[str, Numbers] = field(default_factory=dict)
     blocks: Mapping[str, Block] = field(default_factory=dict)
+    known: bool = True
 
 
 def run_sizes(run: History, lhs: LeftSide) -> Sizes:
@@ -246,7 +251,10 @@ def run_sizes(run: History, lhs: LeftSide) -> Sizes:
     decay = float(getattr(run.algorithm, "decay", 1.0))
     L = constants.get("L")
     data = measured(run, lhs.measure)
-    gradient = _largest_gradient(run)
+    size, gradient = _largest_model(run), _largest_gradient(run)
+    f_star, slope = abs(run.constants.f_star or 0.0), _largest_slope(run, gradient)
+    if run.stated is not None and lhs.measure == "f_gap":
+        f_star = minimum_size(run)
     heterogeneity = constants.get("sigma_g", math.inf)
     weights = _block_weights(run, lhs.measure)
     one_matrix = facts is not None and facts.kind == "fixed"
@@ -254,17 +262,17 @@ def run_sizes(run: History, lhs: LeftSide) -> Sizes:
         eps=precision(run),
         tiny=_smallest_normal(run),
         rounds=run.rounds,
-        size=_largest_model(run),
+        size=size,
         gradient=gradient,
-        f_star=abs(run.constants.f_star or 0.0),
+        f_star=f_star,
         value=_largest_finite(np.abs(run.loss)),
-        slope=math.sqrt(_largest_finite(np.abs(run.grad_norm_sq))),
+        slope=slope,
         heterogeneity=heterogeneity if math.isfinite(heterogeneity) else gradient,
         eta=eta,
         last_eta=None if eta is None else eta * decay**run.rounds,
         local_steps=hyperparameters.get("K", 1),
         gossip_steps=run.algorithm.gossip_steps if run.algorithm.needs_topology else 0,
-        clients=run.m,
+        clients=max(run.m, 1),
         L=L if L is None or math.isfinite(L) else None,
         mu=constants.get("mu"),
         lam=run.network.known().get("lam") if one_matrix else None,
@@ -277,6 +285,7 @@ def run_sizes(run: History, lhs: LeftSide) -> Sizes:
             for block in weights
             if block
         },
+        known=all(map(math.isfinite, (size, gradient, f_star))),
     )
 
 
@@ -293,9 +302,14 @@ def _largest_model(run: History) -> float:
     """The largest root mean square of ||x_i||; 2 ||x|| + ||x - x*|| where x* is known,
     since ||x*|| <= ||x|| + ||x - x*||."""
     with np.errstate(over="ignore"):  # of a run that diverged
-        squares = [run.x0_sq, (run.x.astype(float) ** 2).sum(-1).mean(-1)]
+        squares = [run.x0_sq]
+        if run.x.size:
+            squares.append((run.x.astype(float) ** 2).sum(-1).mean(-1))
     if run.model_sq is not None:
         squares.append(run.model_sq)
+    elif run.stated is not None:
+        distances = measured(run, "dist_sq")
+        return model_size(run, distances, memory_of(run.algorithm))
     size = math.sqrt(max(map(_largest_finite, squares)))
     if run.algorithm.mixing == "column-stochastic":  # its weights may favor one client
         size *= math.sqrt(run.m)
@@ -320,8 +334,20 @@ def _largest_gradient(run: History) -> float:
     mean = math.sqrt(_largest_finite(np.abs(run.grad_norm_sq))) + constants.get(
         "sigma_g", 0.0
     )
-    moved = 2 * constants.get("L", 0.0) * _largest_model(run)
+    size = _largest_model(run)
+    moved = 2 * constants.get("L", 0.0) * size if math.isfinite(size) else math.inf
+    if run.stated is not None:
+        return gradient_size(run, measured(run, "dist_sq"), size) + moved
     return max(start, mean) + moved + constants.get("sigma_l", 0.0)
+
+
+def _largest_slope(run: History, gradient: float) -> float:
+    """The largest ||grad f(xbar)||; that of the clients' gradients where it was not
+    measured.
+    """
+    if "grad_norm_sq" not in run.measures():
+        return gradient
+    return math.sqrt(_largest_finite(np.abs(run.grad_norm_sq)))
 
 
 def _block_weights(run: History, measure: str) -> dict[str, float]:

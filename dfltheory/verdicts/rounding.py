@@ -45,16 +45,22 @@ VALUE_STEPS = 16
 class RoundingError:
     """Error of a measured value v >= 0: that of sqrt(v), and that of v, absolute and
     relative to v.
+
+    ``bounded``: False if it is an estimate, since the sizes of the models are unknown.
+    Then no least true value is known.
     """
 
     root: Numbers = 0.0
     shift: Numbers = 0.0
     relative: Numbers = 0.0
+    bounded: bool = True
 
     def lowered(self, values: ArrayLike) -> Array:
         """The least true values that rounding could have turned into these; 0 below
-        :data:`LEAST`.
+        :data:`LEAST`, or if the error is not bounded.
         """
+        if not self.bounded:
+            return np.zeros(np.shape(values))
         measured = np.asarray(values, dtype=float)
         shifted = np.maximum(
             measured * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0
@@ -95,10 +101,15 @@ def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
                          largest root of a value in the run, since how such a metric
                          magnifies errors is unknown
     ===================  ==========================================================
+
+    Of a run whose models have unknown sizes, half of the digits of any measure count as
+    lost, and the error is not bounded.
     """
     measure = lhs.measure
     if measure == "sent_bits":
         return RoundingError()
+    if not sizes.known:
+        return RoundingError(_half_of_digits(sizes), bounded=False)
     if measure == "consensus":
         return RoundingError(_deviation_error(sizes), sizes.value_error)
     if measure == "dist_sq":
@@ -117,6 +128,10 @@ def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
 def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
     """Errors of what a run measures of its start, by the glossary's names."""
     start = replace(sizes, rounds=0)
+    if not sizes.known:
+        digits = sizes.eps * _roundings_per_round(start)
+        half = RoundingError(relative=np.sqrt(np.minimum(digits, 1.0)))
+        return dict.fromkeys(("x_star_sq", "x0_spread", "x0_sq"), half)
     models = RoundingError(_distance_error(start))
     return {"x_star_sq": models, "x0_spread": models, "x0_sq": models}
 
@@ -272,9 +287,7 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     """Error of a measure that is known by its unit alone: half of its digits, and that
     of a known measure of the unit.
     """
-    rounds = np.maximum(sizes.rounds, 1.0)
-    digits = sizes.eps * _roundings_per_round(sizes) * rounds * _repetitions(sizes)
-    half = np.sqrt(np.minimum(digits, 1.0) * sizes.largest)
+    half = _half_of_digits(sizes)
     if lhs.unit == LENGTH_SQ:
         return RoundingError(half + _distance_error(sizes))
     if lhs.unit == GRADIENT_SQ:
@@ -286,6 +299,13 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     if lhs.unit == VALUE:
         return RoundingError(half, _value_error(sizes))
     return RoundingError(half)
+
+
+def _half_of_digits(sizes: Sizes) -> Numbers:
+    """sqrt(T (K + Q sqrt(m) + 2) eps) times the root of the measure's largest value."""
+    rounds = np.maximum(sizes.rounds, 1.0)
+    digits = sizes.eps * _roundings_per_round(sizes) * rounds * _repetitions(sizes)
+    return np.sqrt(np.minimum(digits, 1.0) * sizes.largest)
 
 
 # -- errors of bounds

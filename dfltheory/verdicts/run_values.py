@@ -325,12 +325,12 @@ class RecordedRun(Source):
 
     def start(self, theorem: Theorem) -> Values:
         run = self.run
-        values: Values = {
-            "x0_sq": _collapsed(run.x0_sq)[()],
-            "x0_spread": _collapsed(run.x0_spread)[()],
-        }
+        values: Values = {}
+        for name, squares in (("x0_sq", run.x0_sq), ("x0_spread", run.x0_spread)):
+            if run.stated is None or not np.isnan(squares).any():
+                values[name] = _collapsed(squares)[()]
         distances = measured(run, "dist_sq")
-        if distances is not None:
+        if distances is not None and run.rounds_measured[0] == 0:
             values["x_star_sq"] = _collapsed(distances[:, 0])[()]
         return values
 
@@ -341,10 +341,10 @@ class RecordedRun(Source):
         for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run
         that diverged, the error is infinite.
         """
-        gap = gap_at_start(self.run, theorem)
-        if gap is None:
-            return None
         run = self.run
+        gap = gap_at_start(run, theorem)
+        if gap is None:
+            return stated_gap(run, theorem)
         column = np.flatnonzero(run.rounds_measured == theorem.lhs.start)[0]
         sigma_g = run.constants.sigma_g or 0.0
         heterogeneity = sigma_g if math.isfinite(sigma_g) else 0.0
@@ -352,6 +352,9 @@ class RecordedRun(Source):
         rounding = np.full_like(slope, np.inf)
         size = precision(run) * np.sqrt(run.x0_sq)
         np.multiply(size, slope, out=rounding, where=np.isfinite(slope))
+        if run.stated is not None:  # half of the digits where sizes are unknown
+            half = math.sqrt(precision(run)) * np.abs(gap.value)
+            rounding = np.where(np.isfinite(rounding), rounding, half)
         return Gap(_collapsed(gap.value)[()], _collapsed(gap.error + rounding))
 
     def gap_differences(self, theorem: Theorem) -> Any:
@@ -382,6 +385,15 @@ class RecordedRun(Source):
         if "rho0" in given:  # what the run's rho is under the theorem's schedule
             rho0 = _completed(self, theorem, others, self.gap(theorem)).get("rho0")
         check_given(self.run, theorem, given, rho0)
+
+
+def stated_gap(run: History, theorem: Theorem) -> Gap | None:
+    """The f0_gap that is stated of a run from elsewhere, of a theorem that begins at
+    its start.
+    """
+    if run.stated is None or "f0_gap" not in run.stated or theorem.lhs.start != 0:
+        return None
+    return Gap(np.asarray(run.stated["f0_gap"]), np.zeros(()))
 
 
 def _collapsed(values: Any) -> Any:

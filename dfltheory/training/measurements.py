@@ -1,0 +1,443 @@
+"""Measurements made by other training code, checked: arrays, and what is stated of the
+run.
+
+What is not stated is unknown. Nothing is estimated and no default is assumed: an
+unknown start is NaN, an unknown number of clients 0, an unknown network None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dfltheory import algorithms, graphs
+from dfltheory.algorithms.base import Algorithm, check_class
+from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
+from dfltheory.constants import NetworkConstants, ProblemConstants
+from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
+from dfltheory.training.facts import RunFacts
+from dfltheory.version import __version__
+
+Floats = NDArray[np.float64]
+
+PRECISIONS = ("float64", "float32", "float16", "bfloat16")
+NEVER_NEGATIVE = frozenset(
+    {
+        "accuracy",
+        "client_accuracy",
+        "consensus",
+        "dist_sq",
+        "grad_norm_sq",
+        "grad_norm_sq_w",
+        "grad_u_sq",
+        "grad_u_sq_next",
+        "grad_v_sq",
+        "model_sq",
+        "sent_bits",
+    }
+)
+"""Measures whose values are at least 0 by definition."""
+OF_PROBLEM = frozenset(f.name for f in fields(ProblemConstants)) - {"standing"}
+OF_NETWORK = frozenset(f.name for f in fields(NetworkConstants)) - {
+    "m",
+    "standing",
+    "errors",
+}
+_AT_START = {"x0_sq": "model_sq", "x0_spread": "consensus"}
+"""Facts of the start, each with the measure whose value at round 0 it is."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start of a run as far as it is known.
+
+    Attributes
+    ----------
+    x0_sq, x0_spread : (S,) array
+        mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2; NaN: unknown.
+    common : bool or None
+        Whether the clients of every seed start at one model; None: unknown.
+    """
+
+    x0_sq: Floats
+    x0_spread: Floats
+    common: bool | None
+
+
+def measured_run(
+    measures: Mapping[str, Any],
+    *,
+    algorithm: Algorithm | str,
+    hyperparameters: Mapping[str, Any] | None,
+    network: Any,
+    constants: Mapping[str, float] | ProblemConstants | None,
+    start: str | Mapping[str, Any] | None,
+    rounds: Sequence[int] | None,
+    precision: str,
+    task: str,
+) -> dict[str, Any]:
+    """Return the fields of the history of measurements.
+
+    The parameters are those of
+    :meth:`dfltheory.training.history.History.from_measurements`.
+    """
+    known_algorithm = algorithm_with(algorithm, hyperparameters)
+    arrays = checked_arrays(measures)
+    S, R = next(iter(arrays.values())).shape
+    rounds_measured = _checked_rounds(rounds, R)
+    problem, stated, of_start = _divided(constants, known_algorithm)
+    total = _total_rounds(stated.pop("T", None), rounds_measured)
+    sequence = _sequence(network, known_algorithm)
+    clients = _clients(stated.pop("m", None), sequence)
+    _refuse_constants_of_network(stated, sequence)
+    _refuse_measured_constants(stated, arrays, problem)
+    one_of("precision", precision, PRECISIONS)
+    begun = _start(start, of_start, arrays, rounds_measured, precision)
+    unknown = np.full((S, R), np.nan)
+    return {
+        "algorithm": known_algorithm,
+        "rounds": total,
+        "rounds_measured": rounds_measured,
+        "grad_norm_sq": arrays.pop("grad_norm_sq", unknown),
+        "consensus": arrays.pop("consensus", unknown),
+        "loss": arrays.pop("loss", unknown),
+        "accuracy": arrays.pop("accuracy", None),
+        "sent_bits": arrays.pop("sent_bits", None),
+        "model_sq": arrays.pop("model_sq", None),
+        "extra": arrays,
+        "x": np.zeros((S, clients, 0)),
+        "x0_sq": begun.x0_sq,
+        "x0_spread": begun.x0_spread,
+        "constants": problem,
+        "task": task,
+        "topology": sequence,
+        "stated": stated,
+        "facts": RunFacts(
+            precision=precision,
+            eps=torch.finfo(getattr(torch, precision)).eps,
+            common_start=begun.common,
+            dfltheory=__version__,
+            torch="unknown",
+        ),
+    }
+
+
+# -- the algorithm ---------------------------------------------------------------------
+
+
+def algorithm_with(
+    algorithm: Algorithm | str, hyperparameters: Mapping[str, Any] | None
+) -> Algorithm:
+    """Return an algorithm, or that of a class's name and hyperparameters.
+
+    A hyperparameter may be left out only if its default is the value at which its
+    mechanism is absent, such as ``decay = 1``.
+    """
+    given = {} if hyperparameters is None else dict(hyperparameters)
+    if isinstance(algorithm, Algorithm):
+        if given:
+            raise InputError(
+                f"hyperparameters {', '.join(given)} are given twice: the algorithm"
+                f" {type(algorithm).__name__} has its own"
+            )
+        check_class(type(algorithm))
+        return algorithm
+    if not isinstance(algorithm, str):
+        raise InputError(
+            f"algorithm = {algorithm!r:.100} must be an Algorithm with its"
+            " hyperparameters, as DFedAvg(eta=0.1, K=5), or the name of a class"
+        )
+    kind = algorithms.get(algorithm)
+    return kind(**_complete(kind, {**algorithms.spoken(algorithm)[1], **given}))
+
+
+def _complete(kind: type[Algorithm], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the hyperparameters by field; InputError names all that are missing."""
+    own = {entry.name: entry for entry in fields(kind)}
+    for name in given:
+        if name not in own:
+            raise UnknownNameError(f"hyperparameter of {kind.__name__}", name, {*own})
+    absent = {**NEUTRAL, **NEUTRAL_HYPERPARAMETERS}
+    missing = []
+    for name, entry in own.items():
+        glossary_name = kind.glossary.get(name, name)
+        neutral = glossary_name in absent and entry.default == absent[glossary_name]
+        if name not in given and (entry.default is MISSING or not neutral):
+            missing.append(name)
+    if missing:
+        raise InputError(
+            f"{kind.__name__} needs {', '.join(missing)}: give every hyperparameter"
+            " that the run used (defaults are not assumed)"
+        )
+    return given
+
+
+# -- the arrays ------------------------------------------------------------------------
+
+
+def checked_arrays(measures: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return each measure as a finite (S, R) array; all have one shape."""
+    if not measures:
+        raise InputError(
+            "no measure is given: give at least one, as grad_norm_sq=(seeds, rounds)"
+            " array"
+        )
+    arrays = {name: _array(name, value) for name, value in measures.items()}
+    first, shape = next((name, array.shape) for name, array in arrays.items())
+    for name, array in arrays.items():
+        if array.shape != shape:
+            raise InputError(
+                f"{name} has shape {array.shape} and {first} {shape}: give all"
+                " measures for the same seeds and rounds"
+            )
+    return arrays
+
+
+def _array(name: str, value: Any) -> Floats:
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().double().numpy()
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is a {type(value).__name__} that holds no array of numbers: give"
+            " (seeds, rounds) values"
+        ) from None
+    array = array[None] if array.ndim == 1 else array
+    if array.ndim != 2 or not array.size:
+        raise InputError(
+            f"{name} has shape {array.shape}: give (seeds, rounds), or (rounds,) for"
+            " one seed, with at least one value"
+        )
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        s, r = (int(index) for index in np.argwhere(wrong)[0])
+        raise InputError(
+            f"{name}[{s}, {r}] = {array[s, r]} is not finite: end a diverged run before"
+            " that round"
+        )
+    if name in NEVER_NEGATIVE and (array < 0).any():
+        s, r = (int(index) for index in np.argwhere(array < 0)[0])
+        raise InputError(f"{name}[{s}, {r}] = {array[s, r]:g} must be at least 0")
+    return array
+
+
+def _checked_rounds(rounds: Sequence[int] | None, columns: int) -> NDArray[np.int64]:
+    """Return the measured rounds; 0, 1, ... by default."""
+    if rounds is None:
+        return np.arange(columns)
+    listed = [whole_number("a round", t, at_least=0) for t in rounds]
+    if len(listed) != columns:
+        raise InputError(
+            f"rounds has {len(listed)} entries, and the measures have {columns} columns"
+        )
+    if any(later <= earlier for earlier, later in pairwise(listed)):
+        raise InputError(f"rounds = {listed!r:.100} must increase")
+    return np.array(listed, dtype=np.int64)
+
+
+def _total_rounds(T: Any, measured: NDArray[np.int64]) -> int:
+    """Return T; the last measured round by default."""
+    last = int(measured[-1])
+    if T is None:
+        return last
+    total = int(T) if isinstance(T, float) and T.is_integer() else T
+    return whole_number("T", total, at_least=last, more=", the last measured round")
+
+
+# -- constants -------------------------------------------------------------------------
+
+
+def _divided(
+    constants: Mapping[str, float] | ProblemConstants | None, algorithm: Algorithm
+) -> tuple[ProblemConstants, dict[str, float], dict[str, float]]:
+    """Return the constants of the problem, the other stated ones, and those of the
+    start.
+    """
+    if isinstance(constants, ProblemConstants):
+        return constants, {}, {}
+    given = {} if constants is None else dict(constants)
+    hyperparameters = {
+        algorithm.glossary.get(f.name, f.name) for f in fields(algorithm)
+    }
+    for name, value in given.items():
+        if name in hyperparameters:
+            raise InputError(
+                f"{name} cannot be among the constants: it is a hyperparameter of"
+                f" {type(algorithm).__name__}"
+            )
+        _check_constant(name, value)
+    numbers = {name: float(value) for name, value in given.items()}
+    problem = {name: value for name, value in numbers.items() if name in OF_PROBLEM}
+    start = {name: value for name, value in numbers.items() if name in _AT_START}
+    others = {
+        name: value
+        for name, value in numbers.items()
+        if name not in OF_PROBLEM and name not in _AT_START
+    }
+    # a noise of at most 0 is none; other constants are upper (mu: lower) bounds
+    exact = {name for name, value in problem.items() if value == 0} | {"f_star"}
+    standing = {name: "bound" for name in problem if name not in exact}
+    return ProblemConstants(**problem, standing=standing), others, start  # type: ignore[arg-type]
+
+
+def _check_constant(name: str, value: Any) -> None:
+    """Raise InputError unless a constant is one finite number in its range."""
+    is_number = isinstance(value, (int, float, np.number))
+    if isinstance(value, bool) or not is_number or not math.isfinite(float(value)):
+        raise InputError(f"{name} = {value!r:.60} must be one finite number")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"a constant is called {name!r:.60}: give the glossary's name")
+    if name in GLOSSARY:
+        GLOSSARY[name].check(value)
+
+
+def _refuse_constants_of_network(stated: Mapping[str, float], sequence: Any) -> None:
+    """Constants of the network follow from it, and are stated only without it."""
+    for name in OF_NETWORK & set(stated):
+        if sequence is not None:
+            raise InputError(
+                f"{name} = {stated[name]:g} cannot be stated together with the network,"
+                " from which it follows"
+            )
+
+
+def _refuse_measured_constants(
+    stated: Mapping[str, float], arrays: Mapping[str, Floats], problem: ProblemConstants
+) -> None:
+    """f0_gap and x_star_sq are stated only where no measure gives them."""
+    follows = {"f0_gap": "f_gap" in arrays, "x_star_sq": "dist_sq" in arrays}
+    if "loss" in arrays and problem.f_star is not None:
+        follows["f0_gap"] = True
+    for name, is_measured in follows.items():
+        if is_measured and name in stated:
+            raise InputError(
+                f"{name} = {stated[name]:g} cannot be stated: it follows from the"
+                " measures of this run"
+            )
+
+
+# -- network and start -----------------------------------------------------------------
+
+
+def _sequence(network: Any, algorithm: Algorithm) -> Any:
+    """Return the network as a sequence of matrices; None: unknown."""
+    if network is None:
+        return None
+    if not algorithm.needs_topology:
+        raise InputError(
+            f"{type(algorithm).__name__} does not use a network: leave network out"
+        )
+    if isinstance(network, nx.Graph) and not nx.is_weighted(network):
+        raise InputError(
+            "network is a graph without weights: give the matrix that the run mixed"
+            " by, as dfl.graphs.metropolis(graph)"
+        )
+    return graphs.as_sequence(network)
+
+
+def _clients(m: Any, sequence: Any) -> int:
+    """Return the number of clients; 0: unknown."""
+    known = 0 if sequence is None else int(sequence.m)
+    if m is None:
+        return known
+    count = whole_number("m", int(m) if float(m).is_integer() else m, at_least=1)
+    if known and count != known:
+        raise InputError(f"m = {count}, and the network has {known} clients")
+    return count
+
+
+def _start(
+    start: str | Mapping[str, Any] | None,
+    constants: Mapping[str, float],
+    arrays: Mapping[str, Floats],
+    rounds: NDArray[np.int64],
+    precision: str,
+) -> Start:
+    """Return what is stated of the start, and what was measured at round 0."""
+    facts = _start_facts(start)
+    for name, value in constants.items():
+        if name in facts:
+            raise InputError(f"{name} is stated twice, as a constant and of the start")
+        facts[name] = value
+    S = len(next(iter(arrays.values())))
+    values: dict[str, Floats] = {}
+    for name, measure in _AT_START.items():
+        seen = arrays[measure][:, 0] if measure in arrays and rounds[0] == 0 else None
+        values[name] = _value_at_start(name, facts.get(name), seen, S, precision)
+    common = {"common": True, "different": False}.get(str(start))
+    if (values["x0_spread"] == 0).all():
+        common = True
+    elif "x0_spread" in facts:
+        common = False
+    if start == "common":
+        values["x0_spread"] = _common_spread(values, precision)
+    if start == "different" and common:
+        raise InputError('start = "different", and the models deviate by x0_spread = 0')
+    return Start(values["x0_sq"], values["x0_spread"], common)
+
+
+def _start_facts(start: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    if start is None or isinstance(start, str):
+        if start not in (None, "common", "different"):
+            raise InputError(
+                f'start = {start!r:.60} must be "common", "different", or a mapping of'
+                f" {', '.join(_AT_START)}"
+            )
+        return {}
+    if not isinstance(start, Mapping):
+        raise InputError(f"start = {start!r:.60} must be text or a mapping")
+    for name in start:
+        one_of("fact of the start", name, _AT_START)
+    return dict(start)
+
+
+def _value_at_start(
+    name: str, stated: Any, seen: Floats | None, S: int, precision: str
+) -> Floats:
+    """Return a fact of the start for each seed: as stated, else as measured, else
+    NaN.
+    """
+    if stated is None:
+        return np.full(S, np.nan) if seen is None else seen.copy()
+    try:
+        values = np.broadcast_to(np.asarray(stated, dtype=np.float64), (S,)).copy()
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} = {stated!r:.60} must be a number, or one for each of {S} seeds"
+        ) from None
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise InputError(f"{name} = {stated!r:.60} must be finite and at least 0")
+    same = 1e-6 if precision == "float64" else 1e-2
+    if seen is not None and not np.allclose(values, seen, rtol=same, atol=1e-30):
+        raise InputError(
+            f"{name} = {stated!r:.60} contradicts the measured value at round 0,"
+            f" {seen[0]:g}"
+        )
+    return values
+
+
+def _common_spread(values: Mapping[str, Floats], precision: str) -> Floats:
+    """Return x0_spread = 0 of a common start, which a measured one must not exceed by
+    more than rounding.
+    """
+    eps = torch.finfo(getattr(torch, precision)).eps
+    measured, size = values["x0_spread"], values["x0_sq"]
+    beyond = measured > (2 * eps) ** 2 * np.where(np.isnan(size), np.inf, size)
+    if beyond.any():
+        raise InputError(
+            f'start = "common" contradicts consensus = {measured.max():g} at round 0'
+        )
+    return np.zeros_like(measured)
+
+
+__all__ = ["OF_NETWORK", "algorithm_with", "checked_arrays", "measured_run"]

@@ -1,0 +1,116 @@
+"""Magnitudes of a run that was measured elsewhere, as far as they follow from what is
+stated.
+
+Rounding errors are multiples of the sizes of models and gradients, which other code
+rarely records. If mean_i ||x_i^t||^2 was measured (``model_sq``), the size is known.
+Otherwise a client moves by at most eta K ||g|| in a round, and gossip does not enlarge
+norms, so that
+
+    ||x^t|| <= ||x^0|| + T eta K max ||g||,  ||g|| <= 2 (||grad f|| + sigma_g) + sigma_l
+
+where the factor 2 is for the local models, at which the gradients are taken. What is
+not known is infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from dfltheory.training.history import History
+
+Array = NDArray[np.float64]
+
+
+def model_size(run: History, distances: Array | None, memory: float) -> float:
+    """The largest root mean square of ||x_i||; infinite if it is unknown.
+
+    Parameters
+    ----------
+    distances : (S, R) array, optional
+        ||xbar^t - x*||^2.
+    memory : float
+        How many times momentum repeats a step.
+    """
+    start = math.sqrt(_largest(run.x0_sq))
+    if distances is not None and distances.size and run.rounds_measured[0] == 0:
+        spread = _largest(run.consensus) if np.isfinite(run.consensus).all() else 0.0
+        return start + 2 * math.sqrt(_largest(distances)) + math.sqrt(spread)
+    return start + distance_travelled(run, distances, memory)
+
+
+def distance_travelled(run: History, distances: Array | None, memory: float) -> float:
+    """T eta K max ||g||, with momentum; infinite if a factor is unknown."""
+    hyperparameters = run.algorithm.theory_values()
+    eta = hyperparameters.get("eta")
+    if eta is None or not math.isfinite(memory):
+        return math.inf
+    steps = hyperparameters.get("K", 1)
+    return run.rounds * eta * steps * memory * client_gradient(run, distances)
+
+
+def client_gradient(run: History, distances: Array | None) -> float:
+    """The largest root mean square of the clients' stochastic gradients; infinite if it
+    is unknown.
+    """
+    known = run.values()
+    noise = known.get("sigma_l", math.inf)
+    if "B" in known:
+        return math.hypot(known["B"], noise)
+    radius = run.algorithm.theory_values().get("rho", 0.0)
+    perturbation = known.get("L", math.inf) * radius if radius else 0.0
+    heterogeneity = known.get("sigma_g", math.inf)
+    mean = _mean_gradient(run, distances, known.get("L"))
+    return 2 * (mean + heterogeneity + perturbation) + noise
+
+
+def _mean_gradient(run: History, distances: Array | None, L: float | None) -> float:
+    """The largest ||grad f(xbar)||, as measured, or by L from other measures."""
+    if np.isfinite(run.grad_norm_sq).all():
+        return math.sqrt(_largest(run.grad_norm_sq))
+    if L is None:
+        return math.inf
+    if distances is not None:
+        return L * math.sqrt(_largest(distances))
+    gap = run.measures().get("f_gap")
+    if gap is None and run.constants.f_star is not None:
+        gap = run.loss - run.constants.f_star
+    return math.inf if gap is None else math.sqrt(2 * L * max(_largest(gap), 0.0))
+
+
+def gradient_size(run: History, distances: Array | None, size: float) -> float:
+    """The clients' largest gradient; at most 2 ||x||/eta, since a step leads from one
+    model to another.
+    """
+    eta = run.algorithm.theory_values().get("eta")
+    by_steps = 2 * size / eta if eta else math.inf
+    return min(client_gradient(run, distances), by_steps)
+
+
+def minimum_size(run: History) -> float:
+    """|f*|, from f and f - f* where it is not stated; infinite if it is unknown."""
+    if run.constants.f_star is not None:
+        return abs(run.constants.f_star)
+    gap = run.measures().get("f_gap")
+    if gap is None or not np.isfinite(run.loss).all():
+        return math.inf
+    return _largest(np.abs(run.loss - gap))
+
+
+def _largest(values: Array) -> float:
+    """The largest value; infinite if one is unknown (NaN)."""
+    largest = float(np.max(values, initial=-math.inf))
+    return largest if largest == largest else math.inf
+
+
+__all__ = [
+    "client_gradient",
+    "distance_travelled",
+    "gradient_size",
+    "minimum_size",
+    "model_size",
+]
