@@ -17,6 +17,7 @@ import typer
 from dfltheory.cli.atlas import atlas
 from dfltheory.cli.audit import audit
 from dfltheory.cli.bound import bound
+from dfltheory.cli.compare import compare
 from dfltheory.cli.data import app as data
 from dfltheory.cli.falsify import falsify
 from dfltheory.cli.guard import (
@@ -81,7 +82,7 @@ def root(
 app.add_typer(topology)
 for command in (new, audit, referee, validate, falsify, sweep, schema):
     app.command(cls=Command)(command)
-for command in (bound, train, atlas):  # these take values, NAME=VALUE
+for command in (bound, compare, train, atlas):  # these take values, NAME=VALUE
     app.command(cls=Command, context_settings=SETTINGS)(command)
 app.add_typer(data)
 

@@ -157,10 +157,10 @@ def algorithm_with(
             " hyperparameters, as DFedAvg(eta=0.1, K=5), or the name of a class"
         )
     kind = algorithms.get(algorithm)
-    return kind(**_complete(kind, {**algorithms.spoken(algorithm)[1], **given}))
+    return kind(**complete(kind, {**algorithms.spoken(algorithm)[1], **given}))
 
 
-def _complete(kind: type[Algorithm], given: dict[str, Any]) -> dict[str, Any]:
+def complete(kind: type[Algorithm], given: dict[str, Any]) -> dict[str, Any]:
     """Return the hyperparameters by field; InputError names all that are missing."""
     own = {entry.name: entry for entry in fields(kind)}
     for name in given:
@@ -440,4 +440,4 @@ def _common_spread(values: Mapping[str, Floats], precision: str) -> Floats:
     return np.zeros_like(measured)
 
 
-__all__ = ["OF_NETWORK", "algorithm_with", "checked_arrays", "measured_run"]
+__all__ = ["algorithm_with", "checked_arrays", "complete", "measured_run"]

@@ -15,8 +15,8 @@ from dfltheory.constants import NetworkConstants
 from dfltheory.training.history import History
 
 _OF_NETWORK = {f.name for f in fields(NetworkConstants)} - {"standing", "errors"}
-_NETWORK = "the network (network=W: what the run mixed by)"
-_START = 'the start (start="common" or "different")'
+_NETWORK = "the network (network=W, or --topology: what the run mixed by)"
+_START = "the start (start=..., or --start: common or different)"
 
 
 def missing_statements(

@@ -1,0 +1,253 @@
+"""``dfltheory compare``: the verdict of a theorem on a run that was measured elsewhere,
+or on a saved history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dfltheory.cli.output import (
+    AsJson,
+    Trust,
+    Variant,
+    check_picture,
+    emit,
+    leave,
+    on_the_line,
+    values_of,
+)
+from dfltheory.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+DESCRIPTION = ("algorithm", "topology", "weights", "m", "start", "precision")
+"""Options that describe a run; a saved history has its own description."""
+
+
+def compare(
+    context: typer.Context,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help=(
+                "Measurements with columns seed, round and measures (.csv, .jsonl,"
+                " .parquet), or a saved history (.safetensors)."
+            )
+        ),
+    ],
+    theorem: Annotated[
+        str,
+        typer.Argument(help="A theorem of the registry, FILE.toml or FILE.py:NAME."),
+    ],
+    variant: Variant = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "What was run: dfedavg, dpsgd, ...; MODULE:CLASS or FILE.py:CLASS for"
+                " your own."
+            )
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE...",
+            help=(
+                "Hyperparameters and constants by the glossary's names, as eta=0.1 L=1"
+                " x0_sq=0; options of a topology as topology.degree=4."
+            ),
+        ),
+    ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(
+            help="ring, torus, ...: the network, with --m and --weights; or a matrix's"
+            " file."
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="The weight rule that the run used: metropolis, ..."),
+    ] = None,
+    m: Annotated[int | None, typer.Option("--m", help="Clients.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help="common: all clients start at one model; different: they do not."
+        ),
+    ] = None,
+    precision: Annotated[
+        str, typer.Option(help="float64, float32, ...: arithmetic of the run.")
+    ] = "float64",
+    confidence: Annotated[
+        float, typer.Option(help="Of the two-sided interval.")
+    ] = 0.95,
+    method: Annotated[
+        str, typer.Option(help="student, or bootstrap (8 seeds or more).")
+    ] = "student",
+    trust: Trust = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw measurement and bound to FILE (png, pdf, svg)."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare measurements of your own code with a theorem.
+
+    Round t is measured at the models after t rounds; T is the last measured round
+    unless --set T=... states a later one. What is not stated is unknown: the verdict
+    is then *not applicable* and lists it. Exit status 1 when the bound is violated.
+
+    Examples:
+
+        dfltheory compare run.csv mine.toml --algorithm dpsgd --set eta=0.01 L=1
+        f_star=0 sigma_l=0 sigma_g=0.3 --topology ring --m 8 --weights metropolis
+        --start common
+
+        dfltheory compare run.csv dfedsam.theorem_4_5 --algorithm dfedsam --topology
+        W.npy --set eta=0.01 K=5 rho=0.01 L=1 --out figure.pdf
+
+        dfltheory compare results/history.safetensors mine.toml --set sigma_g=0.5
+    """
+    from dfltheory import bounds
+    from dfltheory.verdicts.compare import compare as verdict_of
+
+    values = values_of(context, set_)
+    if out is not None:
+        check_picture(out, "--out")
+    statement = bounds.load(theorem, variant, trust=trust)
+    if run.suffix.lower() == ".safetensors":
+        history, replaced = _saved(context, run), values
+    else:
+        history = _measured(run, statement, context.params, values)
+        replaced = {}
+    verdict = verdict_of(
+        history, statement, confidence=confidence, method=method, **replaced
+    )
+    document = verdict.to_dict() | {"run": str(run), "figure": out}
+    text = str(verdict)
+    if out is not None:
+        from dfltheory.plots.look import write
+
+        figure: Any = verdict.plot().figure
+        write(figure, out)
+        text += f"\nwrote {out}"
+    emit(document, text, as_json)
+    leave(verdict.kind != "violated")
+
+
+def _saved(context: typer.Context, path: Path) -> History:
+    """Return a saved history, which no option describes again."""
+    from dfltheory.training.history import History
+
+    for name in DESCRIPTION:
+        if on_the_line(context, name):
+            raise InputError(
+                f"--{name} cannot be given with {path}: a saved history states its own"
+            )
+    return History.load(path)
+
+
+def _measured(
+    path: Path, theorem: Theorem, options: Mapping[str, Any], values: Mapping[str, Any]
+) -> History:
+    """Return the history of a table of measurements and the options that describe
+    it.
+    """
+    from dfltheory.training.history import History
+    from dfltheory.training.measurement_files import read_measurements
+
+    if options["algorithm"] is None:
+        raise InputError(
+            "--algorithm is missing: state what was run, as --algorithm dfedavg"
+        )
+    kind, hyperparameters, others = _divided(options["algorithm"], values)
+    network_options = {
+        name.removeprefix("topology."): value
+        for name, value in others.items()
+        if name.startswith("topology.")
+    }
+    constants = {n: v for n, v in others.items() if not n.startswith("topology.")}
+    for name in constants:
+        one_of("constant", name, {*theorem.glossary, "f_star", "T", "m"})
+    if options["m"] is not None:
+        constants.setdefault("m", options["m"])
+    table = read_measurements(path)
+    return History.from_measurements(
+        algorithm=kind(**hyperparameters),
+        network=_network(options, network_options, constants.get("m")),
+        constants=constants,
+        start=options["start"],
+        rounds=table.rounds,
+        precision=options["precision"],
+        task=path.name,
+        **table.measures,
+    )
+
+
+def _divided(
+    name: str, values: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Return the algorithm's class, its hyperparameters by field, and the other
+    values.
+    """
+    from dataclasses import fields
+
+    from dfltheory import algorithms
+    from dfltheory.training.measurements import complete
+    from dfltheory.training.options import builder
+
+    kind = builder("algorithm", name)
+    by_name = {kind.glossary.get(f.name, f.name): f.name for f in fields(kind)}
+    given: dict[str, Any] = dict(algorithms.spoken(name)[1])
+    others = {}
+    for key, value in values.items():
+        if key in by_name:
+            given[by_name[key]] = value
+        elif key.startswith("algorithm."):
+            given[key.removeprefix("algorithm.")] = value
+        else:
+            others[key] = value
+    return kind, complete(kind, given), others
+
+
+def _network(
+    options: Mapping[str, Any], network_options: Mapping[str, Any], m: Any
+) -> Any:
+    """Return the matrix of --topology; None: it is unknown."""
+    import networkx as nx
+
+    from dfltheory import graphs
+    from dfltheory.graphs.files import SUFFIXES, read_matrix_file
+
+    name, rule = options["topology"], options["weights"]
+    if name is None:
+        if rule is not None or network_options:
+            raise InputError("--weights without --topology: give both")
+        return None
+    if Path(name).suffix.lower() in SUFFIXES:
+        network = read_matrix_file(name)
+        if not isinstance(network, nx.Graph) and rule is None:
+            return network
+        if not isinstance(network, nx.Graph):
+            raise InputError(f"--weights {rule}: {name} has weights of its own")
+    elif m is None:
+        raise InputError(f"--topology {name} needs the number of clients: give --m")
+    else:
+        network = graphs.topology(name, m, **network_options)
+    if rule is None:
+        raise InputError(
+            f"--topology {name} does not say by which weights the run mixed: give"
+            " --weights metropolis, another rule, or the matrix's file"
+        )
+    return graphs.weights(network, rule)

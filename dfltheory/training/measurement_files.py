@@ -1,0 +1,380 @@
+"""Reads measurements of other code: CSV, JSON lines and Parquet with a row for each
+seed and round.
+
+A table has the columns ``seed`` and ``round`` and one column for each measure. Sizes
+are limited before anything is read, and every error names file, line and column.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.errors import InputError, MissingExtraError, shown
+
+BYTES = 2**28
+"""Largest size of a file of text."""
+ROWS = 2 * 10**6
+"""Largest number of rows."""
+COLUMNS = 100
+"""Largest number of columns."""
+NAME = 100
+"""Largest number of characters of a column's name."""
+INDEX = ("seed", "round")
+
+Cell = Any
+"""Text of a CSV file, or a value of a JSON line."""
+
+
+@dataclass
+class _Table:
+    """The columns of a file while it is read, and the line of each row."""
+
+    path: Path
+    names: tuple[str, ...]
+    columns: list[array[float]] = field(init=False)
+    lines: array[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.columns = [array("d") for _ in self.names]
+        self.lines = array("q")
+
+    def refuse(self, line: int, column: str, reason: str) -> NoReturn:
+        """Raise InputError with file, line and column."""
+        _refuse(self.path, line, reason, column)
+
+    def append(self, line: int, cells: Sequence[Cell]) -> None:
+        """Read one row."""
+        if len(self.lines) >= ROWS:
+            _refuse(self.path, line, f"more than {ROWS:,} rows: write fewer rounds")
+        for name, column, cell in zip(self.names, self.columns, cells, strict=True):
+            read = _whole if name in INDEX else _number
+            try:
+                column.append(read(cell))
+            except ValueError as wrong:
+                self.refuse(line, name, str(wrong))
+        self.lines.append(line)
+
+
+@dataclass(frozen=True)
+class MeasurementTable:
+    """Measures by name, (S, R) arrays, at the rounds (R,) of the seeds (S,)."""
+
+    measures: Mapping[str, NDArray[np.float64]]
+    rounds: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
+def read_measurements(path: str | Path) -> MeasurementTable:
+    """Read a table of measurements.
+
+    The suffix gives the format:
+
+    - ``.csv``: a header and one row per line, separated by commas.
+    - ``.jsonl``, ``.ndjson``: one object per line.
+    - ``.parquet``: with the extra [parquet].
+
+    Rows may have any order. All seeds have the same rounds, and every cell is a finite
+    number.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    MeasurementTable
+        Seeds and rounds in increasing order.
+
+    Raises
+    ------
+    InputError
+        If the file is too large, a column is missing, a cell is no finite number, a
+        pair of seed and round occurs twice, or seeds have different rounds.
+    MissingExtraError
+        For Parquet without pyarrow.
+    """
+    path = Path(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        known = ", ".join(READERS)
+        raise InputError(f"{path}: unknown format {path.suffix!r}; known: {known}")
+    _check_file(path)
+    try:
+        table = reader(path)
+    except UnicodeDecodeError as wrong:
+        raise InputError(
+            f"{path}: not a file of text (UTF-8): {wrong.reason}"
+        ) from None
+    return _arranged(table)
+
+
+def _check_file(path: Path) -> None:
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if not path.is_file():
+        raise InputError(f"{path} is not a regular file")
+    size = path.stat().st_size
+    if size > BYTES:
+        raise InputError(f"{path} has {size:,} bytes: at most {BYTES:,} are read")
+
+
+def _refuse(path: Path, line: int, reason: str, column: str = "") -> NoReturn:
+    place = f", column {shown(column, NAME)}" if column else ""
+    raise InputError(f"{path}, line {line}{place}: {reason}") from None
+
+
+# -- formats ---------------------------------------------------------------------------
+
+
+def _read_csv(path: Path) -> _Table:
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        rows = csv.reader(_limited(path, lines), strict=True)
+        try:
+            header = next(rows, None)
+            if header is None:
+                raise InputError(
+                    f"{path} is empty: write a header and one row per line"
+                )
+            names = _checked_names(path, rows.line_num, [n.strip() for n in header])
+            table = _Table(path, names)
+            for row in rows:
+                if not row:  # a blank line
+                    continue
+                if len(row) != len(names):
+                    _refuse(
+                        path,
+                        rows.line_num,
+                        f"{len(row)} cells, and the header has {len(names)}",
+                    )
+                table.append(rows.line_num, row)
+        except csv.Error as wrong:
+            _refuse(path, rows.line_num, f"not a line of CSV: {wrong}")
+    return table
+
+
+def _limited(path: Path, lines: TextIO) -> Iterator[str]:
+    """Yield lines of limited length, so that none fills the memory."""
+    longest = COLUMNS * (NAME + 100)
+    number = 0
+    while line := lines.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            _refuse(path, number, f"a line of more than {longest:,} characters")
+        yield line
+
+
+def _read_json_lines(path: Path) -> _Table:
+    table: _Table | None = None
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(_limited(path, lines), start=1):
+            if not line.strip():
+                continue
+            record = _json_record(path, number, line)
+            if table is None:
+                table = _Table(path, _checked_names(path, number, list(record)))
+            for name in table.names:
+                if name not in record:
+                    _refuse(path, number, "the field is missing", name)
+            for name in record:
+                if name not in table.names:
+                    _refuse(path, number, "earlier lines lack this field", name)
+            table.append(number, [record[name] for name in table.names])
+    if table is None:
+        raise InputError(f"{path} is empty: write one JSON object per line")
+    return table
+
+
+def _json_record(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line, object_pairs_hook=_without_repeats)
+    except (ValueError, RecursionError) as wrong:
+        reason = shown(" ".join(str(wrong).split()), 100)
+        _refuse(path, number, f"not a JSON object: {reason}")
+    if not isinstance(record, dict):
+        _refuse(path, number, 'not a JSON object, as {"seed": 0, "round": 0, ...}')
+    return record
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise ValueError("a field occurs twice")
+    return record
+
+
+def _read_parquet(path: Path) -> _Table:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise MissingExtraError("a .parquet file", "parquet") from None
+    try:
+        return _parquet_table(path, parquet.ParquetFile(path))
+    except InputError:
+        raise
+    except Exception as wrong:  # pyarrow raises errors of many classes
+        reason = shown(" ".join(str(wrong).split()), 100)
+        raise InputError(f"{path}: not a readable Parquet file: {reason}") from wrong
+
+
+def _parquet_table(path: Path, file: Any) -> _Table:
+    """Read a Parquet file whose metadata declare a limited size; rows count from 1."""
+    metadata = file.metadata
+    if metadata.num_rows > ROWS:
+        raise InputError(f"{path} has {metadata.num_rows:,} rows: at most {ROWS:,}")
+    groups = range(metadata.num_row_groups)
+    size = sum(metadata.row_group(k).total_byte_size for k in groups)
+    if size > BYTES:
+        raise InputError(
+            f"{path} unpacks to {size:,} bytes: at most {BYTES:,} are read"
+        )
+    names = _checked_names(path, 1, list(file.schema_arrow.names))
+    table = _Table(path, names)
+    count = 0
+    for batch in file.iter_batches(batch_size=2**14):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            count += 1
+            table.append(count, row)
+    return table
+
+
+READERS: dict[str, Callable[[Path], _Table]] = {
+    ".csv": _read_csv,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}
+"""Formats by suffix."""
+
+
+# -- names and cells -------------------------------------------------------------------
+
+
+def _checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
+    if len(names) > COLUMNS:
+        _refuse(path, line, f"{len(names)} columns: at most {COLUMNS} are read")
+    for name in names:
+        if not 0 < len(name) <= NAME or not name.isprintable():
+            _refuse(path, line, f"a name of 1 to {NAME} characters is needed", name)
+        if names.count(name) > 1:
+            _refuse(path, line, "the column occurs twice", name)
+    for name in INDEX:
+        if name not in names:
+            reason = f"the column is missing; there are {', '.join(names)}"
+            _refuse(path, line, shown(reason, 300), name)
+    if len(names) == len(INDEX):
+        _refuse(path, line, "there is no column of a measure, as grad_norm_sq")
+    return tuple(names)
+
+
+def _number(cell: Cell) -> float:
+    """Return a finite number, or raise ValueError."""
+    if isinstance(cell, bool) or not isinstance(cell, (str, int, float)):
+        raise ValueError(f"{_quoted(cell)} is not a number")
+    try:
+        if isinstance(cell, str) and not (cell.isascii() and "_" not in cell):
+            raise ValueError
+        value = float(cell)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{_quoted(cell)} is not a number") from None
+    if not math.isfinite(value):
+        raise ValueError(
+            f"{_quoted(cell)} is not finite: end a diverged run before that round"
+        )
+    return value
+
+
+def _whole(cell: Cell) -> float:
+    """Return a whole number >= 0, or raise ValueError."""
+    value = _number(cell)
+    if not value.is_integer() or not 0 <= value <= 2**53:
+        raise ValueError(f"{_quoted(cell)} must be a whole number >= 0")
+    return value
+
+
+def _quoted(cell: Cell) -> str:
+    if isinstance(cell, str) and not cell.strip():
+        return "an empty cell"
+    return shown(repr(cell)[:60])
+
+
+# -- the arrays ------------------------------------------------------------------------
+
+
+def _arranged(table: _Table) -> MeasurementTable:
+    """Return the rows by seed and round."""
+    if not table.lines:
+        raise InputError(f"{table.path} has no rows")
+    lines = np.frombuffer(table.lines, dtype=np.int64)
+    by_name = {
+        name: np.frombuffer(column, dtype=np.float64)
+        for name, column in zip(table.names, table.columns, strict=True)
+    }
+    seed, t = by_name.pop("seed"), by_name.pop("round")
+    order = np.lexsort((t, seed))
+    seed, t, lines = seed[order], t[order], lines[order]
+    repeated = np.flatnonzero((np.diff(seed) == 0) & (np.diff(t) == 0))
+    if repeated.size:
+        k = int(repeated[0])
+        earlier, later = sorted((int(lines[k]), int(lines[k + 1])))
+        table.refuse(
+            later,
+            "round",
+            f"seed {seed[k]:.0f} has round {t[k]:.0f} already in line {earlier}",
+        )
+    seeds, first = np.unique(seed, return_index=True)
+    rounds = t[: first[1] if len(first) > 1 else None]
+    _check_rounds(table, seeds, [*first, len(seed)], t, lines)
+    shape = (len(seeds), len(rounds))
+    return MeasurementTable(
+        measures={name: v[order].reshape(shape) for name, v in by_name.items()},
+        rounds=tuple(int(r) for r in rounds),
+        seeds=tuple(int(s) for s in seeds),
+    )
+
+
+def _check_rounds(
+    table: _Table,
+    seeds: NDArray[np.float64],
+    ends: Iterable[int],
+    t: NDArray[np.float64],
+    lines: NDArray[np.int64],
+) -> None:
+    """Raise InputError at the first round that one seed has and the first lacks, or the
+    reverse.
+    """
+    starts = [int(end) for end in ends]
+    expected = t[: starts[1]]
+    for s, begin, end in zip(seeds[1:], starts[1:], islice(starts, 2, None)):
+        own = t[begin:end]
+        if np.array_equal(own, expected):
+            continue
+        surplus, lacking = np.setdiff1d(own, expected), np.setdiff1d(expected, own)
+        if lacking.size:
+            table.refuse(
+                int(lines[begin:end].max()),
+                "round",
+                f"seed {s:.0f} lacks round {lacking[0]:.0f}, which seed {seeds[0]:.0f}"
+                " has: all seeds must have the same rounds",
+            )
+        place = begin + int(np.flatnonzero(own == surplus[0])[0])
+        table.refuse(
+            int(lines[place]),
+            "round",
+            f"seed {s:.0f} has round {surplus[0]:.0f}, which seed {seeds[0]:.0f} lacks:"
+            " all seeds must have the same rounds",
+        )
+
+
+__all__ = ["BYTES", "COLUMNS", "ROWS", "MeasurementTable", "read_measurements"]
