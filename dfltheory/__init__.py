@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
     from dfltheory.training.instance import Instance
     from dfltheory.training.loop import train
+    from dfltheory.verdicts.bound_logger import BoundLogger
     from dfltheory.verdicts.compare import compare
 
 _SUBPACKAGES = (
@@ -71,6 +72,7 @@ _NAMES = {
     "History": "dfltheory.training.history",
     "Instance": "dfltheory.training.instance",
     "compare": "dfltheory.verdicts.compare",
+    "BoundLogger": "dfltheory.verdicts.bound_logger",
     "atlas": "dfltheory.bound_atlas",
     "audit": "dfltheory.checks.run",
     "respects": "dfltheory.plugin",
@@ -97,6 +99,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "BoundLogger",
     "History",
     "Instance",
     "algorithms",

@@ -43,39 +43,101 @@ def report(*loggers: Logger) -> Callable[[int, Any, Any], None]:
     return callback
 
 
+class Tracker:
+    """One experiment tracker: called with a round and what was measured there.
+
+    Parameters
+    ----------
+    target : object
+        What the tracker's library returns, recognized by its methods:
+        ``add_scalar(name, value, step)`` (TensorBoard's SummaryWriter),
+        ``log_metrics(values, step=...)`` (the module mlflow, Lightning's loggers),
+        ``log(values, step=...)`` (runs of W&B and Trackio, and their modules), or else
+        a function ``(values, step)``. No library is imported.
+
+    Raises
+    ------
+    InputError
+        If the target is none of these.
+    """
+
+    def __init__(self, target: Any):
+        self.target = target
+        self._write = _writer(target)
+
+    def __call__(self, t: int, values: dict[str, float]) -> None:
+        self._write(values, t)
+
+    def note(self, name: str, text: str) -> None:
+        """Write a text once, where the tracker has a place for it."""
+        for method in ("add_text", "set_tag"):
+            write = getattr(self.target, method, None)
+            if callable(write):
+                write(name, text)
+                return
+
+
+def _writer(target: Any) -> Callable[[dict[str, float], int], object]:
+    """Return the function (values, step) that writes to a target."""
+    if isinstance(target, Tracker):
+        return target._write
+    if callable(getattr(target, "add_scalar", None)):
+
+        def write_scalars(values: dict[str, float], step: int) -> None:
+            for name, value in values.items():
+                target.add_scalar(name, value, step)
+
+        return write_scalars
+    for method in ("log_metrics", "log"):
+        log = getattr(target, method, None)
+        if callable(log):
+            return _with_step(log)
+    if not callable(target):
+        raise InputError(
+            f"logger is a {type(target).__name__}, which has none of the methods"
+            " add_scalar, log_metrics and log: give a function (values, step)"
+        )
+    return target
+
+
+def _with_step(log: Callable[..., object]) -> Callable[[dict[str, float], int], object]:
+    def write(values: dict[str, float], step: int) -> object:
+        return log(values, step=step)
+
+    return write
+
+
 def tensorboard(folder: str | os.PathLike[str]) -> Logger:
     """Return a logger that writes scalars to a folder that TensorBoard reads."""
     writer = _module("torch.utils.tensorboard", "tensorboard").SummaryWriter(
         os.fspath(folder)
     )
 
-    def log(t: int, values: dict[str, float]) -> None:
-        for name, value in values.items():
-            writer.add_scalar(name, value, t)
-        writer.flush()
+    class Flushed(Tracker):
+        """A run may be read while it goes on."""
 
-    return log
+        def __call__(self, t: int, values: dict[str, float]) -> None:
+            super().__call__(t, values)
+            self.target.flush()
+
+    return Flushed(writer)
 
 
 def wandb(**options: Any) -> Logger:
     """Return a logger to a run of Weights & Biases; ``options`` of ``wandb.init``."""
-    run = _module("wandb", "wandb").init(**options)
+    return Tracker(_module("wandb", "wandb").init(**options))
 
-    def log(t: int, values: dict[str, float]) -> None:
-        run.log(values, step=t)
 
-    return log
+def trackio(**options: Any) -> Logger:
+    """Return a logger to a run of Trackio; ``options`` of ``trackio.init``."""
+    return Tracker(_module("trackio", "trackio").init(**options))
 
 
 def mlflow(**options: Any) -> Logger:
     """Return a logger to a run of MLflow; ``options`` of ``mlflow.start_run``."""
     module = _module("mlflow", "mlflow")
     module.start_run(**options)
-
-    def log(t: int, values: dict[str, float]) -> None:
-        module.log_metrics(values, step=t)
-
-    return log
+    return Tracker(module)
 
 
 def _module(name: str, package: str) -> Any:
@@ -88,4 +150,4 @@ def _module(name: str, package: str) -> Any:
         ) from error
 
 
-__all__ = ["Logger", "mlflow", "report", "tensorboard", "wandb"]
+__all__ = ["Logger", "Tracker", "mlflow", "report", "tensorboard", "trackio", "wandb"]

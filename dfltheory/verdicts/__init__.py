@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dfltheory.verdicts.bound_logger import BoundLogger
     from dfltheory.verdicts.compare import compare
     from dfltheory.verdicts.measures import dist_sq
     from dfltheory.verdicts.run_values import RunValues, run_values
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dfltheory.verdicts.verdict import Verdict
 
 _MODULES = {
+    "BoundLogger": "dfltheory.verdicts.bound_logger",
     "Interval": "dfltheory.verdicts.statistics",
     "RunValues": "dfltheory.verdicts.run_values",
     "Verdict": "dfltheory.verdicts.verdict",
@@ -33,6 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "BoundLogger",
     "Interval",
     "RunValues",
     "Verdict",

@@ -1,0 +1,276 @@
+"""A theorem's bound next to the measurements of any training loop, while it runs."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import logging
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dfltheory.bounds.reference import load
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import InputError, one_of, whole_number
+from dfltheory.training.history import History
+from dfltheory.training.loggers import Tracker
+from dfltheory.training.measurements import algorithm_with
+from dfltheory.verdicts.applicability import obstacle_of
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.run_values import run_values
+
+log = logging.getLogger("dfltheory")
+
+Floats = NDArray[np.float64]
+
+FIELDS = frozenset(
+    {"accuracy", "consensus", "grad_norm_sq", "loss", "model_sq", "sent_bits"}
+)
+"""Measures that are fields of a history."""
+MOST_EXAMINED = 200
+"""Rounds of a network that are examined where the length of the run is unknown."""
+
+
+class BoundLogger:
+    """Writes measured value, bound, ratio and applicability of a theorem to a logger.
+
+    At round t the theorem is read with the horizon T whose last round is t: the
+    measured value is the left-hand side over the rounds logged so far, a mean over
+    seeds, and the bound is that of this horizon. They are written as ``KEY/measured``,
+    ``KEY/bound``, ``KEY/ratio`` and ``KEY/applicable`` (1 or 0). While the theorem is
+    not applicable only the first and the last are written, and each reason is reported
+    once: to the logger ``dfltheory`` of Python, and as a text where the tracker has a
+    place for it.
+
+    One run shows no expectation: :attr:`history` gives the record for a verdict.
+
+    Parameters
+    ----------
+    theorem : Theorem or str
+        A theorem, a key of the registry, or a file.
+    logger : object
+        A SummaryWriter of TensorBoard, a run or the module of W&B or Trackio, the
+        module mlflow, or any function ``(values, step)``.
+    variant : str, optional
+        Which variant of a key; the first by default.
+    **description
+        What is known of the run: algorithm, hyperparameters, network, constants,
+        start and precision, as :meth:`History.from_measurements` takes them. Without
+        T among the constants, a theorem whose step sizes depend on T is judged as if
+        the run ended in each round.
+
+    Examples
+    --------
+    >>> bounds = BoundLogger(  # doctest: +SKIP
+    ...     "mine.toml", SummaryWriter(), algorithm=DPSGD(eta=0.1), network=W,
+    ...     constants={"L": 1.0, "f0_gap": 2.0}, start="common",
+    ... )
+    >>> for t in range(T):  # doctest: +SKIP
+    ...     bounds.log(t, {"grad_norm_sq": squared_norm(gradient_at_mean())})
+    ...     train_one_round()
+    """
+
+    def __init__(
+        self,
+        theorem: Theorem | str,
+        logger: Any,
+        *,
+        variant: str | None = None,
+        **description: Any,
+    ):
+        is_theorem = isinstance(theorem, Theorem) and variant is None
+        self.theorem: Theorem = theorem if is_theorem else load(theorem, variant)  # type: ignore[assignment]
+        self.logger = Tracker(logger)
+        self.description = _with_algorithm(description)
+        self.reasons: list[str] = []
+        """Why the theorem was not applicable, each reason once."""
+        self._reported: set[str] = set()
+        self._rounds: list[int] = []
+        self._logged: dict[str, Floats] = {}
+        self._first: History | None = None
+        self._diverged_at: int | None = None
+
+    @property
+    def history(self) -> History:
+        """The record of all that was logged, for :func:`dfltheory.compare`."""
+        if not self._rounds:
+            raise InputError("nothing was logged: call log(t, values) first")
+        measures = {
+            name: array[:, : self._count] for name, array in self._logged.items()
+        }
+        return History.from_measurements(
+            rounds=self._rounds, **self.description, **measures
+        )
+
+    @property
+    def _count(self) -> int:
+        return len(self._rounds)
+
+    def log(self, t: int, values: Mapping[str, Any]) -> dict[str, float]:
+        """Log the measures of round t, at the models after t rounds.
+
+        Parameters
+        ----------
+        t : int
+            Later than all rounds logged before.
+        values : mapping
+            Measures by name, a number or one for each seed; the same names and seeds
+            in every round. From the first value that is not finite on, the run counts
+            as diverged and the theorem as not applicable.
+
+        Returns
+        -------
+        dict
+            What was written.
+
+        Raises
+        ------
+        InputError
+            If names, seeds or rounds do not fit those before.
+        """
+        whole_number("t", t, at_least=0)
+        rows = {name: _numbers(name, value) for name, value in values.items()}
+        if not all(np.isfinite(row).all() for row in rows.values()):
+            self._diverged_at = t if self._diverged_at is None else self._diverged_at
+        if self._diverged_at is None:
+            self._append(t, rows)
+            written = self._entries()
+        else:
+            written = {"applicable": 0.0}
+            self._report(f"the run diverged by round {self._diverged_at}")
+        named = {f"{self.theorem.key}/{name}": v for name, v in written.items()}
+        self.logger(t, named)
+        return named
+
+    # -- what was logged -------------------------------------------------------------
+
+    def _append(self, t: int, rows: dict[str, Floats]) -> None:
+        """Keep the measures of one round."""
+        if not rows:
+            raise InputError("values are empty: log a measure, as grad_norm_sq")
+        if self._rounds and t <= self._rounds[-1]:
+            raise InputError(
+                f"round {t} follows round {self._rounds[-1]}: log rounds in order"
+            )
+        if not self._rounds:
+            measures = {name: row[:, None] for name, row in rows.items()}
+            self._first = History.from_measurements(
+                rounds=[t], **self.description, **measures
+            )
+            self._logged = {name: row[:, None] for name, row in rows.items()}
+        before = {name: len(array) for name, array in self._logged.items()}
+        if before != {name: len(row) for name, row in rows.items()}:
+            raise InputError(
+                f"round {t} has the measures {', '.join(rows)}: log the measures"
+                f" {', '.join(before)} of the same seeds in every round"
+            )
+        for name, row in rows.items():
+            array = self._logged[name]
+            if self._count == array.shape[1]:  # twice as much room
+                array = self._logged[name] = np.concatenate([array, array], axis=1)
+            array[:, self._count] = row
+        self._rounds.append(t)
+
+    def _run_until_now(self) -> History:
+        """The record so far, at the horizon whose last round is the last logged one.
+
+        Facts of the network are computed once, for the whole run.
+        """
+        assert self._first is not None, "a round was logged"
+        planned = self._first.rounds if self._has_horizon else MOST_EXAMINED
+        self._first.rounds = planned
+        _ = self._first.network, self._first.network_facts
+        run = copy.copy(self._first)
+        run.rounds_measured = np.array(self._rounds)
+        run.extra = {}
+        for name, array in self._logged.items():
+            values = array[:, : self._count]
+            if name in FIELDS:
+                setattr(run, name, values)
+            else:
+                run.extra[name] = values
+        missing = np.full((run.seeds, self._count), np.nan)
+        for name in ("grad_norm_sq", "consensus", "loss"):
+            if name not in self._logged:
+                setattr(run, name, missing)
+        horizon = self._horizon(self._rounds[-1])
+        run.rounds = min(horizon, planned) if self._has_horizon else horizon
+        return run
+
+    @property
+    def _has_horizon(self) -> bool:
+        constants = self.description.get("constants")
+        return isinstance(constants, Mapping) and "T" in constants
+
+    def _horizon(self, last: int) -> int:
+        """The T at which a round is the last that the theorem covers."""
+        later = last + 2
+        behind = later - (self.theorem.lhs.rounds(later).stop - 1)
+        return max(last + behind, 0)
+
+    # -- what is written -------------------------------------------------------------
+
+    def _entries(self) -> dict[str, float]:
+        """What is written of the last logged round."""
+        run = self._run_until_now()
+        left = LeftHandSide(run, self.theorem)
+        entries = {"applicable": 0.0}
+        reason = left.unmeasured
+        if reason is None:
+            entries["measured"] = float(left.over_columns(left.columns.mean(axis=0)))
+            values = run_values(run, self.theorem)
+            reason = obstacle_of(run, self.theorem, values)
+            if reason is None:
+                bound = float(self.theorem.evaluate(**values.needed))
+                ratio = entries["measured"] / bound if bound > 0 else math.inf
+                return {**entries, "applicable": 1.0, "bound": bound, "ratio": ratio}
+        self._report(reason)
+        return entries
+
+    def _report(self, reason: str) -> None:
+        """Report a reason once, whatever numbers it contains."""
+        kind = re.sub(r"[-+.e\d]*\d", "#", reason)
+        if kind in self._reported:
+            return
+        self._reported.add(kind)
+        self.reasons.append(reason)
+        log.warning(f"{self.theorem.key}: not applicable: {reason}")
+        self.logger.note(f"{self.theorem.key}/reason", reason)
+
+
+def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
+    """Return a description whose algorithm is checked; its other parts are checked with
+    the first round.
+    """
+    if "algorithm" not in description:
+        raise InputError(
+            "algorithm is missing: state what runs, as DPSGD(eta=0.1), or a class's"
+            " name and hyperparameters"
+        )
+    rest = dict(description)
+    algorithm = algorithm_with(rest.pop("algorithm"), rest.pop("hyperparameters", None))
+    known = inspect.signature(History.from_measurements).parameters
+    for name in rest:
+        one_of("part of a run's description", name, set(known) - {"rounds", "measures"})
+    return {"algorithm": algorithm, **rest}
+
+
+def _numbers(name: str, value: Any) -> Floats:
+    """Return one number for each seed, (S,)."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().double().numpy()
+    try:
+        array = np.atleast_1d(np.array(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {value!r:.60} must be a number") from None
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}: give one number a seed")
+    return array
+
+
+__all__ = ["BoundLogger"]
