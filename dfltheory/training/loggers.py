@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dfltheory.errors import InputError
@@ -43,6 +43,10 @@ def report(*loggers: Logger) -> Callable[[int, Any, Any], None]:
     return callback
 
 
+METHODS = ("add_scalar", "log_metrics", "log")
+"""Methods by which trackers are recognized, in this order."""
+
+
 class Tracker:
     """One experiment tracker: called with a round and what was measured there.
 
@@ -55,15 +59,18 @@ class Tracker:
         ``log(values, step=...)`` (runs of W&B and Trackio, and their modules), or else
         a function ``(values, step)``. No library is imported.
 
+    method : str, optional
+        One of these methods, which the target is known to have.
+
     Raises
     ------
     InputError
         If the target is none of these.
     """
 
-    def __init__(self, target: Any):
+    def __init__(self, target: Any, method: str | None = None):
         self.target = target
-        self._write = _writer(target)
+        self._write = _writer(target, METHODS if method is None else (method,))
 
     def __call__(self, t: int, values: dict[str, float]) -> None:
         self._write(values, t)
@@ -77,25 +84,26 @@ class Tracker:
                 return
 
 
-def _writer(target: Any) -> Callable[[dict[str, float], int], object]:
+def _writer(
+    target: Any, methods: Iterable[str]
+) -> Callable[[dict[str, float], int], object]:
     """Return the function (values, step) that writes to a target."""
     if isinstance(target, Tracker):
         return target._write
-    if callable(getattr(target, "add_scalar", None)):
+    has = [name for name in methods if callable(getattr(target, name, None))]
+    if has and has[0] == "add_scalar":
 
         def write_scalars(values: dict[str, float], step: int) -> None:
             for name, value in values.items():
                 target.add_scalar(name, value, step)
 
         return write_scalars
-    for method in ("log_metrics", "log"):
-        log = getattr(target, method, None)
-        if callable(log):
-            return _with_step(log)
+    if has:
+        return _with_step(getattr(target, has[0]))
     if not callable(target):
         raise InputError(
             f"logger is a {type(target).__name__}, which has none of the methods"
-            " add_scalar, log_metrics and log: give a function (values, step)"
+            f" {', '.join(METHODS)}: give a function (values, step)"
         )
     return target
 
@@ -120,24 +128,24 @@ def tensorboard(folder: str | os.PathLike[str]) -> Logger:
             super().__call__(t, values)
             self.target.flush()
 
-    return Flushed(writer)
+    return Flushed(writer, "add_scalar")
 
 
 def wandb(**options: Any) -> Logger:
     """Return a logger to a run of Weights & Biases; ``options`` of ``wandb.init``."""
-    return Tracker(_module("wandb", "wandb").init(**options))
+    return Tracker(_module("wandb", "wandb").init(**options), "log")
 
 
 def trackio(**options: Any) -> Logger:
     """Return a logger to a run of Trackio; ``options`` of ``trackio.init``."""
-    return Tracker(_module("trackio", "trackio").init(**options))
+    return Tracker(_module("trackio", "trackio").init(**options), "log")
 
 
 def mlflow(**options: Any) -> Logger:
     """Return a logger to a run of MLflow; ``options`` of ``mlflow.start_run``."""
     module = _module("mlflow", "mlflow")
     module.start_run(**options)
-    return Tracker(module)
+    return Tracker(module, "log_metrics")
 
 
 def _module(name: str, package: str) -> Any:

@@ -83,6 +83,7 @@ class Fake:
     ("name", "module", "start", "told"),
     [
         ("wandb", "wandb", ("init", (), {"project": "p"}), ("log", 2)),
+        ("trackio", "trackio", ("init", (), {"project": "p"}), ("log", 2)),
         ("mlflow", "mlflow", ("start_run", (), {"project": "p"}), ("log_metrics", 2)),
     ],
 )
@@ -108,7 +109,7 @@ def test_scalars_of_tensorboard(monkeypatch, tmp_path):
         assert [t for name, _, t in scalars if name == measure] == list(range(6))
 
 
-@pytest.mark.parametrize("name", ["wandb", "mlflow"])
+@pytest.mark.parametrize("name", ["wandb", "mlflow", "trackio"])
 def test_what_is_not_installed_is_one_line(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(
