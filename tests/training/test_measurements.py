@@ -1,0 +1,190 @@
+"""``History.from_measurements``: what is stated, what stays unknown, and what is
+refused.
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+import dfltheory as dfl
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+
+ALGORITHM = dfl.algorithms.DFedAvg(eta=0.01, K=3)
+W = dfl.graphs.metropolis(dfl.graphs.ring(4))
+VALUES = np.array([[3.0, 2.0, 1.0], [4.0, 2.0, 0.5]])
+
+
+def record(*arguments, **changes):
+    given = {"algorithm": ALGORITHM, "network": W} | changes
+    if not arguments and not {"grad_norm_sq", "loss", "f_gap"} & set(given):
+        arguments = (VALUES,)
+    return dfl.History.from_measurements(*arguments, **given)
+
+
+def test_columns_are_rounds_from_the_start_and_last_one_is_the_horizon():
+    run = record()
+    assert run.rounds_measured.tolist() == [0, 1, 2]
+    assert (run.rounds, run.seeds, run.m) == (2, 2, 4)
+    later = record(rounds=[0, 5, 10], constants={"T": 12})
+    assert (later.rounds_measured.tolist(), later.rounds) == ([0, 5, 10], 12)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, torch.tensor, np.array])
+def test_one_seed_may_be_a_vector_of_any_kind(kind):
+    run = record(grad_norm_sq=kind([3.0, 2.0, 1.0]))
+    np.testing.assert_array_equal(run.grad_norm_sq, [[3.0, 2.0, 1.0]])
+
+
+def test_measures_are_those_given_and_no_others():
+    run = record(loss=VALUES, my_metric=VALUES + 1, accuracy=VALUES / 10)
+    assert run.measures().keys() == {"loss", "accuracy", "my_metric"}
+    assert set(run.to_frame()["measure"]) == {"loss", "accuracy", "my_metric"}
+    assert "grad_norm_sq" not in repr(run)
+
+
+def test_nothing_that_is_not_stated_is_among_the_values():
+    run = record(network=None)
+    known = {"T", "eta", "K", "Q", "rho", "alpha"}
+    assert set(run.values()) <= known
+    assert run.m == 0
+    assert run.network_facts is None
+    assert run.facts.common_start is None
+    assert "unknown" in repr(run)
+
+
+def test_constants_are_known_by_their_glossary_names():
+    run = record(constants={"L": 2.0, "f0_gap": 3.0, "x0_sq": 5.0, "m": 4})
+    values = run.values()
+    assert (values["L"], values["f0_gap"], values["x0_sq"]) == (2.0, 3.0, 5.0)
+    assert values["lam"] == pytest.approx(dfl.graphs.spectral_report(W).lam)
+    assert run.constants.standing_of("L") == "bound"
+    estimate = ProblemConstants(L=2.0, standing={"L": "estimate"})
+    assert record(constants=estimate).constants is estimate
+
+
+def test_network_constants_are_stated_only_without_a_network():
+    values = record(network=None, constants={"lam": 0.5, "m": 9}).values()
+    assert (values["lam"], values["m"]) == (0.5, 9)
+    with pytest.raises(InputError, match="lam"):
+        record(constants={"lam": 0.5})
+    with pytest.raises(InputError, match="m"):
+        record(constants={"m": 5})
+
+
+@pytest.mark.parametrize(
+    ("start", "consensus", "common"),
+    [
+        ("common", None, True),
+        ("different", None, False),
+        ({"x0_spread": 0.0}, None, True),
+        ({"x0_spread": 2.0}, None, False),
+        (None, [[0.0, 1.0, 1.0]], True),
+        (None, [[2.0, 1.0, 1.0]], None),
+        (None, None, None),
+    ],
+)
+def test_start_is_common_only_if_that_is_stated_or_measured(start, consensus, common):
+    measures = {"grad_norm_sq": VALUES[:1]}
+    if consensus is not None:
+        measures["consensus"] = consensus
+    run = record(start=start, **measures)
+    assert run.facts.common_start is common
+
+
+def test_start_is_measured_by_models_and_consensus_of_round_0():
+    run = record(model_sq=VALUES, consensus=VALUES / 2, grad_norm_sq=VALUES)
+    np.testing.assert_array_equal(run.x0_sq, VALUES[:, 0])
+    np.testing.assert_array_equal(run.x0_spread, VALUES[:, 0] / 2)
+    late = record(model_sq=VALUES, grad_norm_sq=VALUES, rounds=[1, 2, 3])
+    assert np.isnan(late.x0_sq).all()
+
+
+def test_gap_follows_from_loss_and_f_star_or_is_measured():
+    by_loss = record(loss=VALUES, constants={"f_star": 0.25})
+    np.testing.assert_allclose(by_loss.f0_gap, VALUES[:, 0] - 0.25)
+    measured = record(f_gap=VALUES)
+    np.testing.assert_array_equal(measured.f0_gap, VALUES[:, 0])
+    assert record(loss=VALUES).f0_gap is None
+
+
+def test_saved_record_is_read_back_equal(tmp_path):
+    runs = [
+        record(),
+        record(network=None, loss=VALUES, own=VALUES, constants={"f0_gap": 1.0}),
+        record(grad_norm_sq=VALUES, model_sq=VALUES, start="common"),
+    ]
+    for k, run in enumerate(runs):
+        loaded = dfl.History.load(run.save(tmp_path / f"{k}.safetensors"))
+        assert loaded == run
+        assert loaded.stated == run.stated
+        assert loaded.values() == run.values()
+
+
+def test_names_and_hyperparameters_make_the_algorithm():
+    by_name = record(algorithm="dfedavg", hyperparameters={"eta": 0.01, "K": 3})
+    assert by_name.algorithm == ALGORITHM
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "lacking"),
+    [
+        ("dfedavg", {"K": 3}, "eta"),
+        ("dfedsam", {"eta": 0.1, "K": 3}, "rho"),
+        ("dpsgd", {"eta": 0.1}, "order"),
+    ],
+)
+def test_defaults_that_choose_a_mechanism_are_not_assumed(name, given, lacking):
+    with pytest.raises(InputError, match=lacking):
+        record(algorithm=name, hyperparameters=given)
+
+
+BAD = {
+    "nan": {"grad_norm_sq": [[1.0, np.nan]]},
+    "infinite": {"loss": [[1.0, np.inf]]},
+    "negative square": {"grad_norm_sq": [[1.0, -1.0]]},
+    "text": {"loss": "low"},
+    "three axes": {"loss": np.ones((1, 2, 3))},
+    "empty": {"loss": np.ones((2, 0))},
+    "two shapes": {"loss": np.ones((2, 3)), "f_gap": np.ones((3, 2))},
+    "no measure": {"grad_norm_sq": None},
+    "rounds too short": {"rounds": [0, 1]},
+    "rounds repeat": {"rounds": [0, 1, 1]},
+    "rounds negative": {"rounds": [-1, 0, 1]},
+    "T before the last round": {"constants": {"T": 1}},
+    "T no whole number": {"constants": {"T": 2.5}},
+    "constant is no number": {"constants": {"L": "1"}},
+    "constant is infinite": {"constants": {"L": float("inf")}},
+    "constant is negative": {"constants": {"sigma_l": -1.0}},
+    "constant of the algorithm": {"constants": {"eta": 0.1}},
+    "gap measured and stated": {"f_gap": VALUES, "constants": {"f0_gap": 1.0}},
+    "start unknown word": {"start": "equal"},
+    "start unknown fact": {"start": {"x0": 0.0}},
+    "start negative": {"start": {"x0_sq": -1.0}},
+    "start twice": {"start": {"x0_sq": 1.0}, "constants": {"x0_sq": 1.0}},
+    "start contradicts": {"start": {"x0_sq": 1.0}, "model_sq": VALUES},
+    "common contradicts": {
+        "start": "common",
+        "consensus": VALUES,
+        "model_sq": VALUES,
+    },
+    "unweighted graph": {"network": nx.path_graph(4)},
+    "name of a network": {"network": "ring"},
+    "no network": {"network": 3},
+    "precision": {"precision": "double"},
+    "class": {"algorithm": dfl.algorithms.DFedAvg},
+    "algorithm": {"algorithm": "dfedavgg", "hyperparameters": {}},
+    "hyperparameters twice": {"hyperparameters": {"eta": 1.0}},
+    "server with network": {"algorithm": dfl.algorithms.LocalSGD(eta=0.1, K=2)},
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_statement_is_refused_with_an_input_error(case):
+    changes = BAD[case]
+    with pytest.raises(DFLTheoryError) as refused:
+        record(**changes)
+    assert "\n" not in str(refused.value)
