@@ -11,7 +11,7 @@ import torch
 
 import dfltheory as dfl
 from dfltheory.constants import ProblemConstants
-from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+from dfltheory.errors import DFLTheoryError, InputError
 
 ALGORITHM = dfl.algorithms.DFedAvg(eta=0.01, K=3)
 W = dfl.graphs.metropolis(dfl.graphs.ring(4))

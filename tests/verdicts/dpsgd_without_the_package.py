@@ -11,7 +11,8 @@ import sys
 import torch
 
 torch.set_default_dtype(torch.float64)
-problem = json.load(open(sys.argv[1]))
+with open(sys.argv[1]) as file:
+    problem = json.load(file)
 A, b = torch.tensor(problem["A"]), torch.tensor(problem["b"])  # (m, d, d), (m, d)
 W = torch.tensor(problem["W"])  # (m, m)
 eta, sigma, T = problem["eta"], problem["sigma"], problem["T"]
