@@ -172,7 +172,8 @@ def complete(kind: type[Algorithm], given: dict[str, Any]) -> dict[str, Any]:
         glossary_name = kind.glossary.get(name, name)
         neutral = glossary_name in absent and entry.default == absent[glossary_name]
         if name not in given and (entry.default is MISSING or not neutral):
-            missing.append(name)
+            other = "" if name == glossary_name else f" ({glossary_name})"
+            missing.append(f"{name}{other}")
     if missing:
         raise InputError(
             f"{kind.__name__} needs {', '.join(missing)}: give every hyperparameter"
