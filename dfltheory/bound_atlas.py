@@ -74,7 +74,6 @@ def competitors(
 
 
 # -- side by side
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -330,7 +329,6 @@ def _on_run(
 
 
 # -- what is true: quadratics
-# ------------------------------------------------------------------------------
 
 
 def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:

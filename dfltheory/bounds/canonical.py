@@ -43,7 +43,6 @@ PACKAGE = __name__.partition(".")[0]
 
 
 # -- formulas
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -268,7 +267,6 @@ def _expression(formula: Expr) -> LinearCombination:
 
 
 # -- statements
-# --------------------------------------------------------------------------------------
 
 
 def canonical_document(statement: Statement) -> dict[str, Any]:

@@ -467,7 +467,6 @@ class Statement:
         return tuple(name for name in self.needs if self.glossary[name].step)
 
     # -- symbolic
-    # ---------------------------------------------------------------------------------
 
     def expand(self, expr: Expr) -> Expr:
         """``expr`` with every definition replaced, in glossary symbols alone."""
@@ -518,7 +517,6 @@ class Statement:
         return tuple(self.symbols)
 
     # -- numeric
-    # ----------------------------------------------------------------------------------
 
     def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
         """The bound at ``values`` (names of :attr:`glossary`; numbers or arrays that

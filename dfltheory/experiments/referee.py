@@ -155,7 +155,6 @@ def _findings(theorem: Theorem) -> list[Finding]:
 
 
 # -- pictures
-# --------------------------------------------------------------------------------------
 
 
 def _svg(figure: Figure) -> Any:

@@ -114,7 +114,6 @@ class Quadratic(Synthetic):
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
     # -- the functions
-    # -------------------------------------------------------------------------
 
     def client_gradient(self, x: Tensor) -> Tensor:
         return self._times(x - self.b)
@@ -142,7 +141,6 @@ class Quadratic(Synthetic):
         return torch.bmm(each, self.A.mT).transpose(0, 1).reshape(r.shape)
 
     # -- what is known
-    # ---------------------------------------------------------------------------
 
     @property
     def x_star(self) -> Tensor:

@@ -215,7 +215,6 @@ class Supervised(Task):
         self._told = constants
 
     # -- what it is made of
-    # ---------------------------------------------------------------------------
 
     def _criterion(self, loss: str | Loss | None) -> Loss:
         if callable(loss):
@@ -370,7 +369,6 @@ class Supervised(Task):
         return self.layout.flat(fresh)
 
     # -- what an algorithm sees
-    # -------------------------------------------------------------------------
 
     def stream(
         self, generators: Sequence[torch.Generator]
@@ -516,7 +514,6 @@ class Supervised(Task):
         return shares.log().clamp_min(-1e4)
 
     # -- what is measured
-    # -------------------------------------------------------------------------------
 
     def global_loss(self, x: Tensor) -> Tensor:
         return torch.stack([self._at(point, slope=False)[0] for point in x])

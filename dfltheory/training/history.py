@@ -357,7 +357,6 @@ class History:
         } | self.extra
 
     # -- storage
-    # ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file, atomically; ``History.load`` reads it back."""

@@ -146,7 +146,6 @@ def precision(run: History) -> float:
 
 
 # -- the objective of a theorem
-# ---------------------------------------------------------
 
 
 def objective(run: History, theorem: Theorem) -> Array | None:
@@ -179,7 +178,6 @@ def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
 
 
 # -- magnitudes, for rounding errors
-# -----------------------------------------------------
 
 
 class Block(NamedTuple):

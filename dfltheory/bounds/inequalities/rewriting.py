@@ -106,7 +106,6 @@ class Rewriting:
         return variable
 
     # -- maxima and minima
-    # ---------------------------------------------------------------------------
 
     def _extrema(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost maxima and minima."""
@@ -126,7 +125,6 @@ class Rewriting:
         return found
 
     # -- powers with symbolic exponents
-    # --------------------------------------------------------------
 
     def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost powers with symbolic exponents."""
@@ -190,7 +188,6 @@ class Rewriting:
         return self._new("power", power, interval)
 
     # -- roots
-    # ----------------------------------------------------------------------------------
 
     def _roots(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the roots: of a symbol, which becomes a power of its root, or
