@@ -36,24 +36,26 @@ class Scope:
     Attributes
     ----------
     algorithms : classes, the package's by name (:mod:`.algorithm_names`) or anybody's
-    as ``"module:Class"``,
-        the most general first; no other algorithm is ever judged
+        as ``"module:Class"``, the most general first; no other algorithm is ever judged
     letters : what its hyperparameters must be where the bound does not carry them, as
         ``{"order": "combine-then-adapt"}``. A hyperparameter that is neither here nor
         in the bound must have the value at which its mechanism is absent (``NEUTRAL``
         of the glossary)
     network : the law that every mixing matrix obeys, a name of ``LAWS``; or a law of
-    one's own, a function
-        that takes a matrix (m, m) and says in one line what it breaks (None: nothing)
+        one's own, a function that takes a matrix (m, m) and says in one line what it
+        breaks (None: nothing)
     sequence : every kind of network sequence that it covers, names of
         :data:`dfltheory.constants.SEQUENCES`; the matrices never depend on the samples
-    common_start : must all clients start at one point? participation : ``full``, or
-    ``sampled`` where the statement covers rounds in which some clients rest
-    bounded_gradients : does it assume ||grad f_i|| <= B? samplewise : is every F_i(.;
-    xi) assumed to be as smooth as f_i?  Where it is not, noise may depend on the
-        point, and SAM, which looks twice at one sample, may be led by it
-    two_blocks : is it about models with a shared part u and a personal part v? notation
-    : glossary name -> LaTeX, where its author writes another letter than the glossary
+    common_start : must all clients start at one point?
+    participation : ``full``, or ``sampled`` where the statement covers rounds in which
+        some clients rest
+    bounded_gradients : does it assume ||grad f_i|| <= B?
+    samplewise : is every F_i(.; xi) assumed to be as smooth as f_i?  Where it is not,
+        noise may depend on the point, and SAM, which looks twice at one sample, may be
+        led by it
+    two_blocks : is it about models with a shared part u and a personal part v?
+    notation : glossary name -> LaTeX, where its author writes another letter than the
+        glossary
     """
 
     algorithms: tuple[str | type, ...]

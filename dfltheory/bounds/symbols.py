@@ -45,11 +45,15 @@ class Quantity:
     Attributes
     ----------
     name : an identifier: the name of its symbol, and its keyword in
-    ``Theorem.evaluate`` latex, meaning : for readers unit : how it scales with the
-    objective and with lengths low, high, open_low, open_high : its range; an open end
-    is not in it integer : only integers are admissible neutral : the value at which its
-    mechanism is absent (rho = 0: no SAM) step : is it a step size? of : how it is
-    computed: a function, or a reference as text; None: its value is given
+        ``Theorem.evaluate``
+    latex, meaning : for readers
+    unit : how it scales with the objective and with lengths
+    low, high, open_low, open_high : its range; an open end is not in it
+    integer : only integers are admissible
+    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
+    step : is it a step size?
+    of : how it is computed: a function, or a reference as text; None: its value is
+        given
     """
 
     name: str

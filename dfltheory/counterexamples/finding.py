@@ -212,15 +212,14 @@ def falsify(
     Parameters
     ----------
     key, variant : the statement: a key of the registry (``printed`` unless a variant is
-    given), a Theorem, or
-        ``FILE.py:NAME``
+        given), a Theorem, or ``FILE.py:NAME``
     seconds : budget of the search (the confirmation by the training core comes on top)
     candidates : the budget in problems that are tried, in place of ``seconds``: then
-    two searches from one
-        seed try the same ones on any machine
-    seed : of the search enough : stop once measured / bound exceeds this; else the best
-    ratio in the time given is sought progress : called with (best ratio, evaluations)
-    now and then
+        two searches from one seed try the same ones on any machine
+    seed : of the search
+    enough : stop once measured / bound exceeds this; else the best ratio in the time
+        given is sought
+    progress : called with (best ratio, evaluations) now and then
 
     Half of the budget goes to the strictest reading (:func:`readings`), which is told
     first. Corollaries are searched under their schedule. For statements in O(.) it

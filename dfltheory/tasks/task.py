@@ -22,10 +22,10 @@ class Task(abc.ABC):
 
     Attributes
     ----------
-    m, d : clients and parameters of one client's model dtype, device : of every tensor
-    that the task takes and gives shared : coordinates of the shared block u of x = (u,
-    v), an index of the last axis (slice or tensor of
-        positions); ``None`` where everything is shared
+    m, d : clients and parameters of one client's model
+    dtype, device : of every tensor that the task takes and gives
+    shared : coordinates of the shared block u of x = (u, v), an index of the last axis
+        (slice or tensor of positions); ``None`` where everything is shared
     """
 
     m: int

@@ -38,10 +38,11 @@ class Rewriting:
 
     Parameters
     ----------
-    expressions : everything that is to be rewritten holds : is an expression without
-    symbolic exponents proved not to be negative? intervals : those of symbols that are
-    no quantities of the glossary, or have other ends glossary : the ranges of
-    quantities
+    expressions : everything that is to be rewritten
+    holds : is an expression without symbolic exponents proved not to be negative?
+    intervals : those of symbols that are no quantities of the glossary, or have other
+        ends
+    glossary : the ranges of quantities
 
     Attributes
     ----------
