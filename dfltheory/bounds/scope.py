@@ -70,6 +70,22 @@ class Scope:
     notation: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_algorithms()
+        self._check_network()
+        for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(
+                    f"{name} = {getattr(self, name)!r} must be True or False"
+                )
+        if self.participation not in ("full", "sampled"):
+            raise InputError(
+                f"participation = {self.participation!r} must be full or sampled"
+            )
+        covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
+        # in one order, so that equal scopes are equal
+        object.__setattr__(self, "sequence", covered)
+
+    def _check_algorithms(self) -> None:
         if isinstance(self.algorithms, (str, type)) or not self.algorithms:
             raise InputError(
                 "algorithms of a scope must be a tuple of classes or names, as"
@@ -83,29 +99,19 @@ class Scope:
                     f"{name} = {getattr(self, name)!r} must be a mapping by name"
                 )
         checked_hyperparameters(self.algorithms, self.letters)
+
+    def _check_network(self) -> None:
         if not callable(self.network) and self.network not in tuple(LAWS):
             raise InputError(
                 f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a"
                 " function that takes a matrix and says what it breaks"
             )
-        for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(
-                    f"{name} = {getattr(self, name)!r} must be True or False"
-                )
         if isinstance(self.sequence, str) or not self.sequence:
             raise InputError(
                 'sequence of a scope must be a tuple of kinds, as ("fixed", "periodic")'
             )
         for kind in self.sequence:
             one_of("kind of network sequence", kind, SEQUENCES)
-        covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
-        # in one order, so that equal scopes are equal
-        object.__setattr__(self, "sequence", covered)
-        if self.participation not in ("full", "sampled"):
-            raise InputError(
-                f"participation = {self.participation!r} must be full or sampled"
-            )
 
     @property
     def names(self) -> tuple[str, ...]:
