@@ -74,7 +74,6 @@ def competitors(
 
 
 # -- side by side
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -188,14 +187,14 @@ def atlas(
     Parameters
     ----------
     instance : its run (exact expectations where its rounds are affine) is held against
-    every theorem, at its
-        own step sizes; the others' place is then not asked
-    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide` theorems :
-    keys (all variants of each) and theorems; None: every registered one topology : a
-    network whose constants are taken, as :func:`dfltheory.train` takes it truth :
-    compute the exact expectation on the quadratic :func:`model` at each theorem's best
-    steps values : glossary names; what is missing has everyday values, and mechanisms
-    are absent
+        every theorem, at its own step sizes; the others' place is then not asked
+    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide`
+    theorems : keys (all variants of each) and theorems; None: every registered one
+    topology : a network whose constants are taken, as :func:`dfltheory.train` takes it
+    truth : compute the exact expectation on the quadratic :func:`model` at each
+        theorem's best steps
+    values : glossary names; what is missing has everyday values, and mechanisms are
+        absent
 
     Raises
     ------
@@ -330,7 +329,6 @@ def _on_run(
 
 
 # -- what is true: quadratics
-# ------------------------------------------------------------------------------
 
 
 def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:

@@ -69,6 +69,54 @@ def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
     return figure
 
 
+def one_theorem() -> Figure:
+    """Theorem 4.5 of DFedSAM as printed and corrected, on the same run."""
+    import matplotlib.pyplot as plt
+
+    outcome = perform_all(experiment.cases()[:1])[0]
+    with look.style():
+        figure = plt.figure(figsize=(6.4, 2.6), layout="constrained")
+        axes = figure.subplots(1, 2, sharex=True, sharey=True)
+        for ax, meaning in zip(axes, ("printed", "corrected")):
+            verdict = families(outcome.verdicts)[meaning][0]
+            draw([verdict], ax, legend=False)
+            _label_curves(ax)
+            ax.set(xlabel="rounds $T$", ylabel="")
+        axes[0].set_title("as printed: violated")
+        axes[1].set_title("corrected: holds")
+        axes[0].set_ylabel("squared gradient norm")
+    return figure
+
+
+def _label_curves(ax: Any) -> None:
+    """Name both curves where they are far apart; shade where the bound is exceeded."""
+    lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
+    for line in ax.get_lines():
+        if line.get_label().startswith("known"):
+            line.remove()
+    measured, bound = lines["measured"], lines["bound"]
+    at, y = (np.asarray(part, dtype=float) for part in measured.get_data())
+    x, z = (np.asarray(part, dtype=float) for part in bound.get_data())
+    below = np.interp(at, x, z)
+    ax.fill_between(
+        at, below, y, where=y > below, color=bound.get_color(), alpha=0.3, linewidth=0
+    )
+    ax.annotate(
+        "bound of the theorem",
+        (x[len(x) // 6], z[len(z) // 6]),
+        xytext=(8, 4),
+        textcoords="offset points",
+        color=bound.get_color(),
+    )
+    ax.annotate(
+        "measured",
+        (at[1], y[1]),
+        xytext=(4, -11),
+        textcoords="offset points",
+        color=measured.get_color(),
+    )
+
+
 def _tell_ratio(ax: Any, verdict: Any) -> None:
     """Shade where the measured curve lies above the bound, and say how far at the last
     horizon.
@@ -298,6 +346,10 @@ def measure_times(to: Path = TIMES) -> None:
 
 
 DRAWINGS: dict[str, tuple[Callable[[], Figure], str]] = {
+    "one_theorem": (
+        one_theorem,
+        "the first run of `make validate` in `validation/crossings.py`",
+    ),
     "crossings": (
         crossings,
         "the runs of `make validate` in `validation/crossings.py`",

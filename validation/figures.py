@@ -117,7 +117,6 @@ def gallery() -> str:
 
 
 # -- what is stored against what is made
-# ---------------------------------------------------------------
 
 
 def differing(stored: Path, made: Path) -> float:
@@ -145,7 +144,6 @@ def pixels(path: Path) -> list[Any]:
 
 
 # -- the command
-# --------------------------------------------------------------------------------------
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,6 +14,7 @@ from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
+from dfltheory.progress import searching
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
@@ -155,7 +156,10 @@ def falsify(
         context.with_resource(alone(file))
         with keeping("no counterexample so far; nothing is written"):
             budget: Any = {"seconds": seconds, "candidates": candidates}
-            found = engine.falsify(theorem, **budget, seed=seed, enough=enough)
+            with searching() as progress:
+                found = engine.falsify(
+                    theorem, **budget, seed=seed, enough=enough, progress=progress
+                )
     written = file if found.violated or replay is not None else None
     document: dict[str, Any] = found.to_dict() | {
         "file": None if written is None else str(written)

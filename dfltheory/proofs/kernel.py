@@ -68,7 +68,6 @@ from dfltheory.proofs.moments import (
 )
 
 # -- facts
-# --------------------------------------------------------------------------------------
 
 _TOKEN = object()
 _ISSUED: WeakSet[Fact] = WeakSet()
@@ -263,7 +262,6 @@ def _single(fact: Fact, kind: str) -> Moment:
 
 
 # -- rules: Hilbert space
-# --------------------------------------------------------------------------
 
 _HILBERT = "Rudin, Real and Complex Analysis, ch. 3 and 4 (L^2 is a Hilbert space)"
 
@@ -415,7 +413,6 @@ def weigh(v: Vec) -> Claim:
 
 
 # -- rules: gradients and samples
-# ------------------------------------------------------------------
 
 _NESTEROV = "Nesterov, Lectures on Convex Optimization, 2nd ed., 1.2"
 
@@ -579,7 +576,6 @@ def clients(alg: Algorithm, v: Vec) -> Claim:
 
 
 # -- rules: the network and the rounds
-# -------------------------------------------------------------
 
 
 _OPERATOR_NORM = (
@@ -799,7 +795,6 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
 
 
 # -- rules: linear combinations
-# --------------------------------------------------------------------
 
 _ORDER = "an ordered vector space"
 

@@ -61,7 +61,6 @@ def _factored(expr: Expr) -> Expr:
 
 
 # -- vectors
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,7 +505,6 @@ X_V, G_V, N_V = (vec.within("v") for vec in (X, G, N))
 
 
 # -- one round
-# ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,7 +599,6 @@ class Algorithm:
 
 
 # -- moments and facts
-# -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -715,7 +712,6 @@ def form(*parts: tuple[Form, Expr]) -> dict[Moment, Expr]:
 
 
 # -- what rules say
-# ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,11 @@ class Quadratic(Synthetic):
     Parameters
     ----------
     A : the Hessians: (m, d, d) symmetric, one for each client; (d, d) common; (d,) a
-    common diagonal; a
-        number a for a * I. :meth:`diagonal` takes one diagonal for each client. Units
-        [c s^-2].
-    b : (m, d), the minimizers of the clients [s] noise : sigma_l, exactly the root mean
-    square of xi (Gaussian); one number per client; or a
-        :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
+        common diagonal; a number a for a * I. :meth:`diagonal` takes one diagonal for
+        each client. Units [c s^-2].
+    b : (m, d), the minimizers of the clients [s]
+    noise : sigma_l, exactly the root mean square of xi (Gaussian); one number per
+        client; or a :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
 
     Notes
     -----
@@ -114,7 +113,6 @@ class Quadratic(Synthetic):
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
     # -- the functions
-    # -------------------------------------------------------------------------
 
     def client_gradient(self, x: Tensor) -> Tensor:
         return self._times(x - self.b)
@@ -142,7 +140,6 @@ class Quadratic(Synthetic):
         return torch.bmm(each, self.A.mT).transpose(0, 1).reshape(r.shape)
 
     # -- what is known
-    # ---------------------------------------------------------------------------
 
     @property
     def x_star(self) -> Tensor:
@@ -324,16 +321,16 @@ def quadratic(
 
     Parameters
     ----------
-    m, d : clients, parameters L, mu : max_i ||A_i||, and the least eigenvalue of the
-    mean Hessian, 0 <= mu <= L [c s^-2] zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by
-    default 1 (0 for m = 1); with common Hessians sigma_g =
-        zeta everywhere [c s^-1]
-    sigma : sigma_l, the root mean square of the gradient noise [c s^-1] hessians :
-    ``common`` (the spectrum runs evenly from mu to L, in random eigenvectors),
-    ``diagonal``
-        (the same along the axes: O(m d) memory, for high dimension), ``commuting``
-        (each client its own spectrum in common eigenvectors) or ``random``
-        (eigenvectors differ too)
+    m, d : clients, parameters
+    L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c
+        s^-2]
+    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 for m = 1); with common
+        Hessians sigma_g = zeta everywhere [c s^-1]
+    sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
+    hessians : ``common`` (the spectrum runs evenly from mu to L, in random
+        eigenvectors), ``diagonal`` (the same along the axes: O(m d) memory, for high
+        dimension), ``commuting`` (each client its own spectrum in common eigenvectors)
+        or ``random`` (eigenvectors differ too)
     distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
     """
     zeta = (1.0 if m > 1 else 0.0) if zeta is None else zeta

@@ -137,7 +137,6 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
 
 
 # -- errors of the models
-# ----------------------------------------------------------------
 
 
 def _curvature(sizes: Sizes) -> Numbers:
@@ -241,7 +240,6 @@ def _damping_rounds(sizes: Sizes) -> Numbers:
 
 
 # -- errors of single measures
-# -------------------------------------------------------------
 
 
 def _block_error(sizes: Sizes) -> Numbers:
@@ -309,7 +307,6 @@ def _half_of_digits(sizes: Sizes) -> Numbers:
 
 
 # -- errors of bounds
-# ----------------------------------------------------------------------
 
 
 def bound_error(

@@ -96,7 +96,6 @@ class Outcome:
         return a < b if self.item.measures(entry[1]).better == "less" else a > b
 
     # -- files
-    # ----------------------------------------------------------------------------------
 
     def to_csv(self) -> str:
         """One line for each entry and seed."""
@@ -141,7 +140,6 @@ class Outcome:
         return paths
 
     # -- the page
-    # ----------------------------------------------------------------------------------
 
     def page(self) -> str:
         """Setting, reductions, both tables in one, orders."""
