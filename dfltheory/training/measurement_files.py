@@ -31,6 +31,15 @@ COLUMNS = 100
 NAME = 100
 """Largest number of characters of a column's name."""
 INDEX = ("seed", "round")
+NUMBERS = frozenset(
+    {
+        "double",
+        "float",
+        "halffloat",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    }
+)
+"""Types of Parquet columns that are read."""
 
 Cell = Any
 """Text of a CSV file, or a value of a JSON line."""
@@ -240,6 +249,9 @@ def _parquet_table(path: Path, file: Any) -> _Table:
             f"{path} unpacks to {size:,} bytes: at most {BYTES:,} are read"
         )
     names = _checked_names(path, 1, list(file.schema_arrow.names))
+    for name, kind in zip(names, file.schema_arrow.types, strict=True):
+        if str(kind) not in NUMBERS:
+            _refuse(path, 1, f"the type {kind} is none of numbers", name)
     table = _Table(path, names)
     count = 0
     for batch in file.iter_batches(batch_size=2**14):
