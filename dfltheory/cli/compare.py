@@ -21,10 +21,13 @@ from dfltheory.cli.output import (
     values_of,
 )
 from dfltheory.errors import InputError, one_of
+from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
+    from dfltheory.experiments.report import Study
     from dfltheory.training.history import History
+    from dfltheory.verdicts.verdict import Verdict
 
 DESCRIPTION = ("algorithm", "topology", "weights", "m", "start", "precision")
 """Options that describe a run; a saved history has its own description."""
@@ -97,7 +100,10 @@ def compare(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Draw measurement and bound to FILE (png, pdf, svg)."
+            help=(
+                "A figure of measurement and bound (.png, .pdf, .svg), or a folder for"
+                " table, figure and report."
+            )
         ),
     ] = None,
     as_json: AsJson = False,
@@ -123,8 +129,11 @@ def compare(
     from dfltheory.verdicts.compare import compare as verdict_of
 
     values = values_of(context, set_)
-    if out is not None:
+    is_figure = out is not None and out.suffix != ""
+    if out is not None and is_figure:
         check_picture(out, "--out")
+    elif out is not None:
+        check_writable(out, folder=True)
     statement = bounds.load(theorem, variant, trust=trust)
     if run.suffix.lower() == ".safetensors":
         history, replaced = _saved(context, run), values
@@ -134,16 +143,36 @@ def compare(
     verdict = verdict_of(
         history, statement, confidence=confidence, method=method, **replaced
     )
-    document = verdict.to_dict() | {"run": str(run), "figure": out}
-    text = str(verdict)
-    if out is not None:
+    text, written = str(verdict), out
+    if out is not None and is_figure:
         from dfltheory.plots.look import write
 
         figure: Any = verdict.plot().figure
         write(figure, out)
-        text += f"\nwrote {out}"
+    elif out is not None:
+        written = _report(verdict, history, run).save(out)
+    if written is not None:
+        text += f"\nwrote {written}"
+    document = verdict.to_dict() | {"run": str(run), "written": written}
     emit(document, text, as_json)
     leave(verdict.kind != "violated")
+
+
+def _report(verdict: Verdict, history: History, path: Path) -> Study:
+    """Return the study of one run that was measured elsewhere."""
+    from dfltheory.experiments.cases import Case, Outcome
+    from dfltheory.experiments.report import Study
+
+    title = f"{verdict.key} against {path.name}"
+    case = Case(
+        instance=None, group=title, row="", column=path.name, key=verdict.theorem
+    )
+    return Study(
+        title=title,
+        outcomes=[Outcome(case, history, (verdict,))],
+        not_tested=["How the measurements were made, and what is stated of the run."],
+        command=f"dfltheory compare {path.name} ...",
+    )
 
 
 def _saved(context: typer.Context, path: Path) -> History:

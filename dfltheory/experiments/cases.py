@@ -8,6 +8,7 @@ from typing import Any
 
 from dfltheory.bounds.reference import load_all
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import InputError
 from dfltheory.own import Trust
 from dfltheory.progress import counted
 from dfltheory.tasks.task import Task
@@ -36,8 +37,8 @@ class Case:
 
     Attributes
     ----------
-    instance : Instance
-        What is run.
+    instance : Instance or None
+        What is run; None: the run was measured elsewhere.
     group : str
         Cases of one group are drawn in one figure.
     row, column : str
@@ -59,7 +60,7 @@ class Case:
         How the intervals are computed, as ``compare`` takes it.
     """
 
-    instance: Instance
+    instance: Instance | None
     group: str
     row: str
     column: str
@@ -75,7 +76,15 @@ class Case:
         """Return the case with other fields of its instance, such as ``rounds`` or
         ``seeds``.
         """
-        return replace(self, instance=replace(self.instance, **changes))
+        return replace(self, instance=replace(self._runnable(), **changes))
+
+    def _runnable(self) -> Instance:
+        """The instance; InputError for a run that was measured elsewhere."""
+        if self.instance is None:
+            raise InputError(
+                f"{self.label}: this run was measured elsewhere and cannot be repeated"
+            )
+        return self.instance
 
     @property
     def place(self) -> str:
@@ -104,7 +113,7 @@ def perform(case: Case, progress: bool = False, run: History | None = None) -> O
         "method": case.method,
         **case.constants,
     }
-    run = case.instance.run(progress=progress) if run is None else run
+    run = case._runnable().run(progress=progress) if run is None else run
     against = statements(case.key, case.variants) if case.key else ()
     return Outcome(
         case, run, tuple(compare(run, theorem, **options) for theorem in against)

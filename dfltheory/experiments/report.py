@@ -174,20 +174,18 @@ class Study:
 
 def _describe(outcome: Outcome) -> dict[str, Any]:
     case, run = outcome.case, outcome.run
-    instance = case.instance
+    task = None if case.instance is None else case.instance.task
     return {
         "case": case.label,
         "task": {
-            "name": instance.task.name,
-            "m": instance.task.m,
-            "d": instance.task.d,
+            "name": run.task,
+            "m": run.m or None,
+            "d": None if task is None else task.d,
         },
-        "algorithm": (
-            {"name": type(instance.algorithm).__name__} | asdict(instance.algorithm)
-        ),
-        "rounds": instance.rounds,
-        "seeds": len(run.x),
-        "seed": instance.seed,
+        "algorithm": {"name": type(run.algorithm).__name__} | asdict(run.algorithm),
+        "rounds": run.rounds,
+        "seeds": run.seeds,
+        "seed": None if task is None else run.seed,
         "constants": run.constants.known(),
         "standing": dict(run.constants.standing),
         "network": run.network.known(),

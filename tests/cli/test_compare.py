@@ -109,8 +109,21 @@ def test_missing_statements_are_listed_and_nothing_is_assumed(table, capsys):
 def test_figure_is_written(table, capsys, tmp_path):
     figure = tmp_path / "figures" / "bound.svg"
     _, verdict = document(capsys, table, KEY, *NETWORK, *STATED, "--out", figure)
-    assert verdict["figure"] == str(figure)
+    assert verdict["written"] == str(figure)
     assert figure.read_text(encoding="utf-8").lstrip().startswith("<?xml")
+
+
+def test_report_has_table_verdict_and_figure(table, capsys, tmp_path):
+    folder = tmp_path / "report"
+    _, verdict = document(capsys, table, KEY, *NETWORK, *STATED, "--out", folder)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert verdict["written"] == str(folder / "report.html")
+    assert "run.csv" in page
+    assert "DFedAvg(" in page
+    assert "data:image/svg+xml" in page
+    [written] = json.loads((folder / "verdicts.json").read_text())
+    assert (written["kind"], written["bound"]) == (verdict["kind"], verdict["bound"])
+    assert (folder / "history.csv").read_text().count("grad_norm_sq") == 4 * 31
 
 
 def test_hyperparameter_is_found_by_its_glossary_name(table, capsys):

@@ -33,6 +33,11 @@ LINES = {
         "--seeds": "2",
     },
     "bound": {"": "dfedsam.theorem_4_5", "--set": [f"--set={item}" for item in SET]},
+    "compare": {
+        "": ["run.csv", "dfedsam.theorem_4_5"],
+        "--algorithm": "dfedavg",
+        "--set": ["--set=eta=0.1", "--set=K=2", "--set=L=1", "--set=x0_sq=0"],
+    },
     "falsify": {"": "dfedsam.theorem_4_5"},
     "audit": {"": "dfedsam.no_such"},
     "referee": {"": "dfedsam.no_such"},
@@ -94,6 +99,7 @@ def place(tmp_path_factory):
     (folder / "folder").mkdir()
     (folder / "file").write_text("text\n")
     (folder / "W.csv").write_text("0.5,0.5\n0.5,0.5\n")
+    (folder / "run.csv").write_text("seed,round,grad_norm_sq\n0,0,1.0\n0,1,0.5\n")
     (folder / "experiment.toml").write_text(
         '[task]\nname = "quadratic"\nm = 4\n[topology]\nname = "ring"\n'
         '[algorithm]\nname = "dfedsam"\neta = 0.1\nK = 1\n[run]\nrounds = 2\n'
