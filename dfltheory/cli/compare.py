@@ -135,14 +135,15 @@ def compare(
     elif out is not None:
         check_writable(out, folder=True)
     statement = bounds.load(theorem, variant, trust=trust)
+    settings: dict[str, Any] = {"confidence": confidence, "method": method}
     if run.suffix.lower() == ".safetensors":
-        history, replaced = _saved(context, run), values
+        history = _saved(context, run)
+        for name in values:
+            one_of("constant", name, statement.glossary)
+        settings |= values
     else:
         history = _measured(run, statement, context.params, values)
-        replaced = {}
-    verdict = verdict_of(
-        history, statement, confidence=confidence, method=method, **replaced
-    )
+    verdict = verdict_of(history, statement, **settings)
     text, written = str(verdict), out
     if out is not None and is_figure:
         from dfltheory.plots.look import write
@@ -212,6 +213,7 @@ def _measured(
     if options["m"] is not None:
         constants.setdefault("m", options["m"])
     table = read_measurements(path)
+    measures: dict[str, Any] = dict(table.measures)
     return History.from_measurements(
         algorithm=kind(**hyperparameters),
         network=_network(options, network_options, constants.get("m")),
@@ -220,7 +222,7 @@ def _measured(
         rounds=table.rounds,
         precision=options["precision"],
         task=path.name,
-        **table.measures,
+        **measures,
     )
 
 

@@ -31,6 +31,19 @@ COLUMNS = 100
 NAME = 100
 """Largest number of characters of a column's name."""
 INDEX = ("seed", "round")
+RESERVED = frozenset(
+    {
+        "algorithm",
+        "constants",
+        "hyperparameters",
+        "network",
+        "precision",
+        "rounds",
+        "start",
+        "task",
+    }
+)
+"""Names that no measure has: they describe a run."""
 NUMBERS = frozenset(
     {
         "double",
@@ -279,6 +292,8 @@ def _checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
     for name in names:
         if not 0 < len(name) <= NAME or not name.isprintable():
             _refuse(path, line, f"a name of 1 to {NAME} characters is needed", name)
+        if name in RESERVED:
+            _refuse(path, line, "this name describes a run: rename the measure", name)
         if names.count(name) > 1:
             _refuse(path, line, "the column occurs twice", name)
     for name in INDEX:
@@ -389,4 +404,11 @@ def _check_rounds(
         )
 
 
-__all__ = ["BYTES", "COLUMNS", "ROWS", "MeasurementTable", "read_measurements"]
+__all__ = [
+    "BYTES",
+    "COLUMNS",
+    "RESERVED",
+    "ROWS",
+    "MeasurementTable",
+    "read_measurements",
+]

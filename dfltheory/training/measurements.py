@@ -7,8 +7,8 @@ unknown start is NaN, an unknown number of clients 0, an unknown network None.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -28,6 +28,9 @@ from dfltheory.training.facts import RunFacts
 from dfltheory.version import __version__
 
 Floats = NDArray[np.float64]
+
+LARGEST = sys.float_info.max
+MOST_CLIENTS = 10**9
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")
 NEVER_NEGATIVE = frozenset(
@@ -100,7 +103,7 @@ def measured_run(
     clients = _clients(stated.pop("m", None), sequence)
     _refuse_constants_of_network(stated, sequence)
     _refuse_measured_constants(stated, arrays, problem)
-    one_of("precision", precision, PRECISIONS)
+    one_of("precision", str(precision), PRECISIONS)
     begun = _start(start, of_start, arrays, rounds_measured, precision)
     unknown = np.full((S, R), np.nan)
     return {
@@ -118,7 +121,7 @@ def measured_run(
         "x0_sq": begun.x0_sq,
         "x0_spread": begun.x0_spread,
         "constants": problem,
-        "task": task,
+        "task": str(task),
         "topology": sequence,
         "stated": stated,
         "facts": RunFacts(
@@ -142,7 +145,7 @@ def algorithm_with(
     A hyperparameter may be left out only if its default is the value at which its
     mechanism is absent, such as ``decay = 1``.
     """
-    given = {} if hyperparameters is None else dict(hyperparameters)
+    given = _mapping("hyperparameters", hyperparameters)
     if isinstance(algorithm, Algorithm):
         if given:
             raise InputError(
@@ -236,6 +239,8 @@ def _checked_rounds(rounds: Sequence[int] | None, columns: int) -> NDArray[np.in
     """Return the measured rounds; 0, 1, ... by default."""
     if rounds is None:
         return np.arange(columns)
+    if not isinstance(rounds, Iterable):
+        raise InputError(f"rounds = {rounds!r:.60} must be a list of whole numbers")
     listed = [whole_number("a round", t, at_least=0) for t in rounds]
     if len(listed) != columns:
         raise InputError(
@@ -266,7 +271,7 @@ def _divided(
     """
     if isinstance(constants, ProblemConstants):
         return constants, {}, {}
-    given = {} if constants is None else dict(constants)
+    given = _mapping("constants", constants)
     hyperparameters = {
         algorithm.glossary.get(f.name, f.name) for f in fields(algorithm)
     }
@@ -291,10 +296,19 @@ def _divided(
     return ProblemConstants(**problem, standing=standing), others, start  # type: ignore[arg-type]
 
 
+def _mapping(name: str, values: Any) -> dict[str, Any]:
+    """Return a mapping as a dict; an empty one for None."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise InputError(f"{name} = {values!r:.60} must be a mapping by name")
+    return dict(values)
+
+
 def _check_constant(name: str, value: Any) -> None:
     """Raise InputError unless a constant is one finite number in its range."""
-    is_number = isinstance(value, (int, float, np.number))
-    if isinstance(value, bool) or not is_number or not math.isfinite(float(value)):
+    is_number = isinstance(value, (int, float, np.integer, np.floating))
+    if isinstance(value, bool) or not is_number or not -LARGEST <= value <= LARGEST:
         raise InputError(f"{name} = {value!r:.60} must be one finite number")
     if not isinstance(name, str) or not name.isidentifier():
         raise InputError(f"a constant is called {name!r:.60}: give the glossary's name")
@@ -352,6 +366,8 @@ def _clients(m: Any, sequence: Any) -> int:
     if m is None:
         return known
     count = whole_number("m", int(m) if float(m).is_integer() else m, at_least=1)
+    if count > MOST_CLIENTS:
+        raise InputError(f"m = {count}: at most {MOST_CLIENTS:,} clients")
     if known and count != known:
         raise InputError(f"m = {count}, and the network has {known} clients")
     return count

@@ -19,6 +19,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.training.history import History
 from dfltheory.training.loggers import Tracker
+from dfltheory.training.measurement_files import RESERVED
 from dfltheory.training.measurements import algorithm_with
 from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.left_hand_side import LeftHandSide
@@ -100,7 +101,7 @@ class BoundLogger:
         """The record of all that was logged, for :func:`dfltheory.compare`."""
         if not self._rounds:
             raise InputError("nothing was logged: call log(t, values) first")
-        measures = {
+        measures: dict[str, Any] = {
             name: array[:, : self._count] for name, array in self._logged.items()
         }
         return History.from_measurements(
@@ -134,6 +135,8 @@ class BoundLogger:
             If names, seeds or rounds do not fit those before.
         """
         whole_number("t", t, at_least=0)
+        for name in RESERVED & set(values):
+            raise InputError(f"{name} describes a run: rename the measure")
         rows = {name: _numbers(name, value) for name, value in values.items()}
         if not all(np.isfinite(row).all() for row in rows.values()):
             self._diverged_at = t if self._diverged_at is None else self._diverged_at
@@ -158,7 +161,9 @@ class BoundLogger:
                 f"round {t} follows round {self._rounds[-1]}: log rounds in order"
             )
         if not self._rounds:
-            measures = {name: row[:, None] for name, row in rows.items()}
+            measures: dict[str, Any] = {
+                name: row[:, None] for name, row in rows.items()
+            }
             self._first = History.from_measurements(
                 rounds=[t], **self.description, **measures
             )

@@ -186,5 +186,7 @@ def test_bad_table_is_refused_with_its_place(table, capsys, old, new, place):
 def test_description_of_a_saved_history_is_refused(run, capsys, tmp_path):
     path = run.save(tmp_path / "run.safetensors")
     assert "--m" in refused(capsys, path, KEY, "--m", "5")
+    for name in ("method", "constants", "topology.degree", "sigma_x"):
+        assert name in refused(capsys, path, KEY, "--set", f"{name}=1")
     path.write_bytes(b"no tensors")
     assert str(path) in refused(capsys, path, KEY)

@@ -88,6 +88,7 @@ BAD_CSV = {
     "seed has a further round": (as_csv([*ROWS, (3, 11, 1.0, 1.0)]), 8, "round"),
     "column is missing": ("seed,loss\n0,1\n", 1, "round"),
     "column occurs twice": ("seed,round,loss,loss\n0,0,1,1\n", 1, "loss"),
+    "name of a description": ("seed,round,start\n0,0,1\n", 1, "start"),
     "no measure": ("seed,round\n0,0\n", 1, ""),
     "row too short": (as_csv() + "3,15,1.0\n", 8, ""),
     "row too long": (as_csv() + "3,15,1.0,1.0,1.0\n", 8, ""),

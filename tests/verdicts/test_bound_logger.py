@@ -132,6 +132,7 @@ def test_diverged_run_does_not_stop_the_training_loop(run):
         [(-1, {"loss": 1.0})],
         [(0.5, {"loss": 1.0})],
         [(0, {"loss": "low"})],
+        [(0, {"loss": 1.0, "start": 1.0})],
         [(0, {"loss": np.ones((2, 2))})],
     ],
 )
