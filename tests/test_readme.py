@@ -19,7 +19,9 @@ def blocks(language):
 
 
 @pytest.mark.parametrize(
-    ("number", "lines"), [(0, 8), (1, 6), (2, 10)], ids=["curves", "network", "training"]
+    ("number", "lines"),
+    [(0, 8), (1, 6), (2, 10)],
+    ids=["curves", "network", "training"],
 )
 def test_example_of_each_job_is_short_and_draws_a_picture(
     number, lines, capsys, monkeypatch, tmp_path
