@@ -1,5 +1,5 @@
-"""The paper's numbers next to ours: gathered from cells, kept as a small CSV file, printed
-as a page.
+"""The paper's numbers next to ours: gathered from cells, kept as a small CSV file,
+printed as a page.
 """
 
 from __future__ import annotations
