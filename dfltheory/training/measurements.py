@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +25,7 @@ from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
 from dfltheory.training.facts import RunFacts
+from dfltheory.training.stated_start import AT_START, stated_start
 from dfltheory.version import __version__
 
 Floats = NDArray[np.float64]
@@ -55,25 +56,6 @@ OF_NETWORK = frozenset(f.name for f in fields(NetworkConstants)) - {
     "standing",
     "errors",
 }
-_AT_START = {"x0_sq": "model_sq", "x0_spread": "consensus"}
-"""Facts of the start, each with the measure whose value at round 0 it is."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """The start of a run as far as it is known.
-
-    Attributes
-    ----------
-    x0_sq, x0_spread : (S,) array
-        mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2; NaN: unknown.
-    common : bool or None
-        Whether the clients of every seed start at one model; None: unknown.
-    """
-
-    x0_sq: Floats
-    x0_spread: Floats
-    common: bool | None
 
 
 def measured_run(
@@ -104,7 +86,7 @@ def measured_run(
     _refuse_constants_of_network(stated, sequence)
     _refuse_measured_constants(stated, arrays, problem)
     one_of("precision", str(precision), PRECISIONS)
-    begun = _start(start, of_start, arrays, rounds_measured, precision)
+    begun = stated_start(start, of_start, arrays, rounds_measured, precision)
     unknown = np.full((S, R), np.nan)
     return {
         "algorithm": known_algorithm,
@@ -284,11 +266,11 @@ def _divided(
         _check_constant(name, value)
     numbers = {name: float(value) for name, value in given.items()}
     problem = {name: value for name, value in numbers.items() if name in OF_PROBLEM}
-    start = {name: value for name, value in numbers.items() if name in _AT_START}
+    start = {name: value for name, value in numbers.items() if name in AT_START}
     others = {
         name: value
         for name, value in numbers.items()
-        if name not in OF_PROBLEM and name not in _AT_START
+        if name not in OF_PROBLEM and name not in AT_START
     }
     # a noise of at most 0 is none; other constants are upper (mu: lower) bounds
     exact = {name for name, value in problem.items() if value == 0} | {"f_star"}
@@ -341,7 +323,7 @@ def _refuse_measured_constants(
             )
 
 
-# -- network and start -----------------------------------------------------------------
+# -- the network -----------------------------------------------------------------
 
 
 def _sequence(network: Any, algorithm: Algorithm) -> Any:
@@ -371,90 +353,6 @@ def _clients(m: Any, sequence: Any) -> int:
     if known and count != known:
         raise InputError(f"m = {count}, and the network has {known} clients")
     return count
-
-
-def _start(
-    start: str | Mapping[str, Any] | None,
-    constants: Mapping[str, float],
-    arrays: Mapping[str, Floats],
-    rounds: NDArray[np.int64],
-    precision: str,
-) -> Start:
-    """Return what is stated of the start, and what was measured at round 0."""
-    facts = _start_facts(start)
-    for name, value in constants.items():
-        if name in facts:
-            raise InputError(f"{name} is stated twice, as a constant and of the start")
-        facts[name] = value
-    S = len(next(iter(arrays.values())))
-    values: dict[str, Floats] = {}
-    for name, measure in _AT_START.items():
-        seen = arrays[measure][:, 0] if measure in arrays and rounds[0] == 0 else None
-        values[name] = _value_at_start(name, facts.get(name), seen, S, precision)
-    common = {"common": True, "different": False}.get(str(start))
-    if (values["x0_spread"] == 0).all():
-        common = True
-    elif "x0_spread" in facts:
-        common = False
-    if start == "common":
-        values["x0_spread"] = _common_spread(values, precision)
-    if start == "different" and common:
-        raise InputError('start = "different", and the models deviate by x0_spread = 0')
-    return Start(values["x0_sq"], values["x0_spread"], common)
-
-
-def _start_facts(start: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    if start is None or isinstance(start, str):
-        if start not in (None, "common", "different"):
-            raise InputError(
-                f'start = {start!r:.60} must be "common", "different", or a mapping of'
-                f" {', '.join(_AT_START)}"
-            )
-        return {}
-    if not isinstance(start, Mapping):
-        raise InputError(f"start = {start!r:.60} must be text or a mapping")
-    for name in start:
-        one_of("fact of the start", name, _AT_START)
-    return dict(start)
-
-
-def _value_at_start(
-    name: str, stated: Any, seen: Floats | None, S: int, precision: str
-) -> Floats:
-    """Return a fact of the start for each seed: as stated, else as measured, else
-    NaN.
-    """
-    if stated is None:
-        return np.full(S, np.nan) if seen is None else seen.copy()
-    try:
-        values = np.broadcast_to(np.asarray(stated, dtype=np.float64), (S,)).copy()
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} = {stated!r:.60} must be a number, or one for each of {S} seeds"
-        ) from None
-    if not (np.isfinite(values) & (values >= 0)).all():
-        raise InputError(f"{name} = {stated!r:.60} must be finite and at least 0")
-    same = 1e-6 if precision == "float64" else 1e-2
-    if seen is not None and not np.allclose(values, seen, rtol=same, atol=1e-30):
-        raise InputError(
-            f"{name} = {stated!r:.60} contradicts the measured value at round 0,"
-            f" {seen[0]:g}"
-        )
-    return values
-
-
-def _common_spread(values: Mapping[str, Floats], precision: str) -> Floats:
-    """Return x0_spread = 0 of a common start, which a measured one must not exceed by
-    more than rounding.
-    """
-    eps = torch.finfo(getattr(torch, precision)).eps
-    measured, size = values["x0_spread"], values["x0_sq"]
-    beyond = measured > (2 * eps) ** 2 * np.where(np.isnan(size), np.inf, size)
-    if beyond.any():
-        raise InputError(
-            f'start = "common" contradicts consensus = {measured.max():g} at round 0'
-        )
-    return np.zeros_like(measured)
 
 
 __all__ = ["algorithm_with", "checked_arrays", "complete", "measured_run"]

@@ -143,6 +143,11 @@ def _with_estimates(run: History, task: Task | None) -> History:
             'constants = "estimate" needs the task, which a run from a file does not'
             " contain: give estimate_on=task"
         )
+    if not run.x.shape[-1]:
+        raise InputError(
+            'constants = "estimate" needs the models of the run, which this record does'
+            " not contain: give the constants, as sigma_g=..."
+        )
     run = copy(run)  # dataclasses.replace would drop what a file says of the network
     run.constants = of_run(task, run).constants()
     return run

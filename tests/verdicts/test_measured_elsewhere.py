@@ -10,6 +10,7 @@ import pytest
 import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.bounds.theorem_file import template
+from dfltheory.errors import InputError
 
 M, D = 6, 3
 W = dfl.graphs.metropolis(dfl.graphs.ring(M))
@@ -140,6 +141,12 @@ def test_estimated_constants_are_named_by_the_verdict(runs):
     problem = dfl.ProblemConstants(**constants, standing={"sigma_g": "estimate"})
     run = recorded_again(runs["dfedavg"], constants=problem)
     assert dfl.compare(run, KEY, variant="corrected").estimated == ("sigma_g",)
+
+
+def test_constants_cannot_be_estimated_along_models_that_are_not_recorded(runs):
+    again = recorded_again(runs["dfedavg"])
+    with pytest.raises(InputError, match="estimate"):
+        dfl.compare(again, KEY, constants="estimate", estimate_on=TASK)
 
 
 def test_figures_are_drawn_as_of_a_trained_run(runs):

@@ -1,0 +1,124 @@
+"""The start of a run that was measured elsewhere: as stated, and as measured at round
+0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dfltheory.errors import InputError, one_of
+
+Floats = NDArray[np.float64]
+
+AT_START = {"x0_sq": "model_sq", "x0_spread": "consensus"}
+"""Facts of the start, each with the measure whose value at round 0 it is."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start of a run as far as it is known.
+
+    Attributes
+    ----------
+    x0_sq, x0_spread : (S,) array
+        mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2; NaN: unknown.
+    common : bool or None
+        Whether the clients of every seed start at one model; None: unknown.
+    """
+
+    x0_sq: Floats
+    x0_spread: Floats
+    common: bool | None
+
+
+def stated_start(
+    start: str | Mapping[str, Any] | None,
+    constants: Mapping[str, float],
+    arrays: Mapping[str, Floats],
+    rounds: NDArray[np.int64],
+    precision: str,
+) -> Start:
+    """Return what is stated of the start, and what was measured at round 0."""
+    facts = _start_facts(start)
+    for name, value in constants.items():
+        if name in facts:
+            raise InputError(f"{name} is stated twice, as a constant and of the start")
+        facts[name] = value
+    S = len(next(iter(arrays.values())))
+    values: dict[str, Floats] = {}
+    for name, measure in AT_START.items():
+        seen = arrays[measure][:, 0] if measure in arrays and rounds[0] == 0 else None
+        values[name] = _value_at_start(name, facts.get(name), seen, S, precision)
+    common = {"common": True, "different": False}.get(str(start))
+    if (values["x0_spread"] == 0).all():
+        common = True
+    elif "x0_spread" in facts:
+        common = False
+    if start == "common":
+        values["x0_spread"] = _common_spread(values, precision)
+    if start == "different" and common:
+        raise InputError('start = "different", and the models deviate by x0_spread = 0')
+    return Start(values["x0_sq"], values["x0_spread"], common)
+
+
+def _start_facts(start: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    if start is None or isinstance(start, str):
+        if start not in (None, "common", "different"):
+            raise InputError(
+                f'start = {start!r:.60} must be "common", "different", or a mapping of'
+                f" {', '.join(AT_START)}"
+            )
+        return {}
+    if not isinstance(start, Mapping):
+        raise InputError(f"start = {start!r:.60} must be text or a mapping")
+    for name in start:
+        one_of("fact of the start", name, AT_START)
+    return dict(start)
+
+
+def _value_at_start(
+    name: str, stated: Any, seen: Floats | None, S: int, precision: str
+) -> Floats:
+    """Return a fact of the start for each seed: as stated, else as measured, else
+    NaN.
+    """
+    if stated is None:
+        return np.full(S, np.nan) if seen is None else seen.copy()
+    try:
+        values = np.broadcast_to(np.asarray(stated, dtype=np.float64), (S,)).copy()
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} = {stated!r:.60} must be a number, or one for each of {S} seeds"
+        ) from None
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise InputError(f"{name} = {stated!r:.60} must be finite and at least 0")
+    same = 1e-6 if precision == "float64" else 1e-2
+    if seen is not None and not np.allclose(values, seen, rtol=same, atol=1e-30):
+        raise InputError(
+            f"{name} = {stated!r:.60} contradicts the measured value at round 0,"
+            f" {seen[0]:g}"
+        )
+    return values
+
+
+def _common_spread(values: Mapping[str, Floats], precision: str) -> Floats:
+    """Return x0_spread = 0 of a common start, which a measured one must not exceed by
+    more than rounding.
+    """
+    eps = torch.finfo(getattr(torch, precision)).eps
+    measured, size = values["x0_spread"], values["x0_sq"]
+    beyond = measured > (2 * eps) ** 2 * np.where(np.isnan(size), np.inf, size)
+    if beyond.any():
+        raise InputError(
+            f'start = "common" contradicts consensus = {measured.max():g} at round 0'
+        )
+    return np.zeros_like(measured)
+
+
+__all__ = ["AT_START", "Start", "stated_start"]
