@@ -72,7 +72,7 @@ def _case(
 def run(quick: bool = True) -> tuple:
     """(claims, outcomes)."""
     outcomes = [
-        perform(case, run=exactly(case.instance) if case.along == "m" else None)
+        perform(case, run=exactly(case.runnable()) if case.along == "m" else None)
         for case in cases(quick)
     ]
     return bound_claims(outcomes, NOT_TESTED), outcomes

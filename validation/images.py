@@ -137,7 +137,7 @@ def judged(
             " sizes just inside the condition."
         ),
     )
-    history = case.instance.run(callbacks=[keep(means, algorithm, rounds)])
+    history = case.runnable().run(callbacks=[keep(means, algorithm, rounds)])
     sam = getattr(algorithm, "rho", 0.0) > 0
     history = replace(history, constants=constants_along(task, torch.stack(means), sam))
     return Outcome(

@@ -76,9 +76,9 @@ class Case:
         """Return the case with other fields of its instance, such as ``rounds`` or
         ``seeds``.
         """
-        return replace(self, instance=replace(self._runnable(), **changes))
+        return replace(self, instance=replace(self.runnable(), **changes))
 
-    def _runnable(self) -> Instance:
+    def runnable(self) -> Instance:
         """The instance; InputError for a run that was measured elsewhere."""
         if self.instance is None:
             raise InputError(
@@ -113,7 +113,7 @@ def perform(case: Case, progress: bool = False, run: History | None = None) -> O
         "method": case.method,
         **case.constants,
     }
-    run = case._runnable().run(progress=progress) if run is None else run
+    run = case.runnable().run(progress=progress) if run is None else run
     against = statements(case.key, case.variants) if case.key else ()
     return Outcome(
         case, run, tuple(compare(run, theorem, **options) for theorem in against)
