@@ -47,12 +47,29 @@ class LeftHandSide:
     run: History
     theorem: Theorem
 
+    @property
+    def aggregate(self) -> str:
+        """How the rounds are combined.
+
+        A bound on each round that does not depend on the horizon is a bound on the
+        largest expectation over the rounds.
+        """
+        stated = self.theorem.lhs.aggregate
+        if stated == "each" and "T" not in self.theorem.needs:
+            return "max"
+        return stated
+
     @cached_property
     def unmeasured(self) -> str | None:
         """Why the run did not measure the left-hand side, or None."""
         lhs, run = self.theorem.lhs, self.run
         data = measured(run, lhs.measure)
-        if lhs.aggregate == "each" or data is None:
+        if self.aggregate == "each":
+            return (
+                "its bound on each round contains the horizon T, so that it is one"
+                " bound for each t: state it at T (aggregate = last)"
+            )
+        if data is None:
             ask = (
                 f"; ask for it: metrics=[dfl.verdicts.{lhs.measure}]"
                 if lhs.measure in METRICS
@@ -115,12 +132,12 @@ class LeftHandSide:
     @property
     def is_minimum(self) -> bool:
         """Whether a minimum over rounds is bounded."""
-        return self.theorem.lhs.aggregate == "min"
+        return self.aggregate == "min"
 
     @property
     def is_maximum(self) -> bool:
         """Whether a maximum over rounds is bounded."""
-        return self.theorem.lhs.aggregate == "max"
+        return self.aggregate == "max"
 
     @cached_property
     def columns(self) -> Array:
@@ -128,7 +145,7 @@ class LeftHandSide:
 
         Every round of a minimum or a maximum; the single mean or sum otherwise.
         """
-        match self.theorem.lhs.aggregate:
+        match self.aggregate:
             case "min" | "max":
                 return self.samples
             case "mean" | "last":
@@ -253,7 +270,7 @@ def measured_interval(
 def _upper_end(
     left: LeftHandSide, columns: Array, tail: float, method: Method
 ) -> float:
-    match left.theorem.lhs.aggregate:
+    match left.aggregate:
         case "min":
             return upper_of_minimum(columns, tail, left.equal_rounds)
         case "max":

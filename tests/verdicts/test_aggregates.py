@@ -473,3 +473,19 @@ def test_every_dispatch_on_an_aggregate_is_exhaustive():
     ):
         with pytest.raises(InputError, match="avg"):
             evaluate()
+
+
+def test_bound_on_each_round_without_the_horizon_is_a_bound_on_the_maximum():
+    """f' = x, so that ||grad f||^2 is 9 at the start and falls from then on."""
+    run = trained()
+    for bound, kind in ((9.1, "holds"), (8.9, "violated")):
+        assert dfl.compare(run, about("max", bound)).kind == kind
+        verdict = dfl.compare(run, about("each", bound))
+        assert verdict.kind == kind
+        assert verdict.measured == dfl.compare(run, about("max", bound)).measured
+
+
+def test_bound_on_each_round_with_the_horizon_is_not_applicable():
+    verdict = dfl.compare(trained(), about("each", 100 / S["T"], measure="f_gap"))
+    assert verdict.kind == "not applicable"
+    assert "horizon" in verdict.reason
