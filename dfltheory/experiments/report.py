@@ -452,7 +452,10 @@ def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
     """
     places: dict[tuple[str, str], list[str]] = {}
     for case, verdict in verdicts:
-        reason = f"{verdict.variant}, {verdict.kind}", verdict.reason
+        text = verdict.reason
+        if verdict.suggestions:
+            text += f"; {verdict.suggestions}"
+        reason = f"{verdict.variant}, {verdict.kind}", text
         places.setdefault(reason, []).append(case.place or case.group)
     lines = []
     for (kind, reason), where in places.items():
