@@ -138,7 +138,7 @@ class Study:
                 self.frame().to_csv(temporary, index=False)
             files.append("history.csv")
         figures = self.draw(out)
-        cover = None if self.cover is None else save(self.cover[0](), out, "cover")[2]
+        cover = None if self.cover is None else save(self.cover[0](), out / "cover")[2]
         write_text(
             out / "report.html",
             render(self, figures, files=files, folder=out, cover=cover),
@@ -156,8 +156,7 @@ class Study:
         return {
             g: save(
                 (along if mine[0].case.along else panels)(mine),
-                folder,
-                figure_name(self.title, g),
+                folder / figure_name(self.title, g),
             )[2]
             for g, mine in groups.items()
         }

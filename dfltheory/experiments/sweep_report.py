@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -63,7 +64,7 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
         command="dfltheory sweep",
     )
     with filling(results.folder) as new:
-        groups, more = _overview(study, results, done, new / FIGURES)
+        groups, more = _overview(study, results, done, axes, new / FIGURES)
         more |= _over_axes(results, axes, new / FIGURES) if done else {}
         page = render(
             study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE), folder=new
@@ -120,12 +121,16 @@ def _outcome(
 
 
 def _overview(
-    study: Study, results: Results, done: list[CellResult], folder: Path
+    study: Study,
+    results: Results,
+    done: list[CellResult],
+    axes: tuple[tuple[str, ...], ...],
+    folder: Path,
 ) -> tuple[dict[str, Path | None], dict[str, Path]]:
     """Return the figure of the runs, by group or by caption.
 
-    It has a panel for each cell if there are few enough, else the first runs in one
-    panel for each measure.
+    It has a panel for each cell if there are few enough, else there is a figure for
+    each axis. Without a statement, the first runs are in one panel for each measure.
     """
     from matplotlib.figure import Figure
 
@@ -135,8 +140,10 @@ def _overview(
     rows = {outcome.case.row for outcome in study.outcomes}
     if study.verdicts and max(len(columns), len(rows)) <= _MOST_PANELS:
         return {
-            results.title: plots.save(plots.panels(study.outcomes), folder, "runs")[2]
+            results.title: plots.save(plots.panels(study.outcomes), folder / "runs")[2]
         }, {}
+    if study.verdicts and axes:
+        return {results.title: None}, _panels_along_axes(study, done, axes, folder)
     figure = Figure(figsize=(10.2, 3.4), layout="constrained")
     shown = done[:_MOST_PANELS]
     for ax, measure in zip(
@@ -146,10 +153,40 @@ def _overview(
     which = "The runs"
     if len(shown) < len(done):
         which = f"The first {len(shown)} of {len(done)} runs"
-    path = plots.save(figure, folder, "runs")[2]
+    path = plots.save(figure, folder / "runs")[2]
     return {results.title: None}, {
         f"{which}, with bands over their seeds; no bound is drawn.": path
     }
+
+
+def _panels_along_axes(
+    study: Study,
+    done: list[CellResult],
+    axes: tuple[tuple[str, ...], ...],
+    folder: Path,
+) -> dict[str, Path]:
+    """Return figures by caption: panels along each axis, the others at their first
+    values.
+    """
+    captions: dict[str, Path] = {}
+    first = done[0].settings
+    for axis in axes:
+        shown: list[Outcome] = []
+        for cell, outcome in zip(done, study.outcomes):
+            others = [n for n in first if n not in axis]
+            if all(cell.settings[n] == first[n] for n in others):
+                column = ", ".join(_brief(n, cell.settings[n]) for n in axis)
+                case = replace(outcome.case, row="", column=column)
+                shown.append(replace(outcome, case=case))
+        if len(shown) < 2:
+            continue
+        name = "-".join(field.replace(".", "-") for field in axis)
+        held = [f"{n} = {short(first[n])}" for n in first if n not in axis]
+        along = ", ".join(plots.axis_name(field) for field in axis)
+        figure = plots.panels(shown[:_MOST_PANELS])
+        path = plots.save(figure, folder / f"runs-{name}")[2]
+        captions[f"Runs over {along}{_held_text(held)}.".replace("$", "")] = path
+    return captions
 
 
 def _over_axes(
@@ -171,16 +208,16 @@ def _over_axes(
         if has_ratios and frame[field].notna().all():
             figure = Figure(figsize=(4.6, 3.2), layout="constrained")
             curves, held = _curves(frame, field, fields)
-            ax = plots.ratios(curves, field, figure.gca(), by="curve")
+            ax = plots.ratio_over(field, curves, figure.gca(), by="curve")
             _ticks_at(ax, frame[field])
             captions[f"Measured / bound over {field}{held}."] = plots.save(
-                figure, folder, f"ratio-{name}"
+                figure, folder / f"ratio-{name}"
             )[2]
         points, held = rate_points(frame, field, fields)
         if points is not None:
             figure = Figure(figsize=(4.6, 3.2), layout="constrained")
             caption = _draw_rate(points, field, held, figure.gca())
-            captions[caption] = plots.save(figure, folder, f"rate-{name}")[2]
+            captions[caption] = plots.save(figure, folder / f"rate-{name}")[2]
     return captions
 
 

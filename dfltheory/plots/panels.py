@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
-from dfltheory.plots.verdicts import KNOWN, draw, families, left_side, refuted_note
+from dfltheory.plots.verdicts import (
+    KNOWN,
+    draw_run,
+    families,
+    left_side,
+    notes,
+    refuted_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +42,9 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     There is one block of panels for each left-hand side, titled with its formula, and
     in it one panel for each case. The panels form a grid of ``case.row`` and
     ``case.column`` if there is a case for each pair; otherwise they are in order. The
-    panels of a block share their axes. Verdicts that are not applicable are not drawn;
-    the caption of the report states their reasons.
+    panels of a block share their axes. Above each panel is written how far its bounds
+    are above the measurement, why other bounds do not apply, and what would make them
+    apply.
 
     Parameters
     ----------
@@ -54,7 +62,8 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     shapes = [_grid_shape([outcome for outcome, _ in block]) for block in blocks]
     columns = max(shape[1] for shape in shapes)
     blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
-    heights = _block_heights(shapes, blocks_per_row)
+    lines = [_note_lines(block, shape[1]) for block, shape in zip(blocks, shapes)]
+    heights = _block_heights(shapes, lines, blocks_per_row)
     block_width = max(look.ONE_COLUMN, 2.4 * columns)
     width = min(look.TWO_COLUMNS, block_width * blocks_per_row)
     last_round = max(2, *(outcome.run.rounds for outcome in outcomes))
@@ -104,13 +113,16 @@ def _blocks(outcomes: Sequence[Outcome]) -> list[Block]:
 
 
 def _block_heights(
-    shapes: Sequence[tuple[int, int]], blocks_per_row: int
+    shapes: Sequence[tuple[int, int]], lines: Sequence[int], blocks_per_row: int
 ) -> list[float]:
     """Return the height in inches of each row of blocks."""
     heights = []
     for start in range(0, len(shapes), blocks_per_row):
-        in_row = shapes[start : start + blocks_per_row]
-        heights.append(0.35 + 1.75 * max(rows for rows, _ in in_row))
+        row = slice(start, start + blocks_per_row)
+        in_row = zip(shapes[row], lines[row])
+        heights.append(
+            max(0.35 + (1.75 + 0.11 * above) * shape[0] for shape, above in in_row)
+        )
     return heights
 
 
@@ -260,17 +272,48 @@ def _draw_block(part: SubFigure, block: Block, shape: tuple[int, int]) -> Handle
     part.suptitle(look.formula(first_verdict.theorem), fontsize=8)
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     title_width = 32 if shape[1] < _MOST_COLUMNS else 28
+    note_width = _note_width(shape[1])
     handles: Handles = {}
     used = np.zeros(shape, dtype=bool)
     for place, (outcome, verdicts) in zip(_panel_places(block, shape), block):
         ax = grid[place]
         used[place] = True
-        draw(verdicts, ax, legend=False)
-        ax.set_title(_title(outcome, title_width), pad=3)
+        draw_run(ax, verdicts)
+        lines = notes(verdicts, note_width, with_ratios=True)
+        _write_above(ax, lines)
+        ax.set_title(_title(outcome, title_width), pad=4 + 7.6 * len(lines))
         ax.set_ylabel("")  # the title of the block shows the formula
         handles |= _legend_handles(ax)
     _label_outer_axes(grid, used)
     return handles
+
+
+def _note_width(columns: int) -> int:
+    """Return the characters of a line above a panel, which has 6.5 points."""
+    return int(19 * (look.TWO_COLUMNS / max(columns, 2) - 0.2))
+
+
+def _write_above(ax: Axes, lines: Sequence[str]) -> None:
+    """Write lines between the title of a panel and its axes."""
+    if not lines:
+        return
+    ax.annotate(
+        "\n".join(lines),
+        (0, 1),
+        (0, 3),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=6.5,
+        linespacing=1.05,
+        color="0.25",
+        va="bottom",
+    )
+
+
+def _note_lines(block: Block, columns: int) -> int:
+    """Return the largest number of lines above a panel of a block."""
+    width = _note_width(columns)
+    return max(len(notes(verdicts, width, with_ratios=True)) for _, verdicts in block)
 
 
 def _label_outer_axes(grid: NDArray[Any], used: NDArray[np.bool_]) -> None:

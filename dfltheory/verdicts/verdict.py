@@ -128,11 +128,13 @@ class Verdict:
             )
         return self.left_hand_side
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Plot the left-hand side with its band and the bound over the horizon."""
-        from dfltheory.plots.verdicts import draw
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Plot the left-hand side and the bound over the horizon, as
+        :func:`dfltheory.plots.curves` does with the same options.
+        """
+        from dfltheory.plots.curves import curves
 
-        return draw([self], ax)
+        return curves(self, ax, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and text, for JSON."""

@@ -271,9 +271,9 @@ def test_along_draws_applicable_verdicts_as_points(tmp_path):
 
 def test_draw_rejects_several_left_hand_sides_and_missing_run(outcomes):
     with pytest.raises(InputError, match="left-hand sides"):
-        plots.draw(outcomes[0].verdicts)
+        plots.curves(outcomes[0].verdicts)
     for group in plots.by_left_side(outcomes[0].verdicts):
-        assert plots.draw(group).get_ylabel() == plots.formula(group[0].theorem)
+        assert plots.curves(group).get_ylabel() == plots.formula(group[0].theorem)
     with pytest.raises(InputError, match="run"):
         verdict_from_dict(
             json.loads(json_text(outcomes[0].verdicts[2].to_dict()))
@@ -306,10 +306,10 @@ def test_tightness_and_terms_omit_bound_of_not_applicable_theorem(outcomes):
     )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5")
     assert dfl.compare(run, theorem).kind == "not applicable"
-    assert plots.tightness(run, [theorem]).get_legend_handles_labels()[1] == [
+    assert plots.tightness(dfl.compare(run, theorem)).get_legend_handles_labels()[1] == [
         "printed: not applicable"
     ]
-    ax = plots.terms(run, theorem)
+    ax = plots.terms(dfl.compare(run, theorem))
     assert ax.get_title() == "printed: not applicable"
     assert not np.isfinite(drawn(ax)["bound"].get_ydata()).any()
 
