@@ -19,6 +19,7 @@ from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 REPORT, FIGURES = "report.html", "figures"
 """Names of the page and of the folder of figures in a sweep's folder."""
@@ -185,7 +186,10 @@ def _panels_along_axes(
         along = ", ".join(plots.axis_name(field) for field in axis)
         figure = plots.panels(shown[:_MOST_PANELS])
         path = plots.save(figure, folder / f"runs-{name}")[2]
-        captions[f"Runs over {along}{_held_text(held)}.".replace("$", "")] = path
+        which = "Runs"
+        if len(shown) > _MOST_PANELS:
+            which = f"The first {_MOST_PANELS} of {len(shown)} runs"
+        captions[f"{which} over {along}{_held_text(held)}.".replace("$", "")] = path
     return captions
 
 
@@ -195,8 +199,6 @@ def _over_axes(
     """Return figures by caption: measured / bound over each axis, and the fitted rate
     along numeric ones.
     """
-    from matplotlib.figure import Figure
-
     captions: dict[str, Path] = {}
     frame = results.frame
     has_ratios = "ratio" in frame.columns and bool(
@@ -206,17 +208,16 @@ def _over_axes(
     for (field,) in (axis for axis in axes if len(axis) == 1):
         name = field.replace(".", "-")
         if has_ratios and frame[field].notna().all():
-            figure = Figure(figsize=(4.6, 3.2), layout="constrained")
             curves, held = _curves(frame, field, fields)
-            ax = plots.ratio_over(field, curves, figure.gca(), by="curve")
+            ax = plots.ratio_over(field, curves, by="curve")
             _ticks_at(ax, frame[field])
+            figure = cast("Figure", ax.get_figure())
             captions[f"Measured / bound over {field}{held}."] = plots.save(
                 figure, folder / f"ratio-{name}"
             )[2]
         points, held = rate_points(frame, field, fields)
         if points is not None:
-            figure = Figure(figsize=(4.6, 3.2), layout="constrained")
-            caption = _draw_rate(points, field, held, figure.gca())
+            caption, figure = _draw_rate(points, field, held)
             captions[caption] = plots.save(figure, folder / f"rate-{name}")[2]
     return captions
 
@@ -300,8 +301,8 @@ def rate_points(
     return None, ""
 
 
-def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
-    """Draw the fitted rate and return its caption."""
+def _draw_rate(points: pd.DataFrame, field: str, held: str) -> tuple[str, Figure]:
+    """Draw the fitted rate; return its caption and figure."""
     measured = points["measured"].to_numpy(float)
     low, high = (
         points["measured_low"].to_numpy(float),
@@ -312,7 +313,9 @@ def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
     )
     has_intervals = bool(np.isfinite(low).all() and np.isfinite(high).all())
     interval = (np.maximum(low, 1e-9 * measured), high) if has_intervals else None
-    fit.plot(ax, interval=interval)
+    ax = fit.plot(interval=interval)
+    ax.set_xlabel(plots.axis_name(field))
+    figure = cast("Figure", ax.get_figure())
     # a lower limit of zero leaves through the lower edge
     lowest = np.where(low > 0, low, measured / 4) if has_intervals else measured / 4
     ax.set_ylim(bottom=float(np.min(lowest)) / 1.5)
@@ -323,6 +326,7 @@ def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
         f" {fitted.high:.3f}]"
     )
     if fit.predicted is None:
-        return f"{caption}."
+        return f"{caption}.", figure
     variant = points["variant"].iloc[0]
-    return f"{caption}; the {variant} bound's: {fit.predicted:.3f}: {fit.verdict}."
+    caption += f"; the {variant} bound's: {fit.predicted:.3f}: {fit.verdict}."
+    return caption, figure

@@ -143,7 +143,7 @@ _CHARACTERS = {1: 62, 2: 130}
 
 def text_width(columns: int) -> int:
     """Return the characters of a wrapped line of the legend."""
-    return 48 if columns == 1 else 104
+    return 46 if columns == 1 else 104
 
 
 def legend_below(
@@ -152,6 +152,7 @@ def legend_below(
     labels: Sequence[str],
     columns: int = 1,
     *,
+    tick_lines: int = 1,
     resize: bool = False,
 ) -> None:
     """Place a legend below the label of the horizontal axis, clear of any title.
@@ -164,6 +165,8 @@ def legend_below(
         Entries of the legend.
     columns : {1, 2}
         Columns of a paper that the figure spans.
+    tick_lines : int
+        Lines of the labels of the ticks.
     resize : bool
         Whether the height of the figure is chosen so that the axes keep theirs.
     """
@@ -175,10 +178,8 @@ def legend_below(
     longest = max(len(line) for text in labels for line in text.split("\n"))
     room = _CHARACTERS.get(columns, _CHARACTERS[1])
     ncols = max(1, min(3, len(labels), room // (longest + 8)))
-    ticks = [tick.get_text() for tick in ax.get_xticklabels()]
-    below = 16 + 9 * (1 + max((tick.count("\n") for tick in ticks), default=0))
-    if not ax.get_xlabel():
-        below -= 11
+    line = 1.2 * float(ax.xaxis.label.get_size())  # in points
+    below = 7 + line * tick_lines + (4 + line if ax.get_xlabel() else 0)
     offset = ScaledTranslation(0, -below / 72, figure.dpi_scale_trans)
     ax.legend(
         handles,

@@ -85,7 +85,9 @@ def networks(
             handles, labels = drawn.get_legend_handles_labels()
             handles += [Line2D([], [], linestyle="none") for _ in texts]
             resize = ax is None
-            look.legend_below(drawn, handles, labels + texts, columns, resize=resize)
+            look.legend_below(
+                drawn, handles, labels + texts, columns, tick_lines=2, resize=resize
+            )
     return drawn
 
 

@@ -62,7 +62,8 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     shapes = [_grid_shape([outcome for outcome, _ in block]) for block in blocks]
     columns = max(shape[1] for shape in shapes)
     blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
-    lines = [_note_lines(block, shape[1]) for block, shape in zip(blocks, shapes)]
+    note_widths = [_note_width(shape[1] * blocks_per_row) for shape in shapes]
+    lines = [_note_lines(block, chars) for block, chars in zip(blocks, note_widths)]
     heights = _block_heights(shapes, lines, blocks_per_row)
     block_width = max(look.ONE_COLUMN, 2.4 * columns)
     width = min(look.TWO_COLUMNS, block_width * blocks_per_row)
@@ -73,11 +74,12 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
         parts = figure.subfigures(
             len(heights), blocks_per_row, squeeze=False, height_ratios=heights
         )
-        for part, block, shape in zip(parts.flat, blocks, shapes):
-            handles |= _draw_block(part, block, shape)
+        for part, block, shape, chars in zip(parts.flat, blocks, shapes, note_widths):
+            handles |= _draw_block(part, block, shape, chars)
             part.axes[0].set_xlim(1, last_round)
         labels = _legend_order(handles)
-        labels_per_row = max(1, int(width / 2.3))
+        longest = max(map(len, labels), default=0)
+        labels_per_row = max(1, int(width / (0.06 * longest + 0.6)))
         legend_rows = -(-len(labels) // labels_per_row)
         figure.set_figheight(sum(heights) + 0.17 * (2 + legend_rows))
         figure.legend(
@@ -266,13 +268,14 @@ def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]
     return [divmod(index, shape[1]) for index in range(len(block))]
 
 
-def _draw_block(part: SubFigure, block: Block, shape: tuple[int, int]) -> Handles:
+def _draw_block(
+    part: SubFigure, block: Block, shape: tuple[int, int], note_width: int
+) -> Handles:
     """Draw the panels of one left-hand side; return the legend's artists by label."""
     first_verdict = block[0][1][0]
     part.suptitle(look.formula(first_verdict.theorem), fontsize=8)
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     title_width = 32 if shape[1] < _MOST_COLUMNS else 28
-    note_width = _note_width(shape[1])
     handles: Handles = {}
     used = np.zeros(shape, dtype=bool)
     for place, (outcome, verdicts) in zip(_panel_places(block, shape), block):
@@ -310,9 +313,8 @@ def _write_above(ax: Axes, lines: Sequence[str]) -> None:
     )
 
 
-def _note_lines(block: Block, columns: int) -> int:
+def _note_lines(block: Block, width: int) -> int:
     """Return the largest number of lines above a panel of a block."""
-    width = _note_width(columns)
     return max(len(notes(verdicts, width, with_ratios=True)) for _, verdicts in block)
 
 

@@ -120,7 +120,8 @@ def notes(
     for members in families(v for v in verdicts if v.kind != "not applicable").values():
         above = look.times_measured(members[0].ratio)
         if above:
-            ratios.append(f"{members[0].variant} {above.removesuffix(' measured')}")
+            factor = above.removesuffix(" measured").replace(" ", "\xa0")
+            ratios.append(f"{members[0].variant}\xa0{factor}")
     if ratios and with_ratios:
         texts.append(f"bound / measured: {', '.join(ratios)}")
     excluded: dict[str, list[str]] = {}
@@ -129,7 +130,8 @@ def notes(
             text = verdict.reason
             if verdict.suggestions:
                 text += f"; {verdict.suggestions}"
-            excluded.setdefault(text, []).append(verdict.variant)
+            name = f"{verdict.variant}{refuted_note(verdict)}"
+            excluded.setdefault(text, []).append(name)
     for text, variants in list(excluded.items())[:_MOST_NOTES]:
         names = ", ".join(variants[:2])
         more = f" and {len(variants) - 2} more" if len(variants) > 2 else ""
