@@ -168,9 +168,10 @@ def legend_below(
     tick_lines : int
         Lines of the labels of the ticks.
     resize : bool
-        Whether the height of the figure is chosen so that the axes keep theirs.
+        Whether the figure has these axes alone: then the legend is centered in it,
+        and its height is chosen so that the axes keep theirs.
     """
-    from matplotlib.transforms import ScaledTranslation
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
     figure = ax.get_figure()
     if not labels or figure is None:
@@ -186,7 +187,9 @@ def legend_below(
         labels,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + offset,
+        bbox_transform=blended_transform_factory(
+            figure.transFigure if resize else ax.transAxes, ax.transAxes + offset
+        ),
         ncols=ncols,
         handlelength=3.0,
         columnspacing=1.2,
