@@ -118,7 +118,6 @@ _ABSENT: dict[str, Any] = {
 
 
 # -- verdicts
-# --------------------------------------------------------------------------------------
 
 
 def verdict_from_dict(
@@ -168,7 +167,6 @@ def load_verdicts(path: str | Path) -> list[Verdict]:
 
 
 # -- the results of a sweep
-# --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -345,7 +343,6 @@ def read_record(folder: Path, key: str) -> dict[str, Any] | None:
 
 
 # -- tidy tables
-# -------------------------------------------------------------------------------------
 
 
 def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:

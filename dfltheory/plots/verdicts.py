@@ -79,7 +79,7 @@ def draw_run(
     show_inapplicable : bool
         Whether a bound is drawn in gray where its conditions fail.
     color : str, optional
-        One color for all lines, which dashes and markers tell apart; by default each
+        One color for all lines, which differ in dashes and markers; by default each
         meaning of a variant has its own.
     """
     require_one_left_side(verdicts)
@@ -275,7 +275,7 @@ def _draw_measured(
 
 
 def _fill_positive(
-    ax: Axes, x: Floats, estimate: Floats, low: Floats, high: Floats, color: str
+    ax: Axes, x: NDArray[Any], estimate: Floats, low: Floats, high: Floats, color: str
 ) -> None:
     """Shade a band; a lower limit of 0 must not stretch a logarithmic axis."""
     positive = estimate[np.isfinite(estimate) & (estimate > 0)]

@@ -315,7 +315,6 @@ def _slack(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
 
 
 # -- the kind
-# -----------------------------------------------------------------------------
 
 
 class _Decision(NamedTuple):

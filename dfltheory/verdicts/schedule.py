@@ -48,7 +48,6 @@ ones.
 
 
 # -- values of a planned run
-# ---------------------------------------------------------------
 
 
 class PlannedRun(Source):
@@ -102,7 +101,6 @@ def network_values(
 
 
 # -- algorithms on a schedule
-# --------------------------------------------------------------
 
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
@@ -380,7 +378,6 @@ def _values_of_conditions(
 
 
 # -- checks
-# --------------------------------------------------------------------------------
 
 
 def refuse_contradictions(

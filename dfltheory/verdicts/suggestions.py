@@ -264,7 +264,7 @@ class _Search:
         reached = set(self.in_conditions)
         for step in self.followed:
             if step in reached or step not in theorem.needs:
-                reached |= {s.name for s in self._rule(step).free_symbols}
+                reached |= _names_in(self._rule(step))
         order = ("T", *theorem.step_names, *HYPERPARAMETERS[1:], *sorted(allowed))
         self.names = [
             name
@@ -290,7 +290,7 @@ class _Search:
             if name not in self.theorem.needs:
                 found.append(name)
                 continue
-            symbols = {s.name for s in self._rule(name).free_symbols}
+            symbols = _names_in(self._rule(name))
             if name not in self.values or not symbols <= set(self.values):
                 continue
             scheduled = self._scheduled(name, self.values)
@@ -301,7 +301,7 @@ class _Search:
     def _scheduled(self, name: str, values: Values) -> Any:
         rule = self._rule(name)
         symbols = sorted(rule.free_symbols, key=str)
-        numbers = [np.asarray(values[s.name], dtype=float) for s in symbols]
+        numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
         with np.errstate(all="ignore"):
             return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
 
@@ -324,14 +324,14 @@ class _Search:
                 if other in changes:
                     continue
                 symbols = sorted(solution.free_symbols, key=str)
-                numbers = [np.asarray(values[s.name], dtype=float) for s in symbols]
+                numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
                 with np.errstate(all="ignore"):
                     formula = sp.lambdify(symbols, solution, modules="numpy")
                     found[other] = formula(*numbers)
         return found
 
     def _rule_is_known(self, name: str, values: Values) -> bool:
-        return {s.name for s in self._rule(name).free_symbols} <= set(values)
+        return _names_in(self._rule(name)) <= set(values)
 
     def holds(self, changes: Values) -> NDArray[np.bool_]:
         """Whether every condition holds, at each of the changed values."""
@@ -423,7 +423,7 @@ class _Search:
             if name not in chosen
             and name not in tied
             and self._rule_is_known(name, values)
-            and {s.name for s in self._rule(name).free_symbols} & set(chosen)
+            and _names_in(self._rule(name)) & set(chosen)
         }
         return Suggestion(changes, scheduled, tied)
 
@@ -502,8 +502,7 @@ class _Search:
             checked = self.theorem.check_conditions(**self.at({}))
             failing = [condition for condition, _, holds in checked if not holds]
             for condition in failing:
-                free = self.theorem.expand(condition.slack).free_symbols
-                names = {symbol.name for symbol in free}
+                names = _names_in(self.theorem.expand(condition.slack))
                 if not names & set(self.names):
                     return (
                         f"no hyperparameter changes that: {condition.name} is about"
@@ -600,10 +599,14 @@ def _on_schedule(theorem: Theorem, known: Mapping[str, float]) -> Suggestions | 
     return None
 
 
+def _names_in(formula: sp.Expr) -> set[str]:
+    return {str(symbol) for symbol in formula.free_symbols}
+
+
 def _names_in_conditions(theorem: Theorem) -> set[str]:
     names: set[str] = set()
     for condition in theorem.conditions:
-        names |= {s.name for s in theorem.expand(condition.slack).free_symbols}
+        names |= _names_in(theorem.expand(condition.slack))
     return names
 
 
