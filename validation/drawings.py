@@ -79,7 +79,7 @@ def one_theorem() -> Figure:
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
         for ax, meaning in zip(axes, ("printed", "corrected")):
             verdict = families(outcome.verdicts)[meaning][0]
-            draw([verdict], ax, legend=False)
+            curves([verdict], ax, legend=False)
             _label_curves(ax)
             ax.set(xlabel="rounds $T$", ylabel="")
         axes[0].set_title("as printed: violated")

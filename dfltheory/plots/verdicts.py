@@ -115,15 +115,27 @@ def notes(
         Whether to say how far each applicable bound is above the measurement; the
         other lines say why the others do not apply, and what would change that.
     """
-    texts = []
+    texts = [_ratios_text(verdicts)] if with_ratios else []
+    texts += _not_applicable_texts(verdicts)
+    lines: list[str] = []
+    for text in texts:
+        lines += wrap(look.literal(text), width)
+    return lines
+
+
+def _ratios_text(verdicts: Sequence[VerdictLike]) -> str:
+    """Return how far applicable bounds are above the measurement; empty if none is."""
     ratios = []
     for members in families(v for v in verdicts if v.kind != "not applicable").values():
         above = look.times_measured(members[0].ratio)
         if above:
             factor = above.removesuffix(" measured").replace(" ", "\xa0")
             ratios.append(f"{members[0].variant}\xa0{factor}")
-    if ratios and with_ratios:
-        texts.append(f"bound / measured: {', '.join(ratios)}")
+    return f"bound / measured: {', '.join(ratios)}" if ratios else ""
+
+
+def _not_applicable_texts(verdicts: Sequence[VerdictLike]) -> list[str]:
+    """Return why verdicts are not applicable, and what would change that."""
     excluded: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.kind == "not applicable":
@@ -132,18 +144,17 @@ def notes(
                 text += f"; {verdict.suggestions}"
             name = f"{verdict.variant}{refuted_note(verdict)}"
             excluded.setdefault(text, []).append(name)
+    texts = []
     for text, variants in list(excluded.items())[:_MOST_NOTES]:
         names = ", ".join(variants[:2])
         more = f" and {len(variants) - 2} more" if len(variants) > 2 else ""
-        for sign in ("<=", ">=", "="):  # a relation is not broken at the end of a line
-            text = text.replace(f" {sign} ", f"\xa0{sign}\xa0")
-        texts.append(f"{names}{more}, not applicable: {text}")
+        unbroken = text
+        for sign in ("<=", ">=", "="):  # a relation stays on one line
+            unbroken = unbroken.replace(f" {sign} ", f"\xa0{sign}\xa0")
+        texts.append(f"{names}{more}, not applicable: {unbroken}")
     if len(excluded) > _MOST_NOTES:
         texts.append(f"not applicable: {len(excluded) - _MOST_NOTES} more reasons")
-    lines: list[str] = []
-    for text in texts:
-        lines += wrap(look.literal(text), width)
-    return lines
+    return texts
 
 
 def require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
