@@ -38,6 +38,7 @@ reproduce: $(RUN) ## the papers' tables and figures that are known, and how to r
 
 figures: $(DEV) ## every picture of the README, the documentation and the notebooks, made again
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.figures
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.paper_figures
 
 generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples, fields, coverage, fidelity, atlas, covered statements
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.proofs docs/proofs.md

@@ -7,9 +7,9 @@ def drawing(*suffixes):
     """``look.write``, for these formats alone: files of the others are empty."""
     write = look.write
 
-    def touch_or_write(figure, path):
+    def touch_or_write(figure, path, **options):
         if path.suffix in suffixes:
-            write(figure, path)
+            write(figure, path, **options)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()

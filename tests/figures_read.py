@@ -7,6 +7,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import plots
+from dfltheory.plots.verdicts import LOWER_LIMIT
 
 MEASURED = {
     "min": "least over rounds",
@@ -23,6 +24,11 @@ def panels_of(figure):
         for ax in part.axes
         if ax.get_visible()
     ]
+
+
+def without_spaces(text):
+    """Text without white space, as lines are wrapped."""
+    return "".join(text.replace("\\$", "$").split())
 
 
 def drawn(ax):
@@ -72,7 +78,7 @@ def panel(ax, outcome, verdicts):
         assert lines[name].get_ydata()[-1] == pytest.approx(
             verdicts[0].measured.estimate, rel=1e-9
         )
-        expected.add(name)
+        expected |= {name, LOWER_LIMIT} & ({name} | set(lines))
     families = {}
     for v in applicable:
         families.setdefault(v.variant.split("_")[0], []).append(v)
@@ -105,10 +111,20 @@ def panel(ax, outcome, verdicts):
     expected |= {"known without a theorem"} if known else set()
     labels = set(lines) | {n for n in bands if not n.startswith("_")}
     assert labels == expected
-    silent = [v.variant for v in verdicts if v.kind == "not applicable"]
-    words = " ".join(text.get_text() for text in ax.texts).replace("\n", " ")
-    if len(silent) > 3:
-        assert words == f"not applicable: {len(silent)} of {len(verdicts)} variants"
-    else:
-        assert words == (f"not applicable: {', '.join(silent)}" if silent else "")
+    words = " ".join(text.get_text() for text in ax.texts)
+    words = words.replace("\n", " ").replace("\xa0", " ")
+    first_of_family = {
+        next((v for v in members if v.variant == meaning), members[0]).variant
+        for meaning, members in families.items()
+    }
+    for v in verdicts:
+        if v.kind != "not applicable":
+            above = plots.look.times_measured(v.ratio).removesuffix(" measured")
+            if above and v.variant in first_of_family:
+                assert f"{v.variant} {above}" in words
+    silent = {v.reason: v for v in verdicts if v.kind == "not applicable"}
+    for v in list(silent.values())[:2]:
+        assert without_spaces(v.reason) in without_spaces(words)
+        assert without_spaces(str(v.suggestions)) in without_spaces(words)
+    assert ("not applicable" in words) == bool(silent)
     return labels

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfltheory import bounds
 from dfltheory.experiments.cases import perform_all
 from dfltheory.files import write_json
-from dfltheory.plots import draw, families, look, looks, panels, style
+from dfltheory.plots import curves, families, look, looks, panels, style
 from dfltheory.rates import fit_exponent, measure, rate_fit, transient_time
 from validation import crossings as experiment
 from validation import experiments
@@ -41,7 +41,7 @@ def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
             column[0].set_title(outcome.case.column.replace(", ", "\n"))
             for ax, meaning in zip(column, ("printed", "corrected")):
                 verdict = families(outcome.verdicts)[meaning][0]
-                draw([verdict], ax, legend=False)
+                curves([verdict], ax, legend=False)
                 _write_ratio(ax, verdict)
                 ax.set(
                     ylabel="",
@@ -79,7 +79,7 @@ def one_theorem() -> Figure:
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
         for ax, meaning in zip(axes, ("printed", "corrected")):
             verdict = families(outcome.verdicts)[meaning][0]
-            draw([verdict], ax, legend=False)
+            curves([verdict], ax, legend=False)
             _label_curves(ax)
             ax.set(xlabel="rounds $T$", ylabel="")
         axes[0].set_title("as printed: violated")

@@ -62,7 +62,7 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
 
 
 @cache
-def _tied(theorem: Statement, name: str) -> dict[str, Expr]:
+def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
     """Step sizes that an equality among the conditions ties to ``name``, as expressions
     in it.
     """
@@ -88,7 +88,7 @@ def _with_step(
 ) -> dict[str, Any]:
     """``values`` with this step size, and with those that are tied to it."""
     given = {**values, name: np.asarray(steps, dtype=float)}
-    for other, expr in _tied(theorem, name).items():
+    for other, expr in tied_steps(theorem, name).items():
         names, function = compiled([expr])
         missing = [n for n in names if n not in given]
         if missing:

@@ -422,7 +422,7 @@ def save(history: History, document: dict[str, Any], out: Path) -> None:
     from dfltheory.files import replacing, write_json
 
     with filling(out) as new:
-        plots.save(curves(history), new, "curves")
+        plots.save(curves(history), new / "curves")
         history.save(new / "history.safetensors")
         with replacing(new / "history.csv") as temporary:
             history.to_frame().to_csv(temporary, index=False)

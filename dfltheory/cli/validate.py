@@ -41,6 +41,7 @@ FIELDS = {
     **{name: f"task.{name}" for name in ("data", "model", "m")},
     "rho0": "theorem.constants.rho0",
     "variant": "theorem.variants",
+    "steps": "theorem.steps",
 }
 """Option -> its field in the document of the study."""
 NETWORKS = ["ring", "torus", "exponential", "complete"]
@@ -97,6 +98,16 @@ def validate(
     ] = 16,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     rho0: Annotated[float, typer.Option(help="rho = rho0 / sqrt(T).")] = 1.0,
+    steps: Annotated[
+        str,
+        typer.Option(
+            help=(
+                "Step sizes: schedule (the corollary's), admissible (the schedule's,"
+                " reduced where a condition demands it), or largest (the largest at"
+                " which all conditions hold)."
+            )
+        ),
+    ] = "admissible",
     variant: Annotated[
         list[str] | None, typer.Option(help="Give it again for more. Default: all.")
     ] = None,
@@ -276,6 +287,7 @@ def _default_document(
     section: dict[str, Any] = {
         "key": key,
         "schedule": has_schedule,
+        "steps": "admissible",
         "constants": {"rho0": 1.0},
     }
     variants = [variant.variant for variant in theorems if variant.variant in VARIANTS]

@@ -21,7 +21,12 @@ from dfltheory.own import Trust
 from dfltheory.training.document import SECTIONS, located, short
 from dfltheory.training.instance import Instance, make_network, references
 from dfltheory.training.options import Option, builder, options_of, standard_name
-from dfltheory.verdicts.schedule import hyperparameter_fields, scheduling, step_sizes
+from dfltheory.verdicts.schedule import (
+    chosen_steps,
+    hyperparameter_fields,
+    scheduling,
+    step_sizes,
+)
 
 RECORDED_CLIENTS = 256
 """Largest network of a file whose matrix is copied into the records of its cells."""
@@ -134,9 +139,17 @@ class Cell:
         known |= self["theorem"]["constants"]
         try:
             schedule = scheduling(self.theorems)
-            steps = step_sizes(
-                schedule, instance.task, instance.rounds, known, instance.network
-            )
+            task, network = instance.task, instance.network
+            steps = step_sizes(schedule, task, instance.rounds, known, network)
+            every = {
+                "rho0": 1.0,
+                **task.constants.known(),
+                **known,
+                "m": task.m,
+                "T": instance.rounds,
+            }
+            which = self["theorem"]["steps"]
+            steps = chosen_steps(self.theorems, steps, every, network, which)
         except InputError as error:
             raise InputError(f"{error} under [theorem.constants]") from error
         values = hyperparameter_fields(type(algorithm), steps)
@@ -176,6 +189,9 @@ class Cell:
             document["theorem"]["variants"] = [
                 theorem.variant for theorem in self.theorems
             ]
+            if document["theorem"].get("steps") == "schedule":
+                # hashes of cells do not depend on a field that changes nothing
+                document["theorem"].pop("steps")
         return plain(document)
 
     def _recorded(self, title: str, table: Mapping[str, Any]) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class Study:
                 self.frame().to_csv(temporary, index=False)
             files.append("history.csv")
         figures = self.draw(out)
-        cover = None if self.cover is None else save(self.cover[0](), out, "cover")[2]
+        cover = None if self.cover is None else save(self.cover[0](), out / "cover")[2]
         write_text(
             out / "report.html",
             render(self, figures, files=files, folder=out, cover=cover),
@@ -156,8 +156,7 @@ class Study:
         return {
             g: save(
                 (along if mine[0].case.along else panels)(mine),
-                folder,
-                figure_name(self.title, g),
+                folder / figure_name(self.title, g),
             )[2]
             for g, mine in groups.items()
         }
@@ -450,7 +449,10 @@ def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
     """
     places: dict[tuple[str, str], list[str]] = {}
     for case, verdict in verdicts:
-        reason = f"{verdict.variant}, {verdict.kind}", verdict.reason
+        text = verdict.reason
+        if verdict.suggestions:
+            text += f"; {verdict.suggestions}"
+        reason = f"{verdict.variant}, {verdict.kind}", text
         places.setdefault(reason, []).append(case.place or case.group)
     lines = []
     for (kind, reason), where in places.items():

@@ -47,6 +47,7 @@ from dfltheory.files import plain, read_json, reading, replacing
 from dfltheory.training.document import short
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.suggestions import suggestions_from_dict
 from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ _VERDICT: dict[str, Read] = {
     **dict.fromkeys(("ratio_ci", "measured_ci"), tuple_of(any_number, 2, 2)),
     "seeds_needed": maybe(_COUNT),
     "status": anything,  # read by status_from_dict
+    "suggestions": anything,  # read by suggestions_from_dict
 }
 """Field of a saved verdict -> its reader."""
 _ANY_TABLE = mapping(anything, 10**5, text)
@@ -106,6 +108,7 @@ _KEY = line(64, "[0-9a-z]{1,64}", "a hash")  # it is the name of a file
 _ABSENT: dict[str, Any] = {
     "method": "student",
     "status": {"kind": "not examined"},
+    "suggestions": {"alternatives": [], "largest_step": {}, "note": ""},
     "seeds_needed": None,
     "given": {},
     "slack": {},
@@ -142,6 +145,7 @@ def verdict_from_dict(
             for name, read in _VERDICT.items()
         }
         values["status"] = status_from_dict(values["status"])
+        values["suggestions"] = suggestions_from_dict(values["suggestions"])
     except (DFLTheoryError, RecursionError) as wrong:
         raise DataError(f"not a verdict: {wrong}") from wrong
     values["measured"] = Interval(values["measured"], *values.pop("measured_ci"))

@@ -10,6 +10,7 @@ from pydantic import Field, create_model
 from dfltheory.schemas import Schema, fields_by_name
 from dfltheory.training.document import NAMED, SECTIONS, Name, section_model
 from dfltheory.training.options import names_of
+from dfltheory.verdicts.schedule import Step
 from dfltheory.verdicts.statistics import Method
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -43,6 +44,13 @@ class TheoremSection(Schema):
         description=(
             "take the hyperparameters that [algorithm] leaves out from the statement's"
             " own schedule"
+        ),
+    )
+    steps: Step = Field(
+        "schedule",
+        description=(
+            "with a schedule: its step sizes; admissible: reduced where a condition of"
+            " a variant demands it; largest: the largest at which all conditions hold"
         ),
     )
     constants: dict[str, float] = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +19,7 @@ from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 REPORT, FIGURES = "report.html", "figures"
 """Names of the page and of the folder of figures in a sweep's folder."""
@@ -63,7 +65,7 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
         command="dfltheory sweep",
     )
     with filling(results.folder) as new:
-        groups, more = _overview(study, results, done, new / FIGURES)
+        groups, more = _overview(study, results, done, axes, new / FIGURES)
         more |= _over_axes(results, axes, new / FIGURES) if done else {}
         page = render(
             study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE), folder=new
@@ -120,12 +122,16 @@ def _outcome(
 
 
 def _overview(
-    study: Study, results: Results, done: list[CellResult], folder: Path
+    study: Study,
+    results: Results,
+    done: list[CellResult],
+    axes: tuple[tuple[str, ...], ...],
+    folder: Path,
 ) -> tuple[dict[str, Path | None], dict[str, Path]]:
     """Return the figure of the runs, by group or by caption.
 
-    It has a panel for each cell if there are few enough, else the first runs in one
-    panel for each measure.
+    It has a panel for each cell if there are few enough, else there is a figure for
+    each axis. Without a statement, the first runs are in one panel for each measure.
     """
     from matplotlib.figure import Figure
 
@@ -135,8 +141,10 @@ def _overview(
     rows = {outcome.case.row for outcome in study.outcomes}
     if study.verdicts and max(len(columns), len(rows)) <= _MOST_PANELS:
         return {
-            results.title: plots.save(plots.panels(study.outcomes), folder, "runs")[2]
+            results.title: plots.save(plots.panels(study.outcomes), folder / "runs")[2]
         }, {}
+    if study.verdicts and axes:
+        return {results.title: None}, _panels_along_axes(study, done, axes, folder)
     figure = Figure(figsize=(10.2, 3.4), layout="constrained")
     shown = done[:_MOST_PANELS]
     for ax, measure in zip(
@@ -146,10 +154,43 @@ def _overview(
     which = "The runs"
     if len(shown) < len(done):
         which = f"The first {len(shown)} of {len(done)} runs"
-    path = plots.save(figure, folder, "runs")[2]
+    path = plots.save(figure, folder / "runs")[2]
     return {results.title: None}, {
         f"{which}, with bands over their seeds; no bound is drawn.": path
     }
+
+
+def _panels_along_axes(
+    study: Study,
+    done: list[CellResult],
+    axes: tuple[tuple[str, ...], ...],
+    folder: Path,
+) -> dict[str, Path]:
+    """Return figures by caption: panels along each axis, the others at their first
+    values.
+    """
+    captions: dict[str, Path] = {}
+    first = done[0].settings
+    for axis in axes:
+        shown: list[Outcome] = []
+        for cell, outcome in zip(done, study.outcomes):
+            others = [n for n in first if n not in axis]
+            if all(cell.settings[n] == first[n] for n in others):
+                column = ", ".join(_brief(n, cell.settings[n]) for n in axis)
+                case = replace(outcome.case, row="", column=column)
+                shown.append(replace(outcome, case=case))
+        if len(shown) < 2:
+            continue
+        name = "-".join(field.replace(".", "-") for field in axis)
+        held = [f"{n} = {short(first[n])}" for n in first if n not in axis]
+        along = ", ".join(plots.axis_name(field) for field in axis)
+        figure = plots.panels(shown[:_MOST_PANELS])
+        path = plots.save(figure, folder / f"runs-{name}")[2]
+        which = "Runs"
+        if len(shown) > _MOST_PANELS:
+            which = f"The first {_MOST_PANELS} of {len(shown)} runs"
+        captions[f"{which} over {along}{_held_text(held)}.".replace("$", "")] = path
+    return captions
 
 
 def _over_axes(
@@ -158,8 +199,6 @@ def _over_axes(
     """Return figures by caption: measured / bound over each axis, and the fitted rate
     along numeric ones.
     """
-    from matplotlib.figure import Figure
-
     captions: dict[str, Path] = {}
     frame = results.frame
     has_ratios = "ratio" in frame.columns and bool(
@@ -169,18 +208,17 @@ def _over_axes(
     for (field,) in (axis for axis in axes if len(axis) == 1):
         name = field.replace(".", "-")
         if has_ratios and frame[field].notna().all():
-            figure = Figure(figsize=(4.6, 3.2), layout="constrained")
             curves, held = _curves(frame, field, fields)
-            ax = plots.ratios(curves, field, figure.gca(), by="curve")
+            ax = plots.ratio_over(field, curves, by="curve")
             _ticks_at(ax, frame[field])
+            figure = cast("Figure", ax.get_figure())
             captions[f"Measured / bound over {field}{held}."] = plots.save(
-                figure, folder, f"ratio-{name}"
+                figure, folder / f"ratio-{name}"
             )[2]
         points, held = rate_points(frame, field, fields)
         if points is not None:
-            figure = Figure(figsize=(4.6, 3.2), layout="constrained")
-            caption = _draw_rate(points, field, held, figure.gca())
-            captions[caption] = plots.save(figure, folder, f"rate-{name}")[2]
+            caption, figure = _draw_rate(points, field, held)
+            captions[caption] = plots.save(figure, folder / f"rate-{name}")[2]
     return captions
 
 
@@ -263,8 +301,8 @@ def rate_points(
     return None, ""
 
 
-def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
-    """Draw the fitted rate and return its caption."""
+def _draw_rate(points: pd.DataFrame, field: str, held: str) -> tuple[str, Figure]:
+    """Draw the fitted rate; return its caption and figure."""
     measured = points["measured"].to_numpy(float)
     low, high = (
         points["measured_low"].to_numpy(float),
@@ -275,7 +313,9 @@ def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
     )
     has_intervals = bool(np.isfinite(low).all() and np.isfinite(high).all())
     interval = (np.maximum(low, 1e-9 * measured), high) if has_intervals else None
-    fit.plot(ax, interval=interval)
+    ax = fit.plot(interval=interval)
+    ax.set_xlabel(plots.axis_name(field))
+    figure = cast("Figure", ax.get_figure())
     # a lower limit of zero leaves through the lower edge
     lowest = np.where(low > 0, low, measured / 4) if has_intervals else measured / 4
     ax.set_ylim(bottom=float(np.min(lowest)) / 1.5)
@@ -286,6 +326,7 @@ def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
         f" {fitted.high:.3f}]"
     )
     if fit.predicted is None:
-        return f"{caption}."
+        return f"{caption}.", figure
     variant = points["variant"].iloc[0]
-    return f"{caption}; the {variant} bound's: {fit.predicted:.3f}: {fit.verdict}."
+    caption += f"; the {variant} bound's: {fit.predicted:.3f}: {fit.verdict}."
+    return caption, figure

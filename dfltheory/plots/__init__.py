@@ -1,51 +1,65 @@
 """Figures of runs, bounds and verdicts with matplotlib.
 
-Most functions take axes and return axes. Lines differ in dashes and markers as well as
-in color, so that figures can be read in grayscale.
+Each function takes axes and returns axes, or makes a figure for one or two columns of
+a paper (``columns=2``) with text of 8 points. Lines differ in dashes and markers as
+well as in color, so that figures can be read in grayscale.
 
-``verdicts`` draws the verdicts on one run, ``panels`` those on a group of runs.
-``runs`` compares runs with each other, ``sweeps`` the cells of a sweep, and ``theorem``
-draws a bound without a run. ``horizons`` evaluates what is drawn over the horizon, and
-``look`` holds the shared style. :func:`save` writes PNG, PDF and SVG files.
+===================  =================================================================
+:func:`curves`       measured left-hand side and bounds over the horizon; the first
+                     figure of a paper
+:func:`terms`        a bound and its terms over the horizon
+:func:`tightness`    measured / bound over the horizon
+:func:`ratio_over`   measured / bound over a parameter of a sweep, as K, m, Q
+:func:`rates`        fitted and predicted exponents
+:func:`networks`     measured value and bounds on several networks
+:func:`comparison`   a measure of several runs over the rounds
+:func:`panels`       a panel for each run of a study or a sweep
+===================  =================================================================
 
->>> ax = plots.consensus({"ring": run_ring, "complete": run_complete})  # doctest: +SKIP
->>> plots.save(ax.figure, "figures", "consensus")                       # doctest: +SKIP
+:func:`save` writes a figure with embedded TrueType fonts.
+
+>>> verdict = dfl.compare(run, "dfedsam.theorem_4_5")               # doctest: +SKIP
+>>> ax = dfl.plots.curves(verdict)                                  # doctest: +SKIP
+>>> dfl.plots.save(ax.figure, "bound.pdf")                          # doctest: +SKIP
 """
 
+from dfltheory.plots.curves import curves
 from dfltheory.plots.horizons import bound_over, running_left_hand_side
 from dfltheory.plots.look import MEANINGS, formula, looks, save, style
+from dfltheory.plots.networks import networks
 from dfltheory.plots.panels import along, panels
 from dfltheory.plots.runs import (
     MEASURES,
     Labelled,
     band,
-    bound_versus_empirical,
     comparison,
     consensus,
     terms,
     tightness,
 )
-from dfltheory.plots.sweeps import rate, ratios
-from dfltheory.plots.verdicts import by_left_side, draw, families
+from dfltheory.plots.sweeps import axis_name, rate, rates, ratio_over
+from dfltheory.plots.verdicts import by_left_side, families
 
 __all__ = [
     "MEANINGS",
     "MEASURES",
     "Labelled",
     "along",
+    "axis_name",
     "band",
     "bound_over",
-    "bound_versus_empirical",
     "by_left_side",
     "comparison",
     "consensus",
-    "draw",
+    "curves",
     "families",
     "formula",
     "looks",
+    "networks",
     "panels",
     "rate",
-    "ratios",
+    "rates",
+    "ratio_over",
     "running_left_hand_side",
     "save",
     "style",

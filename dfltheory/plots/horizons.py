@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.confidence import upper_limits
+from dfltheory.confidence import half_widths, upper_limits
 from dfltheory.errors import InputError
 from dfltheory.verdicts.evidence import lower_limits
 from dfltheory.verdicts.left_hand_side import LeftHandSide
@@ -22,6 +22,29 @@ VerdictLike = Any
 ``Verdict.plot`` imports this package, so importing the class here would be circular.
 """
 _T = GLOSSARY["T"].symbol
+
+
+def bound_where_conditions_fail(
+    verdict: VerdictLike, horizons: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Evaluate the formula of a bound where the theorem does not claim it.
+
+    Values are nan where :func:`bound_over` has values, and everywhere if a quantity
+    of the bound is not known or out of its range.
+    """
+    thm: Theorem = verdict.theorem
+    nothing = np.full(horizons.shape, np.nan)
+    values = {name: v for name, v in verdict.values.needed.items() if name != "T"}
+    if set(values) | {"T"} < set(thm.needs):
+        return nothing
+    try:
+        formula = thm.evaluate(**values, T=horizons, where="ignore")
+    except InputError:  # as lam = 1 on a network that is not connected
+        return nothing
+    claimed = np.isfinite(bound_over(verdict, horizons))
+    # formulas are negative or infinite at some step sizes that no condition admits
+    sensible = np.isfinite(formula) & (np.asarray(formula) > 0)
+    return np.where(claimed | ~sensible, np.nan, formula)
 
 
 def bound_over(
@@ -121,6 +144,52 @@ def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
     equal_rounds = left.equal_rounds[finite]
     high[finite] = running_upper_limits(columns[:, finite], tail, equal_rounds)
     return estimate, np.minimum.accumulate(low), high
+
+
+def mean_band(left: LeftHandSide, confidence: float) -> Limits:
+    """Return the left-hand side at each horizon with Student's two-sided interval.
+
+    For a minimum or maximum over rounds, the interval is that of the mean at the round
+    where it is attained. A run without randomness, or with one seed, has no interval:
+    both limits equal the estimate.
+
+    Parameters
+    ----------
+    left : LeftHandSide
+        A run as the theorem measures it.
+    confidence : float
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    tuple of three (T,) arrays
+        Estimate, lower limit and upper limit at the horizons 1..T.
+    """
+    columns = _running_columns(left)
+    means = columns.mean(axis=0)
+    rounds = np.arange(means.size)
+    if left.is_minimum:
+        attained = means == np.minimum.accumulate(means)
+        rounds = np.maximum.accumulate(np.where(attained, rounds, 0))
+    elif left.is_maximum:
+        attained = means == np.maximum.accumulate(means)
+        rounds = np.maximum.accumulate(np.where(attained, rounds, 0))
+    estimate = means[rounds]
+    if left.exact or columns.shape[0] == 1:
+        return estimate, estimate, estimate
+    with np.errstate(invalid="ignore"):  # of runs that diverged
+        half = half_widths(columns, (1 - confidence) / 2)[rounds]
+    return estimate, np.maximum(estimate - half, 0.0), estimate + half
+
+
+def seed_curves(left: LeftHandSide) -> NDArray[np.float64]:
+    """Return the left-hand side of each seed at each horizon, (seeds, horizons)."""
+    columns = _running_columns(left)
+    if left.is_minimum:
+        return np.minimum.accumulate(columns, axis=1)
+    if left.is_maximum:
+        return np.maximum.accumulate(columns, axis=1)
+    return columns
 
 
 def _running_columns(left: LeftHandSide) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.errors import InputError
 from dfltheory.files import replacing
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ _STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "lines.linewidth": 1.3,
     "legend.frameon": False,
-    "pdf.fonttype": 42,  # embeds fonts, so that text stays text
+    "pdf.fonttype": 42,  # embeds TrueType fonts: publishers reject Type 3
+    "ps.fonttype": 42,
     "svg.hashsalt": "dfltheory",  # makes SVG files reproducible
     "figure.dpi": 110,
     "savefig.dpi": 200,
@@ -115,13 +117,108 @@ def looks() -> Iterator[dict[str, Any]]:
         }
 
 
-def axes(ax: Axes | None) -> Axes:
-    """Return ``ax``, or the axes of a new one-column figure if it is None."""
+def axes(ax: Axes | None, columns: int = 1) -> Axes:
+    """Return ``ax``, or if it is None the axes of a new figure.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes or None
+        Axes to draw on.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
+    """
     import matplotlib.pyplot as plt
 
     if ax is not None:
         return ax
-    return plt.figure(figsize=(ONE_COLUMN, 2.6), layout="constrained").gca()
+    if columns not in (1, 2):
+        raise InputError(f"columns = {columns!r} must be 1 or 2, the columns of a page")
+    width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
+    return plt.figure(figsize=(width, 2.9), layout="constrained").gca()
+
+
+_CHARACTERS = {1: 62, 2: 130}
+"""Characters of a row of the legend, by the columns of the page that a figure spans."""
+
+
+def text_width(columns: int) -> int:
+    """Return the characters of a wrapped line of the legend."""
+    return 46 if columns == 1 else 104
+
+
+def legend_below(
+    ax: Axes,
+    handles: Sequence[Any],
+    labels: Sequence[str],
+    columns: int = 1,
+    *,
+    tick_lines: int = 1,
+    resize: bool = False,
+) -> None:
+    """Place a legend below the label of the horizontal axis, clear of any title.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes with their final label.
+    handles, labels : sequences
+        Entries of the legend.
+    columns : {1, 2}
+        Columns of a paper that the figure spans.
+    tick_lines : int
+        Lines of the labels of the ticks.
+    resize : bool
+        Whether the figure has these axes alone: then the legend is centered in it,
+        and its height is chosen so that the axes keep theirs.
+    """
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    figure = ax.get_figure()
+    if not labels or figure is None:
+        return
+    longest = max(len(line) for text in labels for line in text.split("\n"))
+    room = _CHARACTERS.get(columns, _CHARACTERS[1])
+    ncols = max(1, min(3, len(labels), room // (longest + 8)))
+    line = 1.2 * float(ax.xaxis.label.get_size())  # in points
+    below = 7 + line * tick_lines + (4 + line if ax.get_xlabel() else 0)
+    offset = ScaledTranslation(0, -below / 72, figure.dpi_scale_trans)
+    ax.legend(
+        handles,
+        labels,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=blended_transform_factory(
+            figure.transFigure if resize else ax.transAxes, ax.transAxes + offset
+        ),
+        ncols=ncols,
+        handlelength=3.0,
+        columnspacing=1.2,
+        borderaxespad=0.3,
+    )
+    if resize:
+        lines = sum(1 + text.count("\n") for text in labels)
+        figure.set_figheight(2.35 + 0.145 * -(-lines // ncols))
+
+
+def times_measured(ratio: float) -> str:
+    """Return a bound as a multiple of the measurement, as "12 × measured".
+
+    Parameters
+    ----------
+    ratio : float
+        measured / bound; the text is empty where it is not a positive number.
+    """
+    if not (np.isfinite(ratio) and ratio > 0):
+        return ""
+    return f"{plain_number(1 / ratio)} × measured"
+
+
+def plain_number(value: float) -> str:
+    """Return a number with two digits, as 0.031, 12, 18000 or 1.8e6."""
+    text = f"{value:.2g}"
+    if 100 <= abs(value) < 99_500:
+        return f"{float(text):.0f}"
+    return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
 def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
@@ -144,8 +241,8 @@ def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
 
 
 @contextmanager
-def styled_axes(ax: Axes | None, legend: bool) -> Iterator[Axes]:
-    """Yield axes in the package's style; at the end, place a legend above them.
+def styled_axes(ax: Axes | None, legend: bool, columns: int = 1) -> Iterator[Axes]:
+    """Yield axes in the package's style; at the end, place a legend below them.
 
     Parameters
     ----------
@@ -153,6 +250,8 @@ def styled_axes(ax: Axes | None, legend: bool) -> Iterator[Axes]:
         Axes to draw on; None makes a new figure.
     legend : bool
         Whether to draw a legend.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
 
     Yields
     ------
@@ -160,17 +259,11 @@ def styled_axes(ax: Axes | None, legend: bool) -> Iterator[Axes]:
         The axes.
     """
     with style():
-        styled = axes(ax)
+        styled = axes(ax, columns)
         yield styled
         if legend:
-            labels = styled.get_legend_handles_labels()[1]
-            styled.legend(
-                loc="lower center",
-                bbox_to_anchor=(0.5, 1.0),
-                ncols=3 if len(labels) > 4 else 2,
-                handlelength=3.2,
-                columnspacing=1.2,
-            )
+            handles, labels = styled.get_legend_handles_labels()
+            legend_below(styled, handles, labels, columns, resize=ax is None)
 
 
 def mark_violated_region(ax: Axes) -> None:
@@ -263,7 +356,7 @@ def _use_plain_powers(figure: Figure) -> None:
                 axis.set_minor_formatter(PlainPowers())
 
 
-def write(figure: Figure, path: Path) -> None:
+def write(figure: Figure, path: Path, dpi: int | None = None) -> None:
     """Write a figure atomically and close it.
 
     The suffix of the path gives the format. The file contains no date, so equal
@@ -275,34 +368,57 @@ def write(figure: Figure, path: Path) -> None:
         The figure to write.
     path : Path
         File with the suffix .png, .pdf or .svg.
+    dpi : int, optional
+        Resolution of a PNG file.
     """
     import matplotlib.pyplot as plt
 
+    options: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
     metadata = {_DATE_FIELDS[path.suffix.lower()]: None}
     with replacing(path) as temporary, style():
-        figure.savefig(temporary, metadata=metadata)
+        figure.savefig(temporary, metadata=metadata, **options)
     plt.close(figure)
 
 
-def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
-    """Write a figure as PNG, PDF and SVG, and close it.
+def save(figure: Figure, path: str | Path) -> list[Path]:
+    """Write a figure for a paper, and close it.
+
+    Fonts are embedded as TrueType (Type 42) in PDF files, and PNG files have 300
+    pixels an inch.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         The figure to write.
-    folder : str or Path
-        Folder of the files.
-    name : str
-        File name without suffix.
+    path : str or Path
+        File with the suffix .png, .pdf or .svg. Without a suffix, all three are
+        written.
 
     Returns
     -------
     list of Path
-        The three files, in the order PNG, PDF, SVG.
+        The file; or the three files, in the order PNG, PDF, SVG.
+
+    Raises
+    ------
+    InputError
+        If the path has another suffix.
     """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix and suffix not in _DATE_FIELDS:
+        allowed = ", ".join(_DATE_FIELDS)
+        raise InputError(
+            f"path = {str(path)!r} has the suffix {suffix}: give one of {allowed}, or"
+            " none for all three"
+        )
     _use_plain_powers(figure)
-    paths = [Path(folder) / f"{name}{suffix}" for suffix in _DATE_FIELDS]
-    for path in paths:
-        write(figure, path)
+    paths = [path]
+    if not suffix:
+        paths = [path.with_name(f"{path.name}{known}") for known in _DATE_FIELDS]
+    for each in paths:
+        if each.suffix.lower() == ".png":
+            write(figure, each, dpi=300)
+        else:
+            write(figure, each)
     return paths

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
-from dfltheory.plots.verdicts import KNOWN, draw, families, left_side, refuted_note
+from dfltheory.plots.verdicts import (
+    KNOWN,
+    draw_run,
+    families,
+    left_side,
+    notes,
+    refuted_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +42,9 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     There is one block of panels for each left-hand side, titled with its formula, and
     in it one panel for each case. The panels form a grid of ``case.row`` and
     ``case.column`` if there is a case for each pair; otherwise they are in order. The
-    panels of a block share their axes. Verdicts that are not applicable are not drawn;
-    the caption of the report states their reasons.
+    panels of a block share their axes. Above each panel is written how far its bounds
+    are above the measurement, why other bounds do not apply, and what would make them
+    apply.
 
     Parameters
     ----------
@@ -54,7 +62,9 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     shapes = [_grid_shape([outcome for outcome, _ in block]) for block in blocks]
     columns = max(shape[1] for shape in shapes)
     blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
-    heights = _block_heights(shapes, blocks_per_row)
+    note_widths = [_note_width(shape[1] * blocks_per_row) for shape in shapes]
+    lines = [_note_lines(block, chars) for block, chars in zip(blocks, note_widths)]
+    heights = _block_heights(shapes, lines, blocks_per_row)
     block_width = max(look.ONE_COLUMN, 2.4 * columns)
     width = min(look.TWO_COLUMNS, block_width * blocks_per_row)
     last_round = max(2, *(outcome.run.rounds for outcome in outcomes))
@@ -64,11 +74,12 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
         parts = figure.subfigures(
             len(heights), blocks_per_row, squeeze=False, height_ratios=heights
         )
-        for part, block, shape in zip(parts.flat, blocks, shapes):
-            handles |= _draw_block(part, block, shape)
+        for part, block, shape, chars in zip(parts.flat, blocks, shapes, note_widths):
+            handles |= _draw_block(part, block, shape, chars)
             part.axes[0].set_xlim(1, last_round)
         labels = _legend_order(handles)
-        labels_per_row = max(1, int(width / 2.3))
+        longest = max(map(len, labels), default=0)
+        labels_per_row = max(1, int(width / (0.06 * longest + 0.6)))
         legend_rows = -(-len(labels) // labels_per_row)
         figure.set_figheight(sum(heights) + 0.17 * (2 + legend_rows))
         figure.legend(
@@ -104,13 +115,16 @@ def _blocks(outcomes: Sequence[Outcome]) -> list[Block]:
 
 
 def _block_heights(
-    shapes: Sequence[tuple[int, int]], blocks_per_row: int
+    shapes: Sequence[tuple[int, int]], lines: Sequence[int], blocks_per_row: int
 ) -> list[float]:
     """Return the height in inches of each row of blocks."""
     heights = []
     for start in range(0, len(shapes), blocks_per_row):
-        in_row = shapes[start : start + blocks_per_row]
-        heights.append(0.35 + 1.75 * max(rows for rows, _ in in_row))
+        row = slice(start, start + blocks_per_row)
+        in_row = zip(shapes[row], lines[row])
+        heights.append(
+            max(0.35 + (1.75 + 0.11 * above) * shape[0] for shape, above in in_row)
+        )
     return heights
 
 
@@ -254,7 +268,9 @@ def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]
     return [divmod(index, shape[1]) for index in range(len(block))]
 
 
-def _draw_block(part: SubFigure, block: Block, shape: tuple[int, int]) -> Handles:
+def _draw_block(
+    part: SubFigure, block: Block, shape: tuple[int, int], note_width: int
+) -> Handles:
     """Draw the panels of one left-hand side; return the legend's artists by label."""
     first_verdict = block[0][1][0]
     part.suptitle(look.formula(first_verdict.theorem), fontsize=8)
@@ -265,12 +281,41 @@ def _draw_block(part: SubFigure, block: Block, shape: tuple[int, int]) -> Handle
     for place, (outcome, verdicts) in zip(_panel_places(block, shape), block):
         ax = grid[place]
         used[place] = True
-        draw(verdicts, ax, legend=False)
-        ax.set_title(_title(outcome, title_width), pad=3)
+        draw_run(ax, verdicts)
+        lines = notes(verdicts, note_width, with_ratios=True)
+        _write_above(ax, lines)
+        ax.set_title(_title(outcome, title_width), pad=4 + 7.6 * len(lines))
         ax.set_ylabel("")  # the title of the block shows the formula
         handles |= _legend_handles(ax)
     _label_outer_axes(grid, used)
     return handles
+
+
+def _note_width(columns: int) -> int:
+    """Return the characters of a line above a panel, which has 6.5 points."""
+    return int(19 * (look.TWO_COLUMNS / max(columns, 2) - 0.2))
+
+
+def _write_above(ax: Axes, lines: Sequence[str]) -> None:
+    """Write lines between the title of a panel and its axes."""
+    if not lines:
+        return
+    ax.annotate(
+        "\n".join(lines),
+        (0, 1),
+        (0, 3),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=6.5,
+        linespacing=1.05,
+        color="0.25",
+        va="bottom",
+    )
+
+
+def _note_lines(block: Block, width: int) -> int:
+    """Return the largest number of lines above a panel of a block."""
+    return max(len(notes(verdicts, width, with_ratios=True)) for _, verdicts in block)
 
 
 def _label_outer_axes(grid: NDArray[Any], used: NDArray[np.bool_]) -> None:

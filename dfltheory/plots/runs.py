@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 
 from dfltheory.confidence import half_widths
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.plots.horizons import bound_over, running_left_hand_side
-from dfltheory.plots.look import gap_label, looks, mark_violated_region, styled_axes
-from dfltheory.plots.verdicts import draw
-from dfltheory.verdicts.compare import compare
-from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.plots.horizons import VerdictLike, bound_over, mean_band
+from dfltheory.plots.look import (
+    gap_label,
+    looks,
+    mark_violated_region,
+    styled_axes,
+    times_measured,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dfltheory.bounds.theorem import Theorem
     from dfltheory.training.history import History
+    from dfltheory.verdicts.left_hand_side import LeftHandSide
 
 Labelled = Mapping[str, "History"]
 """Runs by their labels in the legend."""
@@ -36,43 +39,6 @@ MEASURES = {
     "client_accuracy": "test accuracy of the clients",
 }
 """Axis label of each measure."""
-
-
-def bound_versus_empirical(
-    run: History,
-    theorems: Sequence[Theorem],
-    ax: Axes | None = None,
-    *,
-    confidence: float = 0.95,
-    legend: bool = True,
-    **constants: Any,
-) -> Axes:
-    """Compare a run with theorems and draw the verdicts.
-
-    Parameters
-    ----------
-    run : History
-        The run.
-    theorems : sequence of Theorem
-        Theorems with the same left-hand side.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    confidence : float
-        Confidence level of the verdicts and the band.
-    legend : bool
-        Whether to draw a legend.
-    **constants
-        Values of quantities, as in :func:`dfltheory.compare`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-    """
-    verdicts = [
-        compare(run, thm, confidence=confidence, **constants) for thm in theorems
-    ]
-    return draw(verdicts, ax, legend=legend)
 
 
 def comparison(
@@ -168,55 +134,56 @@ def consensus(
 
 
 def tightness(
-    run: History,
-    theorems: Sequence[Theorem],
+    verdicts: VerdictLike | Sequence[VerdictLike],
     ax: Axes | None = None,
     *,
-    confidence: float = 0.95,
     legend: bool = True,
-    **constants: Any,
+    columns: int = 1,
 ) -> Axes:
-    """Draw measured / bound at each horizon T, with its confidence band.
+    """Draw measured / bound at each horizon T, with Student's interval.
 
     A ratio of 1 means a sharp bound, a ratio above 1 a violated one. The step size is
-    fixed. Horizons at which a condition fails are omitted; the legend names variants
-    that are not applicable.
+    fixed. Horizons at which a condition fails are omitted; the legend says how far each
+    bound is above the measurement at the last horizon, and names variants that are not
+    applicable.
 
     Parameters
     ----------
-    run : History
-        The run.
-    theorems : sequence of Theorem
-        Variants to compare with.
+    verdicts : Verdict or sequence of Verdict
+        Verdicts with their runs.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
-    confidence : float
-        Confidence level of the bands.
     legend : bool
         Whether to draw a legend.
-    **constants
-        Values of quantities, as in :func:`dfltheory.compare`.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
 
     Returns
     -------
     matplotlib.axes.Axes
         The axes.
     """
-    with styled_axes(ax, legend) as styled:
-        for index, (thm, line_style) in enumerate(zip(theorems, looks())):
-            verdict = compare(run, thm, confidence=confidence, **constants)
+    listed = list(verdicts) if isinstance(verdicts, Sequence) else [verdicts]
+    with styled_axes(ax, legend, columns) as styled:
+        for index, (verdict, line_style) in enumerate(zip(listed, looks())):
+            label = verdict.variant + (" (refuted)" if verdict.status.refuted else "")
             if verdict.kind == "not applicable":
-                styled.plot(
-                    [], [], label=f"{thm.variant}: not applicable", **line_style
-                )
+                name = f"{verdict.variant}: not applicable"
+                styled.plot([], [], label=name, **line_style)
                 continue
-            horizons, estimate, low, high = _measured_limits(run, thm, confidence)
-            bound = bound_over(verdict, horizons)
-            _fill_band(styled, horizons, low / bound, high / bound, line_style["color"])
-            label = thm.variant + (" (refuted)" if thm.status.refuted else "")
-            markers = _marker_positions(horizons, index)
-            ratio = estimate / bound
-            styled.plot(horizons, ratio, label=label, markevery=markers, **line_style)
+            left: LeftHandSide = verdict.left_hand_side
+            estimate, low, high = mean_band(left, verdict.confidence)
+            bound = bound_over(verdict, left.horizons)
+            color = line_style["color"]
+            _fill_band(styled, left.horizons, low / bound, high / bound, color)
+            above = times_measured(verdict.ratio)
+            styled.plot(
+                left.horizons,
+                estimate / bound,
+                label=f"{label}: {above}" if above else label,
+                markevery=_marker_positions(left.horizons, index),
+                **line_style,
+            )
         mark_violated_region(styled)
         styled.set(xscale="log", yscale="log")
         styled.set(xlabel="horizon $T$ (rounds)", ylabel="measured / bound")
@@ -224,12 +191,11 @@ def tightness(
 
 
 def terms(
-    run: History,
-    theorem: Theorem,
+    verdict: VerdictLike,
     ax: Axes | None = None,
     *,
     legend: bool = True,
-    **constants: Any,
+    columns: int = 1,
 ) -> Axes:
     """Draw a bound and its terms over the horizon T, with the measured values.
 
@@ -238,39 +204,44 @@ def terms(
 
     Parameters
     ----------
-    run : History
-        The run.
-    theorem : Theorem
-        The theorem.
+    verdict : Verdict
+        A verdict with its run.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
     legend : bool
         Whether to draw a legend.
-    **constants
-        Values of quantities, as in :func:`dfltheory.compare`.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
 
     Returns
     -------
     matplotlib.axes.Axes
         The axes.
     """
-    with styled_axes(ax, legend) as styled:
-        horizons, estimate, low, high = _measured_limits(run, theorem, 0.95)
+    with styled_axes(ax, legend, columns) as styled:
+        left: LeftHandSide = verdict.left_hand_side
+        horizons = left.horizons
+        estimate, low, high = mean_band(left, verdict.confidence)
         styled.fill_between(horizons, low, high, color="0.5", alpha=0.3, linewidth=0)
         styled.plot(horizons, estimate, color="0.5", linewidth=2.0, label="measured")
-        verdict = compare(run, theorem, **constants)
         terms_by_name = bound_over(verdict, horizons, by_term=True)
         bound = np.sum(list(terms_by_name.values()), axis=0)
-        curves = {"bound": bound, **terms_by_name}
-        for index, (name, line_style) in enumerate(zip(curves, looks())):
-            values = curves[name]
-            if name == "bound" or np.any(values > 0):
-                markers = _marker_positions(horizons, index)
-                styled.plot(
-                    horizons, values, label=name, markevery=markers, **line_style
-                )
+        drawn = {"bound": bound, **terms_by_name}
+        above = times_measured(verdict.ratio)
+        for index, (name, line_style) in enumerate(zip(drawn, looks())):
+            values = drawn[name]
+            if name != "bound" and not np.any(values > 0):
+                continue
+            label = f"bound: {above}" if name == "bound" and above else name
+            styled.plot(
+                horizons,
+                values,
+                label=label,
+                markevery=_marker_positions(horizons, index),
+                **line_style,
+            )
         if verdict.kind == "not applicable":
-            styled.set_title(f"{theorem.variant}: not applicable", fontsize=7)
+            styled.set_title(f"{verdict.variant}: not applicable", fontsize=7)
         styled.set(xscale="log", yscale="log")
         styled.set(xlabel="horizon $T$ (rounds)", ylabel="terms of the bound")
     return styled
@@ -302,15 +273,6 @@ def band(
     if samples.shape[0] > 1:
         half = half_widths(samples, (1 - confidence) / 2)
     return run.rounds_measured, mean, np.maximum(mean - half, 0.0), mean + half
-
-
-def _measured_limits(
-    run: History, theorem: Theorem, confidence: float
-) -> tuple[NDArray[Any], Floats, Floats, Floats]:
-    """Return horizons, and the left-hand side there with its confidence limits."""
-    left = LeftHandSide(run, theorem)
-    estimate, low, high = running_left_hand_side(left, confidence)
-    return left.horizons, estimate, low, high
 
 
 def _fill_band(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.look import (
     MEASURED,
+    axes,
     label_points,
     looks,
     mark_violated_region,
+    plain_number,
+    style,
     styled_axes,
 )
 
@@ -23,32 +26,60 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def ratios(
+AXIS_NAMES = {
+    "T": "horizon $T$ (rounds)",
+    "rounds": "horizon $T$ (rounds)",
+    "K": "local steps $K$",
+    "Q": "gossip steps $Q$",
+    "m": "clients $m$",
+    "eta": r"step size $\eta$",
+    "rho": r"SAM radius $\rho$",
+    "alpha": r"momentum $\alpha$",
+    "sigma": r"noise $\sigma$",
+    "zeta": r"heterogeneity $\zeta$",
+    "seeds": "seeds",
+}
+"""Label of an axis by the last part of a dotted field, as ``algorithm.K``."""
+
+
+def axis_name(field: str) -> str:
+    """Return the label of an axis for a field of an experiment file, as in a paper."""
+    section, _, name = field.rpartition(".")
+    if name == "name":
+        return section or field
+    return AXIS_NAMES.get(name, name.replace("_", " ") if name else field)
+
+
+def ratio_over(
+    parameter: str,
     frame: pd.DataFrame,
-    x: str,
     ax: Axes | None = None,
     *,
     by: str = "variant",
     legend: bool = True,
+    columns: int = 1,
 ) -> Axes:
-    """Draw measured / bound of the verdicts of a sweep over one of its columns.
+    """Draw measured / bound of the verdicts of a sweep over one of its parameters.
 
     Each point has the step size of its own cell, so with a schedule the figure shows
     how tightness depends on T under that schedule.
 
     Parameters
     ----------
+    parameter : str
+        Column of the horizontal axis, for example "algorithm.K" or "run.rounds".
+        Numbers give a logarithmic axis, other values one tick each.
     frame : pandas.DataFrame
         The tidy table of a sweep, with columns "ratio", "ratio_low", "ratio_high".
-    x : str
-        Column of the horizontal axis, for example "run.rounds". Numbers give a
-        logarithmic axis, other values one tick each.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
     by : str
         Column whose values get a line each.
     legend : bool
-        Whether to draw a legend.
+        Whether to draw a legend; it says how far the bounds are above the
+        measurements.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
 
     Returns
     -------
@@ -62,33 +93,35 @@ def ratios(
     InputError
         If no verdict in the table has a finite ratio.
     """
-    for name in (x, by, "ratio"):
+    for name in (parameter, by, "ratio"):
         if name not in frame.columns:
             known = set(map(str, frame.columns))
             raise UnknownNameError("column of the table", name, known)
     rows_with_ratio = frame[np.isfinite(frame["ratio"].astype(float))]
     if rows_with_ratio.empty:
         raise InputError("column ratio has no finite value: no verdict was applicable")
-    categories = list(dict.fromkeys(rows_with_ratio[x]))
+    categories = list(dict.fromkeys(rows_with_ratio[parameter]))
     is_numeric = all(isinstance(value, Number) for value in categories)
     groups = list(rows_with_ratio.groupby(by, sort=False))
     lowest = 1.0
-    with styled_axes(ax, legend) as styled:
+    with styled_axes(ax, legend, columns) as styled:
         for index, ((label, rows), line_style) in enumerate(zip(groups, looks())):
             shift = index - (len(groups) - 1) / 2  # keeps groups from overlapping
             if is_numeric:
-                rows = rows.sort_values(x)
-                positions = rows[x].to_numpy(float) * 1.03**shift
+                rows = rows.sort_values(parameter)
+                positions = rows[parameter].to_numpy(float) * 1.03**shift
             else:
-                places = [categories.index(value) + 0.12 * shift for value in rows[x]]
+                places = [
+                    categories.index(value) + 0.12 * shift for value in rows[parameter]
+                ]
                 positions = np.array(places)
                 line_style["linestyle"] = "none"
             lowest_of_group = _draw_ratios(
-                styled, positions, rows, str(label), line_style
+                styled, positions, rows, _with_range(str(label), rows), line_style
             )
             lowest = min(lowest, lowest_of_group)
         mark_violated_region(styled)
-        styled.set(yscale="log", ylabel="measured / bound", xlabel=x)
+        styled.set(yscale="log", ylabel="measured / bound", xlabel=axis_name(parameter))
         styled.set_ylim(bottom=lowest / 1.5 if lowest > 0 else None)
         if is_numeric:
             styled.set_xscale("log")
@@ -97,6 +130,16 @@ def ratios(
                 range(len(categories)), [str(value) for value in categories]
             )
     return styled
+
+
+def _with_range(label: str, rows: pd.DataFrame) -> str:
+    """Return a label with how far its bounds are above the measurements."""
+    positive = rows["ratio"].to_numpy(float)
+    positive = positive[positive > 0]
+    if not positive.size:
+        return label
+    ends = [plain_number(1 / end) for end in (positive.max(), positive.min())]
+    return f"{label}: {' to '.join(dict.fromkeys(ends))} × measured"
 
 
 def _draw_ratios(
@@ -123,6 +166,64 @@ def _draw_ratios(
         **line_style,
     )
     return min(np.where(low > 0, np.minimum(low, mean), mean / 4))
+
+
+def rates(
+    fits: Any,
+    ax: Axes | None = None,
+    *,
+    legend: bool = True,
+    columns: int = 1,
+) -> Axes:
+    """Draw fitted rates with the exponents that the theorem predicts.
+
+    Parameters
+    ----------
+    fits : RateFit, sequence of RateFit, or mapping
+        Results of :func:`dfltheory.rate_fit`, or by their labels. One fit is drawn at
+        its own values. Several are drawn relative to their first points.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    legend : bool
+        Whether to draw a legend.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        If there is no fit.
+    """
+    if isinstance(fits, Mapping):
+        named = [(str(label), fit) for label, fit in fits.items()]
+    else:
+        listed = list(fits) if isinstance(fits, Sequence) else [fits]
+        named = [(fit.vary, fit) for fit in listed]
+    if not named:
+        raise InputError("there is no fit to draw: give at least one")
+    if len(named) == 1:
+        with style():
+            drawn = axes(ax, columns)
+        return named[0][1].plot(drawn, legend=legend)
+    with styled_axes(ax, legend, columns) as styled:
+        for (name, fit), line_style in zip(named, looks()):
+            x, y = np.asarray(fit.x, float), np.asarray(fit.measured, float)
+            label = f"{name}: slope {fit.exponent.estimate:.2f}"
+            label += f" [{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"
+            if fit.predicted is not None:
+                label += f", predicted {fit.predicted:.2g}"
+                slope = (x / x[0]) ** fit.predicted
+                color = line_style["color"]
+                styled.plot(x / x[0], slope, color=color, alpha=0.3, linewidth=3.5)
+            styled.plot(x / x[0], y / y[0], label=label, **line_style)
+        styled.set(xscale="log", yscale="log")
+        styled.set(xlabel="quantity / first value", ylabel="measured / first value")
+    return styled
 
 
 def rate(

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
 from dfltheory.plots import look
-from dfltheory.plots.horizons import VerdictLike, bound_over, running_left_hand_side
+from dfltheory.plots.horizons import (
+    VerdictLike,
+    bound_over,
+    bound_where_conditions_fail,
+    mean_band,
+    running_left_hand_side,
+    seed_curves,
+)
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import is_deterministic
 
@@ -21,6 +28,8 @@ if TYPE_CHECKING:
 
     from dfltheory.bounds.clauses import LeftSide
     from dfltheory.training.history import History
+
+Floats = NDArray[np.float64]
 
 KNOWN = "known without a theorem"
 """Label of the value that holds without any theorem."""
@@ -33,76 +42,122 @@ _AGGREGATES = {
 }
 _MOST_POINTS = 400
 """Largest number of points of a line; more cannot be distinguished."""
-_MOST_NAMES = 3
-"""Largest number of variants that a note names; if there are more, it counts them."""
+_MOST_NOTES = 2
+"""Largest number of reasons that a note gives; if there are more, it counts them."""
+LOWER_LIMIT = "lower limit of the verdict (any distribution)"
+"""Label of the lower limit of the mean that assumes nothing of its distribution."""
+CONDITIONS_FAIL = "bound, where a condition fails"
+"""Label of a bound that the theorem does not claim."""
+_MOST_SEEDS = 30
+"""Largest number of seeds that are drawn one by one."""
 
 
-def draw(
-    verdicts: Sequence[VerdictLike], ax: Axes | None = None, *, legend: bool = True
-) -> Axes:
-    """Draw verdicts on one run that bound the same left-hand side.
+Band = Literal["interval", "seeds"]
+"""What is drawn around measured values: the two-sided interval of the mean, or the
+curve of each seed.
+"""
 
-    The measured left-hand side, with its band, and the bounds are drawn over the
-    horizon. With a fixed step size, each horizon h <= T is an instance of the theorem
-    with T = h. A corollary whose schedule depends on T is drawn at h = T only. The
-    meaning of a variant (printed, appendix, corrected) sets the style of its line; the
-    range of several variants with one meaning is drawn as a band. Verdicts that are
-    not applicable are listed in a note, with the reason if there is a legend.
+
+def draw_run(
+    ax: Axes,
+    verdicts: Sequence[VerdictLike],
+    *,
+    band: Band = "interval",
+    show_inapplicable: bool = False,
+    color: str | None = None,
+) -> None:
+    """Draw the measured left-hand side of one run and its bounds on axes.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+    verdicts : sequence of Verdict
+        Verdicts on one run that bound the same left-hand side.
+    band : {"interval", "seeds"}
+        What is drawn around the measured mean.
+    show_inapplicable : bool
+        Whether a bound is drawn in gray where its conditions fail.
+    color : str, optional
+        One color for all lines, which differ in dashes and markers; by default each
+        meaning of a variant has its own.
+    """
+    require_one_left_side(verdicts)
+    first = verdicts[0]
+    left: LeftHandSide = first.left_hand_side
+    applicable = [v for v in verdicts if v.kind != "not applicable"]
+    if not np.isnan(first.measured.estimate):
+        _draw_measured(ax, left, first.confidence, band, color)
+    for family in families(applicable).values():
+        _draw_family(ax, family, color)
+    if show_inapplicable:
+        _draw_where_conditions_fail(ax, verdicts)
+    _draw_known_values(ax, applicable)
+    ylabel = look.formula(left.theorem)
+    ax.set(xscale="log", yscale="log")
+    ax.set(xlabel="horizon $T$ (rounds)", ylabel=ylabel)
+    ax.autoscale_view()
+    ax.set_xlim(1, max(left.run.rounds, 2))
+
+
+def notes(
+    verdicts: Sequence[VerdictLike], width: int, *, with_ratios: bool
+) -> list[str]:
+    """Return lines of text on verdicts, wrapped.
 
     Parameters
     ----------
     verdicts : sequence of Verdict
-        Verdicts of one run, at least one.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    legend : bool
-        Whether to draw a legend.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    InputError
-        If the verdicts bound different left-hand sides, or were read from a file
-        without their run.
+        Verdicts on one run.
+    width : int
+        Largest number of characters of a line.
+    with_ratios : bool
+        Whether to say how far each applicable bound is above the measurement; the
+        other lines say why the others do not apply, and what would change that.
     """
-    _require_one_left_side(verdicts)
-    first = verdicts[0]
-    left: LeftHandSide = first.left_hand_side
-    applicable = [v for v in verdicts if v.kind != "not applicable"]
-    with look.style():
-        drawn = look.axes(ax)
-        if not np.isnan(first.measured.estimate):
-            _draw_measured(drawn, left, first.confidence)
-        for family in families(applicable).values():
-            _draw_family(drawn, family)
-        _draw_known_values(drawn, applicable)
-        ylabel = look.formula(left.theorem)
-        drawn.set(xscale="log", yscale="log")
-        drawn.set(xlabel="horizon $T$ (rounds)", ylabel=ylabel)
-        lines = _not_applicable_lines(verdicts, with_reasons=legend)
-        if lines:
-            note = "\n".join(lines)
-            place = drawn.transAxes
-            drawn.text(0.03, 0.03, note, transform=place, fontsize=6, in_layout=False)
-        drawn.autoscale_view()
-        drawn.set_xlim(1, max(left.run.rounds, 2))
-        handles, labels = drawn.get_legend_handles_labels()
-        if legend and labels:
-            drawn.legend(
-                handles,
-                labels,
-                loc="lower center",
-                bbox_to_anchor=(0.5, 1.0),
-                handlelength=3.2,
-            )
-    return drawn
+    texts = [_ratios_text(verdicts)] if with_ratios else []
+    texts += _not_applicable_texts(verdicts)
+    lines: list[str] = []
+    for text in texts:
+        lines += wrap(look.literal(text), width)
+    return lines
 
 
-def _require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
+def _ratios_text(verdicts: Sequence[VerdictLike]) -> str:
+    """Return how far applicable bounds are above the measurement; empty if none is."""
+    ratios = []
+    for members in families(v for v in verdicts if v.kind != "not applicable").values():
+        above = look.times_measured(members[0].ratio)
+        if above:
+            factor = above.removesuffix(" measured").replace(" ", "\xa0")
+            ratios.append(f"{members[0].variant}\xa0{factor}")
+    return f"bound / measured: {', '.join(ratios)}" if ratios else ""
+
+
+def _not_applicable_texts(verdicts: Sequence[VerdictLike]) -> list[str]:
+    """Return why verdicts are not applicable, and what would change that."""
+    excluded: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.kind == "not applicable":
+            text = verdict.reason
+            if verdict.suggestions:
+                text += f"; {verdict.suggestions}"
+            name = f"{verdict.variant}{refuted_note(verdict)}"
+            excluded.setdefault(text, []).append(name)
+    texts = []
+    for text, variants in list(excluded.items())[:_MOST_NOTES]:
+        names = ", ".join(variants[:2])
+        more = f" and {len(variants) - 2} more" if len(variants) > 2 else ""
+        unbroken = text
+        for sign in ("<=", ">=", "="):  # a relation stays on one line
+            unbroken = unbroken.replace(f" {sign} ", f"\xa0{sign}\xa0")
+        texts.append(f"{names}{more}, not applicable: {unbroken}")
+    if len(excluded) > _MOST_NOTES:
+        texts.append(f"not applicable: {len(excluded) - _MOST_NOTES} more reasons")
+    return texts
+
+
+def require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
     """Raise InputError unless the verdicts have runs and one left-hand side."""
     for verdict in verdicts:
         if verdict.left_hand_side is None:
@@ -133,29 +188,6 @@ def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
         )
         marker.set_label(KNOWN)
         ax.update_datalim([(1.0, value)], updatex=False)
-
-
-def _not_applicable_lines(
-    verdicts: Sequence[VerdictLike], *, with_reasons: bool
-) -> list[str]:
-    """Return the wrapped lines of the note on verdicts that are not applicable."""
-    excluded = [v for v in verdicts if v.kind == "not applicable"]
-    width = 62 if with_reasons else 34
-    if with_reasons:
-        notes = [
-            f"{v.variant}{refuted_note(v)}, not applicable: {v.reason}"
-            for v in excluded
-        ]
-    elif len(excluded) > _MOST_NAMES:
-        notes = [f"not applicable: {len(excluded)} of {len(verdicts)} variants"]
-    elif excluded:
-        notes = [f"not applicable: {', '.join(v.variant for v in excluded)}"]
-    else:
-        notes = []
-    lines: list[str] = []
-    for note in notes:
-        lines += wrap(look.literal(note), width)
-    return lines
 
 
 def refuted_note(verdict: VerdictLike) -> str:
@@ -217,36 +249,82 @@ def left_side(verdict: VerdictLike) -> LeftSide:
     return replace(verdict.theorem.lhs, averaging="")
 
 
-def _draw_measured(ax: Axes, left: LeftHandSide, confidence: float) -> None:
-    """Draw the measured left-hand side with its confidence band."""
+def _draw_measured(
+    ax: Axes, left: LeftHandSide, confidence: float, band: Band, color: str | None
+) -> None:
+    """Draw the measured left-hand side, what surrounds it, and its lower limit."""
     count = left.horizons.size
     kept = np.unique(np.geomspace(1, count, _MOST_POINTS).round().astype(int)) - 1
     horizons = left.horizons[kept]
-    limits = running_left_hand_side(left, confidence)
-    estimate, low, high = (values[kept] for values in limits)
-    # Lower limits of 0 cannot be shown on a logarithmic axis and must not stretch it.
-    positive = estimate[np.isfinite(estimate) & (estimate > 0)]
-    floor = np.min(positive, initial=np.inf) / 5
-    ax.fill_between(
-        horizons,
-        np.maximum(low, floor if np.isfinite(floor) else 0.0),
-        np.where(np.isfinite(high), high, np.nan),
-        color=look.MEASURED["color"],
-        alpha=0.25,
-        linewidth=0,
-    )
+    line_style = {**look.MEASURED, **({} if color is None else {"color": color})}
+    random = not left.exact and left.run.grad_norm_sq.shape[0] > 1
+    estimate, low, high = (part[kept] for part in mean_band(left, confidence))
+    shade = line_style["color"]
+    if random and band == "seeds":
+        for values in seed_curves(left)[:_MOST_SEEDS, kept]:
+            ax.plot(horizons, values, color=shade, alpha=0.35, linewidth=0.5)
+    elif random:
+        _fill_positive(ax, horizons, estimate, low, high, shade)
+    if random:
+        limit = running_left_hand_side(left, confidence)[1][kept]
+        visible = np.where(limit > estimate / 100, limit, np.nan)
+        ax.plot(
+            horizons,
+            visible,
+            color=shade,
+            linewidth=0.6,
+            linestyle=":",
+            label=LOWER_LIMIT,
+        )
     marker: dict[str, Any] = {}
     if horizons.size == 1:  # a line through one point is invisible
         marker = {"marker": "o", "markersize": 4}
     aggregate = _AGGREGATES[left.theorem.lhs.aggregate]
-    label = f"measured, {aggregate} ({_band_description(left.run, confidence)})"
-    ax.plot(horizons, estimate, label=label, **look.MEASURED, **marker)
+    around = _description(left.run, confidence, band)
+    label = f"measured, {aggregate} ({around})"
+    ax.plot(horizons, estimate, label=label, **line_style, **marker)
 
 
-def _band_description(run: History, confidence: float) -> str:
-    if run.grad_norm_sq.shape[0] > 1:
-        return f"{100 * confidence:g} % band"
-    return "exact" if is_deterministic(run) else "one seed, no band"
+def _fill_positive(
+    ax: Axes, x: NDArray[Any], estimate: Floats, low: Floats, high: Floats, color: str
+) -> None:
+    """Shade a band; a lower limit of 0 must not stretch a logarithmic axis."""
+    positive = estimate[np.isfinite(estimate) & (estimate > 0)]
+    floor = np.min(positive, initial=np.inf) / 5
+    ax.fill_between(
+        x,
+        np.maximum(low, floor if np.isfinite(floor) else 0.0),
+        np.where(np.isfinite(high), high, np.nan),
+        color=color,
+        alpha=0.25,
+        linewidth=0,
+    )
+
+
+def _description(run: History, confidence: float, band: Band) -> str:
+    if run.grad_norm_sq.shape[0] == 1:
+        return "exact" if is_deterministic(run) else "one seed"
+    if is_deterministic(run):
+        return "exact"
+    if band == "seeds":
+        return "mean, and each seed"
+    return f"{100 * confidence:g} % interval"
+
+
+def _draw_where_conditions_fail(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
+    """Draw bounds in gray where the theorem does not claim them."""
+    label: str | None = CONDITIONS_FAIL
+    for verdict in verdicts:
+        horizons = np.unique(np.geomspace(1, verdict.rounds, 200).round())
+        values = bound_where_conditions_fail(verdict, horizons)
+        if not np.isfinite(values).any():
+            continue
+        meaning = look.MEANINGS.get(verdict.variant.split("_")[0], {})
+        dashes = meaning.get("linestyle", "-")
+        ax.plot(
+            horizons, values, color="0.6", linewidth=1.1, linestyle=dashes, label=label
+        )
+        label = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +355,7 @@ class _BoundRange:
         ax.fill(x, y, color=color, alpha=0.18, linewidth=0, label=label)
 
 
-def _draw_family(ax: Axes, family: Sequence[VerdictLike]) -> None:
+def _draw_family(ax: Axes, family: Sequence[VerdictLike], color: str | None) -> None:
     """Draw the first bound as a line (or point) and the range of all as a band."""
     first = family[0]
     meaning = first.variant.split("_")[0]
@@ -286,6 +364,8 @@ def _draw_family(ax: Axes, family: Sequence[VerdictLike]) -> None:
     at_one_horizon = np.isfinite(bounds[0]).sum() == 1
     line_style: dict[str, Any] = {"markersize": 3.5}
     line_style.update(look.MEANINGS.get(meaning) or next(look.looks()))
+    if color is not None:
+        line_style["color"] = color
     line_style["markevery"] = None if at_one_horizon else _marker_positions(horizons)
     label = f"bound, {first.variant}{refuted_note(first)}"
     ax.plot(horizons, bounds[0], label=label, clip_on=not at_one_horizon, **line_style)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sympy import sympify
@@ -32,24 +32,57 @@ _SAME = 1e-6
 """Step sizes that differ by less, relatively, follow the same schedule."""
 
 
+ObstacleKind = Literal["form", "scope", "schedule", "unknown", "condition"]
+
+
+class Obstacle(NamedTuple):
+    """Why a theorem does not apply to a run.
+
+    The kind says what it is about: the form of the statement, its scope, the step
+    sizes of its schedule, a quantity that is not known, or a condition.
+    """
+
+    kind: ObstacleKind
+    reason: str
+
+
 def obstacle_of(
     run: History, theorem: Theorem, values: Mapping[str, Any]
 ) -> str | None:
     """Why the theorem does not apply to this run at these values, or None."""
+    found = find_obstacle(run, theorem, values)
+    return None if found is None else found.reason
+
+
+def find_obstacle(
+    run: History, theorem: Theorem, values: Mapping[str, Any]
+) -> Obstacle | None:
+    """As :func:`obstacle_of`, with the kind of the obstacle."""
     if theorem.order:
-        return "it is stated as O(.) only, without the constant that a comparison needs"
-    if theorem.kind == "lower bound":
-        return (
-            "it is no upper bound: it says how hard some problem is, which need not be"
-            " this one"
+        return Obstacle(
+            "form",
+            "it is stated as O(.) only, without the constant that a comparison needs",
         )
-    return (
-        _scope_obstacle(run, theorem, values)
-        or _missing_statements(run, theorem, values)
-        or _schedule_obstacle(theorem, values)
-        or _unknown_quantities(run, theorem, values)
-        or _failing_conditions(theorem, values)
-    )
+    if theorem.kind == "lower bound":
+        return Obstacle(
+            "form",
+            "it is no upper bound: it says how hard some problem is, which need not be"
+            " this one",
+        )
+    reason = _scope_obstacle(run, theorem, values)
+    if reason is not None:
+        return Obstacle("scope", reason)
+    reason = _missing_statements(run, theorem, values)
+    if reason is not None:
+        return Obstacle("unknown", reason)
+    reason = _schedule_obstacle(theorem, values)
+    if reason is not None:
+        return Obstacle("schedule", reason)
+    reason = _unknown_quantities(run, theorem, values)
+    if reason is not None:
+        return Obstacle("unknown", reason)
+    reason = _failing_conditions(theorem, values)
+    return None if reason is None else Obstacle("condition", reason)
 
 
 # -- the scope -------------------------------------------------------------------------
@@ -373,8 +406,10 @@ def _failing_conditions(theorem: Theorem, values: Mapping[str, Any]) -> str | No
 
 
 __all__ = [
+    "Obstacle",
     "absent_values",
     "common_start",
+    "find_obstacle",
     "hyperparameter_values",
     "law_obstacle",
     "obstacle_of",

@@ -38,7 +38,11 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
-from dfltheory.verdicts.applicability import obstacle_of
+from dfltheory.verdicts.applicability import (
+    Obstacle,
+    find_obstacle,
+    hyperparameter_values,
+)
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     distribution_free_upper_end,
@@ -56,6 +60,7 @@ from dfltheory.verdicts.statistics import (
     checked_method,
     seeds_needed,
 )
+from dfltheory.verdicts.suggestions import suggestions_for
 from dfltheory.verdicts.verdict import ASSUMED, Kind, Verdict
 
 Array = NDArray[np.float64]
@@ -153,15 +158,15 @@ def _with_estimates(run: History, task: Task | None) -> History:
     return run
 
 
-def _obstacle(left: LeftHandSide, values: RunValues) -> str | None:
+def _obstacle(left: LeftHandSide, values: RunValues) -> Obstacle | None:
     """Why the theorem is not applicable to the run, or None.
 
     The left-hand side of a theorem on another algorithm need not have been measured:
     then the algorithm is the obstacle.
     """
-    outside = obstacle_of(left.run, left.theorem, values)
+    outside = find_obstacle(left.run, left.theorem, values)
     if left.unmeasured is not None and left.theorem.scope.covers(left.run.algorithm):
-        return left.unmeasured
+        return Obstacle("unknown", left.unmeasured)
     return outside
 
 
@@ -201,13 +206,18 @@ class _Comparison:
             "slack": _slack(theorem, self.values.needed),
         }
 
-    def not_applicable(self, reason: str, method: Method) -> Verdict:
+    def not_applicable(self, obstacle: Obstacle, method: Method) -> Verdict:
         measured = _UNKNOWN
         if self.left.unmeasured is None:
             measured = measured_interval(self.left, self.confidence, method=method)
         return Verdict(
             kind="not applicable",
-            reason=reason,
+            reason=obstacle.reason,
+            suggestions=suggestions_for(
+                self.values,
+                hyperparameter_values(self.left.run.algorithm),
+                obstacle.kind,
+            ),
             measured=measured,
             bound=math.nan,
             trivial=math.nan,

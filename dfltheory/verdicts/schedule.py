@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import sympy as sp
@@ -30,7 +30,10 @@ from dfltheory.errors import ConditionError, InputError, UnknownNameError
 from dfltheory.tasks.task import Task
 from dfltheory.verdicts.run_values import Source, Values, run_values
 
-Step = Literal["schedule", "largest"]
+Step = Literal["schedule", "admissible", "largest"]
+"""The schedule's step sizes; the schedule's, reduced where a condition demands it; or
+the largest admissible multiple of them.
+"""
 
 NETWORK_NAMES = frozenset({"lam", "lam_min", "delta", "C", "q", "window"})
 """Glossary names of the constants of a network."""
@@ -142,9 +145,9 @@ def scheduled_algorithm(
         with ``step="largest"`` where a condition does.
     variant : str, optional
         Of a key; by default the first one that has a schedule.
-    step : {"schedule", "largest"}
-        The schedule of the corollary, or the schedule's step sizes times the largest
-        factor that the theorem's conditions admit.
+    step : {"schedule", "admissible", "largest"}
+        The schedule of the corollary; the schedule's step sizes, reduced as far as the
+        theorem's conditions demand; or times the largest factor that they admit.
     algorithm : type or str, optional
         A special case in place of the theorem's own algorithm, as ``"dfedavg"``.
     **given : Any
@@ -162,8 +165,8 @@ def scheduled_algorithm(
     ConditionError
         With ``step="largest"``, if no step size is admissible.
     """
-    if step not in ("schedule", "largest"):
-        raise InputError(f"step = {step!r} must be 'schedule' or 'largest'")
+    if step not in get_args(Step):
+        raise InputError(f"step = {step!r} must be one of {', '.join(get_args(Step))}")
     if isinstance(theorem, str):
         theorem = scheduling(load_all(theorem, None if variant is None else (variant,)))
     kind = algorithm_class(theorem) if algorithm is None else algorithm
@@ -176,7 +179,7 @@ def scheduled_algorithm(
                 f"hyperparameter of {kind.__name__} or constant", name, known_names
             )
     values = step_sizes(theorem, task, rounds, {"rho0": 1.0, "Q": 1, **given}, topology)
-    if step == "largest":
+    if step != "schedule":
         known = {
             **task.constants.known(),
             "rho0": 1.0,
@@ -185,7 +188,7 @@ def scheduled_algorithm(
             "T": rounds,
             **given,
         }
-        values.update(largest_steps(theorem, values, known, topology))
+        values.update(chosen_steps((theorem,), values, known, topology, step))
     chosen = hyperparameter_fields(kind, {**values, **given})
     chosen.update({name: value for name, value in given.items() if name in own})
     missing = sorted(_required_fields(kind) - set(chosen))
@@ -255,6 +258,49 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
     return {
         name: value for name, value in values.items() if isinstance(value, (int, float))
     }
+
+
+def chosen_steps(
+    theorems: Sequence[Theorem],
+    schedule: Mapping[str, float],
+    known: Mapping[str, Any],
+    topology: Any,
+    step: Step,
+) -> dict[str, float]:
+    """The step sizes that a :data:`Step` means, for several variants of a theorem.
+
+    With "largest", they are admissible for every variant whose conditions bound them.
+    With "admissible", the scheduled ones are kept for variants that no smaller step
+    makes applicable.
+
+    Raises
+    ------
+    ConditionError
+        With "largest", if no step size meets the conditions of a variant.
+    InputError
+        With "largest", if no condition bounds the step sizes.
+    """
+    chosen = dict(schedule)
+    if step == "schedule":
+        return chosen
+    largest: dict[str, float] = {}
+    failure: InputError | None = None
+    for theorem in theorems:
+        if not set(theorem.step_names):
+            continue  # a corollary, which fixes its step sizes by the schedule
+        try:
+            steps = largest_steps(theorem, schedule, known, topology)
+        except InputError as error:
+            failure = error
+            continue
+        for name, value in steps.items():
+            largest[name] = min(value, largest.get(name, math.inf))
+    if step == "admissible":
+        reduced = {n: min(v, chosen.get(n, math.inf)) for n, v in largest.items()}
+        return {**chosen, **reduced}
+    if not largest and failure is not None:
+        raise failure
+    return {**chosen, **largest}
 
 
 def largest_steps(

@@ -11,6 +11,7 @@ from dfltheory.errors import InputError
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.suggestions import Suggestions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,6 +73,8 @@ class Verdict:
         The constants at which the bound was evaluated; empty if not applicable.
     status : Status
         What is known of the statement in general: refuted, proved or not examined.
+    suggestions : Suggestions
+        What would make the theorem apply, if it is not applicable; else empty.
     left_hand_side : LeftHandSide or None
         The measurements; None of a verdict that was read from a file without its run.
     """
@@ -97,6 +100,7 @@ class Verdict:
     given: dict[str, float] = field(default_factory=dict)
     at: dict[str, float] = field(default_factory=dict)
     status: Status = NOT_EXAMINED
+    suggestions: Suggestions = field(default_factory=Suggestions)
     left_hand_side: LeftHandSide | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -124,16 +128,19 @@ class Verdict:
             )
         return self.left_hand_side
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Plot the left-hand side with its band and the bound over the horizon."""
-        from dfltheory.plots.verdicts import draw
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Plot the left-hand side and the bound over the horizon, as
+        :func:`dfltheory.plots.curves` does with the same options.
+        """
+        from dfltheory.plots.curves import curves
 
-        return draw([self], ax)
+        return curves(self, ax, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and text, for JSON."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
         values["status"] = self.status.to_dict()
+        values["suggestions"] = self.suggestions.to_dict()
         measured = values.pop("measured")
         values["measured"] = measured.estimate
         values["measured_ci"] = (measured.low, measured.high)
@@ -151,7 +158,10 @@ class Verdict:
         if kind == "holds" and self.status.refuted:
             kind = "within the bound here"
         statement = general_status(self.status)
-        return f"{self.key} [{self.variant}]: {kind}{notes}: {self.reason}; {statement}"
+        reason = self.reason
+        if self.suggestions:
+            reason += f"; {self.suggestions}"
+        return f"{self.key} [{self.variant}]: {kind}{notes}: {reason}; {statement}"
 
 
 def general_status(status: Status) -> str:

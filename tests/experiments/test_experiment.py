@@ -18,7 +18,7 @@ from dfltheory.errors import InputError
 from dfltheory.experiments.cases import VARIANTS, case_of, perform, perform_all
 from dfltheory.experiments.html_text import html_text
 from dfltheory.experiments.report import Study, print_study
-from dfltheory.plots import bound_versus_empirical, panels, running_left_hand_side
+from dfltheory.plots import curves, panels, running_left_hand_side
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from tests.drawing import drawing
 
@@ -313,17 +313,15 @@ def test_one_seed_has_no_band_and_says_so():
     noisy = perform_all([cases()[0].with_run(seeds=1)])[0]
     theorem = dfl.bounds.get(KEY)
     told = [
-        line.get_label()
-        for line in bound_versus_empirical(noisy.run, [theorem]).get_lines()
+        line.get_label() for line in curves(dfl.compare(noisy.run, theorem)).get_lines()
     ]
-    assert "measured, least over rounds (one seed, no band)" in told
+    assert "measured, least over rounds (one seed)" in told
     sure = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
     run = dfl.train(
         noisy.case.instance.algorithm, sure, noisy.case.instance.network, rounds=1
     )
     lines = {
-        line.get_label(): line
-        for line in bound_versus_empirical(run, [theorem]).get_lines()
+        line.get_label(): line for line in curves(dfl.compare(run, theorem)).get_lines()
     }
     line = lines["measured, least over rounds (exact)"]
     assert line.get_marker() == "o"  # a line of one point would not be seen

@@ -104,8 +104,6 @@ def test_ticks_stand_where_something_was_run():
 
 
 def test_the_rate_is_drawn_and_told_as_it_is_fitted():
-    from matplotlib.figure import Figure
-
     rounds = np.array([10, 20, 40, 80])
     whole = table(("complete",), rounds)
     whole["measured"] = 3 * whole["run.rounds"] ** -0.5
@@ -113,19 +111,15 @@ def test_the_rate_is_drawn_and_told_as_it_is_fitted():
     points, held = rate_points(
         whole[whole["variant"] == "corrected"], "run.rounds", ["run.rounds"]
     )
-    ax = Figure().gca()
     without = points.assign(bound=np.nan)
-    assert (
-        _draw_rate(without, "run.rounds", held, ax)
-        == "Fitted exponent in run.rounds: -0.500 [-0.500, -0.500]."
-    )
-    ax = Figure().gca()
-    told = _draw_rate(
-        points.assign(bound=1 / points["x"]), "run.rounds", " at m = 4", ax
-    )
+    caption, _ = _draw_rate(without, "run.rounds", held)
+    assert caption == "Fitted exponent in run.rounds: -0.500 [-0.500, -0.500]."
+    with_bound = points.assign(bound=1 / points["x"])
+    told, figure = _draw_rate(with_bound, "run.rounds", " at m = 4")
+    (ax,) = figure.axes
     fit = "Fitted exponent in run.rounds at m = 4: -0.500 [-0.500, -0.500]"
     assert told == f"{fit}; the corrected bound's: -1.000: refuted."
-    assert ax.get_xlabel() == "run.rounds"
+    assert ax.get_xlabel() == "horizon $T$ (rounds)"
     fitted = next(
         line for line in ax.get_lines() if str(line.get_label()).startswith("fit")
     )
@@ -180,7 +174,5 @@ theorem = {key = "dfedsam.theorem_4_5"}
     assert "Measured / bound over run.rounds." in page
     # seven columns of panels do not fit: the caption says what is shown in their place,
     # and how much of it
-    assert (
-        "The first 6 of 7 runs, with bands over their seeds; no bound is drawn." in page
-    )
+    assert "The first 6 of 7 runs over horizon T (rounds)." in page
     assert "Each left-hand side has its own panels" not in page

@@ -102,7 +102,7 @@ def test_lines_differ_in_dash_marker_and_color(runs):
 
 def test_tightness_draws_measured_over_bound(runs):
     run, theorem = runs["ring"], bounds.get(KEY)
-    ax = plots.tightness(run, [theorem])
+    ax = plots.tightness([dfl.compare(run, theorem)])
     x, y = line(ax, "printed").get_data()
     verdict = dfl.compare(run, theorem)
     assert x[-1] == run.rounds
@@ -111,7 +111,7 @@ def test_tightness_draws_measured_over_bound(runs):
 
 def test_drawn_terms_sum_to_the_bound(runs):
     run, theorem = runs["ring"], bounds.get(KEY)
-    ax = plots.terms(run, theorem)
+    ax = plots.terms(dfl.compare(run, theorem))
     total = line(ax, "bound").get_ydata()
     drawn = [d.get_ydata() for d in ax.get_lines() if d.get_label() in theorem.parts]
     np.testing.assert_allclose(np.sum(drawn, axis=0), total, rtol=1e-12)
@@ -133,14 +133,16 @@ def table():
     )
 
 
-def test_ratios_has_log_axis_for_numbers_and_ticks_for_names():
-    ax = plots.ratios(table(), "run.rounds")
+def test_ratio_over_has_log_axis_for_numbers_and_ticks_for_names():
+    ax = plots.ratio_over("run.rounds", table())
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert ax.get_legend_handles_labels()[1] == ["printed", "corrected"]
+    labels = ax.get_legend_handles_labels()[1]
+    assert [label.split(":")[0] for label in labels] == ["printed", "corrected"]
+    assert labels[0] == "printed: 5 to 10 × measured"
     drawn = ax.containers[0].lines[0]
     np.testing.assert_allclose(drawn.get_ydata(), [0.1, 0.2])
     np.testing.assert_allclose(drawn.get_xdata(), [10, 100], rtol=0.04)
-    names = plots.ratios(table(), "topology.name")
+    names = plots.ratio_over("topology.name", table())
     assert [t.get_text() for t in names.get_xticklabels()] == ["ring", "star"]
     assert names.get_xscale() == "linear"
 
@@ -176,7 +178,7 @@ def test_rate_labels_points_on_short_axis_and_powers_on_long_axis(tmp_path):
     many = np.arange(10.0, 24.0)
     assert list(plots.rate(many, many).get_xticks()) == [10, 13, 16, 19, 22]
     ax = plots.rate(10.0 ** np.arange(4), 3e-5 * 2.0 ** -np.arange(4))
-    plots.save(ax.figure, tmp_path, "long")
+    plots.save(ax.figure, tmp_path / "long")
     assert [t.get_text() for t in ax.get_xticklabels()][2:4] == ["10¹", "10²"]
     assert "2×10⁻⁵" in [t.get_text() for t in ax.get_yticklabels(minor=True)]
 
@@ -207,17 +209,17 @@ def test_invalid_argument_raises_error_with_its_name(runs):
     with pytest.raises(InputError, match="x and y"):
         plots.rate([1, 2], [1])
     with pytest.raises(UnknownNameError, match=r"column .* 'run\.round'"):
-        plots.ratios(table(), "run.round")
+        plots.ratio_over("run.round", table())
     with pytest.raises(InputError, match="ratio"):
-        plots.ratios(table().assign(ratio=np.nan), "run.rounds")
+        plots.ratio_over("run.rounds", table().assign(ratio=np.nan))
 
 
 def test_save_writes_png_and_reproducible_vector_files(runs, tmp_path):
-    png, pdf, svg = plots.save(plots.comparison(runs).figure, tmp_path, "f")
+    png, pdf, svg = plots.save(plots.comparison(runs).figure, tmp_path / "f")
     assert png.read_bytes()[:4] == b"\x89PNG"
     assert b"/Type0" in pdf.read_bytes() or b"/TrueType" in pdf.read_bytes()
     assert b"/Subtype /Image" not in pdf.read_bytes()
     assert (
         svg.read_bytes()
-        == plots.save(plots.comparison(runs).figure, tmp_path, "g")[2].read_bytes()
+        == plots.save(plots.comparison(runs).figure, tmp_path / "g")[2].read_bytes()
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread, imsave
 
-from validation import drawings, figures
+from validation import drawings, figures, paper_figures
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["linear_in_m"]
@@ -46,14 +46,23 @@ def test_every_picture_that_a_page_shows_is_made_and_every_picture_made_is_shown
         )
     # its page draws them
     atlas = {image for image in shown if image.startswith("docs/atlas/")}
-    made |= trained | atlas
+    papers = {f"docs/figures/{name}" for name in paper_figures.FIGURES}
+    made |= trained | atlas | {f"{figure}.png" for figure in papers}
     assert shown == made
+    made |= {f"{figure}.pdf" for figure in papers}
     lying = {
         p.relative_to(ROOT).as_posix()
         for p in (ROOT / "docs").rglob("*")
         if is_picture(p)
     }
     assert lying == made
+
+
+def test_stored_figures_of_papers_have_column_width_and_no_type_3_font():
+    for name in paper_figures.FIGURES:
+        path = ROOT / f"docs/figures/{name}"
+        assert imread(path.with_suffix(".png")).shape[1] == 1020  # 3.4 in, 300 dpi
+        assert b"/Type3" not in path.with_suffix(".pdf").read_bytes()
 
 
 def is_picture(path):

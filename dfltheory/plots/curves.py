@@ -1,0 +1,222 @@
+"""Bound-versus-empirical curves of one or several runs, with one legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.errors import InputError
+from dfltheory.plots import look
+from dfltheory.plots.horizons import VerdictLike
+from dfltheory.plots.verdicts import (
+    CONDITIONS_FAIL,
+    KNOWN,
+    LOWER_LIMIT,
+    Band,
+    draw_run,
+    families,
+    notes,
+    refuted_note,
+    require_one_left_side,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Verdicts = Any
+"""A verdict, a sequence of verdicts, or a mapping from labels to either."""
+RUN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Colors of runs; dashes and markers distinguish the lines of one run."""
+
+
+def curves(
+    verdicts: Verdicts,
+    ax: Axes | None = None,
+    *,
+    band: Band = "interval",
+    show_inapplicable: bool = False,
+    legend: bool = True,
+    columns: int = 1,
+) -> Axes:
+    """Draw measured left-hand sides and bounds over the horizon.
+
+    With a fixed step size, each horizon h <= T is an instance of the theorem with
+    T = h. A corollary whose schedule depends on T is drawn at h = T only. The meaning
+    of a variant (printed, appendix, corrected) sets dashes and marker of its line; the
+    range of several variants with one meaning is drawn as a band. The legend says how
+    far each bound is above the measurement at the last horizon, and of a verdict that
+    is not applicable, why, and what would make the theorem apply.
+
+    Around measured values lies Student's two-sided interval of the mean; nothing if
+    the run is not random or has one seed. The thin dotted line is the lower limit on
+    which verdicts rest: it assumes nothing of the distribution of the seeds.
+
+    Parameters
+    ----------
+    verdicts : Verdict, sequence of Verdict, or mapping
+        Verdicts that bound the same left-hand side, on one run or on several. A
+        mapping from labels to a verdict or verdicts names the runs.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    band : {"interval", "seeds"}
+        What is drawn around the mean: its interval, or the curve of each seed.
+    show_inapplicable : bool
+        Whether a bound is drawn in gray where its conditions fail.
+    legend : bool
+        Whether to draw a legend, below the axes.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans; its text has 8 points.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        If there is no verdict, the verdicts bound different left-hand sides, or one
+        was read from a file without its run.
+    """
+    if band not in ("interval", "seeds"):
+        raise InputError(f"band = {band!r} must be 'interval' or 'seeds'")
+    runs = _by_run(verdicts)
+    require_one_left_side([v for members in runs.values() for v in members])
+    with look.style():
+        drawn = look.axes(ax, columns)
+        several = len(runs) > 1
+        for index, members in enumerate(runs.values()):
+            color = RUN_COLORS[index % len(RUN_COLORS)] if several else None
+            draw_run(
+                drawn,
+                members,
+                band=band,
+                show_inapplicable=show_inapplicable,
+                color=color,
+            )
+        last = max(members[0].rounds for members in runs.values())
+        drawn.set_xlim(1, max(last, 2))
+        if legend:
+            width = look.text_width(columns)
+            entries = _entries_of_runs(drawn, runs) if several else _entries(drawn)
+            entries = _annotated(entries, runs)
+            entries += _not_applicable(runs, width)
+            handles = [handle for handle, _ in entries]
+            labels = [label for _, label in entries]
+            look.legend_below(drawn, handles, labels, columns, resize=ax is None)
+    return drawn
+
+
+Entries = list[tuple[Any, str]]
+"""Artists of a legend with their labels."""
+
+
+def _by_run(verdicts: Verdicts) -> dict[str, list[VerdictLike]]:
+    """Return the verdicts on each run, by the label of the run."""
+    runs: dict[str, list[VerdictLike]] = {}
+    if isinstance(verdicts, Mapping):
+        for label, members in verdicts.items():
+            runs[str(label)] = _listed(members)
+    else:
+        groups: dict[int, list[VerdictLike]] = {}
+        for verdict in _listed(verdicts):
+            groups.setdefault(id(verdict.left_hand_side and _run(verdict)), []).append(
+                verdict
+            )
+        for number, members in enumerate(groups.values(), start=1):
+            lam = _run(members[0]).network.lam if members[0].left_hand_side else None
+            gap = look.gap_label(lam)
+            runs[f"run {number}" + (f", {gap}" if gap else "")] = members
+    if not any(runs.values()):
+        raise InputError("there is no verdict to draw: give at least one")
+    return runs
+
+
+def _run(verdict: VerdictLike) -> Any:
+    return verdict.left_hand_side.run
+
+
+def _listed(verdicts: Verdicts) -> list[VerdictLike]:
+    return list(verdicts) if isinstance(verdicts, Iterable) else [verdicts]
+
+
+def _entries(ax: Axes) -> Entries:
+    """Return the legend's entries for one run: measured values first, limits last."""
+    handles, labels = ax.get_legend_handles_labels()
+
+    def order(entry: tuple[Any, str]) -> int:
+        label = entry[1]
+        if label.startswith("measured"):
+            return 0
+        last = (LOWER_LIMIT, KNOWN, CONDITIONS_FAIL)
+        return 2 + last.index(label) if label in last else 1
+
+    return sorted(zip(handles, labels), key=order)
+
+
+def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
+    """Return the entries for several runs: colors of runs, then line styles."""
+    from matplotlib.lines import Line2D
+
+    entries: Entries = []
+    for (label, members), color in zip(runs.items(), _cycle(len(runs))):
+        ratios = []
+        for family in families(
+            v for v in members if v.kind != "not applicable"
+        ).values():
+            above = look.times_measured(family[0].ratio)
+            if above:
+                ratios.append(f"{family[0].variant} {above}")
+        text = ": ".join(filter(None, (label, ", ".join(ratios))))
+        entries.append((Line2D([], [], color=color, linewidth=2.5), text))
+    seen = set()
+    for handle, label in _entries(ax):
+        if label in seen:
+            continue
+        seen.add(label)
+        if not isinstance(handle, Line2D):
+            continue
+        gray = Line2D([], [])
+        gray.update_from(handle)
+        if label not in (KNOWN, CONDITIONS_FAIL):
+            gray.set_color("0.25")
+        entries.append((gray, label))
+    return entries
+
+
+def _cycle(count: int) -> list[str]:
+    return [RUN_COLORS[index % len(RUN_COLORS)] for index in range(count)]
+
+
+def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
+    """Return the entries with each bound as a multiple of the measurement, for one
+    run.
+    """
+    if len(runs) > 1:
+        return entries
+    above = {}
+    for verdict in next(iter(runs.values())):
+        label = f"bound, {verdict.variant}{refuted_note(verdict)}"
+        above[label] = look.times_measured(verdict.ratio)
+    annotated = []
+    for handle, label in entries:
+        text = above.get(label, "")
+        annotated.append((handle, f"{label}: {text}" if text else label))
+    return annotated
+
+
+def _not_applicable(runs: Mapping[str, Sequence[VerdictLike]], width: int) -> Entries:
+    """Return wrapped texts without a line on verdicts that are not applicable."""
+    from matplotlib.lines import Line2D
+
+    nothing = Line2D([], [], linestyle="none")
+    entries: Entries = []
+    for label, members in runs.items():
+        prefix = f"{label}: " if len(runs) > 1 else ""
+        for line in notes(members, 10_000, with_ratios=False):
+            entries.append((nothing, "\n".join(wrap(prefix + line, width))))
+    return entries
+
+
+__all__ = ["curves"]
