@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,8 @@ from validation.rates import clients, clients_over
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    Picture = Figure | bytes
 
 Array = NDArray[np.float64]
 TIMES = Path(__file__).parent.parent / "docs/figures/linear_in_m.json"
@@ -347,7 +351,33 @@ def measure_times(to: Path = TIMES) -> None:
     )
 
 
-DRAWINGS: dict[str, tuple[Callable[[], Figure], str]] = {
+README = Path(__file__).parent.parent / "README.md"
+EXAMPLES = ("curves", "network", "training")
+"""Names of the files that the README's examples write, in their order."""
+
+
+def readme_example(number: int) -> Picture:
+    """The picture that one of the README's examples writes, as bytes of a PNG file."""
+    import contextlib
+    import io
+    import tempfile
+
+    text = README.read_text(encoding="utf-8")
+    code = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(code[number], "README.md", "exec"), {})
+        return Path(f"{EXAMPLES[number]}.png").read_bytes()
+
+
+DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
+    **{
+        f"readme_{name}": (
+            functools.partial(readme_example, number),
+            "an example of the README, which is executed",
+        )
+        for number, name in enumerate(EXAMPLES)
+    },
     "one_theorem": (
         one_theorem,
         "the first run of `make validate` in `validation/crossings.py`",

@@ -16,16 +16,19 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfltheory.errors import DFLTheoryError
-from dfltheory.files import write_text
+from dfltheory.files import replacing, write_text
 from dfltheory.plots.look import write
 from validation import drawings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROOT = Path(__file__).parent.parent
 FOLDER = "docs/figures"
@@ -197,15 +200,23 @@ def _write(name: str, to: Path) -> bool:
     draw, source = drawings.DRAWINGS.get(name, (None, "its own cells, executed again"))
     print(f"{to.name}: from {source}", flush=True)
     to.parent.mkdir(parents=True, exist_ok=True)
-    make: Callable[[Path], None] = (
-        execute if draw is None else lambda to: write(draw(), to)
-    )
     try:
-        make(to)
+        if draw is None:
+            execute(to)
+        else:
+            _write_picture(draw(), to)
     except DFLTheoryError as error:
         print(f"  left as it is: {error}", file=sys.stderr)
         return False
     return True
+
+
+def _write_picture(picture: Figure | bytes, to: Path) -> None:
+    if isinstance(picture, bytes):
+        with replacing(to) as unfinished:
+            unfinished.write_bytes(picture)
+    else:
+        write(picture, to)
 
 
 def _parser() -> argparse.ArgumentParser:

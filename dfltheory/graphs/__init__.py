@@ -23,6 +23,7 @@ from dfltheory.graphs.network import (
     mean_square_contraction,
     network_constants,
 )
+from dfltheory.graphs.plots import plot_topology
 from dfltheory.graphs.push_sum import PushSumConstants, push_sum_constants, sigma_2
 from dfltheory.graphs.repeated_draws import OnePerRound, one_per_round
 from dfltheory.graphs.sequences import (
@@ -146,6 +147,8 @@ __all__ += [
     "LossDriven",
 ]
 __all__ += ["Matcha"]
+# pictures
+__all__ += ["plot_topology"]
 # assumptions
 __all__ += [
     "DEFINITION_1",

@@ -179,7 +179,7 @@ def legend_below(
     longest = max(len(line) for text in labels for line in text.split("\n"))
     room = _CHARACTERS.get(columns, _CHARACTERS[1])
     ncols = max(1, min(3, len(labels), room // (longest + 8)))
-    line = 1.2 * float(ax.xaxis.label.get_size())  # in points
+    line = 1.2 * float(ax.xaxis.label.get_fontsize())  # in points
     below = 7 + line * tick_lines + (4 + line if ax.get_xlabel() else 0)
     offset = ScaledTranslation(0, -below / 72, figure.dpi_scale_trans)
     ax.legend(
@@ -197,7 +197,8 @@ def legend_below(
     )
     if resize:
         lines = sum(1 + text.count("\n") for text in labels)
-        figure.set_figheight(2.35 + 0.145 * -(-lines // ncols))
+        height = 2.35 + 0.145 * -(-lines // ncols)
+        figure.set_figheight(height)  # type: ignore[union-attr]
 
 
 def times_measured(ratio: float) -> str:

@@ -137,7 +137,7 @@ def test_an_unknown_name_is_wrong_usage(capsys):
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith(
-        "error: no picture is called linear; there are one_theorem, "
+        "error: no picture is called linear; there are readme_curves, "
     )
 
 

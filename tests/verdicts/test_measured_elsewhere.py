@@ -154,8 +154,8 @@ def test_figures_are_drawn_as_of_a_trained_run(runs):
     theorem = dfl.bounds.get(KEY, variant="corrected")
     for draw in (
         lambda r: dfl.compare(r, theorem).plot(),
-        lambda r: plots.tightness(r, [theorem]),
-        lambda r: plots.terms(r, theorem),
+        lambda r: plots.tightness(dfl.compare(r, theorem)),
+        lambda r: plots.terms(dfl.compare(r, theorem)),
         lambda r: plots.comparison({"run": r}, "grad_norm_sq"),
     ):
         expected = [line.get_ydata() for line in draw(run).get_lines()]
