@@ -95,19 +95,19 @@ class StandardVerdict:
     reason: str
 
     def command(self, reference: str) -> str:
-        """The command that repeats it; ``reference`` names the statement."""
+        """The command that repeats it; ``reference`` names the statement, quoted and
+        with its variant.
+        """
         if self.verdict is None:
             return ""
-        words = ["dfltheory", "validate", reference, "--task", self.task]
+        words = ["--task", self.task]
         for name, value in self.options.items():
             words += ["--task-option", f"{name}={value!r}"]
-        words += ["--topology", self.network, "--m", str(CLIENTS)]
-        words += ["--rounds", str(self.rounds), "--seeds", str(SEEDS)]
-        words += ["--confidence", str(CONFIDENCE)]
+        words += ["--topology", self.network, "--rounds", str(self.rounds)]
+        words += ["--seeds", str(SEEDS), "--confidence", str(CONFIDENCE)]
         for name, value in self.hyperparameters.items():
             words += ["--set", f"algorithm.{name}={value}"]
-        words += ["--variant", self.verdict.variant]
-        return shlex.join(words)
+        return f"dfltheory validate {reference} {shlex.join(words)}"
 
 
 def standard_verdicts(
@@ -153,7 +153,7 @@ def task_name(theorem: Theorem) -> str:
 def _settings(theorem: Theorem) -> Iterator[Setting]:
     """What is tried, in this order."""
     known = options_of("task", task_name(theorem))
-    steps = (["schedule"] if theorem.schedule else []) + ["largest", *STEPS]
+    steps = _steps(theorem)
     if theorem.order:
         # its constant is unknown, and no setting changes that
         yield Setting({}, ROUNDS[0], steps[0])
@@ -161,6 +161,18 @@ def _settings(theorem: Theorem) -> Iterator[Setting]:
     for options, rounds, step in product(SETTINGS, ROUNDS, steps):
         if set(options) <= set(known):
             yield Setting(options, rounds, step)
+
+
+def _steps(theorem: Theorem) -> tuple[str, ...]:
+    """How step sizes are chosen, in the order in which it is tried."""
+    schedule = ("schedule",) if theorem.schedule else ()
+    names = {
+        symbol.name
+        for condition in theorem.conditions
+        for symbol in theorem.expand(condition.slack).free_symbols
+    }
+    bounded = names & set(step_names(theorem.glossary))
+    return schedule + (("largest",) if bounded else STEPS)
 
 
 def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
