@@ -79,6 +79,16 @@ def falsify(
             ),
         ),
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=(
+                "Search a negative control of the statement, as `dfltheory referee`"
+                " does: halved, power_of_T, ..."
+            ),
+        ),
+    ] = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
@@ -136,6 +146,8 @@ def falsify(
         return
     if key is None and replay is None:
         raise InputError("give the key of a theorem, or --replay FILE")
+    if control is not None and replay is not None:
+        raise InputError("--control names what is searched: omit it with --replay")
     if replay is not None:
         if key is not None and is_registered_key(key):
             raise InputError(
@@ -151,6 +163,8 @@ def falsify(
         found, file = engine.replay(replay, own), replay
     else:
         theorem = load(str(key), variant, trust=trust)
+        if control is not None:
+            theorem = _control(theorem, control)
         file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
         check_writable(file)
         context.with_resource(alone(file))
@@ -172,6 +186,16 @@ def falsify(
     if replay is not None and found.undecided:
         raise typer.Exit(2)
     leave(not found.violated)
+
+
+def _control(theorem: Theorem, name: str) -> Theorem:
+    """The negative control of a statement that has this name."""
+    from dfltheory.errors import one_of
+    from dfltheory.experiments.negative_controls import negative_controls
+
+    controls = {control.name: control.theorem for control in negative_controls(theorem)}
+    one_of(f"negative control of {theorem}", name, controls)
+    return controls[name]
 
 
 def _show(reference: str, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, Trust, Variant, emit
+from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
+from dfltheory.errors import InputError
 
 
 def referee(
+    context: typer.Context,
     key: Annotated[
         str,
         typer.Argument(help="A statement of the registry, FILE.toml or FILE.py:NAME."),
@@ -31,16 +34,47 @@ def referee(
             )
         ),
     ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            help=(
+                "Time budget of each search: of the statement, and of each negative"
+                " control."
+            )
+        ),
+    ] = 20.0,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            help=(
+                "Budget of each search in problems tried, not in seconds: the same"
+                " search on any machine."
+            )
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the searches.")] = 0,
+    claim: Annotated[
+        Path | None,
+        typer.Option(help="The JSON file to write (claim.json next to the page)."),
+    ] = None,
     trust: Trust = False,
     json: AsJson = False,
 ) -> None:
-    """Write a self-contained page on one statement: the verdict, the findings of the
-    audit, the refutation, the corrected variant, which checks and searches ran, where
-    the bound is nonvacuous.
+    """Examine one statement and write a self-contained page and claim.json.
+
+    The report contains the findings of the audit, a search for a counterexample,
+    negative controls (is the statement with a smaller bound refuted by the same
+    search?), verdicts on three standard problems, the corrected variant, and where the
+    bound is nonvacuous. The outcome is REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE,
+    next to what was examined and what was not.
+
+    Exit status 1 when the statement is refuted or the audit reports an error.
 
     Examples:
 
-        dfltheory referee dfedsam.theorem_4_5
+        dfltheory referee mine.toml --out page.html
+
+        dfltheory referee dfedsam.theorem_4_5 --seconds 60
 
         dfltheory referee my_theorems.py:mine --out mine.html
 
@@ -48,17 +82,39 @@ def referee(
         counterexample-mine.theorem_1-draft.json
     """
     from dfltheory.bounds.reference import load
+    from dfltheory.experiments.claim_report import Budget
     from dfltheory.experiments.referee import write
 
+    if candidates is not None and on_the_line(context, "seconds"):
+        raise InputError("--seconds and --candidates are two budgets: give one of them")
+    budget = Budget(seconds, candidates, seed)
     theorem = load(key, variant, trust=trust)
     file = out or Path(f"referee-{theorem.key}-{theorem.variant}.html")
     chosen = "" if variant is None else f" --variant {variant}"
-    command = f"dfltheory referee {key}{chosen}"
+    command = f"dfltheory referee {shlex.quote(key)}{chosen} {budget.words}"
     if counterexample is not None:
-        command += f" --counterexample {counterexample}"
-    page = write(
-        theorem, file, command, counterexample, partial(print, file=sys.stderr), key
+        command += f" --counterexample {shlex.quote(str(counterexample))}"
+    written = write(
+        theorem,
+        file,
+        command,
+        counterexample,
+        partial(print, file=sys.stderr, flush=True),
+        key,
+        budget=budget,
+        claim=claim,
     )
-    emit(
-        {"key": theorem.key, "variant": theorem.variant, "page": page}, str(page), json
-    )
+    document = {
+        "key": theorem.key,
+        "variant": theorem.variant,
+        "outcome": written.outcome,
+        "page": written.page,
+        "claim": written.claim,
+        "counterexample": written.counterexample,
+    }
+    lines = [f"{theorem}: {written.outcome}", f"page: {written.page}"]
+    lines.append(f"claim: {written.claim}")
+    if written.counterexample is not None:
+        lines.append(f"counterexample: {written.counterexample}")
+    emit(document, "\n".join(lines), json)
+    leave(written.outcome != "REFUTED" and not written.errors)

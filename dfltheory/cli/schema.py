@@ -22,7 +22,13 @@ def _theorem() -> dict[str, Any]:
     return theorem_schema()
 
 
-SCHEMAS = {"experiment": _experiment, "theorem": _theorem}
+def _claim() -> dict[str, Any]:
+    from dfltheory.experiments.claim_document import claim_schema
+
+    return claim_schema()
+
+
+SCHEMAS = {"claim": _claim, "experiment": _experiment, "theorem": _theorem}
 """Kind of file -> function that returns its JSON schema."""
 
 

@@ -89,7 +89,12 @@ def validate(
         list[int] | None,
         typer.Option("--Q", help="Gossip steps a round; give it again for more."),
     ] = None,
-    k: Annotated[int, typer.Option("--K", help="Local steps a round.")] = 5,
+    k: Annotated[
+        int,
+        typer.Option(
+            "--K", help="Local steps a round; 1 for a theorem that does not contain K."
+        ),
+    ] = 5,
     rounds: Annotated[
         int, typer.Option(help="Horizon T; the schedule's step sizes follow from it.")
     ] = 1000,
@@ -188,7 +193,9 @@ def validate(
         if on_the_line(context, "k"):
             given["algorithm.K"] = k
     else:
-        document, folder = _default_document(key, k, algorithm, given, trust), Path()
+        steps = k if on_the_line(context, "k") else None
+        document = _default_document(key, steps, algorithm, given, trust)
+        folder = Path()
         networks = topology or NETWORKS
     _add_axis(
         document,
@@ -254,14 +261,18 @@ def _add_axis(
 
 
 def _default_document(
-    key: str, K: int, algorithm: str | None, given: dict[str, Any], trust: bool
+    key: str, K: int | None, algorithm: str | None, given: dict[str, Any], trust: bool
 ) -> dict[str, Any]:
     """Return the document of a command without a file: the theorem's algorithm at its
     own schedule.
+
+    ``K`` is the number of local steps that the user gives. By default it is 5, or 1 if
+    the theorem does not contain it and so covers one local step alone.
     """
     from dfltheory.experiments.cases import VARIANTS, statements
     from dfltheory.training.options import name_of, options_of
-    from dfltheory.verdicts.schedule import algorithm_class
+    from dfltheory.verdicts.applicability import quantities_of
+    from dfltheory.verdicts.schedule import algorithm_class, fixed_hyperparameters
 
     try:
         theorems = statements(key, trust=trust)
@@ -275,11 +286,18 @@ def _default_document(
     name = algorithm or name_of(algorithm_class(theorem))
     has_schedule = any(variant.schedule for variant in theorems)
     options = options_of("algorithm", name)
-    local_steps = {step: K for step in ("K", "K_u", "K_v") if step in options}
+    contained = {name for variant in theorems for name in quantities_of(variant)}
+    local_steps = {
+        step: (5 if step in contained else 1) if K is None else K
+        for step in ("K", "K_u", "K_v")
+        if step in options
+    }
+    fixed = {}
+    if algorithm is None:
+        fixed = fixed_hyperparameters(theorem, algorithm_class(theorem))
     if not has_schedule:
-        needed = {option for option, about in options.items() if about.required} - set(
-            local_steps
-        )
+        needed = {option for option, about in options.items() if about.required}
+        needed -= {*local_steps, *fixed}
         _check_given(
             [option for option in sorted(needed) if f"algorithm.{option}" not in given],
             theorem.key,
@@ -297,7 +315,7 @@ def _default_document(
     return {
         "title": f"{theorem.key} against measured runs",
         "task": first_task(task, m=16, seed=given.get("run.seed", 0)),
-        "algorithm": {"name": name, **local_steps},
+        "algorithm": {"name": name, **local_steps, **fixed},
         "run": {"rounds": 1000, "seeds": 16},
         "theorem": section,
     }

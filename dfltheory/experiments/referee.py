@@ -5,7 +5,9 @@ where the bound is nonvacuous.
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +32,17 @@ from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.finding import instance_of, replay
 from dfltheory.errors import InputError
-from dfltheory.experiments.cases import installed_versions
+from dfltheory.experiments.claim_report import (
+    NOT_EXAMINED,
+    Budget,
+    ClaimReport,
+    claim_document,
+    examine,
+    versions,
+)
 from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.experiments.report import template
-from dfltheory.files import check_writable, write_text
+from dfltheory.files import check_writable, read_json, write_json, write_text
 from dfltheory.plots import look
 
 if TYPE_CHECKING:
@@ -46,17 +55,23 @@ def referee(
     counterexample: Path | None = None,
     say: Callable[[str], None] = lambda words: None,
     reference: str = "",
+    report: ClaimReport | None = None,
 ) -> str:
     """The page as one HTML document that loads nothing.
 
     Parameters
     ----------
-    command : named on the page as what makes it again
-    counterexample : a file that ``dfltheory falsify`` wrote; it is replayed, and the
-        page shows it
-    say : called with what is being done
-    reference : ``FILE.py:NAME`` or ``MODULE:NAME`` by which the caller named a
-        statement that is not registered; the page's commands name it
+    command : str
+        Named on the page as what makes it again.
+    counterexample : Path, optional
+        A file that ``dfltheory falsify`` wrote; it is replayed, and the page shows it.
+    say : callable
+        Called with what is being done.
+    reference : str
+        ``FILE.toml``, ``FILE.py:NAME`` or ``MODULE:NAME`` by which the caller named a
+        statement that is not registered; the page's commands name it.
+    report : ClaimReport, optional
+        Search, controls and verdicts, which the page shows.
 
     Raises
     ------
@@ -64,12 +79,37 @@ def referee(
         The counterexample is about another statement, or its instance does not violate
         this one.
     """
-    status = theorem.status
-    if counterexample is not None:
-        say(f"replaying {counterexample.name}")
-        status = replayed_status(theorem, counterexample)
     say(f"auditing {theorem}")
     findings = _findings(theorem)
+    status = _status(theorem, counterexample, say)
+    return _page(
+        theorem, command, counterexample, say, reference, findings, status, report
+    )
+
+
+def _status(
+    theorem: Theorem, counterexample: Path | None, say: Callable[[str], None]
+) -> Status:
+    """The stored status, or the one that a counterexample file gives."""
+    if counterexample is None:
+        return theorem.status
+    say(f"replaying {counterexample.name}")
+    return replayed_status(theorem, counterexample)
+
+
+def _page(
+    theorem: Theorem,
+    command: str,
+    counterexample: Path | None,
+    say: Callable[[str], None],
+    reference: str,
+    findings: list[Finding],
+    status: Status,
+    report: ClaimReport | None,
+) -> str:
+    """The page from the findings of the audit and the status."""
+    if report is not None and not status.search:
+        status = replace(status, search=report.searched)
     errors = [finding for finding in findings if finding.severity == "error"]
     instead = corrected_variant(theorem) if status.refuted or errors else None
     saved = counterexample
@@ -110,7 +150,12 @@ def referee(
         replay="" if saved is None else f"dfltheory falsify --replay {saved}",
         command=command,
         hashes=hashes,
-        versions=installed_versions(),
+        versions=versions(),
+        report=report,
+        outcome="" if report is None else report.outcome(status),
+        evidence=[] if report is None else report.evidence(status),
+        not_examined=NOT_EXAMINED,
+        statement=f"{reference or theorem.key} --variant {theorem.variant}",
     )
 
 
@@ -320,6 +365,29 @@ def _phase(theorem: Theorem) -> tuple[Any, str]:
     )
 
 
+@dataclass(frozen=True)
+class Written:
+    """The files of a report, and what came out.
+
+    Attributes
+    ----------
+    page, claim : Path
+        HTML and JSON.
+    counterexample : Path or None
+        The counterexample that the search found, or that was given.
+    outcome : str
+        REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE.
+    errors : int
+        Errors that the audit reports.
+    """
+
+    page: Path
+    claim: Path
+    counterexample: Path | None
+    outcome: str
+    errors: int
+
+
 def write(
     theorem: Theorem,
     out: Path,
@@ -327,13 +395,80 @@ def write(
     counterexample: Path | None,
     say: Callable[[str], None],
     reference: str = "",
-) -> Path:
-    """Write the page, whole or not at all."""
+    *,
+    budget: Budget | None = None,
+    claim: Path | None = None,
+) -> Written:
+    """Examine a statement and write the page and ``claim.json``, each whole or not at
+    all.
+
+    Parameters
+    ----------
+    theorem, command, counterexample, say, reference
+        As of :func:`referee`.
+    out : Path
+        The page.
+    budget : Budget, optional
+        Of each search.
+    claim : Path, optional
+        By default ``claim.json`` next to the page.
+
+    Raises
+    ------
+    InputError
+        A file cannot be written, or ``claim.json`` belongs to another page.
+    """
     if out.suffix != ".html":
         raise InputError(
             f"{out} must end in .html: the page is HTML, from which a browser"
             " prints PDF"
         )
-    check_writable(out)
-    write_text(out, referee(theorem, command, counterexample, say, reference))
-    return out
+    if claim is None:
+        claim = out.with_name("claim.json")
+        _refuse_another_claim(claim, out)
+    found = out.with_name(f"counterexample-{theorem.key}-{theorem.variant}.json")
+    for file in (out, claim, found):
+        check_writable(file)
+    say(f"auditing {theorem}")
+    findings = _findings(theorem)
+    given = _status(theorem, counterexample, say)
+    report = examine(theorem, budget or Budget(), say)
+    search = report.search
+    saved, status = counterexample, given
+    if saved is None and search.outcome == "refuted" and search.finding is not None:
+        saved = search.finding.save(found)
+        status = _status(theorem, saved, say)
+    text = _page(theorem, command, saved, say, reference, findings, status, report)
+    quoted = shlex.quote(reference or theorem.key)
+    document = claim_document(
+        report,
+        given,
+        findings,
+        reference=f"{quoted} --variant {theorem.variant}",
+        command=command,
+        page=out.name,
+        counterexample=None if saved is None else saved.name,
+    )
+    write_text(out, text)
+    write_json(claim, document)
+    errors = document["audit"]["errors"]
+    return Written(out, claim, saved, document["outcome"], errors)
+
+
+def _refuse_another_claim(claim: Path, page: Path) -> None:
+    """Raise InputError if the file exists and is not the claim of this page."""
+    if not claim.exists():
+        return
+    try:
+        document = read_json(claim)
+    except InputError:
+        document = None
+    named = document.get("page") if isinstance(document, dict) else None
+    if named != page.name:
+        raise InputError(
+            f"{claim} exists and does not belong to {page.name}: write the page into"
+            " another folder, or name the file by --claim"
+        )
+
+
+__all__ = ["Written", "referee", "replayed_status", "write"]

@@ -23,6 +23,7 @@ import sympy as sp
 from dfltheory import algorithms, graphs
 from dfltheory.bounds.evaluation import ROUNDING
 from dfltheory.bounds.reference import load, load_all
+from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold, interval
@@ -109,6 +110,13 @@ def algorithm_class(theorem: Theorem | str) -> type[Any]:
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
 
+def fixed_hyperparameters(theorem: Theorem, kind: type[Any]) -> dict[str, Any]:
+    """The fields of an algorithm class whose value the scope of a theorem fixes."""
+    required = theorem.scope.letters
+    fixed = {name: value for name, value in required.items() if value != ANY}
+    return hyperparameter_fields(kind, fixed)
+
+
 def hyperparameter_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by glossary name as fields of an algorithm class, without other names."""
     found = {}
@@ -153,7 +161,7 @@ def scheduled_algorithm(
     **given : Any
         Hyperparameters that no schedule fixes (K, Q, alpha...), constants by glossary
         name that complete what the task knows (L=...), rho0 (1 by default), and values
-        that replace the schedule's.
+        that replace those of the schedule and of the scope.
 
     Raises
     ------
@@ -178,6 +186,7 @@ def scheduled_algorithm(
             raise UnknownNameError(
                 f"hyperparameter of {kind.__name__} or constant", name, known_names
             )
+    given = {**fixed_hyperparameters(theorem, kind), **given}
     values = step_sizes(theorem, task, rounds, {"rho0": 1.0, "Q": 1, **given}, topology)
     if step != "schedule":
         known = {

@@ -124,20 +124,27 @@ def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
         referee.write(mine, tmp_path / "page.pdf", "", None, print)
 
 
-def test_the_command_writes_the_page(tmp_path, capsys):
+def test_command_writes_page_and_claim_and_reports_progress(tmp_path, capsys):
     out = tmp_path / "page.html"
     assert run(["referee", "yuan2016.lemma_1", "--out", str(out), "--json"]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out) == {
-        "key": "yuan2016.lemma_1",
-        "variant": "printed",
-        "page": str(out),
-    }
-    assert told.err.startswith("auditing yuan2016.lemma_1 (printed)"), (
-        "nobody waits in silence"
-    )
+    shown = capsys.readouterr()
+    answer = json.loads(shown.out)
+    assert answer["outcome"] == "NOT APPLICABLE"
+    assert answer["page"] == str(out)
+    assert answer["counterexample"] is None
+    assert shown.err.startswith("auditing yuan2016.lemma_1 (printed)")
     assert "Lemma 1" in out.read_text(encoding="utf-8")
+    claim = json.loads((tmp_path / "claim.json").read_text(encoding="utf-8"))
+    assert claim["search"]["outcome"] == "not searched"
+    assert all(control["outcome"] == "not run" for control in claim["controls"])
     assert run(["referee", "yuan2016.lemma_11"]) == 2
+
+
+def test_command_does_not_replace_the_claim_of_another_page(tmp_path, capsys):
+    (tmp_path / "claim.json").write_text('{"page": "other.html"}')
+    out = tmp_path / "page.html"
+    assert run(["referee", "yuan2016.lemma_1", "--out", str(out)]) == 2
+    assert not out.exists()
 
 
 # -- what was examined, and a counterexample that the caller brings
@@ -226,7 +233,8 @@ def test_the_command_passes_the_name_of_the_file_on(quick, tmp_path, monkeypatch
         " key='mine.theorem_1', conditions=())\n"
     )
     (tmp_path / "mine_file.py").write_text(source)
-    assert run(["referee", "mine_file.py:mine", "--out", "page.html"]) == 0
+    budget = ["--candidates", "1"]
+    run(["referee", "mine_file.py:mine", "--out", "page.html", *budget])
     assert "dfltheory falsify mine_file.py:mine" in (tmp_path / "page.html").read_text(
         encoding="utf-8"
     )

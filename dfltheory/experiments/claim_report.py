@@ -1,0 +1,435 @@
+"""Examination of a claim: search, negative controls, verdicts on standard problems.
+
+:func:`examine` runs them within a stated budget. A report never says that a statement
+is true: its outcome is REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE, next to what was
+examined and what was not.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.status import Status
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding as AuditFinding
+from dfltheory.counterexamples.describe import refuted_by
+from dfltheory.counterexamples.finding import Finding, falsify
+from dfltheory.errors import DFLTheoryError, InputError, whole_number
+from dfltheory.experiments.cases import installed_versions
+from dfltheory.experiments.claim_document import (
+    AuditRecord,
+    BudgetRecord,
+    ClaimDocument,
+    ControlRecord,
+    FamilyRecord,
+    SearchRecord,
+    VerdictRecord,
+)
+from dfltheory.experiments.negative_controls import Control, negative_controls
+from dfltheory.experiments.standard_problems import (
+    CONFIDENCE,
+    SEEDS,
+    StandardVerdict,
+    standard_verdicts,
+)
+from dfltheory.files import plain
+from dfltheory.progress import reported
+
+ENOUGH = 1.01
+"""The search of a control stops at this ratio: one refutation is enough."""
+NOT_EXAMINED = (
+    "families of candidate problems other than those listed, and more candidates of"
+    " these",
+    "problems, networks, horizons and step sizes other than those of the three"
+    " verdicts",
+    "the proof of the statement",
+)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Budget of each search: seconds, or a number of candidates, which makes the search
+    the same on any machine. The confirmation of a counterexample comes on top.
+    """
+
+    seconds: float = 20.0
+    candidates: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number("seed", self.seed, at_least=0)
+        if self.candidates is not None:
+            whole_number("candidates", self.candidates, at_least=1)
+        elif not (0 < self.seconds < math.inf):
+            raise InputError(
+                f"seconds = {self.seconds:g} must be a finite number > 0: give the"
+                " budget of each search"
+            )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of :func:`~dfltheory.counterexamples.finding.falsify`."""
+        return {
+            "seconds": self.seconds,
+            "candidates": self.candidates,
+            "seed": self.seed,
+        }
+
+    @property
+    def words(self) -> str:
+        """The budget as options of the command line."""
+        if self.candidates is not None:
+            return f"--candidates {self.candidates} --seed {self.seed}"
+        return f"--seconds {self.seconds:g} --seed {self.seed}"
+
+    def __str__(self) -> str:
+        if self.candidates is not None:
+            return f"{self.candidates} candidates"
+        return f"{self.seconds:g} s"
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The outcome of one search.
+
+    Attributes
+    ----------
+    outcome : str
+        As in :class:`~dfltheory.experiments.claim_document.SearchRecord`, or
+        ``not run``.
+    reason : str
+        Why nothing was searched or decided.
+    finding : Finding, optional
+        What the search reports.
+    """
+
+    outcome: str
+    reason: str = ""
+    finding: Finding | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured/bound of the best candidate."""
+        if self.finding is None or not math.isfinite(self.finding.ratio):
+            return None
+        return float(self.finding.ratio)
+
+    @property
+    def candidates(self) -> int:
+        return 0 if self.finding is None else self.finding.evaluations
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self.finding is None else round(self.finding.seconds, 2)
+
+
+@dataclass(frozen=True)
+class ClaimReport:
+    """What an examination found.
+
+    Attributes
+    ----------
+    theorem : Theorem
+        The statement.
+    budget : Budget
+        Of each search.
+    search : SearchResult
+        Of the statement.
+    controls : list of (Control, SearchResult)
+        The negative controls.
+    verdicts : list of StandardVerdict
+        On three standard problems.
+    """
+
+    theorem: Theorem
+    budget: Budget
+    search: SearchResult
+    controls: list[tuple[Control, SearchResult]] = field(default_factory=list)
+    verdicts: list[StandardVerdict] = field(default_factory=list)
+
+    def evidence(self, status: Status) -> list[str]:
+        """What refutes the statement, given its stored status or a counterexample."""
+        found = []
+        if status.refuted:
+            found.append(f"{status.how} (`{status.command}`)")
+        if self.search.outcome == "refuted" and self.search.finding is not None:
+            found.append(f"search: {refuted_by(self.search.finding)}")
+        found += [
+            f"run on {result.network}: {result.reason}"
+            for result in self.verdicts
+            if result.kind == "violated"
+        ]
+        return found
+
+    def outcome(self, status: Status) -> str:
+        """REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE."""
+        if self.evidence(status):
+            return "REFUTED"
+        judged = self.search.outcome in ("not refuted", "undecided")
+        applies = any(result.kind != "not applicable" for result in self.verdicts)
+        return "NOT REFUTED SO FAR" if judged or applies else "NOT APPLICABLE"
+
+    @property
+    def searched(self) -> str:
+        """The search in a few words, for the status of the statement."""
+        finding = self.search.finding
+        if finding is None:
+            return ""
+        families = f"{finding.evaluations} candidates of {len(finding.families)}"
+        ratio = self.search.ratio
+        best = "none judged" if ratio is None else f"{ratio:.4g}"
+        return (
+            f"{families} families in {finding.seconds:.0f} s (budget {self.budget}),"
+            f" {self.search.outcome}; largest measured/bound: {best}"
+        )
+
+    @property
+    def examined(self) -> list[str]:
+        """Sentences on what was examined."""
+        sentences = [f"search: {self.searched or self.search.reason}"]
+        finding = self.search.finding
+        if finding is not None and finding.families:
+            sentences.append(f"families: {'; '.join(finding.families)}")
+        ran = [result for _, result in self.controls if result.outcome != "not run"]
+        refuted = [result for result in ran if result.outcome == "refuted"]
+        if ran:
+            sentences.append(
+                f"controls: {len(refuted)} of {len(ran)} refuted with the same budget"
+            )
+        applies = [r for r in self.verdicts if r.kind != "not applicable"]
+        sentences.append(
+            f"standard problems: the statement applies to {len(applies)} of"
+            f" {len(self.verdicts)}"
+        )
+        return sentences
+
+
+def examine(
+    theorem: Theorem, budget: Budget, say: Say = lambda words: None
+) -> ClaimReport:
+    """Search, controls and verdicts on one statement.
+
+    Parameters
+    ----------
+    theorem : Theorem
+    budget : Budget
+        Of each search: of the statement, and of each control.
+    say : callable
+        Called with lines on the progress, at least every few seconds.
+    """
+    controls = negative_controls(theorem)
+    say(f"budget: {budget} for each of up to {1 + len(controls)} searches")
+    search = _search(theorem, budget, math.inf, "search", say)
+    results = []
+    for number, control in enumerate(controls, 1):
+        label = f"control {number} of {len(controls)}, {control.change}"
+        if search.outcome in ("refuted", "not searched"):
+            results.append((control, SearchResult("not run", _why_not(search))))
+        else:
+            results.append(
+                (control, _search(control.theorem, budget, ENOUGH, label, say))
+            )
+    with reported("verdicts on three standard problems", say) as update:
+        verdicts = standard_verdicts(theorem, update)
+    return ClaimReport(theorem, budget, search, results, verdicts)
+
+
+def _why_not(search: SearchResult) -> str:
+    """Why the controls are not searched."""
+    if search.outcome == "refuted":
+        return "the statement itself is refuted"
+    return search.reason
+
+
+def _search(
+    theorem: Theorem, budget: Budget, enough: float, label: str, say: Say
+) -> SearchResult:
+    with reported(label, say) as update:
+
+        def progress(stage: str, best: float, count: int) -> None:
+            update(f"{stage}, {count} candidates, largest measured/bound {best:.4g}")
+
+        try:
+            with np.errstate(all="ignore"):
+                finding = falsify(
+                    theorem, **budget.options, enough=enough, progress=progress
+                )
+        except DFLTheoryError as error:
+            return SearchResult("not searched", " ".join(str(error).split()))
+    result = _result(finding)
+    say(f"{label}: {result.outcome}")
+    return result
+
+
+def _result(finding: Finding) -> SearchResult:
+    if finding.undecided:
+        return SearchResult("undecided", "; ".join(finding.undecided), finding)
+    if finding.violated:
+        return SearchResult("refuted", "", finding)
+    if math.isnan(finding.ratio):
+        return SearchResult("no candidate judged", str(finding), finding)
+    # a best candidate above 1 that was not confirmed has its reason in the text
+    return SearchResult(
+        "not refuted", str(finding) if finding.ratio > 1 else "", finding
+    )
+
+
+# -- the document
+# --------------------------------------------------------------------------------------
+
+
+def claim_document(
+    report: ClaimReport,
+    status: Status,
+    findings: Sequence[AuditFinding],
+    *,
+    reference: str,
+    command: str,
+    page: str,
+    counterexample: str | None,
+) -> dict[str, Any]:
+    """The content of ``claim.json``.
+
+    Parameters
+    ----------
+    report : ClaimReport
+    status : Status
+        Stored status, or what a given counterexample shows.
+    findings : sequence of Finding
+        Of the audit.
+    reference : str
+        What names the statement in commands, with ``--variant`` if needed.
+    command : str
+        Repeats the report.
+    page, counterexample : str
+        Files next to ``claim.json``.
+    """
+    theorem = report.theorem
+    document = ClaimDocument(
+        key=theorem.key,
+        variant=theorem.variant,
+        title=theorem.title,
+        source=theorem.source,
+        statement=reference,
+        statement_hash=statement_hash(theorem),
+        outcome=report.outcome(status),  # type: ignore[arg-type]
+        evidence=report.evidence(status),
+        examined=report.examined,
+        not_examined=list(NOT_EXAMINED),
+        status=plain(status.to_dict()),
+        budget=BudgetRecord(
+            seconds=None if report.budget.candidates else report.budget.seconds,
+            candidates=report.budget.candidates,
+            seed=report.budget.seed,
+        ),
+        audit=_audit_record(findings, reference),
+        search=_search_record(report, reference, counterexample),
+        controls=[_control_record(report, *one, reference) for one in report.controls],
+        verdicts=[_verdict_record(one, reference) for one in report.verdicts],
+        versions=versions(),
+        page=page,
+        command=command,
+    )
+    return document.model_dump()
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that the results depend on."""
+    return {"python": platform.python_version(), **installed_versions()}
+
+
+def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditRecord:
+    counts = {
+        severity: sum(finding.severity == severity for finding in findings)
+        for severity in ("error", "warning")
+    }
+    return AuditRecord(
+        errors=counts["error"],
+        warnings=counts["warning"],
+        findings=[str(one) for one in findings if one.severity != "note"],
+        command=f"dfltheory audit {reference}",
+    )
+
+
+def _search_record(
+    report: ClaimReport, reference: str, counterexample: str | None
+) -> SearchRecord:
+    search = report.search
+    rows = {} if search.finding is None else search.finding.families
+    families = {
+        name: FamilyRecord(
+            candidates=int(row["evaluations"]),
+            largest_ratio=row["ratio"] if math.isfinite(row["ratio"]) else None,
+        )
+        for name, row in rows.items()
+    }
+    return SearchRecord(
+        outcome=search.outcome,  # type: ignore[arg-type]
+        reason=search.reason,
+        candidates=search.candidates,
+        seconds=search.seconds,
+        seed=report.budget.seed,
+        largest_ratio=search.ratio,
+        families=families,
+        counterexample=counterexample,
+        command=f"dfltheory falsify {reference} {report.budget.words}",
+    )
+
+
+def _control_record(
+    report: ClaimReport, control: Control, result: SearchResult, reference: str
+) -> ControlRecord:
+    command = f"dfltheory falsify {reference} --control {shlex.quote(control.name)}"
+    return ControlRecord(
+        name=control.name,
+        change=control.change,
+        statement_hash=statement_hash(control.theorem),
+        outcome=result.outcome,  # type: ignore[arg-type]
+        candidates=result.candidates,
+        seconds=result.seconds,
+        largest_ratio=result.ratio,
+        command=f"{command} {report.budget.words} --enough {ENOUGH}",
+    )
+
+
+def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
+    verdict = result.verdict
+    measured = verdict is not None and math.isfinite(verdict.ratio)
+    return VerdictRecord(
+        network=result.network,
+        task=result.task,
+        options=dict(result.options),
+        rounds=result.rounds,
+        seeds=SEEDS,
+        confidence=CONFIDENCE,
+        hyperparameters=dict(result.hyperparameters),
+        kind=result.kind,  # type: ignore[arg-type]
+        reason=result.reason,
+        ratio=float(verdict.ratio) if verdict is not None and measured else None,
+        ratio_interval=(
+            [float(end) for end in verdict.ratio_ci]
+            if verdict is not None and np.isfinite(verdict.ratio_ci).all()
+            else None
+        ),
+        command=result.command(reference),
+    )
+
+
+__all__ = [
+    "Budget",
+    "ClaimReport",
+    "SearchResult",
+    "claim_document",
+    "examine",
+    "versions",
+]

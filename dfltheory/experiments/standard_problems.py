@@ -1,0 +1,252 @@
+"""Verdicts on a statement on three standard problems: one task on three networks.
+
+The task has known constants. Its settings are tried in a fixed order until the theorem
+applies: heterogeneous clients, identical clients, identical clients without noise; each
+at 400 and at 4000 rounds. Step sizes are those of the schedule, or else the largest
+ones that the conditions admit, or else 0.1 and 0.01; the tasks have L = 1.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from itertools import product
+from typing import Any
+
+from dfltheory.bounds.symbols import step_names
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import DFLTheoryError
+from dfltheory.experiments.cases import Case, perform
+from dfltheory.training.instance import Instance, make_network, make_task
+from dfltheory.training.options import options_of
+from dfltheory.verdicts.applicability import quantities_of
+from dfltheory.verdicts.schedule import (
+    TWO_BLOCKS,
+    algorithm_class,
+    hyperparameter_fields,
+    scheduled_algorithm,
+)
+from dfltheory.verdicts.verdict import Verdict
+
+NETWORKS = ("ring", "exponential", "complete")
+CLIENTS = 16
+SEEDS = 8
+ROUNDS = (400, 4000)
+LOCAL_STEPS = 5
+CONFIDENCE = 0.999
+"""Level of the intervals: a statement that holds is reported as violated with at most
+this error on each problem."""
+SETTINGS: tuple[dict[str, float], ...] = (
+    {},
+    {"zeta": 0.0},
+    {"zeta": 0.0, "sigma": 0.0},
+)
+"""Options of the task that are tried in this order; a task may lack some of them."""
+
+
+STEPS = ("0.1", "0.01")
+"""Step sizes that are tried where neither schedule nor conditions give any."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Options of the task, horizon, and how the step sizes are chosen: ``schedule``,
+    ``largest``, or a number.
+    """
+
+    options: Mapping[str, float]
+    rounds: int
+    step: str
+
+    def __str__(self) -> str:
+        options = "".join(f", {n} = {value:g}" for n, value in self.options.items())
+        return f"{self.rounds} rounds{options}, step sizes: {self.step}"
+
+
+@dataclass(frozen=True)
+class StandardVerdict:
+    """The verdict on one standard problem.
+
+    Attributes
+    ----------
+    network, task : str
+        Their names.
+    options : dict
+        Options of the task that differ from its defaults.
+    rounds : int
+        The horizon.
+    hyperparameters : dict
+        Those of the algorithm that differ from its defaults; empty if there are none
+        that meet the conditions.
+    verdict : Verdict or None
+        None if no hyperparameters could be chosen.
+    kind, reason : str
+        As of a verdict.
+    """
+
+    network: str
+    task: str
+    options: Mapping[str, float]
+    rounds: int
+    hyperparameters: Mapping[str, Any]
+    verdict: Verdict | None
+    kind: str
+    reason: str
+
+    def command(self, reference: str) -> str:
+        """The command that repeats it; ``reference`` names the statement, quoted and
+        with its variant.
+        """
+        if self.verdict is None:
+            return ""
+        words = ["--task", self.task]
+        for name, value in self.options.items():
+            words += ["--task-option", f"{name}={value!r}"]
+        words += ["--topology", self.network, "--rounds", str(self.rounds)]
+        words += ["--seeds", str(SEEDS), "--confidence", str(CONFIDENCE)]
+        for name, value in self.hyperparameters.items():
+            words += ["--set", f"algorithm.{name}={value}"]
+        return f"dfltheory validate {reference} {shlex.join(words)}"
+
+
+def standard_verdicts(
+    theorem: Theorem, say: Callable[[str], None] = lambda words: None
+) -> list[StandardVerdict]:
+    """The verdict on each of the three standard problems."""
+    verdicts = []
+    settings = list(_settings(theorem))
+    for network in NETWORKS:
+        result, position = _first_that_applies(theorem, network, settings, say)
+        verdicts.append(result)
+        settings = settings[position:]
+    return verdicts
+
+
+def _first_that_applies(
+    theorem: Theorem,
+    network: str,
+    settings: Sequence[Setting],
+    say: Callable[[str], None],
+) -> tuple[StandardVerdict, int]:
+    """The verdict in the first setting to which the theorem applies, with its position;
+    else the one in the first setting.
+    """
+    first = None
+    for position, setting in enumerate(settings):
+        say(f"{network}, {setting}")
+        result = _on(theorem, network, setting)
+        if result.kind != "not applicable":
+            return result, position
+        first = first or result
+    assert first is not None, "there is at least one setting"
+    return first, 0
+
+
+def task_name(theorem: Theorem) -> str:
+    """The task that satisfies the assumptions of a theorem, by name."""
+    if theorem.scope.two_blocks:
+        return TWO_BLOCKS
+    return "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
+
+
+def _settings(theorem: Theorem) -> Iterator[Setting]:
+    """What is tried, in this order."""
+    known = options_of("task", task_name(theorem))
+    steps = _steps(theorem)
+    if theorem.order:
+        # its constant is unknown, and no setting changes that
+        yield Setting({}, ROUNDS[0], steps[0])
+        return
+    for options, rounds, step in product(SETTINGS, ROUNDS, steps):
+        if set(options) <= set(known):
+            yield Setting(options, rounds, step)
+
+
+def _steps(theorem: Theorem) -> tuple[str, ...]:
+    """How step sizes are chosen, in the order in which it is tried."""
+    schedule = ("schedule",) if theorem.schedule else ()
+    names = {
+        symbol.name
+        for condition in theorem.conditions
+        for symbol in theorem.expand(condition.slack).free_symbols
+    }
+    bounded = names & set(step_names(theorem.glossary))
+    return schedule + (("largest",) if bounded else STEPS)
+
+
+def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
+    """The verdict in one setting."""
+    name = task_name(theorem)
+    hyperparameters: dict[str, Any] = {}
+    verdict = None
+    try:
+        document = {"name": name, "m": CLIENTS, "seed": 0, **setting.options}
+        task = make_task(document, None)
+        matrix = make_network({"name": network}, CLIENTS, None)
+        algorithm = _algorithm(theorem, task, setting, matrix)
+        hyperparameters = _changed_fields(algorithm)
+        instance = Instance(task, algorithm, matrix, setting.rounds, seeds=SEEDS)
+        case = Case(
+            instance=instance,
+            group=theorem.key,
+            row="",
+            column=network,
+            key=theorem,
+            variants=None,
+            confidence=CONFIDENCE,
+        )
+        verdict = perform(case).verdicts[0]
+    except DFLTheoryError as error:
+        kind, reason = "not applicable", " ".join(str(error).split())
+    else:
+        kind, reason = verdict.kind, verdict.reason
+    return StandardVerdict(
+        network=network,
+        task=name,
+        options=dict(setting.options),
+        rounds=setting.rounds,
+        hyperparameters=hyperparameters,
+        verdict=verdict,
+        kind=kind,
+        reason=reason,
+    )
+
+
+def _algorithm(theorem: Theorem, task: Any, setting: Setting, network: Any) -> Any:
+    """The theorem's algorithm with the step sizes of the setting."""
+    contained = quantities_of(theorem)
+    given: dict[str, Any] = {
+        name: LOCAL_STEPS for name in ("K", "K_u", "K_v") if name in contained
+    }
+    step = setting.step
+    if step not in ("schedule", "largest"):
+        given |= dict.fromkeys(step_names(theorem.glossary), float(step))
+        step = "schedule"
+    return scheduled_algorithm(
+        theorem, task, setting.rounds, network, step=step, **_own(theorem, given)
+    )
+
+
+def _own(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that are hyperparameters of the theorem's algorithm."""
+    kind = algorithm_class(theorem)
+    return {
+        name: value
+        for name, value in values.items()
+        if hyperparameter_fields(kind, {name: value})
+    }
+
+
+def _changed_fields(algorithm: Any) -> dict[str, Any]:
+    """The hyperparameters that differ from their defaults."""
+    changed = {}
+    for entry in fields(algorithm):
+        value = getattr(algorithm, entry.name)
+        plain = isinstance(value, int | float | str)
+        if plain and (entry.default is MISSING or value != entry.default):
+            changed[entry.name] = value
+    return changed
+
+
+__all__ = ["NETWORKS", "StandardVerdict", "standard_verdicts", "task_name"]
