@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.measures import MEASURES
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity
 from dfltheory.bounds.units import Expr, Unit
@@ -418,10 +419,16 @@ def _own_quantities(statement: Statement) -> dict[str, Any]:
 
 
 def _counted(quantity: Quantity) -> dict[str, Any]:
-    """What counts of a quantity: its unit and its range."""
+    """What counts of a quantity: its unit, its range, and how it is computed."""
     fields = ("unit", "low", "high", "open_low", "open_high")
     counted = {field: _plain(getattr(quantity, field)) for field in fields}
-    return counted | {"whole": quantity.integer}
+    counted |= {"whole": quantity.integer}
+    of = quantity.of
+    if of is None:
+        return counted
+    if callable(of):
+        return counted | {"of": f"{of.__module__}:{getattr(of, '__qualname__', of)}"}
+    return counted | {"of": read_computation(of).text}
 
 
 __all__ = ["canonical_document", "formula_text", "statement_hash"]

@@ -18,6 +18,7 @@ from typing import Any, get_args
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
+from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.scope import LAWS, Scope
@@ -83,7 +84,10 @@ def _plain(value: Any) -> Any:
             return [[e.numerator, e.denominator] for _, e in value.scales]
         case Quantity():  # JSON has no infinity
             ends = {name: repr(float(getattr(value, name))) for name in ("low", "high")}
-            return _fields(value, "integer", "of") | ends | {"whole": value.integer}
+            of = {"of": value.of} if isinstance(value.of, str) else {}
+            return (
+                _fields(value, "integer", "of") | ends | {"whole": value.integer} | of
+            )
         case Definition(symbol=own):
             sign = (
                 "positive"
@@ -237,12 +241,18 @@ def theorem_from_document(document: Any) -> Theorem:
         """One of the glossary, or one that the statement adds. The latter has no
         neutral value: a file does not say what a run may leave out.
         """
+        of = None
+        if isinstance(data, dict) and "of" in data:
+            of = _line(f"{place}.of", data["of"])
+            data = {name: value for name, value in data.items() if name != "of"}
         given = _QUANTITY(place, data)
         given["integer"] = given.pop("whole")
         if GLOSSARY.get(given["name"]) == Quantity(**given):
             return GLOSSARY[given["name"]]
-        added = Quantity(**given | {"neutral": None})
+        added = Quantity(**given | {"neutral": None, "of": of})
         try:
+            if of is not None:
+                read_computation(of)
             checked_new(added)
         except InputError as wrong:
             raise InputError(f"{place}: {wrong}") from None

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, LeftSide, ProofStep
 from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.file_reader import FileReader, KeyPath
 from dfltheory.bounds.formulas import read_comparison, read_formula
@@ -344,6 +345,8 @@ def read_quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity
     )
     names_code = table.of is not None and CODE.fullmatch(table.of) is not None
     of = file.code((*path, "of"), str(table.of)) if names_code else table.of
+    if table.of is not None and not names_code:
+        file.reading((*path, "of"), table.of, lambda: read_computation(str(table.of)))
     neutral = None if table.neutral is None else float(table.neutral)
     quantity = Quantity(
         name=name,

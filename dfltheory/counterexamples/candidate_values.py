@@ -14,6 +14,7 @@ from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.reach import CONVEX, convex
 from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.measures import Gap
+from dfltheory.verdicts.rounding import RoundingError
 from dfltheory.verdicts.run_values import (
     PUSH_SUM,
     RecordedRun,
@@ -66,6 +67,30 @@ class CandidateRuns(Source):
         if self._horizons.size and self._path.diversity is not None:
             values["delta_u"] = self._diversity(self._path.diversity)
         return values
+
+    def computed(
+        self, theorem: Theorem, values: Values
+    ) -> tuple[Values, dict[str, RoundingError]]:
+        """Of each candidate on its one matrix; nan where it cannot be computed.
+
+        A value is at the upper end of its rounding error.
+        """
+        from dfltheory.verdicts.computed_values import (
+            computed_quantities,
+            computed_values,
+        )
+
+        batch = self._batch
+        fixed = batch.W.shape[1] == 1 and not batch.drawn
+        names = [quantity.name for quantity in computed_quantities(theorem)]
+        columns = {name: np.full(batch.size, np.nan) for name in names}
+        for i in range(batch.size):
+            own = {n: v[i] for n, v in values.items() if np.shape(v) == (batch.size,)}
+            W = batch.W[i, 0] if fixed else None
+            found, errors = computed_values(theorem, own, W)
+            for name, value in found.items():
+                columns[name][i] = value + errors[name]
+        return dict(columns), {}
 
     def start(self, theorem: Theorem) -> Values:
         x0 = self._batch.x0

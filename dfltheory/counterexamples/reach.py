@@ -201,7 +201,8 @@ def unknown(theorem: Theorem) -> list[str]:
     own = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {*cls.summed_up}
     drawn = {n for n in own & set(theorem.needs) if _drawn(theorem.glossary[n])}
     computed = GLOSSARY.keys() - NOT_COMPUTED
-    return sorted(set(theorem.needs) - computed - drawn)
+    formulas = {n for n in theorem.needs if isinstance(theorem.glossary[n].of, str)}
+    return sorted(set(theorem.needs) - computed - drawn - formulas)
 
 
 def _drawn(quantity: Quantity) -> bool:

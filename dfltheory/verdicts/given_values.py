@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def check_given(
-    run: History, theorem: Theorem, given: Mapping[str, Any], rho0: float | None
+    run: History,
+    theorem: Theorem,
+    given: Mapping[str, Any],
+    rho0: float | None,
+    computed: Mapping[str, float] | None = None,
 ) -> None:
     """Raise InputError if a given value contradicts what the run has fixed.
 
@@ -33,8 +37,10 @@ def check_given(
         Values by glossary name.
     rho0 : float or None
         The run's own rho0 under the theorem's schedule, if it has one.
+    computed : mapping, optional
+        The theorem's computed quantities on the run's network and task.
     """
-    fixed = _fixed_values(run, rho0)
+    fixed = _fixed_values(run, rho0) | dict(computed or {})
     for name, value in given.items():
         if name in fixed and not math.isclose(value, fixed[name], rel_tol=1e-6):
             raise InputError(

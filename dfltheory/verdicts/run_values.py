@@ -76,6 +76,12 @@ class Source(ABC):
         """What follows from ``values`` and is not among them: rho0 and S2."""
         return {**sam_radius(theorem, values), **second_moment(theorem, values)}
 
+    def computed(
+        self, theorem: Theorem, values: Values
+    ) -> tuple[Values, dict[str, RoundingError]]:
+        """Values of the theorem's computed quantities, and their rounding errors."""
+        return {}, {}
+
     def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
         """Raise InputError if a given value contradicts the run."""
         return
@@ -144,6 +150,9 @@ class RunValues(Mapping[str, Any]):
         (:func:`~dfltheory.verdicts.rounding.bound_error`).
         """
         errors = self.start_errors
+        if computes(self.theorem):
+            found = self.source.computed(self.theorem, self.known)[1]
+            errors = errors | {n: e for n, e in found.items() if n not in self.given}
         if "f0_gap" in self.known:
             errors = errors | {"f0_gap": RoundingError(shift=self.f0_gap_error)}
         return errors
@@ -251,11 +260,18 @@ def _completed(
         values["f0_gap"] = gap.value
     if PUSH_SUM & set(theorem.needs) - set(values):
         values = {**source.push_sum_constants(theorem), **values}
+    if computes(theorem):
+        values.update(source.computed(theorem, {**values, **given})[0])
     values.update(given)
     values.update(source.start(theorem))
     if "f0_gap" in given:
         values["f0_gap"] = given["f0_gap"] + source.gap_differences(theorem)
     return {**source.derived(theorem, values), **values}
+
+
+def computes(theorem: Theorem) -> bool:
+    """Does the theorem need a quantity that says how it is computed?"""
+    return any(theorem.glossary[name].of is not None for name in theorem.needs)
 
 
 # -- quantities that follow from others ------------------------------------------------
@@ -323,6 +339,20 @@ class RecordedRun(Source):
             return graphs.network_constants(self.run.topology, push_sum=True).known()
         return {}
 
+    def computed(
+        self, theorem: Theorem, values: Values
+    ) -> tuple[Values, dict[str, RoundingError]]:
+        """On the run's one matrix; with several matrices nothing of them is known."""
+        from dfltheory.verdicts.computed_values import computed_values
+
+        W = None
+        if self.run.topology is not None:
+            sequence = graphs.as_sequence(self.run.topology)
+            if not sequence.random and getattr(sequence, "period", None) == 1:
+                W = sequence.matrix(0, np.random.default_rng(0))
+        found, errors = computed_values(theorem, values, W, self.run.problem)
+        return found, {n: RoundingError(shift=e) for n, e in errors.items()}
+
     def start(self, theorem: Theorem) -> Values:
         run = self.run
         values: Values = {}
@@ -384,7 +414,13 @@ class RecordedRun(Source):
         rho0 = None
         if "rho0" in given:  # what the run's rho is under the theorem's schedule
             rho0 = _completed(self, theorem, others, self.gap(theorem)).get("rho0")
-        check_given(self.run, theorem, given, rho0)
+        check_given(self.run, theorem, given, rho0, self._computed_alone(theorem))
+
+    def _computed_alone(self, theorem: Theorem) -> Values:
+        """The computed quantities, by what the run itself knows."""
+        if not computes(theorem):
+            return {}
+        return self.computed(theorem, self.constants(theorem))[0]
 
 
 def stated_gap(run: History, theorem: Theorem) -> Gap | None:

@@ -1,0 +1,153 @@
+"""Computed quantities: their values on networks, and how theorems use them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dfltheory as dfl
+from dfltheory import graphs
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.computed import read_computation
+from dfltheory.bounds.reference import load
+from dfltheory.errors import InputError
+from dfltheory.graphs.computed import (
+    average_degree,
+    diameter,
+    effective_neighbors,
+    spectrum_sum,
+)
+from dfltheory.verdicts.run_values import run_values
+
+EXAMPLE = Path(__file__).parents[1] / "bounds" / "theorem_files" / "example_5.toml"
+OF = "network: spectrum_sum(l^2/(1 - l^2))/m"
+
+
+def ratio(l):
+    return l**2 / (1 - l**2)
+
+
+def trace(W):
+    """sum l^2/(1 - l^2) over i >= 2 by a pseudo-inverse."""
+    m = len(W)
+    deflated = W - 1 / m
+    square = deflated @ deflated
+    return np.trace(square @ np.linalg.inv(np.eye(m) - square))
+
+
+def matrix(name, m):
+    W = graphs.weights(graphs.topology(name, m), "metropolis")
+    return np.asarray(W.todense() if hasattr(W, "todense") else W)
+
+
+def run_on(network, m):
+    task = dfl.tasks.quadratic(m=m, d=2, zeta=0.0, sigma=1.0)
+    return dfl.train(dfl.algorithms.DPSGD(eta=0.01), task, network, rounds=3, seeds=2)
+
+
+def written(tmp_path, of):
+    path = tmp_path / "mine.toml"
+    path.write_text(EXAMPLE.read_text().replace(OF, of))
+    return path
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 12), st.integers(0, 10**6))
+def test_spectrum_sum_of_a_random_matrix_is_the_trace(m, seed):
+    A = np.random.default_rng(seed).uniform(0.1, 1, (m, m))
+    W = (A + A.T) / (4 * m)
+    W += np.diag(1 - W.sum(1))
+    value, error = spectrum_sum(W, ratio)
+    assert value == pytest.approx(trace(W), rel=1e-9, abs=1e-12)
+    assert error < 1e-9 * (1 + value)
+
+
+@pytest.mark.parametrize("name", ["complete", "ring", "torus", "hypercube"])
+def test_closed_forms_agree_with_dense_numerics(name):
+    W = matrix(name, 16)
+    form, dense = spectrum_sum(name, ratio, m=16), spectrum_sum(W, ratio)
+    assert abs(form.value - dense.value) <= form.error + dense.error
+    form = effective_neighbors(name, 0.9, m=16)
+    dense = effective_neighbors(W, 0.9)
+    assert abs(form.value - dense.value) <= form.error + dense.error
+
+
+def test_effective_neighbors_of_complete_and_of_no_decay():
+    assert effective_neighbors(np.full((5, 5), 0.2), 0.7).value == pytest.approx(5)
+    W = matrix("ring", 9)
+    assert effective_neighbors(W, 0.0).value == pytest.approx(9 / (W**2).sum())
+
+
+def test_diameter_and_degree_of_a_ring():
+    assert diameter(matrix("ring", 9)) == 4
+    assert average_degree(matrix("ring", 9)) == 2
+
+
+def test_average_degree_is_not_changed_by_clients_without_self_weight():
+    assert average_degree(np.array([[0.0, 1.0], [1.0, 0.0]])) == 1
+
+
+@pytest.mark.parametrize("name", ["ring", "complete", "torus"])
+def test_run_gives_example_5_the_value_of_the_trace(name):
+    W = matrix(name, 9)
+    values = run_values(run_on(W, 9), load(str(EXAMPLE)))
+    assert values["spec"] == pytest.approx(trace(W) / 9, rel=1e-10, abs=1e-14)
+    assert values.errors["spec"].shift >= 0
+
+
+def test_two_matrices_in_turn_leave_the_quantity_unknown():
+    run = run_on([matrix("ring", 9), matrix("complete", 9)], 9)
+    assert "spec" not in run_values(run, load(str(EXAMPLE)))
+    assert dfl.compare(run, load(str(EXAMPLE))).kind == "not applicable"
+
+
+def test_given_value_that_contradicts_the_network_is_refused():
+    run, theorem = run_on(matrix("ring", 9), 9), load(str(EXAMPLE))
+    exact = run_values(run, theorem)["spec"]
+    assert run_values(run, theorem, {"spec": exact})["spec"] == exact
+    with pytest.raises(InputError):
+        run_values(run, theorem, {"spec": 2 * exact})
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        "network: " + "(" * 500 + "l" + ")" * 500,
+        "network: spectrum_sum(l",
+        "network: spectrum_sum(__import__)",
+        "network: effective_neighbors(lam)",
+        "network: spectrum_sum(spectrum_sum(l))",
+        "network: l^2",
+        "network: " + "9^99^99^99",
+        "nothing: m",
+        "m",
+    ],
+)
+def test_hostile_formula_is_an_input_error(tmp_path, of):
+    with pytest.raises(InputError):
+        read_computation(of)
+    with pytest.raises(InputError):
+        load(str(written(tmp_path, of)))
+
+
+def test_hash_follows_the_computation_and_not_its_layout(tmp_path):
+    first = statement_hash(load(str(EXAMPLE)))
+    same = written(tmp_path, "network:  spectrum_sum( l^2 / (1-l^2) ) / m")
+    assert statement_hash(load(str(same))) == first
+    other = written(tmp_path, "network: spectrum_sum(l^2/(1 - l))/m")
+    assert statement_hash(load(str(other))) != first
+
+
+def test_search_refutes_a_constant_that_is_too_small(tmp_path):
+    path = written(tmp_path, OF)
+    path.write_text(
+        path.read_text()
+        .replace("4*eta^2", "1/1000*eta^2")
+        .replace('aggregate = "each"', 'aggregate = "last"')
+    )
+    found = dfl.falsify(load(str(path)), candidates=3000)
+    assert found.violated
