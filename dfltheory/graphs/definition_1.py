@@ -67,7 +67,10 @@ def check_mixing_matrix(
     mixing matrix (m = 2): 2 laws broken ...
       row sums: row 1 sums to 1.1667, not 1 (tolerance 1e-10)
     """
-    chosen, user_laws = split_laws(laws)
+    chosen: Any = laws
+    user_laws: tuple[NetworkLaw, ...] = ()
+    if not (laws is None or isinstance(laws, str)):
+        chosen, user_laws = split_laws(laws)
     names = select(chosen, DEFINITION_1)
     listed = names + tuple(law.name for law in user_laws)
     if hasattr(W, "matrix") and hasattr(W, "random"):
