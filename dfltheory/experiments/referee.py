@@ -51,11 +51,12 @@ def referee(
 
     Parameters
     ----------
-    command : named on the page as what makes it again counterexample : a file that
-    ``dfltheory falsify`` wrote; it is replayed, and the page shows it say : called with
-    what is being done reference : ``FILE.py:NAME`` or ``MODULE:NAME`` by which the
-    caller named a statement that is not
-        registered; the page's commands name it
+    command : named on the page as what makes it again
+    counterexample : a file that ``dfltheory falsify`` wrote; it is replayed, and the
+        page shows it
+    say : called with what is being done
+    reference : ``FILE.py:NAME`` or ``MODULE:NAME`` by which the caller named a
+        statement that is not registered; the page's commands name it
 
     Raises
     ------
@@ -155,7 +156,6 @@ def _findings(theorem: Theorem) -> list[Finding]:
 
 
 # -- pictures
-# --------------------------------------------------------------------------------------
 
 
 def _svg(figure: Figure) -> Any:

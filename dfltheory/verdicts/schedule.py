@@ -45,7 +45,6 @@ ones.
 
 
 # -- values of a planned run
-# ---------------------------------------------------------------
 
 
 class PlannedRun(Source):
@@ -99,7 +98,6 @@ def network_values(
 
 
 # -- algorithms on a schedule
-# --------------------------------------------------------------
 
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
@@ -334,7 +332,6 @@ def _values_of_conditions(
 
 
 # -- checks
-# --------------------------------------------------------------------------------
 
 
 def refuse_contradictions(

@@ -141,7 +141,6 @@ def test_the_command_writes_the_page(tmp_path, capsys):
 
 
 # -- what was examined, and a counterexample that the caller brings
-# -----------------------------------------
 
 
 @pytest.fixture
