@@ -264,7 +264,8 @@ def _drawn_kinds(theorem: Theorem) -> list[str]:
         "symmetric",
         "doubly stochastic",
     )
-    if not keeps or scope.two_blocks or asked:
+    of_sequence = getattr(scope.network, "of", "matrix") == "sequence"
+    if not keeps or scope.two_blocks or asked or of_sequence:
         return []
     free, _ = hyperparameters(theorem)
     if "Q" in free:

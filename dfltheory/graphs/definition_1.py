@@ -23,6 +23,7 @@ from dfltheory.graphs.connectivity import union, unreached, window
 from dfltheory.graphs.matrices import Matrix, adjacency, support
 from dfltheory.graphs.matrix_laws import CheckedMatrix, broken_laws
 from dfltheory.graphs.sequences import Rounds, as_sequence, rounds_of, standing
+from dfltheory.graphs.user_laws import NetworkLaw, split_laws
 from dfltheory.graphs.weights import default_weights
 
 DRAWS = 20
@@ -33,10 +34,10 @@ def check_mixing_matrix(
     W: Any,
     graph: nx.Graph | None = None,
     *,
-    laws: Iterable[str] | None = None,
+    laws: Iterable[str | Callable[[Any], Any]] | Callable[[Any], Any] | None = None,
     tol: float | None = None,
 ) -> Report:
-    """Check a mixing matrix against Definition 1.
+    """Check a mixing matrix against Definition 1, or against chosen laws.
 
     Parameters
     ----------
@@ -46,9 +47,10 @@ def check_mixing_matrix(
         period is checked (of a random sequence, draws).
     graph : networkx.Graph, optional
         The network that W may use. By default the links are those of W.
-    laws : str or iterable of str, optional
+    laws : str, law, or iterable of both, optional
         Names of :data:`DEFINITION_1`, or a network assumption such as
-        "doubly stochastic"; by default all.
+        "doubly stochastic"; by default all. Further laws are those of
+        :func:`dfltheory.testing.law`, or functions of W.
     tol : float, optional
         Absolute tolerance. By default the rounding error of the type of W over the
         length of a row.
@@ -65,7 +67,12 @@ def check_mixing_matrix(
     mixing matrix (m = 2): 2 laws broken ...
       row sums: row 1 sums to 1.1667, not 1 (tolerance 1e-10)
     """
-    names = select(laws, DEFINITION_1)
+    chosen: Any = laws
+    user_laws: tuple[NetworkLaw, ...] = ()
+    if not (laws is None or isinstance(laws, str)):
+        chosen, user_laws = split_laws(laws)
+    names = select(chosen, DEFINITION_1)
+    listed = names + tuple(law.name for law in user_laws)
     if hasattr(W, "matrix") and hasattr(W, "random"):
         rounds = rounds_of(W, DRAWS)
 
@@ -75,19 +82,23 @@ def check_mixing_matrix(
             ).failures
 
         failures = _first_failures(rounds, failures_of_round)
+        further = _failures_of_user(user_laws, rounds.matrices, tuple(failures))
         details = {
             "rounds looked at": len(rounds.matrices),
             "standing": standing(rounds),
         }
         subject = f"mixing sequence (m = {W.m})"
-        return Report(subject, names, tuple(failures.values()), details)
+        found = (*failures.values(), *further)
+        return Report(subject, listed, found, details)
     if isinstance(W, nx.Graph) and not nx.is_weighted(W):
         W = default_weights(W)  # raises GraphError if the graph is not connected
     try:
         matrix = CheckedMatrix(W, tol)
     except GraphError as error:
-        return Report("mixing matrix", names, (_shape_failure(error),))
-    return _report(matrix, graph, names)
+        return Report("mixing matrix", listed, (_shape_failure(error),))
+    report = _report(matrix, graph, names)
+    further = _failures_of_user(user_laws, [matrix.W], tuple(matrix.broken))
+    return replace(report, laws=listed, failures=(*report.failures, *further))
 
 
 def check_push_sum(
@@ -218,6 +229,16 @@ def _first_failures(
                     message=prefix + failure.message,
                 )
     return first
+
+
+def _failures_of_user(
+    laws: Iterable[NetworkLaw], matrices: list[Matrix], broken: tuple[str, ...]
+) -> list[Failure]:
+    """Return the failures of a user's laws; none if an entry is not finite."""
+    if "finite" in broken:
+        return []
+    failures = [law.failure_of(matrices) for law in laws]
+    return [failure for failure in failures if failure is not None]
 
 
 def _shape_failure(error: GraphError) -> Failure:

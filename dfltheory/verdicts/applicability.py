@@ -306,7 +306,11 @@ def _own_law_obstacle(
             "its own law of the network cannot be checked on a run from a file, which"
             " contains no matrices"
         )
-    for matrix in rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices:
+    matrices = rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices
+    if getattr(law, "of", "matrix") == "sequence":  # a graphs.NetworkLaw
+        failure = law.failure_of(matrices)  # type: ignore[attr-defined]
+        return None if failure is None else f"the network breaks its law: {failure}"
+    for matrix in matrices:
         failure = law(matrix)
         if failure is not None:
             return f"the mixing matrix breaks its law: {failure}"

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dfltheory.errors import GraphError
-
 PAGE = Path(__file__).parents[2] / "docs" / "property-testing.md"
 BLOCKS = re.findall(
     r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
+)
+PRINTED = re.findall(
+    r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
 )
 
 
@@ -21,8 +22,14 @@ def first():
 
 
 def test_first_example_finds_the_error(first):
-    with pytest.raises(GraphError, match=r"weights|diagonal"):
+    with pytest.raises(AssertionError) as failed:
         first["test_my_weights_satisfy_definition_1"]()
+    assert str(failed.value).splitlines()[1:] == PRINTED[0].splitlines()[1:]
+
+
+def test_example_of_a_law_prints_the_stated_report(first, capsys):
+    exec(compile(BLOCKS[1], "my_law.py", "exec"), first)
+    assert capsys.readouterr().out == PRINTED[1]
 
 
 def test_first_example_passes_without_the_error():
@@ -43,7 +50,7 @@ def test_first_example_has_at_most_ten_lines(first):
 
 
 def test_second_example_accepts_and_rejects(first):
-    exec(compile(BLOCKS[1], "test_my_check.py", "exec"), first)
+    exec(compile(BLOCKS[2], "test_my_check.py", "exec"), first)
     first["test_good_ones_are_accepted"]()
     first["test_bad_ones_are_refused"]()
 
@@ -56,9 +63,9 @@ def test_table_lists_every_strategy():
             r"^\| `(\w+)\(", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE
         )
     )
-    networks = {
-        n
-        for n in testing.__all__
-        if getattr(testing, n).__module__ == "dfltheory.testing.networks"
+    modules = {
+        f"dfltheory.testing.{name}"
+        for name in ("broken_matrices", "networks", "sequences")
     }
+    networks = {n for n in testing.__all__ if getattr(testing, n).__module__ in modules}
     assert listed == networks - {"NearMiss"}

@@ -1,0 +1,179 @@
+"""Test a rule for mixing weights on random graphs, law by law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from dfltheory.graphs.assumptions import DEFINITION_1, Failure, select
+from dfltheory.graphs.definition_1 import check_mixing_matrix
+from dfltheory.graphs.user_laws import NetworkLaw, split_laws
+from dfltheory.testing.networks import connected_graphs
+
+Rule = Callable[[nx.Graph], Any]
+ERROR = "returns a matrix"
+"""Name under which an exception of the rule is reported."""
+
+
+@dataclass(frozen=True)
+class RuleWitness:
+    """The smallest graph found on which a weight rule breaks a law.
+
+    Attributes
+    ----------
+    graph : networkx.Graph
+        The graph.
+    failure : Failure
+        Where the law is broken, and how.
+    """
+
+    graph: nx.Graph
+    failure: Failure
+
+    def __str__(self) -> str:
+        return f"{self.failure.message}\n      on the {self.graph!r}"
+
+
+@dataclass(frozen=True)
+class WeightRuleReport:
+    """Which laws a weight rule satisfied on random graphs; true if all.
+
+    Attributes
+    ----------
+    rule : str
+        Name of the rule.
+    laws : tuple of str
+        The laws that were tested.
+    witnesses : dict
+        Law that fails -> its :class:`RuleWitness`.
+    examples : int
+        Largest number of random graphs for each law.
+    """
+
+    rule: str
+    laws: tuple[str, ...]
+    witnesses: dict[str, RuleWitness]
+    examples: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether no law was found broken."""
+        return not self.witnesses
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Laws for which no graph was found that breaks them."""
+        return tuple(law for law in self.laws if law not in self.witnesses)
+
+    def raise_if_failed(self) -> None:
+        """Raise AssertionError with the report if a law fails."""
+        if not self.ok:
+            raise AssertionError(str(self))
+
+    def __str__(self) -> str:
+        count = len(self.held)
+        head = f"{self.rule}: {count} of {len(self.laws)} laws hold on random graphs"
+        lines = [f"{head} (up to {self.examples} for each)"]
+        for law in (*self.laws, ERROR):
+            if law in self.witnesses:
+                lines.append(f"  fails  {law}: {self.witnesses[law]}")
+            elif law in self.laws:
+                lines.append(f"  holds  {law}")
+        return "\n".join(lines)
+
+
+def check_weight_rule(
+    rule: Rule,
+    laws: Iterable[str | Callable[[Any], Any]] | str | None = None,
+    *,
+    graphs: st.SearchStrategy[nx.Graph] | None = None,
+    examples: int = 100,
+) -> WeightRuleReport:
+    """Test a rule for mixing weights against laws, on random graphs.
+
+    Parameters
+    ----------
+    rule : callable
+        Takes a networkx graph with nodes 0..m-1 and returns W (m, m).
+    laws : str, law, or iterable of both, optional
+        As for :func:`~dfltheory.graphs.check_mixing_matrix`; by default all laws of
+        Definition 1.
+    graphs : SearchStrategy, optional
+        The graphs; by default connected graphs of 1 to 8 nodes.
+    examples : int
+        Largest number of random graphs for each law.
+
+    Returns
+    -------
+    WeightRuleReport
+        The laws that held, and for each other law a small graph that breaks it. An
+        exception of the rule is reported as a failure of "returns a matrix". The same
+        rule gives the same report.
+    """
+    chosen, user_laws = split_laws(laws)
+    names = select(chosen, DEFINITION_1)
+    listed = {name: name for name in names} | {law.name: law for law in user_laws}
+    strategy = connected_graphs(max_m=8) if graphs is None else graphs
+    options = settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.filter_too_much,
+            HealthCheck.data_too_large,
+        ],
+    )
+    witnesses: dict[str, RuleWitness] = {}
+    for name, law in {ERROR: None, **listed}.items():
+        trial = _Trial(rule, law)
+        try:
+            graph = find(strategy, trial.breaks, settings=options)
+        except NoSuchExample:
+            continue
+        failure = trial.failure(graph)
+        if failure is not None:
+            witnesses[name] = RuleWitness(graph, failure)
+    own_name = getattr(rule, "__name__", type(rule).__name__)
+    return WeightRuleReport(own_name, tuple(listed), witnesses, examples)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One law of a weight rule; None: that the rule raises no exception."""
+
+    rule: Rule
+    law: str | NetworkLaw | None
+
+    def failure(self, graph: nx.Graph) -> Failure | None:
+        """Return how the rule's matrix on a graph breaks the law, or None."""
+        try:
+            W = self.rule(graph)
+        except Exception as error:  # any exception of the user's rule is a finding
+            if self.law is not None:
+                return None
+            message = f"raises {type(error).__name__}: {error}"
+            return Failure(ERROR, "the whole matrix", float("nan"), 0.0, message)
+        if self.law is None:
+            return None
+        report = check_mixing_matrix(W, graph, laws=[self.law])
+        name = self.law if isinstance(self.law, str) else self.law.name
+        return next((f for f in report.failures if f.law == name), None)
+
+    def breaks(self, graph: nx.Graph) -> bool:
+        """Return whether the rule breaks the law on a graph."""
+        return self.failure(graph) is not None
+
+
+__all__ = ["RuleWitness", "WeightRuleReport", "check_weight_rule"]
