@@ -53,6 +53,7 @@ class TypicalConstants(Source):
 
     def constants(self, theorem: Theorem) -> Values:
         names = self._names(theorem)
+        _require_computed(theorem, self._given)
         if not registry.known(theorem.key, theorem.variant):
             _refuse_unusual(
                 theorem, [name for name in names if name not in self._given]
@@ -76,6 +77,19 @@ class TypicalConstants(Source):
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
         return {}
+
+
+def _require_computed(theorem: Theorem, given: Mapping[str, Any]) -> None:
+    """Raise InputError for a quantity that is computed from a network, since no network
+    is known here.
+    """
+    computed = {q.name for q in theorem.quantities if q.of is not None}
+    missing = sorted(computed & set(theorem.needs) - given.keys())
+    if missing:
+        raise InputError(
+            f"{theorem} computes {', '.join(missing)} from the network or the task,"
+            " which are unknown here: give its value"
+        )
 
 
 def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:

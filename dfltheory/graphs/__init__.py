@@ -13,6 +13,12 @@ from dfltheory.graphs.cited_push_sum import (
     assran_constants,
     cited_constants,
 )
+from dfltheory.graphs.computed import (
+    average_degree,
+    diameter,
+    effective_neighbors,
+    spectrum_sum,
+)
 from dfltheory.graphs.definition_1 import check_mixing_matrix, check_push_sum
 from dfltheory.graphs.files import read_matrix_file
 from dfltheory.graphs.loss_driven import LossDriven
@@ -147,6 +153,8 @@ __all__ += [
     "LossDriven",
 ]
 __all__ += ["Matcha"]
+# functions of a matrix that theorems use
+__all__ += ["average_degree", "diameter", "effective_neighbors", "spectrum_sum"]
 # pictures
 __all__ += ["plot_topology"]
 # assumptions
