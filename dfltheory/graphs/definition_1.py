@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -23,8 +23,10 @@ from dfltheory.graphs.connectivity import union, unreached, window
 from dfltheory.graphs.matrices import Matrix, adjacency, support
 from dfltheory.graphs.matrix_laws import CheckedMatrix, broken_laws
 from dfltheory.graphs.sequences import Rounds, as_sequence, rounds_of, standing
-from dfltheory.graphs.user_laws import NetworkLaw, split_laws
 from dfltheory.graphs.weights import default_weights
+
+if TYPE_CHECKING:
+    from dfltheory.graphs.user_laws import NetworkLaw
 
 DRAWS = 20
 """Number of matrices of a random sequence that are checked."""
@@ -70,7 +72,12 @@ def check_mixing_matrix(
     chosen: Any = laws
     user_laws: tuple[NetworkLaw, ...] = ()
     if not (laws is None or isinstance(laws, str)):
-        chosen, user_laws = split_laws(laws)
+        given = (laws,) if callable(laws) else tuple(laws)
+        chosen = given
+        if any(callable(law) for law in given):
+            from dfltheory.graphs.user_laws import split_laws
+
+            chosen, user_laws = split_laws(given)
     names = select(chosen, DEFINITION_1)
     listed = names + tuple(law.name for law in user_laws)
     if hasattr(W, "matrix") and hasattr(W, "random"):

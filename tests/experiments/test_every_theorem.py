@@ -85,6 +85,10 @@ def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
     return task, W, {name: value for name, value in letters.items() if name in own}
 
 
+SMALL_STEPS = {"wang_joshi2021.theorem_1_exact", "wang_joshi2021.theorem_2_exact"}
+"""Statements without a network whose conditions exclude the step size 1/L."""
+
+
 @cache
 def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
     """A run of the theorem's algorithm that meets its schedule (``long`` rounds, where
@@ -95,6 +99,8 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
         letters["rho"] = 0.0
     if not thm.schedule:
         letters |= {"eta": 0.01 if network is not None else 1.0}  # 1/L
+    if thm.key in SMALL_STEPS:
+        letters |= {"eta": 0.05}
     stated = any(n in thm.needs for n in ("eta", "eta_u"))
     rounds = T or (ROUNDS if stated or thm.order else long)
     largest = stated and thm.schedule and (thm.key, thm.variant) not in UNBOUNDED

@@ -23,6 +23,7 @@ from dfltheory.training.history import History
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.suggestions import Change, Suggestion, Suggestions
 from dfltheory.verdicts.verdict import Verdict
 
 TEXT = """
@@ -59,6 +60,7 @@ def results(tmp_path_factory):
 
 number = st.floats(allow_nan=False) | st.just(math.nan)
 words = st.text(max_size=8)
+finite = st.floats(allow_nan=False)
 verdicts = st.builds(
     Verdict,
     kind=st.sampled_from(
@@ -93,6 +95,22 @@ verdicts = st.builds(
         search=words,
         name=words,
     ),
+    suggestions=st.builds(
+        Suggestions,
+        alternatives=st.lists(
+            st.builds(
+                Suggestion,
+                changes=st.lists(
+                    st.builds(Change, words, finite, finite, finite), max_size=2
+                ).map(tuple),
+                scheduled=st.dictionaries(words, finite, max_size=2),
+                tied=st.dictionaries(words, finite, max_size=2),
+            ),
+            max_size=2,
+        ).map(tuple),
+        largest_step=st.dictionaries(words, finite, max_size=2),
+        note=words,
+    ),
 )
 
 
@@ -109,7 +127,7 @@ def test_no_field_of_a_verdict_is_forgotten():
         "kind key variant reason measured bound ratio ratio_ci trivial terms conditions"
         " estimated slack "
     )
-    built += "seeds rounds confidence seeds_needed method given at status"
+    built += "seeds rounds confidence seeds_needed method given at status suggestions"
     assert drawn == set(built.split())
 
 

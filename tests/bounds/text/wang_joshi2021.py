@@ -170,12 +170,21 @@ _NAMES = [
     "corollary_3",
     "corollary_3_tuned",
 ]
-TERMS = {(f"wang_joshi2021.{name}", "printed"): globals()[name] for name in _NAMES}
+_RESTATED = {"theorem_1_exact", "theorem_2_exact", "corollary_2", "corollary_2_tuned"}
+
+
+def _variant(name: str) -> str:
+    """Restated: T need not be a multiple of tau."""
+    return "restated" if name in _RESTATED else "printed"
+
+
+TERMS = {(f"wang_joshi2021.{name}", _variant(name)): globals()[name] for name in _NAMES}
 CONDITIONS = {
-    (f"wang_joshi2021.{name}", "printed"): globals()[f"when_{name}"] for name in _NAMES
+    (f"wang_joshi2021.{name}", _variant(name)): globals()[f"when_{name}"]
+    for name in _NAMES
 }
 SCHEDULES = {
-    (f"wang_joshi2021.{name}", "printed"): step
+    (f"wang_joshi2021.{name}", _variant(name)): step
     for name in (
         "corollary_1",
         "corollary_1_long",
@@ -186,16 +195,16 @@ SCHEDULES = {
 LABELS = {
     "Theorem 1": (
         "wang_joshi2021.theorem_1:printed",
-        "wang_joshi2021.theorem_1_exact:printed",
+        "wang_joshi2021.theorem_1_exact:restated",
     ),
     "Corollary 1, (18)": ("wang_joshi2021.corollary_1:printed",),
     "Corollary 1, after (19)": ("wang_joshi2021.corollary_1_long:printed",),
     "Theorem 2": (
         "wang_joshi2021.theorem_2:printed",
-        "wang_joshi2021.theorem_2_exact:printed",
+        "wang_joshi2021.theorem_2_exact:restated",
     ),
-    "Corollary 2, (24)": ("wang_joshi2021.corollary_2:printed",),
-    "Corollary 2, (25)": ("wang_joshi2021.corollary_2_tuned:printed",),
+    "Corollary 2, (24)": ("wang_joshi2021.corollary_2:restated",),
+    "Corollary 2, (25)": ("wang_joshi2021.corollary_2_tuned:restated",),
     "Corollary 3, (27)": ("wang_joshi2021.corollary_3:printed",),
     "Corollary 3, (28)": ("wang_joshi2021.corollary_3_tuned:printed",),
     "(10)": ("algorithms:DPSGD", "algorithms:LocalSGD"),
