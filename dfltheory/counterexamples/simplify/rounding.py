@@ -76,7 +76,7 @@ def changed(instance: Document, sizes: dict[Place, float]) -> Document:
         at: Any = other
         for part in place[:-1]:
             at = at[part]
-        at[place[-1]] = size if at[place[-1]] > 0 else -size
+        at[place[-1]] = -size if size and at[place[-1]] < 0 else size
     for old, new in zip(matrices_of(instance), matrices_of(other), strict=True):
         _complete_diagonal(old, new)
     return other
