@@ -60,6 +60,15 @@ def falsify(
     replay: Annotated[
         Path | None, typer.Option(help="Run the counterexample in this file again.")
     ] = None,
+    simplify: Annotated[
+        Path | None,
+        typer.Option(
+            help=(
+                "Simplify the counterexample in this file, and write the simpler one to"
+                " a new file (--out)."
+            )
+        ),
+    ] = None,
     exact: Annotated[
         bool,
         typer.Option(
@@ -97,7 +106,10 @@ def falsify(
     Corollaries are searched under their schedule; for statements in O(.) a family of
     problems is sought along which measured/expression diverges. Every hit is run again
     by the training core and written to a small JSON file (--out, or
-    counterexample-KEY-VARIANT.json here), which --replay runs again.
+    counterexample-KEY-VARIANT.json here), which --replay runs again. A simpler
+    instance, with fewer pieces and digits, is sought next (at most as long as the
+    search, and 30 s) and written to a file whose name ends in -simple.json; --simplify
+    FILE does the same for a saved counterexample without a limit.
 
     Exit status 1 when a counterexample is found, replayed or shown, 0 when none is
     (which proves nothing), 2 when a replay is undecided: a bound or a condition that
@@ -122,6 +134,8 @@ def falsify(
         dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json
         --exact
 
+        dfltheory falsify --simplify counterexample-dfedsam.theorem_4_5-printed.json
+
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
     import dfltheory.counterexamples as engine
@@ -143,6 +157,12 @@ def falsify(
                 "--show KEY[:VARIANT] prints what is stored: give it alone"
             )
         _show(show, as_json)
+        return
+    if simplify is not None:
+        if replay is not None:
+            raise InputError("--simplify FILE and --replay FILE are two commands")
+        own = None if key is None else load(key, variant, trust=trust)
+        _simplify(simplify, own, out, as_json)
         return
     if key is None and replay is None:
         raise InputError("give the key of a theorem, or --replay FILE")
@@ -181,6 +201,9 @@ def falsify(
     emit(document, lambda: _print(found), as_json)
     if written is not None and replay is None:
         _save(found, file, document, as_json)
+        limit = seconds if candidates is None else math.inf
+        checks = math.inf if candidates is None else float(candidates)
+        _simplify_hit(found, file, min(limit, AUTOMATIC), checks, as_json)
     if written is not None and not as_json:
         print(f"counterexample: {written}")
     if replay is not None and found.undecided:
@@ -198,10 +221,74 @@ def _control(theorem: Theorem, name: str) -> Theorem:
     return controls[name]
 
 
+AUTOMATIC = 10.0
+"""Largest number of seconds for the simplification of what a search has found."""
+
+
+def _simple_file(file: Path) -> Path:
+    return file.with_name(f"{file.stem}-simple.json")
+
+
+def _simplify(file: Path, own: Theorem | None, out: Path | None, as_json: bool) -> None:
+    """Write a simpler counterexample; status 1, as it refutes the statement."""
+    from dfltheory.counterexamples.finding import single_instance
+    from dfltheory.counterexamples.simplify import simplify
+    from dfltheory.counterexamples.simplify.lines import hand_check_lines
+
+    instance, theorem, family = single_instance(file, own)
+    target = out or Path(_simple_file(file).name)
+    if target.exists() and target.samefile(file):
+        raise InputError(f"--out {target} is the file that is simplified: name another")
+    check_writable(target)
+    with alone(target):
+        simpler = simplify(instance, theorem, family=family)
+        simpler.finding.save(target)
+    lines = [str(simpler), *hand_check_lines(simpler.finding)]
+    document = simpler.finding.to_dict() | {"file": str(target)}
+    emit(document, "\n".join([*lines, f"counterexample: {target}"]), as_json)
+    leave(ok=False)
+
+
+def _simplify_hit(
+    found: Finding, file: Path, seconds: float, checks: float, as_json: bool
+) -> None:
+    """Write a simpler instance next to what a search has found, where there is one.
+
+    Families of statements in O(.) and instances with noise, whose confirmation is
+    costly, stay as they are.
+    """
+    if found.instance is None or found.theorem is None:
+        return
+    task = found.instance.document()["task"]
+    if any(task.get(name) for name in ("sigma", "sigma_u", "sigma_v")):
+        return
+    from dfltheory.counterexamples.simplify import simplify
+    from dfltheory.counterexamples.simplify.lines import hand_check_lines
+
+    try:
+        simpler = simplify(
+            found.instance.document(),
+            found.theorem,
+            seconds=seconds,
+            checks=checks,
+            family=found.family,
+        )
+        simpler.finding.save(_simple_file(file))
+    except (OSError, DFLTheoryError) as wrong:
+        if not as_json:
+            print(f"not simplified: {wrong}")
+        return
+    if not as_json:
+        lines = [str(simpler), *hand_check_lines(simpler.finding)]
+        print("\n  ".join(lines))
+        print(f"simplified counterexample: {_simple_file(file)}")
+
+
 def _show(reference: str, as_json: bool) -> None:
     """The stored status of a statement; status 1 when it is refuted."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load, names_theorem_file
+    from dfltheory.counterexamples.simplify.stored import lines_of
 
     key, _, variant = reference.partition(":")
     in_a_file = key.endswith(".py") or names_theorem_file(reference)
@@ -210,6 +297,8 @@ def _show(reference: str, as_json: bool) -> None:
     found = theorem.status
     lines = [f"{theorem}: {found}"]
     lines += [f"  {line}" for line in found.counterexample]
+    simple = lines_of(theorem) if found.refuted else ()
+    lines += ["simplified:", *(f"  {line}" for line in simple)] if simple else []
     if found.refuted:
         lines.append(
             f"again: {found.command} (file of the source distribution); {found.search}"
@@ -223,6 +312,8 @@ def _show(reference: str, as_json: bool) -> None:
         "variant": theorem.variant,
         "status": found.to_dict(),
     }
+    if simple:
+        document["simplified"] = list(simple)
     emit(document, "\n".join(lines), as_json)
     leave(not found.refuted)
 

@@ -193,8 +193,8 @@ def validate(
         if on_the_line(context, "k"):
             given["algorithm.K"] = k
     else:
-        steps = k if on_the_line(context, "k") else None
-        document = _default_document(key, steps, algorithm, given, trust)
+        local_steps = k if on_the_line(context, "k") else None
+        document = _default_document(key, local_steps, algorithm, given, trust)
         folder = Path()
         networks = topology or NETWORKS
     _add_axis(

@@ -195,6 +195,42 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
 
 
+def exact_expectation(
+    instance: Instance, theorem: Theorem
+) -> tuple[dict[str, Any], list[str]]:
+    """The exact expectation at the horizon, and why the theorem does not cover it.
+
+    Constants and conditions are as :func:`certify` has them, from a short run; the
+    training core does not confirm the ratio.
+
+    Returns
+    -------
+    dict
+        ``ratio, measured, bound, T, still``.
+    list of str
+        The obstacles; with a ratio that rounding may have lifted above 1 among them.
+    """
+    batch, T = Batch.of(instance), instance.rounds
+    in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
+    asked = [METRICS[theorem.lhs.measure]] if theorem.lhs.measure in METRICS else []
+    run = instance.run(
+        rounds=T if in_full else ROUNDS[0],
+        seeds=1,
+        evaluate_every=1,
+        progress=False,
+        metrics=asked,
+    )
+    values = counterexample_values(run, theorem, batch, T)
+    exact, _ = at_horizon(theorem, batch, values, T)
+    off = _relative_error(theorem, values, exact)
+    obstacles, _ = _inside(run, theorem, values)
+    if 1 < exact["ratio"] <= 1 + off:
+        obstacles.append(f"rounding may put the bound off by {off:.1g} of it")
+    if theorem.scope.samplewise and batch.led is not None:
+        obstacles.append("it assumes samples as smooth as the clients")
+    return exact, obstacles
+
+
 def _relative_error(
     theorem: Theorem, values: dict[str, Any], exact: dict[str, Any]
 ) -> float:
@@ -335,4 +371,4 @@ def _inside(
     return broken or ([] if outside is None else [outside]), conditions
 
 
-__all__ = ["Certificate", "certify", "core_says", "number"]
+__all__ = ["Certificate", "certify", "core_says", "exact_expectation", "number"]

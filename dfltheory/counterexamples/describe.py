@@ -37,7 +37,7 @@ def counterexample_lines(finding: Finding) -> tuple[str, ...]:
     exact = finding.certificate.exact
     sides = (
         f"measured {_text(exact['measured'])}, bound {_text(exact['bound'])}"
-        f" ({_left_side(theorem)})"
+        f" ({left_side_words(theorem)})"
     )
     return (*_instance_lines(finding.instance), sides)
 
@@ -58,6 +58,20 @@ def _last_member(divergence: Divergence) -> dict[str, float]:
 
 
 def _instance_lines(instance: Instance) -> list[str]:
+    return [
+        functions_line(instance.task),
+        network_line(instance),
+        algorithm_line(instance),
+    ]
+
+
+def network_line(instance: Instance) -> str:
+    """The mixing matrix and the start."""
+    return f"{_network(instance)}; {_start(instance)}"
+
+
+def algorithm_line(instance: Instance) -> str:
+    """The algorithm with its hyperparameters, and the number of rounds."""
     algorithm = instance.algorithm
     usual = {f.name: f.default for f in fields(Algorithm)}
     chosen = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
@@ -66,14 +80,13 @@ def _instance_lines(instance: Instance) -> list[str]:
         for n, v in chosen.items()
         if v is not None and v != usual.get(n)
     ]
-    run = (
+    return (
         f"{type(algorithm).__name__} with {', '.join(steps)}; T = {instance.rounds}"
         " rounds"
     )
-    return [_functions(instance.task), f"{_network(instance)}; {_start(instance)}", run]
 
 
-def _functions(task: Any) -> str:
+def functions_line(task: Any) -> str:
     """The clients' functions, by their gradients."""
     if isinstance(task, Clipped):
         centers = ", ".join(_text(c) for c in np.ravel(task.c))
@@ -192,7 +205,8 @@ def _family_lines(divergence: Divergence) -> list[str]:
     ]
 
 
-def _left_side(theorem: Theorem) -> str:
+def left_side_words(theorem: Theorem) -> str:
+    """What the statement bounds, in a few words."""
     lhs = theorem.lhs
     return f"{lhs.aggregate} of {lhs.measure} over rounds {lhs.first} .. {lhs.last}"
 
@@ -201,4 +215,11 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"
 
 
-__all__ = ["counterexample_lines", "refuted_by"]
+__all__ = [
+    "algorithm_line",
+    "counterexample_lines",
+    "functions_line",
+    "left_side_words",
+    "network_line",
+    "refuted_by",
+]

@@ -530,6 +530,32 @@ def instance_of(
     return document["instance"], _statement(path, document, theorem)
 
 
+def single_instance(
+    path: str | Path, theorem: Theorem | None = None
+) -> tuple[dict[str, Any], Theorem, str]:
+    """The instance of a counterexample file as plain data, the statement that it is
+    about, and the family of candidates that it comes from.
+
+    Parameters
+    ----------
+    theorem : Theorem, optional
+        The statement itself, as in :func:`replay`.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        The file is no such document, or holds a family of problems and no instance.
+    """
+    document = read_document(path)
+    if document.get("instance") is None:
+        raise DataError(
+            f"{path} holds no single instance: families of problems, which refute"
+            " statements in O(.), are not simplified"
+        )
+    family = str(document.get("family", ""))
+    return document["instance"], _statement(path, document, theorem), family
+
+
 def _statement(
     path: str | Path, document: dict[str, Any], given: Theorem | None = None
 ) -> Theorem:
@@ -599,5 +625,6 @@ __all__ = [
     "readings",
     "replay",
     "shown_ratio",
+    "single_instance",
     "together",
 ]

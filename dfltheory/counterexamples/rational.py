@@ -69,6 +69,13 @@ class Exact(NamedTuple):
         return f"in rational numbers {sides}, ratio {ratio}; {values}; {self.why}"
 
 
+class Effort(NamedTuple):
+    """Largest number of rounds and of bits of a number."""
+
+    rounds: int
+    bits: int
+
+
 class FractionRun(Source):
     """Values in rational numbers, which have no rounding error.
 
@@ -148,8 +155,16 @@ class _Trajectory(NamedTuple):
     why: str
 
 
-def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
+def verify(
+    instance: Mapping[str, Any], theorem: Theorem, effort: Effort | None = None
+) -> Exact:
     """Evaluate both sides of a theorem for the instance of a counterexample file.
+
+    Parameters
+    ----------
+    effort : Effort, optional
+        Where the computed rounds end, ``ROUNDS`` and ``BITS`` by default; later ones
+        count as 0 if they are unknown.
 
     Raises
     ------
@@ -157,7 +172,7 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
         The instance is outside of the theorem or of what has rational values.
     """
     numbers = _read(instance, theorem)
-    path = _trajectory(numbers, theorem)
+    path = _trajectory(numbers, theorem, effort or Effort(ROUNDS, BITS))
     span = theorem.lhs.rounds(numbers.horizon)
     end = len(path.data) + path.repeated
     left = _left_hand_side(path, theorem, span)
@@ -233,14 +248,14 @@ def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
     return weight if 0 < weight == six_digits(matrix[1][0]) < 1 else None
 
 
-def _trajectory(numbers: _Instance, theorem: Theorem) -> _Trajectory:
+def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajectory:
     """Rounds until the measure stays the same, or numbers become too long."""
     clients, values = numbers.clients, numbers.values
     state = _State(numbers.start, [ZERO, ZERO])
     mixing = (1 - 2 * numbers.weight) ** values["Q"]
     data: list[Fraction] = []
     means: list[Fraction] = []
-    for t in range(min(theorem.lhs.rounds(numbers.horizon).stop, ROUNDS + 1)):
+    for t in range(min(theorem.lhs.rounds(numbers.horizon).stop, effort.rounds + 1)):
         x, dual = state
         means.append(sum(x, ZERO) / 2)
         shift = _auxiliary_shift(values, theorem) * sum(dual, ZERO) / 2
@@ -267,7 +282,7 @@ def _trajectory(numbers: _Instance, theorem: Theorem) -> _Trajectory:
                     repeated,
                     f"from round {t} on gradients stay as they are",
                 )
-        if x[0].denominator.bit_length() > BITS:
+        if x[0].denominator.bit_length() > effort.bits:
             break
         state = later
     return _Trajectory(data, means, 0, f"all {numbers.horizon} rounds were computed")

@@ -1,0 +1,99 @@
+"""How simple an instance is: clients, pieces, rounds, digits and distinct numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
+from decimal import Decimal
+from typing import Any
+
+Document = dict[str, Any]
+"""An instance as plain data: task, algorithm, topology and run."""
+
+NOT_CHOSEN = {
+    "algorithm": frozenset(("name", "decay", "weight_decay", "participation")),
+    "run": frozenset(("seed", "seeds", "evaluate_every")),
+    "task": frozenset(("name",)),
+    "topology": frozenset(("name", "of")),
+}
+"""Fields that are names or settings of the run and not numbers of the problem."""
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """Measures of an instance, each the smaller the simpler.
+
+    Attributes
+    ----------
+    clients : number of clients
+    pieces : number of ramps with a slope that is not 0, over all clients
+    rounds : the horizon T
+    digits : significant digits of all numbers together
+    numbers : how many different magnitudes these numbers have
+    """
+
+    clients: int
+    pieces: int
+    rounds: int
+    digits: int
+    numbers: int
+
+    @classmethod
+    def of(cls, instance: Document) -> Complexity:
+        """Measure an instance."""
+        numbers = [number for _, number in numbers_of(instance)]
+        return cls(
+            clients=len(instance["run"]["x0"]),
+            pieces=pieces(instance["task"]),
+            rounds=int(instance["run"]["rounds"]),
+            digits=sum(significant_digits(number) for number in numbers),
+            numbers=len({f"{abs(number):.9g}" for number in numbers}),
+        )
+
+    def below(self, other: Complexity) -> bool:
+        """Whether no measure is larger than that of ``other`` and one is smaller."""
+        pairs = list(zip(astuple(self), astuple(other), strict=True))
+        return self != other and all(mine <= theirs for mine, theirs in pairs)
+
+
+def significant_digits(number: float) -> int:
+    """Digits of the shortest decimal form, without zeros at either end; 0 for 0."""
+    digits = "".join(map(str, Decimal(repr(number)).as_tuple().digits))
+    return len(digits.strip("0"))
+
+
+def pieces(task: Mapping[str, Any]) -> int:
+    """Number of ramps that contribute to a gradient."""
+    count = 0
+    for widths, slopes in zip(task["widths"], task["slopes"], strict=True):
+        for width, slope in zip(widths, slopes, strict=True):
+            count += bool(width and slope)
+    return count
+
+
+def numbers_of(instance: Document) -> Iterator[tuple[tuple[Any, ...], float]]:
+    """Each number of the problem with its place in the document."""
+    for section, left_out in NOT_CHOSEN.items():
+        for name, value in instance.get(section, {}).items():
+            if name not in left_out:
+                yield from _inside((section, name), value)
+
+
+def _inside(
+    place: tuple[Any, ...], value: Any
+) -> Iterator[tuple[tuple[Any, ...], float]]:
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _inside((*place, index), inner)
+    elif isinstance(value, int | float) and math.isfinite(value):
+        yield place, value
+
+
+__all__ = [
+    "Complexity",
+    "Document",
+    "numbers_of",
+    "pieces",
+    "significant_digits",
+]

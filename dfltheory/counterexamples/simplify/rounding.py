@@ -1,0 +1,134 @@
+"""Numbers with fewer digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, log10
+from typing import Any
+
+from dfltheory.counterexamples.simplify.clients import matrices_of
+from dfltheory.counterexamples.simplify.complexity import (
+    Document,
+    numbers_of,
+    significant_digits,
+)
+from dfltheory.counterexamples.simplify.simplification import Simplification
+
+LENGTHS = frozenset(("knots", "widths", "x0", "rho"))
+"""Fields whose numbers are positions: equal ones stay equal."""
+KEPT = frozenset(("rounds", "K", "Q", "K_u", "K_v", "participation"))
+CLOSE = 1e-6
+Place = tuple[Any, ...]
+
+
+class FewerDigits(Simplification):
+    """Round all numbers at once, then one magnitude at a time, wherever it occurs."""
+
+    name = "digits"
+
+    def candidates(self, instance: Document) -> Iterator[Document]:
+        groups = magnitudes(instance)
+        for digits in (1, 2, 3, 6):
+            changes: dict[Place, float] = {}
+            for places, size in groups:
+                changes.update(dict.fromkeys(places, rounded(size, digits)))
+            yield changed(instance, changes)
+        longest_first = sorted(groups, key=_digits, reverse=True)
+        for places, size in longest_first:
+            for simpler in simpler_numbers(size):
+                yield changed(instance, dict.fromkeys(places, simpler))
+
+
+def _digits(group: tuple[list[Place], float]) -> int:
+    return significant_digits(group[1])
+
+
+def magnitudes(instance: Document) -> list[tuple[list[Place], float]]:
+    """The places of each magnitude that may change, of one kind of quantity.
+
+    The diagonal of a mixing matrix is not among them, as it follows from the others.
+    """
+    groups: list[tuple[list[Place], float, Any]] = []
+    for place, number in numbers_of(instance):
+        size, kind = abs(number), "length" if place[1] in LENGTHS else place[1]
+        if not size or place[1] in KEPT or _on_diagonal(place):
+            continue
+        for places, known, of_kind in groups:
+            if of_kind == kind and abs(size - known) <= CLOSE * known:
+                places.append(place)
+                break
+        else:
+            groups.append(([place], size, kind))
+    return [(places, size) for places, size, _ in groups]
+
+
+def _on_diagonal(place: Place) -> bool:
+    return place[0] == "topology" and place[-1] == place[-2]
+
+
+def changed(instance: Document, sizes: dict[Place, float]) -> Document:
+    """The instance with these magnitudes at these places, signs as before."""
+    other = deepcopy(instance)
+    for place, size in sizes.items():
+        at: Any = other
+        for part in place[:-1]:
+            at = at[part]
+        at[place[-1]] = -size if size and at[place[-1]] < 0 else size
+    for old, new in zip(matrices_of(instance), matrices_of(other), strict=True):
+        _complete_diagonal(old, new)
+    return other
+
+
+def _complete_diagonal(old: list[list[float]], new: list[list[float]]) -> None:
+    """Set the diagonal so that rows have the sum 1, or columns where only these had."""
+    by_rows = all(abs(sum(row) - 1) < CLOSE for row in old)
+    for k in range(len(new)):
+        line = new[k] if by_rows else [row[k] for row in new]
+        others = (Decimal(repr(w)) for j, w in enumerate(line) if j != k)
+        new[k][k] = float(1 - sum(others, Decimal(0)))
+
+
+def rounded(size: float, digits: int) -> float:
+    return float(f"{size:.{digits - 1}e}")
+
+
+def simpler_numbers(size: float) -> Iterator[float]:
+    """Numbers near this positive one that have fewer digits, the simplest first."""
+    before = significant_digits(size)
+    seen: set[float] = set()
+    for number in _nearby(size):
+        value = float(number)
+        if value not in seen and significant_digits(value) < before:
+            seen.add(value)
+            yield value
+
+
+def _nearby(size: float) -> Iterable[float]:
+    exponent = floor(log10(size))
+    yield 0.0
+    if 0.1 < size < 10:
+        yield 1.0
+    yield from (float(f"1e{exponent}"), float(f"1e{exponent + 1}"))
+    for digits in (1, 2):
+        yield from _neighbors(size, digits)
+        if 0.5 < size < 1:
+            yield from (
+                float(1 - Fraction(repr(rest)))
+                for rest in _neighbors(1 - size, digits)
+                if rest < 1
+            )
+    yield from (rounded(size, 3), rounded(size, 6))
+
+
+def _neighbors(size: float, digits: int) -> list[float]:
+    """The nearest number with so many digits, then those next to it."""
+    nearest = rounded(size, digits)
+    unit = Decimal(1).scaleb(floor(log10(size)) - digits + 1)
+    middle = Decimal(repr(nearest))
+    return [nearest, float(middle - unit), float(middle + unit)]
+
+
+__all__ = ["FewerDigits", "magnitudes", "simpler_numbers"]

@@ -1,0 +1,55 @@
+"""More symmetry: equal weights, equal or opposite clients, a start at 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+
+from dfltheory.counterexamples.simplify.clients import BY_CLIENT, matrices_of
+from dfltheory.counterexamples.simplify.complexity import Document
+from dfltheory.counterexamples.simplify.simplification import Simplification
+
+
+class MoreSymmetry(Simplification):
+    """A complete graph with equal weights; clients 2, 3, ... like client 1, or its
+    opposite.
+    """
+
+    name = "symmetry"
+
+    def candidates(self, instance: Document) -> Iterator[Document]:
+        if matrices_of(instance):
+            yield _equal_weights(instance)
+        if any(value for row in instance["run"]["x0"] for value in row):
+            still = deepcopy(instance)
+            still["run"]["x0"] = [[0.0] * len(row) for row in still["run"]["x0"]]
+            yield still
+        yield _like_the_first(instance, 1, 1)
+        yield _like_the_first(instance, 1, -1)
+        yield _like_the_first(instance, -1, -1)
+
+
+def _equal_weights(instance: Document) -> Document:
+    """The same clients on the complete graph."""
+    equal = deepcopy(instance)
+    count = len(instance["run"]["x0"])
+    equal["topology"] = {"matrix": [[1 / count] * count for _ in range(count)]}
+    return equal
+
+
+def _like_the_first(instance: Document, slopes: int, left: int) -> Document:
+    """All clients with the functions of client 1, up to the signs of slopes and
+    constants.
+    """
+    alike = deepcopy(instance)
+    task = alike["task"]
+    for client in range(1, len(task["left"])):
+        for name in BY_CLIENT:
+            if name in task:
+                task[name][client] = deepcopy(task[name][0])
+        task["slopes"][client] = [slopes * slope for slope in task["slopes"][0]]
+        task["left"][client] = left * task["left"][0]
+    return alike
+
+
+__all__ = ["MoreSymmetry"]

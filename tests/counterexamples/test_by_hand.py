@@ -1,0 +1,124 @@
+"""The simplified counterexamples, from the papers' formulas in fractions.
+
+Nothing of the package is imported: rounds and bounds are written out.
+"""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples" / "simple"
+
+
+def stored(name):
+    """The instance with every number as the fraction that its digits are."""
+    text = (FOLDER / f"{name}-printed.json").read_text(encoding="utf-8")
+    return json.loads(text, parse_float=Fraction, parse_int=Fraction)
+
+
+def clients(task):
+    """f_i' of each client: a constant and ramps."""
+
+    def client(i):
+        rows = zip(task["knots"][i], task["widths"][i], task["slopes"][i], strict=True)
+        ramps = list(rows)
+        return lambda x: (
+            task["left"][i]
+            + sum(
+                slope * min(max(x - knot, Fraction(0)), width)
+                for knot, width, slope in ramps
+            )
+        )
+
+    return [client(i) for i in range(len(task["left"]))]
+
+
+def area(g, a, b):
+    """The integral of a function that is linear between the points 0, 1 of a unit."""
+    return (g(a) + g(b)) / 2 * (b - a)
+
+
+def test_admm_stays_at_zero_and_exceeds_the_bound_of_theorem_1():
+    told = stored("dfedadmm.theorem_1")
+    (f, _), run = clients(told["instance"]["task"]), told["instance"]["algorithm"]
+    K, eta, pen, rho = run["K"], run["eta"], run["lam"], run["rho"]
+    T = told["instance"]["run"]["rounds"]
+    assert f(Fraction(0)) > 0 == f(0 + rho)  # the ascent point 0 + rho is stationary
+    L = B = max(f(Fraction(k, 10)) for k in range(-20, 21))
+    gap = area(f, Fraction(-1), Fraction(0))  # f is least left of -1
+    kappa = Fraction(1, 2) - 1152 * K**2 * L**2 * eta**2
+    dual = 3 * L**2 * pen**2 * B**2
+    local = 96 * K**2 * L**2 * eta**2
+    bound = (
+        gap / (T * pen)
+        + local * B**2
+        + dual * (1 + 4 * local)
+        + L * pen * B**2 / 2
+        + local * (1 + 2 * local) * 4 * B**2  # lam = 0 for W with equal weights
+        + 2 * dual * (1 + 2 * local)
+        + 6 * L**2 * pen * rho**2 * B**2
+    ) / kappa
+    ratio = f(Fraction(0)) ** 2 / bound
+    assert ratio > 10_000
+    assert float(ratio) == pytest.approx(float(told["ratio"]), rel=1e-9)
+
+
+def test_momentum_restarts_each_round_and_exceeds_the_bound_of_theorem_1():
+    told = stored("dfedsgpsm.theorem_1")
+    (f, _), run = clients(told["instance"]["task"]), told["instance"]["algorithm"]
+    K, eta, alpha = run["K"], run["eta"], run["alpha"]
+    T, x = int(told["instance"]["run"]["rounds"]), Fraction(0)
+    knot, width = told["instance"]["task"]["knots"][0][0], Fraction(1)
+    gradients = []
+    for _ in range(T):  # one step a round: momentum starts at 0 and is not used
+        gradients.append(f(x) ** 2)
+        x -= eta * f(x)
+    L = B = f(Fraction(0))
+    gap = area(f, knot, knot + width) + B * (0 - knot - width)
+    assert K == 1
+    drift = 3 * L**2 * eta**2 * (64 * B**2 + 32 * alpha**2 * B**2 / (1 - alpha) ** 2)
+    consensus = 6 * L**2 * eta**2 * B**2 / (1 - alpha) ** 2  # q = 0, C = delta = 1
+    bound = 2 * gap * (1 - alpha) / (eta * K * T) + drift + consensus
+    ratio = sum(gradients) / T / bound
+    assert ratio > 37
+    assert float(ratio) == pytest.approx(float(told["ratio"]), rel=1e-6)
+
+
+def test_clients_of_dfedsam_drift_apart_and_exceed_the_bound_of_theorem_4_5():
+    told = stored("dfedsam.theorem_4_5")
+    fs, run = clients(told["instance"]["task"]), told["instance"]["algorithm"]
+    K, eta, T = int(run["K"]), run["eta"], told["instance"]["run"]["rounds"]
+    w = told["instance"]["topology"]["matrix"][0][1]
+    assert run["rho"] == 0
+    assert run["Q"] == 1
+
+    def slope(x):
+        return (fs[0](x) + fs[1](x)) / 2
+
+    x, means = [Fraction(0), Fraction(0)], []
+    while not x[0] + 1 < 0 < 1 < x[1] or len(means) < 3 or means[-1] != means[-2]:
+        y = list(x)
+        for _ in range(K):
+            y = [y[i] - eta * fs[i](y[i]) for i in (0, 1)]
+        x = [(1 - w) * y[0] + w * y[1], w * y[0] + (1 - w) * y[1]]
+        means.append((x[0] + x[1]) / 2)
+    assert fs[0](x[0]) == -fs[1](x[1])  # opposite constants: the mean never moves again
+    left = min(slope(mean) ** 2 for mean in means)
+    L = max(abs(s) for row in told["instance"]["task"]["slopes"] for s in row)
+    corners = (Fraction(-1), Fraction(0), Fraction(1))
+    sigma_sq = max(((fs[0](c) - fs[1](c)) / 2) ** 2 for c in corners)
+    first = means[0]  # Delta_0 = f(xbar^1) - f*, and f is least left of -1
+    gap = area(slope, Fraction(-1), first)
+    lam = 1 - 2 * w
+    D = eta * K - 32 * eta**3 * K**2 * L**2 - 6 * eta**2 * K * L
+    phi = 2 * (1 + lam) / (1 - lam) ** 2
+    C3 = 16 * K**2 * sigma_sq
+    bound = (
+        2 * gap / T
+        + 8 * eta**3 * K**3 * L**2 * sigma_sq
+        + eta**4 * K * L**3 * C3 * phi * (16 * eta * K * L + 3)
+    ) / D
+    assert left / bound > 26
+    assert float(left / bound) == pytest.approx(float(told["ratio"]), rel=1e-6)
