@@ -11,7 +11,8 @@ import pytest
 import dfltheory as dfl
 
 ROOT = Path(__file__).parent.parent
-GUIDES = sorted((ROOT / "docs/guides").glob("*.md")) + [
+GUIDES = [
+    *sorted((ROOT / "docs/guides").glob("*.md")),
     ROOT / "docs/tour.md",
     ROOT / "docs/property-testing.md",
     ROOT / "README.md",

@@ -42,7 +42,7 @@ def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
             for ax, meaning in zip(column, ("printed", "corrected")):
                 verdict = families(outcome.verdicts)[meaning][0]
                 draw([verdict], ax, legend=False)
-                _tell_ratio(ax, verdict)
+                _write_ratio(ax, verdict)
                 ax.set(
                     ylabel="",
                     xlabel="" if meaning == "printed" else "horizon $T$ (rounds)",
@@ -89,7 +89,9 @@ def one_theorem() -> Figure:
 
 
 def _label_curves(ax: Any) -> None:
-    """Name both curves where they are far apart; shade where the bound is exceeded."""
+    """Name both curves where they are well separated; shade where the bound is
+    exceeded.
+    """
     lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
     for line in ax.get_lines():
         if line.get_label().startswith("known"):
@@ -117,7 +119,7 @@ def _label_curves(ax: Any) -> None:
     )
 
 
-def _tell_ratio(ax: Any, verdict: Any) -> None:
+def _write_ratio(ax: Any, verdict: Any) -> None:
     """Shade where the measured curve lies above the bound, and say how far at the last
     horizon.
     """
@@ -134,11 +136,11 @@ def _tell_ratio(ax: Any, verdict: Any) -> None:
         alpha=0.25,
         linewidth=0,
     )
-    told = f"{verdict.kind}: measured is\n{verdict.ratio:.2g} times the bound"
+    note = f"{verdict.kind}: measured is\n{verdict.ratio:.2g} times the bound"
     ax.text(
         0.97,
         0.95,
-        told,
+        note,
         transform=ax.transAxes,
         ha="right",
         va="top",
@@ -168,13 +170,13 @@ def _growth(axes: Any, families: Any) -> None:
         weight="bold",
         fontsize=7,
     )
-    told = (
+    note = (
         f"holds: at most {max(families[1].ratios):.2g} of\nthe bound where it applies"
     )
     axes[1].text(
         0.04,
         0.95,
-        told,
+        note,
         transform=axes[1].transAxes,
         va="top",
         weight="bold",
@@ -253,11 +255,11 @@ def rates() -> Figure:
             worn = look.MEANINGS["corrected"] | {"markersize": 3}
             ax.plot(fit.x, fit.bound, label="bound", **worn)
             e = fit.exponent
-            told = (
+            note = (
                 f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted"
                 f" {fit.predicted:.3g}"
             )
-            ax.set_title(f"{alone}: {fit.verdict}\n{told}")
+            ax.set_title(f"{alone}: {fit.verdict}\n{note}")
             ax.set_ylabel(ax.get_ylabel() if ax in grid[:, 0] else "")
         names = (
             "measured",

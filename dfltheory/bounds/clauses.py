@@ -294,7 +294,7 @@ class ProofStep:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What a :class:`~dfltheory.bounds.Theorem` says, whose attributes are told there;
+    """What a :class:`~dfltheory.bounds.Theorem` says, which documents the attributes;
     and its numbers.
     """
 

@@ -234,7 +234,7 @@ _ENTRIES = (
     Quantity(
         "delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"
     ),
-    # -- what lemmas speak of: means over clients along the run
+    # -- quantities of lemmas: means over clients along the run
     Quantity("t", "t", ONE, "index of a round, from 0", integer=True),
     Quantity(
         "G_x",

@@ -44,7 +44,7 @@ class Theorem(Statement):
     lhs : what is bounded
     parts : the named terms as written, in glossary symbols and the symbols of
         ``definitions``
-    scope : the runs that it speaks of: algorithms, network, start
+    scope : the runs that it covers: algorithms, network, start
     definitions : the statement's own abbreviations, each in terms of earlier ones
     conditions, assumptions : what it demands, as inequalities and in words
     schedule : the choice of step sizes of its corollary, by glossary name

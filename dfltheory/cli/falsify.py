@@ -210,15 +210,19 @@ def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     from dfltheory.counterexamples.rational import verify
 
     instance, theorem = instance_of(file, own)
-    told = verify(instance, theorem)
-    fields = {name: whole(value) for name, value in told.values.items()}
+    comparison = verify(instance, theorem)
+    fields = {name: whole(value) for name, value in comparison.values.items()}
     sides = {
-        "left": whole(told.left),
-        "right": whole(told.right),
-        "refuted": told.left > told.right,
+        "left": whole(comparison.left),
+        "right": whole(comparison.right),
+        "refuted": comparison.left > comparison.right,
     }
-    emit(sides | {"why": told.why, "values": fields}, lambda: print(told), as_json)
-    leave(told.left <= told.right)
+    emit(
+        sides | {"why": comparison.why, "values": fields},
+        lambda: print(comparison),
+        as_json,
+    )
+    leave(comparison.left <= comparison.right)
 
 
 def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -> None:
@@ -228,7 +232,7 @@ def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -
     try:
         found.save(file)
     except (OSError, DFLTheoryError, KeyboardInterrupt):
-        if not as_json:  # else it stands there already
+        if not as_json:  # else the document contains it
             emit(document, "", as_json=True)
         raise
 
@@ -251,10 +255,8 @@ def _print(found: Finding) -> None:
         from dfltheory.counterexamples.finding import shown_ratio
 
         table = Table("family", "best measured/bound", "candidates")
-        for name, told in sorted(found.families.items(), key=_best_first):
-            table.add_row(
-                name, shown_ratio(told["ratio"]), f"{told['evaluations']:.0f}"
-            )
+        for name, row in sorted(found.families.items(), key=_best_first):
+            table.add_row(name, shown_ratio(row["ratio"]), f"{row['evaluations']:.0f}")
         console.print(table)
     for condition in (
         found.certificate.conditions if found.certificate is not None else []

@@ -182,10 +182,12 @@ class Quadratic(Synthetic):
                 " space of the mean Hessian"
             )
         least = float(values[~null].min()) if not bool(null.all()) else math.inf
-        apart = rotated / values.masked_fill(null, 1.0)
+        deviation = rotated / values.masked_fill(null, 1.0)
         if not bool(null.any()):
-            return origin + (apart if vectors is None else vectors @ apart), least
-        solution = (origin if vectors is None else vectors.mT @ origin) + apart
+            return origin + (
+                deviation if vectors is None else vectors @ deviation
+            ), least
+        solution = (origin if vectors is None else vectors.mT @ origin) + deviation
         solution = torch.where(null, torch.zeros_like(solution), solution)
         return solution if vectors is None else vectors @ solution, least
 
@@ -233,8 +235,10 @@ class Quadratic(Synthetic):
         2, lambda the least eigenvalue of A above 0, and by eps d of itself.
         """
         x_star, least = self._minimizer
-        A, apart = self.A.mean(0, dtype=torch.float64), x.double() - x_star
-        gap = (apart * (apart * A if self.is_diagonal else apart @ A)).sum(-1) / 2
+        A, deviation = self.A.mean(0, dtype=torch.float64), x.double() - x_star
+        gap = (deviation * (deviation * A if self.is_diagonal else deviation @ A)).sum(
+            -1
+        ) / 2
         norm, L = (
             torch.linalg.vector_norm,
             float(self.A.abs().max()) * (1 if self.is_diagonal else self.d),
@@ -243,7 +247,7 @@ class Quadratic(Synthetic):
         r = eps * L * float(norm(x_star) + norm(self.b.double(), dim=-1).max())
         p = (eps + torch.finfo(self.dtype).eps) * norm(x.double(), dim=-1)
         error = (
-            norm(apart, dim=-1) * (r + L * p)
+            norm(deviation, dim=-1) * (r + L * p)
             + r * r / (2 * least)
             + L * p**2 / 2
             + eps * gap
@@ -268,8 +272,8 @@ class Quadratic(Synthetic):
         From differences of the b_i, in which a common offset cancels exactly: identical
         clients have 0.
         """
-        apart = self.b.double() - self.b[0].double()
-        return self._in_double(self.A[:1], apart - apart.mean(0))
+        deviation = self.b.double() - self.b[0].double()
+        return self._in_double(self.A[:1], deviation - deviation.mean(0))
 
     @cached_property
     def constants(self) -> ProblemConstants:

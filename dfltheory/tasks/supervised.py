@@ -232,8 +232,8 @@ class Supervised(Task):
                     f"weights must be {self.m} numbers > 0 that sum to 1, one for each"
                     " client"
                 )
-        alike = p is None or len(set(p.tolist())) == 1
-        return None if p is None or alike else (self.m * p).to(self.dtype)
+        equal_shares = p is None or len(set(p.tolist())) == 1
+        return None if p is None or equal_shares else (self.m * p).to(self.dtype)
 
     def module(self, run: Any, client: int | None = None, seed: int = 0) -> nn.Module:
         """The mean model of a finished run, or a client's, as a module of its own (in

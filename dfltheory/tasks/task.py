@@ -184,6 +184,6 @@ def _among_all(
     x: Tensor,
     batch: Any | None = None,
 ) -> Tensor:
-    everybody = x.new_zeros(x.shape[0], m, x.shape[2])
-    everybody[:, rows] = x
-    return slope(everybody, batch)[:, rows].clone()
+    all_clients = x.new_zeros(x.shape[0], m, x.shape[2])
+    all_clients[:, rows] = x
+    return slope(all_clients, batch)[:, rows].clone()
