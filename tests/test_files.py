@@ -234,11 +234,15 @@ def test_full_disk_is_reported_with_the_name_of_the_file(write, tmp_path, monkey
 
 
 def test_full_disk_while_a_folder_is_filled_names_a_file_in_it(tmp_path):
-    with pytest.raises(OSError, match="No space left") as failure:
-        with filling(tmp_path / "run") as new:
-            raise OSError(errno.ENOSPC, "No space left", str(new / "curves.png"))
+    with (
+        pytest.raises(OSError, match="No space left") as failure,
+        filling(tmp_path / "run") as new,
+    ):
+        raise OSError(errno.ENOSPC, "No space left", str(new / "curves.png"))
     assert failure.value.filename == str(tmp_path / "run" / "curves.png")
-    with pytest.raises(OSError, match="No space left") as failure:
-        with filling(tmp_path / "run"):
-            full_disk()
+    with (
+        pytest.raises(OSError, match="No space left") as failure,
+        filling(tmp_path / "run"),
+    ):
+        full_disk()
     assert failure.value.filename == str(tmp_path / "run")
