@@ -103,8 +103,10 @@ def sweep(
     folder = Path(out)
     unfinished = any(_is_waiting(folder, key, retry_failed) for key, _ in work)
     # before the folder is created: a cluster that does not answer leaves none
-    is_remote = cluster is not None and unfinished
-    with connected(cluster) if is_remote else contextlib.nullcontext() as client:
+    connection = contextlib.nullcontext()
+    if cluster is not None and unfinished:
+        connection = connected(cluster)
+    with connection as client:
         return _swept(experiment, work, folder, jobs, client, retry_failed, progress)
 
 
