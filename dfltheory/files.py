@@ -26,6 +26,24 @@ _STEM = 40
 
 
 @contextlib.contextmanager
+def _naming(target: Path, temporary: Path) -> Iterator[None]:
+    """Let errors of the operating system name the file that is being written.
+
+    A full disk is reported without a name, or with the name of a temporary file or
+    folder.
+    """
+    try:
+        yield
+    except OSError as error:
+        named = error.filename
+        if error.errno is not None and named is None:
+            error.filename = str(target)
+        elif isinstance(named, str) and Path(named).is_relative_to(temporary):
+            error.filename = str(target / Path(named).relative_to(temporary))
+        raise
+
+
+@contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path that replaces ``path`` when the block ends without an
     exception.
@@ -41,11 +59,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     try:
-        yield temporary
-        with open(temporary, "rb+") as written:
-            os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, target)
+        with _naming(target, temporary):
+            yield temporary
+            with open(temporary, "rb+") as written:
+                os.fsync(written.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -64,7 +83,8 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
     with alone(target, folder=True):
         new = Path(tempfile.mkdtemp(prefix=_STAGED, dir=target))
         try:
-            yield new
+            with _naming(target, new):
+                yield new
             places = {
                 path: target / path.relative_to(new)
                 for path in sorted(new.rglob("*"))
@@ -311,6 +331,11 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Non
             raise InputError(
                 f"{path} is a file, and a folder is to be written there: give another"
                 " name"
+            )
+        if folder and target.resolve() == Path(target.resolve().anchor):
+            raise InputError(
+                f"{path} is the root of the file system: give a folder below it, as in"
+                " results/run"
             )
         if not folder:
             _refuse_no_file(target)

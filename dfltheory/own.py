@@ -96,7 +96,8 @@ def own(reference: str) -> Any:
         )
     except InputError:
         raise
-    except Exception as error:  # a user's module may raise anything
+    # a user's module may raise anything, and may call sys.exit
+    except (Exception, SystemExit) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{place} cannot be imported: {reason}") from error
     try:

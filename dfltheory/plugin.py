@@ -6,13 +6,14 @@ plugin.
 ... class Mine(Algorithm): ...
 
 pytest finds the plugin by its entry point and collects one test for each claim of a
-class or function in a test module, imported ones included. Heavy imports are delayed
-until a claim is tested.
+class or function in a test module. A class that several test modules import is tested
+once: in the module that defines it if that is collected, else in the first one. Heavy
+imports are delayed until a claim is tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
@@ -122,19 +123,75 @@ def _item() -> type[Any]:
     return ClaimItem
 
 
-def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Any:
-    """Collect the claims of an object of a test module as tests (hook of pytest)."""
+@cache
+def _collection() -> type[Any]:
+    import pytest
+
+    class ClaimCollection:
+        """The hooks that add claims to what pytest collects itself."""
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_pycollect_makeitem(
+            self, collector: Any, name: str, obj: Any
+        ) -> Generator[None, Any, Any]:
+            """Add the claims of an object to its other tests (those of a class
+            ``Test...``).
+            """
+            collected = yield
+            claims = _claims_of(obj)
+            if not claims:
+                return collected
+            make = _item().from_parent
+            tests = [
+                make(collector, name=f"{name} {claim}", subject=obj, claim=claim)
+                for claim in claims
+            ]
+            if collected is None:
+                return tests
+            others = collected if isinstance(collected, list) else [collected]
+            return [*tests, *others]
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+            """Keep one test of each claim, in the module that defines its subject if
+            that is collected.
+            """
+            kept: dict[tuple[int, int], Any] = {}
+            for item in items:
+                if isinstance(item, _item()):
+                    key = (id(item.subject), id(item.claim))
+                    if key not in kept or _defines(item.parent, item.subject):
+                        kept[key] = item
+            chosen = set(map(id, kept.values()))
+            items[:] = [
+                item
+                for item in items
+                if not isinstance(item, _item()) or id(item) in chosen
+            ]
+
+    return ClaimCollection
+
+
+def _claims_of(obj: Any) -> Sequence[Claim]:
+    """Return the claims of a class or function itself, without those of base
+    classes.
+    """
     # attributes of a proxy may raise
     if not issubclass(type(obj), (type, FunctionType)):
-        return None
-    claims = vars(obj).get(CLAIMS)
-    if not claims:
-        return None
-    make = _item().from_parent
-    return [
-        make(collector, name=f"{name} {claim}", subject=obj, claim=claim)
-        for claim in claims
-    ]
+        return ()
+    return vars(obj).get(CLAIMS, ())
+
+
+def _defines(collector: Any, subject: Any) -> bool:
+    """Return whether the collected module is the one that defines a class or
+    function.
+    """
+    return getattr(collector.obj, "__name__", None) == subject.__module__
+
+
+def pytest_configure(config: Any) -> None:
+    """Register the hooks that collect claims (hook of pytest)."""
+    config.pluginmanager.register(_collection()(), "dfltheory-claims")
 
 
 __all__ = ["Claim", "reduces_to", "respects"]

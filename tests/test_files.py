@@ -1,11 +1,13 @@
 """Files are whole or absent."""
 
 import contextlib
+import errno
 import os
 import resource
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -212,3 +214,35 @@ def test_tensors_on_a_full_disk_are_the_systems_error(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []
+
+
+def full_disk(*given, **options):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("write", [write_text, write_json])
+def test_full_disk_is_reported_with_the_name_of_the_file(write, tmp_path, monkeypatch):
+    target = tmp_path / "result.json"
+    target.write_text("old")
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    with pytest.raises(OSError, match="No space left") as failure:
+        write(target, "new")
+    assert failure.value.filename == str(target)
+    monkeypatch.undo()
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_full_disk_while_a_folder_is_filled_names_a_file_in_it(tmp_path):
+    with (
+        pytest.raises(OSError, match="No space left") as failure,
+        filling(tmp_path / "run") as new,
+    ):
+        raise OSError(errno.ENOSPC, "No space left", str(new / "curves.png"))
+    assert failure.value.filename == str(tmp_path / "run" / "curves.png")
+    with (
+        pytest.raises(OSError, match="No space left") as failure,
+        filling(tmp_path / "run"),
+    ):
+        full_disk()
+    assert failure.value.filename == str(tmp_path / "run")

@@ -144,6 +144,11 @@ def _run(arguments: list[str] | None) -> int:
         flushed()
     except typer.Exit as stop:
         return stop.exit_code
+    except SystemExit as stop:  # of a user's code
+        return refuse(
+            f"code that this command called ended it by sys.exit({stop.code!r}):"
+            " raise an exception there instead"
+        )
     except typer.Abort:
         return refuse("stopped by the user")
     except typer.TyperException as wrong:  # unknown option, missing argument...

@@ -10,6 +10,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -69,7 +70,7 @@ class Command(TyperCommand):
     """A command that rejects options given twice and numbers out of range."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        order: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
+        written, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter, times in Counter(
             p for p in order if isinstance(p, TyperOption)
         ).items():
@@ -80,9 +81,21 @@ class Command(TyperCommand):
         left = super().parse_args(ctx, args)
         for parameter in self.params:
             given = ctx.params.get(str(parameter.name))
+            # Path("") is the working folder, which an empty variable of a shell does
+            # not mean
+            if isinstance(given, Path) and written.get(str(parameter.name)) == "":
+                raise InputError(
+                    f"{_name_of(parameter)} is empty: give the path of a file or folder"
+                )
             for value in given if isinstance(given, (list, tuple)) else [given]:
                 _check_number(parameter.opts[-1], value)
         return left
+
+
+def _name_of(parameter: Any) -> str:
+    """Return an option as it is typed, or an argument in capitals."""
+    name = parameter.opts[-1]
+    return name if isinstance(parameter, TyperOption) else name.upper()
 
 
 def _check_number(name: str, value: Any) -> None:
@@ -172,7 +185,9 @@ def flushed() -> None:
     """Flush stdout. If that fails, close it, so that it does not fail again at exit."""
     try:
         sys.stdout.flush()
-    except OSError:
+    except OSError as error:
+        if error.filename is None:
+            error.filename = "standard output"
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise

@@ -222,6 +222,11 @@ def train(
     )
     if out is not None:
         check_writable(out, folder=True)
+        if checkpoint is not None and checkpoint.resolve() == out.resolve():
+            raise InputError(
+                f"--checkpoint {checkpoint} is the folder of --out: give the checkpoint"
+                f" a name of its own, as in {out / 'run.ckpt'}"
+            )
     kept = "nothing is kept; --checkpoint FILE saves a run as it goes"
     if checkpoint is not None:
         kept = (

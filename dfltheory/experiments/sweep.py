@@ -26,7 +26,7 @@ from dfltheory.experiments.results import (
     read_record,
     write_table,
 )
-from dfltheory.experiments.sweep_workers import Job, cell_results
+from dfltheory.experiments.sweep_workers import Job, cell_results, connected
 from dfltheory.files import filling, remove_halves, replacing, write_json
 from dfltheory.identity import value_digest
 from dfltheory.progress import counted
@@ -101,6 +101,25 @@ def sweep(
         raise InputError(f"jobs = {jobs} must be an integer >= 1")
     work = _keyed(experiment)
     folder = Path(out)
+    unfinished = any(_is_waiting(folder, key, retry_failed) for key, _ in work)
+    # before the folder is created: a cluster that does not answer leaves none
+    connection = contextlib.nullcontext()
+    if cluster is not None and unfinished:
+        connection = connected(cluster)
+    with connection as client:
+        return _swept(experiment, work, folder, jobs, client, retry_failed, progress)
+
+
+def _swept(
+    experiment: Experiment,
+    work: list[Job],
+    folder: Path,
+    jobs: int | None,
+    client: Any,
+    retry_failed: bool,
+    progress: bool,
+) -> Sweep:
+    """Run the cells that the folder does not contain, see :func:`sweep`."""
     (folder / CELLS).mkdir(parents=True, exist_ok=True)
     manifest = {
         "title": experiment.title,
@@ -118,7 +137,7 @@ def sweep(
         finished = len(work) - len(waiting)
         with (
             counted(len(work), progress, finished) as report,
-            contextlib.closing(cell_results(waiting, jobs, cluster)) as stream,
+            contextlib.closing(cell_results(waiting, jobs, client)) as stream,
         ):
             failures = 0
             for key, record, history in stream:

@@ -55,7 +55,7 @@ class WorkerDiedError(DFLTheoryError):
 
 
 def cell_results(
-    work: Sequence[Job], jobs: int | None, cluster: str | None
+    work: Sequence[Job], jobs: int | None, client: Any = None
 ) -> Generator[Finished, None, None]:
     """Run cells and yield their results in the order in which they finish.
 
@@ -65,12 +65,12 @@ def cell_results(
         The cells with their keys.
     jobs : int, optional
         Local processes; None: one for each core.
-    cluster : str, optional
-        Address of a dask scheduler, in place of local processes.
+    client : distributed.Client, optional
+        Runs the cells on its cluster, in place of local processes.
     """
     processes = min(jobs or os.cpu_count() or 1, len(work))
-    if cluster is not None and work:
-        return _on_cluster(work, cluster)
+    if client is not None and work:
+        return _on_cluster(work, client)
     if processes > 1:
         return _on_processes(work, processes)
     return (run_cell(*job) for job in work)
@@ -251,37 +251,48 @@ def _end_with(parent: int) -> None:
 # -- a cluster
 
 
-def _on_cluster(work: Sequence[Job], address: str) -> Generator[Finished, None, None]:
-    """Run every cell on a worker of the cluster; dask runs it again, a few times, when
-    the worker dies.
+def connected(address: str) -> Any:
+    """Return a client of the dask scheduler at an address; the caller closes it.
 
-    After that dask reports all cells that the worker had been given as failed. They run
-    again one by one.
+    Raises
+    ------
+    ClusterError
+        No scheduler answers, or ``distributed`` is not installed.
     """
     try:
-        from distributed import Client, KilledWorker
+        from distributed import Client
     except ImportError:
         raise ClusterError(
             "--cluster needs dask.distributed: pip install '.[cluster]'"
         ) from None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
+        return Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"no dask scheduler at {address} ({type(error).__name__}): start one with"
             " `dask scheduler --host 127.0.0.1 --dashboard-address 127.0.0.1:0`, and"
             " workers likewise"
         ) from None
-    with client:
-        suspects: list[Job] = []
-        for jobs in chain([work], ([suspect] for suspect in suspects)):
-            for job, result in _gathered(client, jobs):
-                if isinstance(result, KilledWorker) and jobs is work:
-                    suspects.append(job)
-                elif isinstance(result, Exception):
-                    yield _lost(*job, result)
-                else:
-                    yield result
+
+
+def _on_cluster(work: Sequence[Job], client: Any) -> Generator[Finished, None, None]:
+    """Run every cell on a worker of the cluster; dask runs it again, a few times, when
+    the worker dies.
+
+    After that dask reports all cells that the worker had been given as failed. They run
+    again one by one.
+    """
+    from distributed import KilledWorker
+
+    suspects: list[Job] = []
+    for jobs in chain([work], ([suspect] for suspect in suspects)):
+        for job, result in _gathered(client, jobs):
+            if isinstance(result, KilledWorker) and jobs is work:
+                suspects.append(job)
+            elif isinstance(result, Exception):
+                yield _lost(*job, result)
+            else:
+                yield result
 
 
 def _gathered(

@@ -306,3 +306,44 @@ def test_a_full_disk_and_an_ascii_terminal(tmp_path):
         [*line[:4], "λ"], capture_output=True, text=True, env=environment
     )
     assert (told.returncode, told.stderr.count("\n")) == (2, 1)
+
+
+def test_user_module_that_leaves_is_an_error_with_its_name(tmp_path, capsys):
+    leaving = tmp_path / "leaving.py"
+    leaving.write_text("import sys\nsys.exit(0)\n")
+    code, said = status_of(capsys, "audit", f"{leaving}:mine")
+    assert (code, said.out) == (2, "")
+    assert str(leaving) in said.err
+
+
+def test_user_function_that_leaves_during_a_command_is_an_error(capsys, monkeypatch):
+    def leave(*given, **options):
+        sys.exit(0)
+
+    monkeypatch.setattr("dfltheory.checks.run.audit", leave)
+    code, said = status_of(capsys, "audit", "dfedsam.theorem_4_5")
+    assert (code, said.out) == (2, "")
+    assert said.err
+
+
+SHORT_RUN = ("train", "--task", "quadratic", "--m", "3", "--rounds", "2")
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--out", "o", "--checkpoint", "o"), "--checkpoint"),
+        (("--out", "o", "--checkpoint", "./p/../o"), "--checkpoint"),
+        (("--out", ""), "--out"),
+        (("--checkpoint", ""), "--checkpoint"),
+        (("--out", "/"), "/"),
+    ],
+)
+def test_output_that_cannot_be_written_is_rejected_before_the_run(
+    capsys, tmp_path, monkeypatch, options, named
+):
+    monkeypatch.chdir(tmp_path)
+    code, said = status_of(capsys, *SHORT_RUN, *options)
+    assert (code, said.out) == (2, "")
+    assert named in said.err
+    assert not list(tmp_path.iterdir())

@@ -513,6 +513,14 @@ def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:1")
 
 
+@pytest.mark.distributed
+def test_sweep_whose_cluster_does_not_answer_creates_no_folder(plan, tmp_path):
+    pytest.importorskip("distributed")
+    with pytest.raises(ClusterError, match=r"127\.0\.0\.1:9"):
+        sweep(plan, tmp_path / "new" / "out", cluster="tcp://127.0.0.1:9")
+    assert not (tmp_path / "new").exists()
+
+
 def on_a_cluster(test):
     """A slow test with real processes, whose sockets close when they do."""
     quiet = "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"

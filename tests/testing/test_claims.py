@@ -1,6 +1,7 @@
 """Claims: true ones pass, false ones fail with the smallest instance."""
 
 import dataclasses
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -272,20 +273,66 @@ def test_other():
 """
 
 
+def run_pytest(*words):
+    """Run pytest with the plugin, in the working folder; return the exit status."""
+    plugins = ["-p", "dfltheory.plugin", "-p", "no:cacheprovider"]
+    places = ["--rootdir", ".", "--import-mode=importlib"]
+    return pytest.main([*plugins, *places, *words])
+
+
 def test_pytest_collects_a_test_for_each_claim(tmp_path, monkeypatch, capsys):
     (tmp_path / "test_claims_of_mine.py").write_text(SUITE)
     monkeypatch.chdir(tmp_path)
-    words = [
-        "-p",
-        "dfltheory.plugin",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        ".",
-        "--import-mode=importlib",
-    ]
-    assert pytest.main([*words, "-q", "test_claims_of_mine.py"]) == 1
+    assert run_pytest("-q", "test_claims_of_mine.py") == 1
     message = capsys.readouterr().out
     assert "1 failed, 2 passed" in message
     assert "Mine breaks reduces_to DFedAvg (rho=0.5)" in message
     assert "Traceback" not in message
+
+
+CLAIM = """
+import dfltheory as dfl
+
+@dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.0, examples=2)
+class {name}(dfl.algorithms.DFedSAM):
+    def test_of_its_own(self):
+        pass
+"""
+
+
+def collected(folder, monkeypatch, capsys, *files):
+    """The ids of the tests that pytest collects in a folder."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    run_pytest("-q", "--collect-only", *files)
+    lines = capsys.readouterr().out.splitlines()
+    return [line for line in lines if "::" in line]
+
+
+def test_claim_of_imported_class_is_collected_once_where_it_is_defined(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "test_claim_z.py").write_text(CLAIM.format(name="Mine"))
+    for name in ("test_claim_a", "test_claim_b"):
+        (tmp_path / f"{name}.py").write_text("from test_claim_z import Mine\n")
+    monkeypatch.delitem(sys.modules, "test_claim_z", raising=False)
+    (only,) = collected(tmp_path, monkeypatch, capsys)
+    assert only.startswith("test_claim_z.py::Mine")
+
+
+def test_claim_of_class_outside_of_tests_is_collected_by_the_first_importing_module(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "claims_of_a_package.py").write_text(CLAIM.format(name="Mine"))
+    for name in ("test_claim_c", "test_claim_d"):
+        (tmp_path / f"{name}.py").write_text("from claims_of_a_package import Mine\n")
+    (only,) = collected(tmp_path, monkeypatch, capsys)
+    assert only.startswith("test_claim_c.py::Mine")
+
+
+def test_claim_of_a_test_class_leaves_its_test_methods(tmp_path, monkeypatch, capsys):
+    suite = CLAIM.format(name="TestMine").replace("(dfl.algorithms.DFedSAM)", "")
+    (tmp_path / "test_claim_e.py").write_text(suite)
+    claim, method = collected(tmp_path, monkeypatch, capsys)
+    assert claim.startswith("test_claim_e.py::TestMine reduces_to")
+    assert method == "test_claim_e.py::TestMine::test_of_its_own"
