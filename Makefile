@@ -39,11 +39,11 @@ reproduce: $(RUN) ## the papers' tables and figures that are known, and how to r
 figures: $(DEV) ## every picture of the README, the documentation and the notebooks, made again
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.figures
 
-generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples, fields, coverage, fidelity, atlas, README's table
+generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples, fields, coverage, fidelity, atlas, covered statements
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.proofs docs/proofs.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.statuses
-	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.audit docs/audit.md README.md
-	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.audit docs/audit.md docs/covered.md
+	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md docs/covered.md
 	@$(BIN)/python -m validation.pages.config docs/experiment-files.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.coverage docs/coverage.json docs/verdicts.md
 	@$(BIN)/python -m tests.fidelity.page docs/fidelity.md
@@ -105,7 +105,7 @@ notebooks: $(DEV) ## execute the notebooks again and keep what they show
 
 power: $(DEV) ## search false versions of the corrected theorems; goes on where it was stopped
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.counterexamples.power docs/power.json --seconds 60
-	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md
+	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md docs/covered.md
 
 docs: $(DEV) ## the documentation, built strictly into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

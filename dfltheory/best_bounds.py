@@ -39,7 +39,6 @@ POINTS_AT_ONCE = 1_000_000
 
 
 # -- constants of no particular run
-# --------------------------------------------------------
 
 
 class TypicalConstants(Source):
@@ -152,7 +151,6 @@ def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
 
 
 # -- the best bound
-# ------------------------------------------------------------------------
 
 
 def best_bounds(
@@ -260,7 +258,6 @@ def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
 
 
 # -- horizons, and planes of two quantities
-# ------------------------------------------------
 
 
 def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:

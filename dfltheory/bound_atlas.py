@@ -74,7 +74,6 @@ def competitors(
 
 
 # -- side by side
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -101,13 +100,13 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON."""
-        told = {
+        document = {
             n: getattr(self, n)
             for n in ("status", "reason", "bound", "share", "truth", "refuted")
         }
-        told |= {"steps": dict(self.steps), "assumed": dict(self.assumed)}
-        told["statement"] = self.theorem.status.kind
-        return {"key": self.theorem.key, "variant": self.theorem.variant, **told}
+        document |= {"steps": dict(self.steps), "assumed": dict(self.assumed)}
+        document["statement"] = self.theorem.status.kind
+        return {"key": self.theorem.key, "variant": self.theorem.variant, **document}
 
     def __str__(self) -> str:
         numbers = (
@@ -188,14 +187,14 @@ def atlas(
     Parameters
     ----------
     instance : its run (exact expectations where its rounds are affine) is held against
-    every theorem, at its
-        own step sizes; the others' place is then not asked
-    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide` theorems :
-    keys (all variants of each) and theorems; None: every registered one topology : a
-    network whose constants are taken, as :func:`dfltheory.train` takes it truth :
-    compute the exact expectation on the quadratic :func:`model` at each theorem's best
-    steps values : glossary names; what is missing has everyday values, and mechanisms
-    are absent
+        every theorem, at its own step sizes; the others' place is then not asked
+    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide`
+    theorems : keys (all variants of each) and theorems; None: every registered one
+    topology : a network whose constants are taken, as :func:`dfltheory.train` takes it
+    truth : compute the exact expectation on the quadratic :func:`model` at each
+        theorem's best steps
+    values : glossary names; what is missing has everyday values, and mechanisms are
+        absent
 
     Raises
     ------
@@ -318,19 +317,26 @@ def _on_run(
         if theorem.order:
             yield Entry(theorem, "constant not given", "stated as O(.) only")
             continue
-        told = compare(run, theorem, **own_values(theorem, given))
-        status: Any = {"not applicable": "silent"}.get(told.kind, told.kind)
+        verdict = compare(run, theorem, **own_values(theorem, given))
+        status: Any = {"not applicable": "silent"}.get(verdict.kind, verdict.kind)
         status = status if status in get_args(Status) else "speaks"
         share = (
-            told.bound / float(yardstick(theorem, told.at)[0]) if told.at else math.nan
+            verdict.bound / float(yardstick(theorem, verdict.at)[0])
+            if verdict.at
+            else math.nan
         )
         yield Entry(
-            theorem, status, told.reason, told.bound, share, {}, told.measured.estimate
+            theorem,
+            status,
+            verdict.reason,
+            verdict.bound,
+            share,
+            {},
+            verdict.measured.estimate,
         )
 
 
 # -- what is true: quadratics
-# ------------------------------------------------------------------------------
 
 
 def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
@@ -393,7 +399,7 @@ def expectation(
         return average_over(
             algorithm, task, W if kind.needs_topology else None, rounds
         )["grad_norm_sq"]
-    # SAM is not affine; or a letter that the theorem gives no value of
+    # SAM is not affine; or a hyperparameter that the theorem gives no value of
     except (InputError, TypeError):
         return math.nan
 

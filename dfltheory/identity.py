@@ -78,7 +78,6 @@ def _signature(kind: type) -> inspect.Signature:
 
 
 # -- descriptions of values
-# ------------------------------------------------------------------------------
 
 
 def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
@@ -266,7 +265,6 @@ def _qualified(code: Any) -> str:
 
 
 # -- the source of the user's code
-# -----------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=256)

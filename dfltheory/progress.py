@@ -125,4 +125,44 @@ def reported(
         thread.join()
 
 
-__all__ = ["counted", "reached", "reported", "watch"]
+class SearchStatus:
+    """Text of the line that a search shows: what it does, and its best candidate."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.stage = "searching"
+        self.best = "no candidate measured yet"
+
+    def update(self, stage: str, ratio: float, candidates: int) -> None:
+        """Record what is done, the best ratio so far and the number of candidates."""
+        self.stage = stage
+        self.best = f"best measured/bound {ratio:.3g} of {candidates} candidates"
+
+    def __rich__(self) -> str:
+        elapsed = time.monotonic() - self.started
+        return f"{self.stage}, {elapsed:.0f} s: {self.best}"
+
+
+@contextlib.contextmanager
+def searching() -> Iterator[Callable[[str, float, int], None]]:
+    """Show a line on stderr, if that is a terminal, while a search works.
+
+    Yields
+    ------
+    function
+        ``update(stage, ratio, candidates)``, which the search calls now and then.
+    """
+    status = SearchStatus()
+    if not sys.stderr.isatty():
+        yield status.update
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(
+        status, console=Console(stderr=True), transient=True, refresh_per_second=2
+    ):
+        yield status.update
+
+
+__all__ = ["SearchStatus", "counted", "reached", "reported", "searching", "watch"]

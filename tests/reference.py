@@ -3,11 +3,13 @@ plain numpy.
 
 Slow on purpose, and obvious on purpose. Every function takes the same words:
 
-x0 : list of m vectors, the starting models gradient(i, y, xi) : stochastic gradient of
-client i at y on minibatch xi draws[t][k][i] : the minibatch of client i at local step k
-of round t W[t] : list of the matrices of round t, one for every gossip step decay : the
-step sizes of round t are eta * decay^t weight_decay : every gradient has weight_decay *
-y added, y where the step begins, whatever SAM does
+x0 : list of m vectors, the starting models
+gradient(i, y, xi) : stochastic gradient of client i at y on minibatch xi
+draws[t][k][i] : the minibatch of client i at local step k of round t
+W[t] : list of the matrices of round t, one for every gossip step
+decay : the step sizes of round t are eta * decay^t
+weight_decay : every gradient has weight_decay * y added, y where the step begins,
+    whatever SAM does
 
 and returns the list over rounds 0..T of the list of the clients' models.
 """

@@ -42,13 +42,13 @@ def correlation(predicted: Any, measured: Any) -> dict[str, float]:
     these are.
     """
     both = np.isfinite(predicted) & np.isfinite(measured)
-    told: Any = (
+    correlation: Any = (
         spearmanr(np.asarray(predicted)[both], np.asarray(measured)[both])
         if both.sum() > 2
         else None
     )
     return {
-        "rho": math.nan if told is None else float(told.statistic),
+        "rho": math.nan if correlation is None else float(correlation.statistic),
         "cells": int(both.sum()),
     }
 
@@ -125,10 +125,10 @@ def images(name: str, rounds: int = 30) -> dict[str, Any]:
     } | {"m": 10}
 
     def run(algorithm: Any, W: Any, rounds: int) -> float:
-        told = dfl.train(
+        run = dfl.train(
             algorithm, task, W, rounds=rounds, evaluate_every=3, progress=False
         )
-        return float(np.mean(told.grad_norm_sq[0, :-1]))
+        return float(np.mean(run.grad_norm_sq[0, :-1]))
 
     return grid(values, rounds, (1, 5), run)
 

@@ -13,7 +13,7 @@ The checks:
 ``ordering``
     what a source ranks, ranked by measured values whose intervals do not touch;
 ``stated value``, ``limit``
-    a number or a limit that a source states, beside the computed one;
+    a number or a limit that a source states, next to the computed one;
 ``tightness``
     does every panel of the figures have a point at which a corrected bound says
     something of the size?
@@ -54,7 +54,7 @@ SEVERITY: tuple[Kind, ...] = (
     "vacuous",
     "not applicable",
 )
-"""A group of verdicts is told by its first kind in this order."""
+"""A group of verdicts is summarized by its first kind in this order."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Claim:
     """One row of the table. ``ratio`` is measured over claimed (at most 1 where an
     upper bound holds).
 
-    ``refuted`` tells by what a search has refuted the statement, if one has: the
+    ``refuted`` states by what a search has refuted the statement, if one has: the
     verdict is then one of these runs alone. ``growth`` is the interval of p where
     measured over expression goes as T^p.
     """
@@ -81,13 +81,13 @@ class Claim:
     def said(self) -> str:
         """The verdict as the table has it: never a mere "holds" for what is refuted."""
         alone = " here" if self.refuted or self.growth is not None else ""
-        grown = (
+        growth_text = (
             ""
             if self.growth is None
             else ", as T^[{:.2g}, {:.2g}]".format(*self.growth)
         )
         known = f" (refuted in general: {self.refuted})" if self.refuted else ""
-        return f"{self.verdict}{alone}{grown}{known}"
+        return f"{self.verdict}{alone}{growth_text}{known}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -113,8 +113,8 @@ def bound_claims(outcomes: Sequence[Outcome], not_tested: str = "") -> list[Clai
             for v in shown
             if v.kind != "not applicable" and math.isfinite(v.ratio)
         ]
-        told = {k: sum(v.kind == k for v in verdicts) for k in SEVERITY}
-        counts = ", ".join(f"{n} {k}" for k, n in told.items() if n)
+        numbers = {k: sum(v.kind == k for v in verdicts) for k in SEVERITY}
+        counts = ", ".join(f"{n} {k}" for k, n in numbers.items() if n)
         ratio, detail = max(ratios) if ratios else None, f"{counts}; {shown[0].reason}"
         check = f"bound against runs: {group}"
         claims.append(
@@ -168,13 +168,13 @@ def growth_claim(
     largest = float(table.mean(axis=1).max())
     kind: Growth = "bounded" if high <= 0 else "growing" if low > 0 else "undecided"
     span = f"T = {int(horizons.min())} to {int(horizons.max())}"
-    told = f"measured/expression ~ T^p over {span}, p in [{low:.2f}, {high:.2f}] (95 %)"
+    text = f"measured/expression ~ T^p over {span}, p in [{low:.2f}, {high:.2f}] (95 %)"
     return _on(
         theorem,
         "growth under O(.)",
         kind,
         largest,
-        told,
+        text,
         not_tested,
         growth=(low, high),
     )
@@ -239,7 +239,7 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
                 nearest[panel] = max(nearest.get(panel, 0.0), ratio)
     loosest = min(nearest, key=lambda panel: nearest[panel])
     factor = 1 / nearest[loosest] if nearest[loosest] else math.inf
-    told = (
+    text = (
         f"{factor:.3g} times in the loosest of {len(nearest)} panels:"
         f" {', '.join(loosest[:2])}"
     )
@@ -255,7 +255,7 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
         "tightness",
         kind,
         factor / within,
-        told,
+        text,
         aside,
     )
 

@@ -42,7 +42,7 @@ def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
             for ax, meaning in zip(column, ("printed", "corrected")):
                 verdict = families(outcome.verdicts)[meaning][0]
                 draw([verdict], ax, legend=False)
-                _tell_ratio(ax, verdict)
+                _write_ratio(ax, verdict)
                 ax.set(
                     ylabel="",
                     xlabel="" if meaning == "printed" else "horizon $T$ (rounds)",
@@ -69,7 +69,57 @@ def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
     return figure
 
 
-def _tell_ratio(ax: Any, verdict: Any) -> None:
+def one_theorem() -> Figure:
+    """Theorem 4.5 of DFedSAM as printed and corrected, on the same run."""
+    import matplotlib.pyplot as plt
+
+    outcome = perform_all(experiment.cases()[:1])[0]
+    with look.style():
+        figure = plt.figure(figsize=(6.4, 2.6), layout="constrained")
+        axes = figure.subplots(1, 2, sharex=True, sharey=True)
+        for ax, meaning in zip(axes, ("printed", "corrected")):
+            verdict = families(outcome.verdicts)[meaning][0]
+            draw([verdict], ax, legend=False)
+            _label_curves(ax)
+            ax.set(xlabel="rounds $T$", ylabel="")
+        axes[0].set_title("as printed: violated")
+        axes[1].set_title("corrected: holds")
+        axes[0].set_ylabel("squared gradient norm")
+    return figure
+
+
+def _label_curves(ax: Any) -> None:
+    """Name both curves where they are well separated; shade where the bound is
+    exceeded.
+    """
+    lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
+    for line in ax.get_lines():
+        if line.get_label().startswith("known"):
+            line.remove()
+    measured, bound = lines["measured"], lines["bound"]
+    at, y = (np.asarray(part, dtype=float) for part in measured.get_data())
+    x, z = (np.asarray(part, dtype=float) for part in bound.get_data())
+    below = np.interp(at, x, z)
+    ax.fill_between(
+        at, below, y, where=y > below, color=bound.get_color(), alpha=0.3, linewidth=0
+    )
+    ax.annotate(
+        "bound of the theorem",
+        (x[len(x) // 6], z[len(z) // 6]),
+        xytext=(8, 4),
+        textcoords="offset points",
+        color=bound.get_color(),
+    )
+    ax.annotate(
+        "measured",
+        (at[1], y[1]),
+        xytext=(4, -11),
+        textcoords="offset points",
+        color=measured.get_color(),
+    )
+
+
+def _write_ratio(ax: Any, verdict: Any) -> None:
     """Shade where the measured curve lies above the bound, and say how far at the last
     horizon.
     """
@@ -86,11 +136,11 @@ def _tell_ratio(ax: Any, verdict: Any) -> None:
         alpha=0.25,
         linewidth=0,
     )
-    told = f"{verdict.kind}: measured is\n{verdict.ratio:.2g} times the bound"
+    note = f"{verdict.kind}: measured is\n{verdict.ratio:.2g} times the bound"
     ax.text(
         0.97,
         0.95,
-        told,
+        note,
         transform=ax.transAxes,
         ha="right",
         va="top",
@@ -120,13 +170,13 @@ def _growth(axes: Any, families: Any) -> None:
         weight="bold",
         fontsize=7,
     )
-    told = (
+    note = (
         f"holds: at most {max(families[1].ratios):.2g} of\nthe bound where it applies"
     )
     axes[1].text(
         0.04,
         0.95,
-        told,
+        note,
         transform=axes[1].transAxes,
         va="top",
         weight="bold",
@@ -205,11 +255,11 @@ def rates() -> Figure:
             worn = look.MEANINGS["corrected"] | {"markersize": 3}
             ax.plot(fit.x, fit.bound, label="bound", **worn)
             e = fit.exponent
-            told = (
+            note = (
                 f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted"
                 f" {fit.predicted:.3g}"
             )
-            ax.set_title(f"{alone}: {fit.verdict}\n{told}")
+            ax.set_title(f"{alone}: {fit.verdict}\n{note}")
             ax.set_ylabel(ax.get_ylabel() if ax in grid[:, 0] else "")
         names = (
             "measured",
@@ -298,6 +348,10 @@ def measure_times(to: Path = TIMES) -> None:
 
 
 DRAWINGS: dict[str, tuple[Callable[[], Figure], str]] = {
+    "one_theorem": (
+        one_theorem,
+        "the first run of `make validate` in `validation/crossings.py`",
+    ),
     "crossings": (
         crossings,
         "the runs of `make validate` in `validation/crossings.py`",

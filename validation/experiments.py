@@ -80,7 +80,7 @@ def slow_start(task: dfl.tasks.Quadratic, gap: float = 1.0) -> Tensor:
 
 
 def clipped(distance: float, m: int = 8) -> Any:
-    """Clients whose gradients are clipped at 1 around centers that lie 6 apart, with
+    """Clients whose gradients are clipped at 1 around centers at a distance of 6, with
     exact constants, from a common start at this distance: the gradient stays as large
     as the bounds take it until it is covered.
     """
@@ -416,7 +416,7 @@ def dfedmdc(key: str, method: str) -> Callable[[bool], list[Case]]:
 _OTHER_ROUNDS = (
     f"{OTHER_FAMILIES}; networks on which the corrected condition asks for more rounds."
 )
-_APART = f"{OTHER_FAMILIES}; clients that start apart."
+_APART = f"{OTHER_FAMILIES}; clients with different starts."
 _ALL = (
     Experiment(
         "dfedadmm.theorem_1",
@@ -442,7 +442,7 @@ _ALL = (
         "Horizons other than those shown, and limits T -> infinity: a verdict is about"
         " this T; Whether the assumptions hold beyond the region that the runs visited,"
         " where constants are estimates; Directed graphs and random sequences W_t:"
-        " Theorem 4.5 speaks of one fixed symmetric W; The corollaries' O(.)"
+        " Theorem 4.5 covers one fixed symmetric W; The corollaries' O(.)"
         " statements: they have no constants that a run could contradict",
     ),
     Experiment(

@@ -2,8 +2,8 @@
 runs and the registry.
 
 ``python -m validation.figures`` (``make figures``) writes each of them to its place,
-the same one every time, and the page that lists them; ``--check`` makes them beside the
-stored ones and compares. The one picture of times is drawn from recorded times, and
+the same one every time, and the page that lists them; ``--check`` makes them next to
+the stored ones and compares. The one picture of times is drawn from recorded times, and
 ``--measure`` takes new ones.
 """
 
@@ -117,7 +117,6 @@ def gallery() -> str:
 
 
 # -- what is stored against what is made
-# ---------------------------------------------------------------
 
 
 def differing(stored: Path, made: Path) -> float:
@@ -145,7 +144,6 @@ def pixels(path: Path) -> list[Any]:
 
 
 # -- the command
-# --------------------------------------------------------------------------------------
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -176,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def check(chosen: dict[str, str], tolerance: float = 0.001) -> int:
-    """Make the pictures beside the stored ones; 1 where one of them is not what comes
+    """Make the pictures next to the stored ones; 1 where one of them is not what comes
     out.
     """
     stale = 0

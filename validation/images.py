@@ -1,4 +1,4 @@
-"""Real images: measured gradient norms beside the bounds, for each of the four papers'
+"""Real images: measured gradient norms next to the bounds, for each of the four papers'
 algorithms.
 
 The constants are estimated: first along a short pilot run, which gives the step sizes,

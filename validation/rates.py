@@ -39,10 +39,12 @@ def clients(
 
     Parameters
     ----------
-    T, K, m : rounds, local steps, clients gap : 1 - lam of the network sigma_l : root
-    mean square of the gradient noise sigma_g : heterogeneity at the minimizer. If it is
-    positive, the curvatures L/2 and L alternate, because
-        the mean of clients with equal curvature does not depend on the network
+    T, K, m : rounds, local steps, clients
+    gap : 1 - lam of the network
+    sigma_l : root mean square of the gradient noise
+    sigma_g : heterogeneity at the minimizer. If it is positive, the curvatures L/2 and
+        L alternate, because the mean of clients with equal curvature does not depend on
+        the network
     rho0 : of SAM, rho = rho0/sqrt(T)
     f0_gap : f(x^0) - f*, with the same start at all clients
     L : smoothness; the mean curvature is 3 L/4

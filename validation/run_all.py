@@ -129,11 +129,11 @@ def perform_one(name: str, quick: bool) -> tuple[list[Claim], list[Outcome]]:
     torch.set_num_threads(1)
     began = time.perf_counter()
     claims, outcomes = EXPERIMENTS[name](quick)
-    told = (
+    summary = (
         f"{len(outcomes)} runs, {len(claims)} claims in"
         f" {time.perf_counter() - began:.0f} s"
     )
-    print(f"  {name}: {told}", file=sys.stderr, flush=True)
+    print(f"  {name}: {summary}", file=sys.stderr, flush=True)
     return claims, outcomes
 
 

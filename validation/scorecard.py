@@ -1,5 +1,5 @@
 """The scorecard of the printed theorems: audit, searches, proofs and runs, gathered
-from where they are told.
+from where they are stored.
 
 ``make validate`` ends in it. ``python -m validation.scorecard results`` writes what the
 last run of the suite found to docs/scorecard.json, and docs/scorecard.md from it;
@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "scorecard.md"
 NUMBERS = PAGE.with_suffix(".json")
 MARK = "<!-- scorecard -->"
 SENTENCE = "<!-- refuted -->"
-"""What stands above and below the short form, and above and below its first sentence
+"""The marks above and below the short form, and above and below its first sentence
 alone.
 """
 LINKS = {
@@ -65,23 +65,25 @@ def rows(
     made = []
     for key in statements():
         corrected = [v for v in bounds.variants(key) if v.split("_")[0] == "corrected"]
-        told = {
+        verdicts_by_variant = {
             v: [d for d in verdicts if (d["key"], d["variant"]) == (key, v)]
             for v in bounds.variants(key)
         }
         printed = {
             "audit": _audit(key, audited),
             "search": _searched(key, ["printed"], searched),
-            "runs": _runs(key, "printed", told["printed"]),
+            "runs": _runs(key, "printed", verdicts_by_variant["printed"]),
             "growth": _growth(bounds.get(key), claims),
         }
-        mended = {
+        corrected_cells = {
             "proof": _proof(key, corrected),
             "search": _searched(key, corrected, searched),
-            "runs": _runs(key, "corrected", [d for v in corrected for d in told[v]]),
-            "tightness": _tightness(key, corrected, searched, told),
+            "runs": _runs(
+                key, "corrected", [d for v in corrected for d in verdicts_by_variant[v]]
+            ),
+            "tightness": _tightness(key, corrected, searched, verdicts_by_variant),
         }
-        made.append(Row(key, bounds.get(key).source, printed, mended))
+        made.append(Row(key, bounds.get(key).source, printed, corrected_cells))
     return made
 
 
@@ -205,7 +207,7 @@ def _tightness(
     key: str,
     variants: Sequence[str],
     searched: Mapping[tuple[str, str], Any],
-    told: Mapping[str, Any],
+    verdicts_by_variant: Mapping[str, Any],
 ) -> Cell:
     """The largest measured over bound that was seen: 1 is sharp."""
     found = [
@@ -214,7 +216,11 @@ def _tightness(
         if (key, v) in searched
     ]
     for v in variants:
-        ratios = [float(d["ratio"]) for d in told[v] if d["kind"] != "not applicable"]
+        ratios = [
+            float(d["ratio"])
+            for d in verdicts_by_variant[v]
+            if d["kind"] != "not applicable"
+        ]
         found += [(ratio, v, "runs") for ratio in ratios if math.isfinite(ratio)]
     if not found:
         return Cell()
@@ -300,10 +306,10 @@ def refreshed(stored: Sequence[Row]) -> list[Row]:
     """The rows with what the text, the searches and the proofs say today; what runs
     said stays.
     """
-    told = {row.key: row for row in stored}
+    known = {row.key: row for row in stored}
     made = []
     for row in rows((), ()):
-        old = told.get(row.key, row)
+        old = known.get(row.key, row)
         runs = {
             side: {"runs": getattr(old, side)["runs"]}
             for side in ("printed", "corrected")

@@ -163,11 +163,11 @@ def markdown(rows: Sequence[Row], link: Mapping[str, str]) -> str:
         made = []
         for row in rows:
             cells = (getattr(row, side)[name] for name in names)
-            told = (
+            cells = (
                 f"[{c.marked}]({link[c.evidence]})" if c.evidence in link else c.marked
                 for c in cells
             )
-            made.append((f"`{row.key}`", *told))
+            made.append((f"`{row.key}`", *cells))
         lines += [
             markdown_table(("as printed" if side == "printed" else side, *names), made),
             "",

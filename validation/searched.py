@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 
 
 def outcomes(folder: Path = FOLDER) -> list[dict[str, Any]]:
-    """Every committed search, as its file tells it."""
+    """Every committed search, as its file states it."""
     return [
         json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(folder.glob("*.json"))

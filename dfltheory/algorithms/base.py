@@ -198,7 +198,6 @@ class Algorithm:
         return getattr(self, "participation", 1.0) < 1
 
     # -- one round
-    # ------------------------------------------------------------------------------
 
     def init(self, x0: Tensor, grad: Oracle) -> Any:
         """The state before round 0 from stacked models x0 (S, m, d)."""
@@ -233,7 +232,6 @@ class Algorithm:
         return state
 
     # -- what is measured
-    # -------------------------------------------------------------------------
 
     def models(self, state: Any) -> Tensor:
         """The models that the clients would use now (S, m, d)."""
@@ -272,7 +270,6 @@ class Algorithm:
         }
 
     # -- parts that the families share
-    # --------------------------------------------------------------
 
     def decayed(self, eta: float, t: int) -> float:
         """The step size of round t, eta * decay**t."""

@@ -22,10 +22,12 @@ class Edges:
 
     Attributes
     ----------
-    senders : j (E,), among all clients receivers : i (E,), counted from the first of
-    the clients that are here weights : w_ij (E,) of this round reverse : the place of i
-    -> j among the arcs of the whole network (E,); -1 where there is none first : the
-    place of each client's first arc, and the end (m + 1,)
+    senders : j (E,), among all clients
+    receivers : i (E,), counted from the first of the clients that are here
+    weights : w_ij (E,) of this round
+    reverse : the place of i -> j among the arcs of the whole network (E,); -1 where
+        there is none
+    first : the place of each client's first arc, and the end (m + 1,)
     """
 
     senders: Tensor

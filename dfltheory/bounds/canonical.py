@@ -43,7 +43,6 @@ PACKAGE = __name__.partition(".")[0]
 
 
 # -- formulas
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -241,14 +240,8 @@ def _factors(number: int) -> dict[str, int]:
 
 
 def _expression(formula: Expr) -> LinearCombination:
-    if isinstance(formula, sp.Rational):
-        return _number(Fraction(int(formula.p), int(formula.q)))
-    if isinstance(formula, sp.Float):
-        return _number(Fraction(repr(float(formula))))
-    if isinstance(formula, sp.Symbol):
-        return _base(formula.name)
-    if formula == sp.E:
-        return _base("exp(1)")
+    if not formula.args:
+        return _atom(formula)
     arguments = [_expression(argument) for argument in formula.args]
     if isinstance(formula, sp.Add):
         return _add(arguments)
@@ -262,13 +255,23 @@ def _expression(formula: Expr) -> LinearCombination:
     texts = [str(argument) for argument in arguments]
     if formula.func in UNORDERED:
         texts = sorted(set(texts))
-    if not texts:
-        return _base(str(formula))
     return _base(f"{formula.func.__name__}({', '.join(texts)})")
 
 
+def _atom(formula: Expr) -> LinearCombination:
+    """A number, a symbol or a constant."""
+    if isinstance(formula, sp.Rational):
+        return _number(Fraction(int(formula.p), int(formula.q)))
+    if isinstance(formula, sp.Float):
+        return _number(Fraction(repr(float(formula))))
+    if isinstance(formula, sp.Symbol):
+        return _base(formula.name)
+    if formula == sp.E:
+        return _base("exp(1)")
+    return _base(str(formula))
+
+
 # -- statements
-# --------------------------------------------------------------------------------------
 
 
 def canonical_document(statement: Statement) -> dict[str, Any]:
@@ -353,12 +356,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, sp.Basic):
         return formula_text(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    if isinstance(value, int):
-        return str(int(value))
-    if isinstance(value, float):
-        return str(Fraction(repr(float(value))))
+    if isinstance(value, int | float):
+        return _exact_number(value)
     if isinstance(value, str):
         return _name(value)
     if isinstance(value, Unit):
@@ -370,6 +369,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, type):
         return _name(f"{value.__module__}:{value.__qualname__}")
     return f"law: {getattr(value, '__qualname__', type(value).__name__)}"
+
+
+def _exact_number(value: float) -> str:
+    """A number as a fraction; infinities and NaN by name."""
+    if isinstance(value, int):
+        return str(int(value))
+    if not math.isfinite(value):
+        return repr(value)
+    return str(Fraction(repr(float(value))))
 
 
 def _name(text: str) -> str:

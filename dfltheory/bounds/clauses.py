@@ -165,18 +165,18 @@ class LeftSide:
     Attributes
     ----------
     measure : the quantity: a name of :data:`dfltheory.bounds.measures.MEASURES`
-    (``grad_norm_sq``:
-        ||grad f||^2 at the mean model; ``grad_norm_sq_w``: at DFedADMM's auxiliary
-        sequence; ``two_block``: the two blocks' gradients of DFedMDC at V^t;
-        ``two_block_next``: at V^{t+1}; ``f_gap``: f(xbar) - f*; ``consensus``; others
-        belong to lemmas), or a metric of one's own that a run records under this name,
-        as a Lyapunov value; that one must be given its ``unit``
+        (``grad_norm_sq``: ||grad f||^2 at the mean model; ``grad_norm_sq_w``: at
+        DFedADMM's auxiliary sequence; ``two_block``: the two blocks' gradients of
+        DFedMDC at V^t; ``two_block_next``: at V^{t+1}; ``f_gap``: f(xbar) - f*;
+        ``consensus``; others belong to lemmas), or a metric of one's own that a run
+        records under this name, as a Lyapunov value; that one must be given its
+        ``unit``
     latex : the left-hand side in LaTeX; follows from the measure and the aggregate
-    where it is omitted aggregate : over the rounds t = ``first .. last`` of the measure
-    Y_t: ``mean``, the mean of E[Y_t];
-        ``min`` and ``max``, min_t E[Y_t] and max_t E[Y_t], of the expectations;
-        ``sum``, the sum of E[Y_t]; ``last``, E[Y_t] at the ``last`` round; ``each``,
-        every E[Y_t] (lemmas; no run is judged by it)
+        where it is omitted
+    aggregate : over the rounds t = ``first .. last`` of the measure Y_t: ``mean``, the
+        mean of E[Y_t]; ``min`` and ``max``, min_t E[Y_t] and max_t E[Y_t], of the
+        expectations; ``sum``, the sum of E[Y_t]; ``last``, E[Y_t] at the ``last``
+        round; ``each``, every E[Y_t] (lemmas; no run is judged by it)
     first, last : the rounds, by T alone
     start : the round whose model defines ``f0_gap``
     unit : how the measure scales; follows from a known measure
@@ -294,7 +294,7 @@ class ProofStep:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What a :class:`~dfltheory.bounds.Theorem` says, whose attributes are told there;
+    """What a :class:`~dfltheory.bounds.Theorem` says, which documents the attributes;
     and its numbers.
     """
 
@@ -467,7 +467,6 @@ class Statement:
         return tuple(name for name in self.needs if self.glossary[name].step)
 
     # -- symbolic
-    # ---------------------------------------------------------------------------------
 
     def expand(self, expr: Expr) -> Expr:
         """``expr`` with every definition replaced, in glossary symbols alone."""
@@ -518,7 +517,6 @@ class Statement:
         return tuple(self.symbols)
 
     # -- numeric
-    # ----------------------------------------------------------------------------------
 
     def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
         """The bound at ``values`` (names of :attr:`glossary`; numbers or arrays that

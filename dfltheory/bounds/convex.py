@@ -37,7 +37,7 @@ def equal(name: str, left: Expr, right: Expr) -> tuple[Condition, Condition]:
 
 def convex(least: sp.Symbol, L: Expr) -> Condition:
     """``mu <= L``, by which a statement asks that mu is known, and so that what it
-    tells of is convex.
+    covers is convex.
     """
     return Condition(f"0 <= {least} <= L: convex", least, L)
 

@@ -115,7 +115,6 @@ class Evaluation:
         return self._ends(self._sum(parts))
 
     # -- one operation each; InputError is a ValueError
-    # ------------------------------------------------------
 
     def _value(self, formula: Any) -> Any:
         self._operations += 1

@@ -1,4 +1,4 @@
-"""Where a value stands in the text of a TOML file, for messages: the reader of TOML
+"""Where a value is written in the text of a TOML file, for messages: the reader of TOML
 does not say.
 
 The search is a search of text within the block of a statement. A value that is not

@@ -271,7 +271,7 @@ class _Walk:
         return self._value(tree.body, 0)
 
     def _place(self, column: int) -> int:
-        """The index in the text of what stands at a column of the source."""
+        """The index in the text of what is at a column of the source."""
         if column >= len(self._source):
             return self._end
         return self._offsets[max(bisect_right(self._starts, column) - 1, 0)]

@@ -138,7 +138,7 @@ def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
 
 def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
     """(base, exponent) of every factor; powers of products, of powers and by sums are
-    taken apart, as all factors are non-negative.
+    split, as all factors are non-negative.
     """
     for factor in sp.Mul.make_args(product):
         base, power = factor.as_base_exp()
@@ -222,8 +222,8 @@ def expand_in_t(expr: Expr, order: int, shares: Shares = SHARES) -> Expr:
     leave products of denominators that no term of ``expr`` has.
     """
     total: Expr = sp.S.Zero
-    apart: Expr = sp.expand_mul(_gapped(expr, shares))
-    for term in sp.Add.make_args(apart):
+    expanded: Expr = sp.expand_mul(_gapped(expr, shares))
+    for term in sp.Add.make_args(expanded):
         over, under = sp.fraction(
             sp.together(
                 sp.powsimp(sp.expand_power_base(term.subs(_T, _x**-2), force=True))

@@ -25,7 +25,7 @@ class RuleError(InputError):
 
 
 def need(condition: object, message: str, *about: object) -> None:
-    """Refuse with one line, which tells ``about`` where it has ``{}``: a formula is
+    """Refuse with a message that names ``about`` in place of ``{}``: a formula is
     written then alone.
     """
     if not condition:

@@ -46,13 +46,14 @@ def load(
     Parameters
     ----------
     reference : a Theorem, which is taken as it is; a key of the registry;
-    ``FILE.toml``, the only statement
-        of a theorem file; ``FILE.toml:KEY`` or ``FILE.toml:KEY:VARIANT``, one of
-        several; or ``FILE.py:NAME`` or ``MODULE:NAME``, a user's own object. That file
-        or module is imported: it is code that the caller trusts
+        ``FILE.toml``, the only statement of a theorem file; ``FILE.toml:KEY`` or
+        ``FILE.toml:KEY:VARIANT``, one of several; or ``FILE.py:NAME`` or
+        ``MODULE:NAME``, a user's own object. That file or module is imported: it is
+        code that the caller trusts
     variant : of a registered statement or of a theorem file; its first one where none
-    is given trust : may a theorem file name code as ``FILE.py:NAME``? It is imported,
-    and so it runs
+        is given
+    trust : may a theorem file name code as ``FILE.py:NAME``? It is imported, and so it
+        runs
 
     Raises
     ------

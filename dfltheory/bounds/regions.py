@@ -124,7 +124,7 @@ def equalities(
     Raises
     ------
     InputError
-        Neither a step size nor a quantity that stands alone is there to be solved for.
+        Neither a step size nor a single quantity can be solved for.
     """
     equal: dict[str, Expr] = {}
     rest = list(conditions)

@@ -74,7 +74,6 @@ class Registry:
         self._files.clear()
 
     # -- papers
-    # ----------------------------------------------------------------------------------
 
     def discover(self) -> Mapping[str, str]:
         """Papers, by the first word of their keys, and their files or modules; the
@@ -147,7 +146,6 @@ class Registry:
         return paper in _own_files() or paper in self.discover()
 
     # -- statements
-    # ----------------------------------------------------------------------------------
 
     def keys(self, paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
         """The keys of theorems, corollaries, rates and lower bounds (of one paper).

@@ -36,24 +36,26 @@ class Scope:
     Attributes
     ----------
     algorithms : classes, the package's by name (:mod:`.algorithm_names`) or anybody's
-    as ``"module:Class"``,
-        the most general first; no other algorithm is ever judged
+        as ``"module:Class"``, the most general first; no other algorithm is ever judged
     letters : what its hyperparameters must be where the bound does not carry them, as
         ``{"order": "combine-then-adapt"}``. A hyperparameter that is neither here nor
         in the bound must have the value at which its mechanism is absent (``NEUTRAL``
         of the glossary)
     network : the law that every mixing matrix obeys, a name of ``LAWS``; or a law of
-    one's own, a function
-        that takes a matrix (m, m) and says in one line what it breaks (None: nothing)
+        one's own, a function that takes a matrix (m, m) and says in one line what it
+        breaks (None: nothing)
     sequence : every kind of network sequence that it covers, names of
         :data:`dfltheory.constants.SEQUENCES`; the matrices never depend on the samples
-    common_start : must all clients start at one point? participation : ``full``, or
-    ``sampled`` where the statement covers rounds in which some clients rest
-    bounded_gradients : does it assume ||grad f_i|| <= B? samplewise : is every F_i(.;
-    xi) assumed to be as smooth as f_i?  Where it is not, noise may depend on the
-        point, and SAM, which looks twice at one sample, may be led by it
-    two_blocks : is it about models with a shared part u and a personal part v? notation
-    : glossary name -> LaTeX, where its author writes another letter than the glossary
+    common_start : must all clients start at one point?
+    participation : ``full``, or ``sampled`` where the statement covers rounds in which
+        some clients rest
+    bounded_gradients : does it assume ||grad f_i|| <= B?
+    samplewise : is every F_i(.; xi) assumed to be as smooth as f_i?  Where it is not,
+        noise may depend on the point, and SAM, which looks twice at one sample, may be
+        led by it
+    two_blocks : is it about models with a shared part u and a personal part v?
+    notation : glossary name -> LaTeX, where its author writes another letter than the
+        glossary
     """
 
     algorithms: tuple[str | type, ...]
@@ -68,6 +70,22 @@ class Scope:
     notation: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_algorithms()
+        self._check_network()
+        for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(
+                    f"{name} = {getattr(self, name)!r} must be True or False"
+                )
+        if self.participation not in ("full", "sampled"):
+            raise InputError(
+                f"participation = {self.participation!r} must be full or sampled"
+            )
+        covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
+        # in one order, so that equal scopes are equal
+        object.__setattr__(self, "sequence", covered)
+
+    def _check_algorithms(self) -> None:
         if isinstance(self.algorithms, (str, type)) or not self.algorithms:
             raise InputError(
                 "algorithms of a scope must be a tuple of classes or names, as"
@@ -81,29 +99,19 @@ class Scope:
                     f"{name} = {getattr(self, name)!r} must be a mapping by name"
                 )
         checked_hyperparameters(self.algorithms, self.letters)
+
+    def _check_network(self) -> None:
         if not callable(self.network) and self.network not in tuple(LAWS):
             raise InputError(
                 f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a"
                 " function that takes a matrix and says what it breaks"
             )
-        for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(
-                    f"{name} = {getattr(self, name)!r} must be True or False"
-                )
         if isinstance(self.sequence, str) or not self.sequence:
             raise InputError(
                 'sequence of a scope must be a tuple of kinds, as ("fixed", "periodic")'
             )
         for kind in self.sequence:
             one_of("kind of network sequence", kind, SEQUENCES)
-        covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
-        # in one order, so that equal scopes are equal
-        object.__setattr__(self, "sequence", covered)
-        if self.participation not in ("full", "sampled"):
-            raise InputError(
-                f"participation = {self.participation!r} must be full or sampled"
-            )
 
     @property
     def names(self) -> tuple[str, ...]:

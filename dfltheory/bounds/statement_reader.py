@@ -113,7 +113,6 @@ class StatementReader:
         return self._reading(path, lambda: read_formula(text, self._symbols), text)
 
     # -- definitions
-    # ------------------------------------------------------------------------------
 
     def _definitions(self) -> tuple[Definition, ...]:
         """The definitions, each after those that it contains; their symbols become
@@ -165,7 +164,6 @@ class StatementReader:
         )
 
     # -- conditions
-    # -------------------------------------------------------------------------------
 
     def _conditions(self) -> tuple[Condition, ...]:
         found: list[Condition] = []
@@ -213,7 +211,6 @@ class StatementReader:
         )
 
     # -- left-hand side and scope
-    # -------------------------------------------------------------------
 
     def _left(self, table: LeftTable) -> LeftSide:
         first, last, start = (

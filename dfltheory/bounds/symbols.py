@@ -45,11 +45,15 @@ class Quantity:
     Attributes
     ----------
     name : an identifier: the name of its symbol, and its keyword in
-    ``Theorem.evaluate`` latex, meaning : for readers unit : how it scales with the
-    objective and with lengths low, high, open_low, open_high : its range; an open end
-    is not in it integer : only integers are admissible neutral : the value at which its
-    mechanism is absent (rho = 0: no SAM) step : is it a step size? of : how it is
-    computed: a function, or a reference as text; None: its value is given
+        ``Theorem.evaluate``
+    latex, meaning : for readers
+    unit : how it scales with the objective and with lengths
+    low, high, open_low, open_high : its range; an open end is not in it
+    integer : only integers are admissible
+    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
+    step : is it a step size?
+    of : how it is computed: a function, or a reference as text; None: its value is
+        given
     """
 
     name: str
@@ -143,7 +147,6 @@ _MIXED = unit(f=1, x=-1, v=-1)
 
 _ENTRIES = (
     # -- the algorithm
-    # --------------------------------------------------------------------------
     _count("m", "clients; n in DFedSGPSM"),
     _count("K", "local steps"),
     _count("T", "communication rounds"),
@@ -170,7 +173,6 @@ _ENTRIES = (
         "lam_admm", r"\lambda_{\mathrm{pen}}", STEP, "penalty of DFedADMM; lambda there"
     ),
     # -- the objective
-    # --------------------------------------------------------------------------
     _positive("L", "L", CURVATURE, "smoothness of every f_i"),
     Quantity("sigma_l", r"\sigma_l", GRADIENT, "local noise, root mean square"),
     Quantity(
@@ -190,7 +192,6 @@ _ENTRIES = (
         "x0_spread", r"\Xi_0", LENGTH_SQ, "mean over clients of ||x_i^0 - xbar^0||^2"
     ),
     # -- the network
-    # ----------------------------------------------------------------------------
     _contraction(
         "lam",
         r"\lambda",
@@ -219,7 +220,6 @@ _ENTRIES = (
         neutral=1.0,
     ),
     # -- two blocks u (shared) and v (personal)
-    # ---------------------------------------------------
     _count("K_u", "local steps on the shared part", "K_u"),
     _count("K_v", "local steps on the personal part", "K_v"),
     _step("eta_u", r"\eta_u", STEP, "step size of the shared part"),
@@ -234,8 +234,7 @@ _ENTRIES = (
     Quantity(
         "delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"
     ),
-    # -- what lemmas speak of: means over clients along the run
-    # -----------------------------------
+    # -- quantities of lemmas: means over clients along the run
     Quantity("t", "t", ONE, "index of a round, from 0", integer=True),
     Quantity(
         "G_x",

@@ -36,20 +36,22 @@ class Theorem(Statement):
     Attributes
     ----------
     key, variant : ``dfedsam.theorem_4_5`` and ``printed`` (main text), ``appendix...``
-    (as derived there) or
-        ``corrected...`` (re-derived with proof)
+        (as derived there) or ``corrected...`` (re-derived with proof)
     kind : theorem, corollary, lemma, equation, definition, rate, or lower bound: on
-    some problem of the scope
-        the left-hand side is at least so large, so that it bounds no run from above
-    title, source : for people; paper and number lhs : what is bounded parts : the named
-    terms as written, in glossary symbols and the symbols of ``definitions`` scope : the
-    runs that it speaks of: algorithms, network, start definitions : the statement's own
-    abbreviations, each in terms of earlier ones conditions, assumptions : what it
-    demands, as inequalities and in words schedule : the choice of step sizes of its
-    corollary, by glossary name order : stated as O(.) only, so that ``evaluate`` gives
-    the expression without its constant of : key and variant of the statement that this
-    one is drawn from, or that statement itself, for a
-        corollary, a rate, and a theorem that is stated in O(.)
+        some problem of the scope the left-hand side is at least so large, so that it
+        bounds no run from above
+    title, source : for people; paper and number
+    lhs : what is bounded
+    parts : the named terms as written, in glossary symbols and the symbols of
+        ``definitions``
+    scope : the runs that it covers: algorithms, network, start
+    definitions : the statement's own abbreviations, each in terms of earlier ones
+    conditions, assumptions : what it demands, as inequalities and in words
+    schedule : the choice of step sizes of its corollary, by glossary name
+    order : stated as O(.) only, so that ``evaluate`` gives the expression without its
+        constant
+    of : key and variant of the statement that this one is drawn from, or that statement
+        itself, for a corollary, a rate, and a theorem that is stated in O(.)
     quantities : what it adds to the glossary, which holds for it alone
     """
 

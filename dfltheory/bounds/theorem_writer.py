@@ -289,7 +289,6 @@ def _conditions(theorem: Statement) -> dict[str, str]:
 
 
 # -- TOML
-# --------------------------------------------------------------------------------------
 
 
 def _entries(table: Mapping[str, Any]) -> list[str]:

@@ -131,8 +131,8 @@ def _large_power(base: Tree, exponent: int) -> Tree:
 def from_tree(data: Any, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
     """The expression that :func:`to_tree` wrote.
 
-    ``symbols``: further symbols by name, beside the glossary's (as a statement's own
-    abbreviations).
+    ``symbols``: further symbols by name, in addition to the glossary's (as a
+    statement's own abbreviations).
 
     Raises
     ------

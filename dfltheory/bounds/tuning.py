@@ -46,7 +46,7 @@ class Regime:
 
 
 def step_name(theorem: Statement, name: str | None = None) -> str:
-    """The step size that a theorem speaks of (its first one), or ``name`` if it has
+    """The step size that a theorem contains (its first one), or ``name`` if it has
     it.
     """
     if name is not None:

@@ -90,13 +90,13 @@ def compare_rate(
     each of them.
     """
     order = (3 if claim.order else 2) if order is None else order
-    told: set[str] = set()
+    messages: set[str] = set()
     for schedule, pairs in cases(claim.schedule):
         for finding in _compared(
             claim, base, order, schedule, ordered(pairs, claim.shares)
         ):
-            if finding.message not in told:
-                told.add(finding.message)
+            if finding.message not in messages:
+                messages.add(finding.message)
                 yield finding
 
 
@@ -208,14 +208,14 @@ def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
     """
     scale = sorted({"T", "K", "m", "1 - lam", "L", "rho0", "Phi"})
     own = {(a, e) for a, e in mono.exponents if a not in scale}
-    alike = [
+    similar = [
         c
         for c in claimed
         if own and own == {(a, e) for a, e in c.exponents if a not in scale}
     ]
-    if not alike:
+    if not similar:
         return ""
-    other = min(alike, key=lambda c: sum(abs(c[a] - mono[a]) for a in scale))
+    other = min(similar, key=lambda c: sum(abs(c[a] - mono[a]) for a in scale))
     wrong = [
         f"{_power(a, other[a])} should be {_power(a, mono[a])}"
         for a in scale

@@ -141,7 +141,7 @@ def _many_gossip_steps(
         where="nan", **{**points, "Q": np.full_like(points["Q"], 1e6)}
     )
     ratio = np.nan_to_num(np.broadcast_to(exact / many, len(points["Q"])), nan=1.0)
-    # what a slip makes negative is told elsewhere
+    # another check reports what a slip makes negative
     ratio = np.where(ratio > 0, ratio, 1.0)
     i = int(np.argmax(np.abs(np.log(ratio))))
     if abs(np.log(ratio[i])) > 1e-9:

@@ -21,7 +21,7 @@ P = ParamSpec("P")
 class Finding:
     """``error``: the statement cannot be right as displayed, or does not follow;
     ``warning``: it promises less than it could, or hides something; ``note``: a fact
-    about it. ``evidence["term"]`` tells apart several findings at one place.
+    about it. ``evidence["term"]`` distinguishes several findings at one place.
     """
 
     check: str
@@ -95,7 +95,7 @@ def always(theorem: Theorem) -> bool:
 
 
 def check(name: str) -> Callable[[Check[P]], Check[P]]:
-    """Makes a function of a theorem the check ``name``: what it finds is told to be so,
+    """Makes a function of a theorem the check ``name``: its findings carry that name,
     and about which.
     """
 

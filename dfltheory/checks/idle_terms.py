@@ -28,7 +28,7 @@ ROUNDING = 1e-9
 
 def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
     """For each of :data:`DIRECTIONS`: do all conditions that hold go on to hold? None:
-    it cannot be told, since a condition adds different units.
+    it is unknown, since a condition adds different units.
     """
     scaling, degree = Scaling(_units(theorem)), Degree(_units(theorem), DIRECTIONS)
     kept = np.ones(len(DIRECTIONS), dtype=bool)

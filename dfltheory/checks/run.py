@@ -87,9 +87,11 @@ def audit(
     Parameters
     ----------
     key : a theorem, or the key of a statement or the name of a paper of ``registry``;
-    None: all statements variant : of a statement that is named by its key; None: all
-    checks : names of :data:`CHECKS`; none: all registry : the statements among which
-    keys, other variants and parents of corollaries are looked up
+        None: all statements
+    variant : of a statement that is named by its key; None: all
+    checks : names of :data:`CHECKS`; none: all
+    registry : the statements among which keys, other variants and parents of
+        corollaries are looked up
     """
     theorems: tuple[Theorem, ...]
     if key is None:

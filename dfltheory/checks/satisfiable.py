@@ -92,7 +92,6 @@ def _witness(
 
 
 # -- for every value of the constants
-# ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 statement must cover what the same paper says, under the same assumptions, of the
 algorithm without it.
 
-Which statement speaks of the simpler algorithm is read from the registry: a mechanism
+Which statement covers the simpler algorithm is read from the registry: a mechanism
 (SAM's radius, several gossip steps, momentum) is absent from a statement that has no
 such quantity, or that sets it to its neutral value in its schedule or by a condition.
 """

@@ -152,7 +152,7 @@ def _free(points: Points, index: int) -> dict[str, float]:
 
 
 def sam_fixed_point(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """A loss on which every SAM method stands still: ``f'(x) = L max(rho - |x|, 0)``
+    """A loss on which every SAM method is stationary: ``f'(x) = L max(rho - |x|, 0)``
     for every client.
 
     At x = 0 the gradient is L rho and the perturbed one is f'(rho) = 0, so that no step

@@ -134,7 +134,6 @@ def _jitter(
 
 
 # -- proved for all constants
-# ---------------------------------------------------------------------------
 
 
 def vacuous_until(
@@ -175,7 +174,6 @@ def _lower(term: Expr) -> Expr:
 
 
 # -- from which T on
-# -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -20,6 +21,11 @@ from dfltheory.cli.bound import bound
 from dfltheory.cli.data import app as data
 from dfltheory.cli.falsify import falsify
 from dfltheory.cli.guard import (
+    CURVES,
+    FILES,
+    NETWORKS,
+    THEOREMS,
+    TRAINING,
     Command,
     Group,
     ended,
@@ -78,12 +84,39 @@ def root(
     """
 
 
-app.add_typer(topology)
-for command in (new, audit, referee, validate, falsify, sweep, schema):
-    app.command(cls=Command)(command)
-for command in (bound, train, atlas):  # these take values, NAME=VALUE
-    app.command(cls=Command, context_settings=SETTINGS)(command)
-app.add_typer(data)
+def add_command(
+    command: Callable[..., object], group: str, with_values: bool = False
+) -> None:
+    """Add a command to its group of ``--help``.
+
+    Parameters
+    ----------
+    command : function
+        Its name is the command's name.
+    group : str
+        Heading in ``dfltheory --help``.
+    with_values : bool
+        Whether the command takes further arguments NAME=VALUE after ``--set``.
+    """
+    settings = SETTINGS if with_values else None
+    register = app.command(
+        cls=Command, context_settings=settings, rich_help_panel=group
+    )
+    register(command)
+
+
+add_command(validate, CURVES)
+add_command(sweep, CURVES)
+add_command(bound, CURVES, with_values=True)
+app.add_typer(topology, rich_help_panel=NETWORKS)
+add_command(train, TRAINING, with_values=True)
+app.add_typer(data, rich_help_panel=TRAINING)
+add_command(new, THEOREMS)
+add_command(audit, THEOREMS)
+add_command(falsify, THEOREMS)
+add_command(referee, THEOREMS)
+add_command(atlas, THEOREMS, with_values=True)
+add_command(schema, FILES)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -110,50 +110,22 @@ def bound(
     answers = {"--plot": plot, "--grid": grid, "--latex": latex, "--steps": steps}
     answers |= {"--derivative": derivative, "--dominance": dominance}
     asked = [option for option, given in answers.items() if given]
+    plain = not (asked or values or variant)
     if key is None:
-        if asked or values or variant is not None:
+        if not plain:
             raise InputError(
                 "the theorem is missing: give its key (`dfltheory bound` lists all) or"
                 " FILE.py:NAME"
             )
         return _list(bounds.keys(all=every), json)
-    if key in bounds.registry.papers() and not (asked or values or variant):
+    if plain and key in bounds.registry.papers():
         return _list(bounds.keys(key, all=every), json)
-    alone = [option for option in asked if option in ("--plot", "--grid", "--latex")]
-    if alone and len(asked) > 1:
-        raise InputError(
-            f"{' and '.join(asked)} are different questions: ask {alone[0]} alone"
-        )
+    _check_questions(asked, out)
     theorem = bounds.load(key, variant, trust=trust)
-    status = {"status": theorem.status.to_dict()}
-    status_line = f"status: {theorem.status}"
-    if out is not None and not grid:
-        raise InputError("--out is where a --grid goes: give both")
     if plot is not None:
-        check_picture(plot[1])
-    if out is not None:
-        check_writable(out)
-    if plot is not None:
-        from dfltheory.plots.look import write
-        from dfltheory.plots.theorem import terms_over
-
-        write(terms_over(theorem, plot[0], values), plot[1])
-        return emit(
-            {"plot": str(plot[1])} | status, f"wrote {plot[1]}; {status_line}", json
-        )
+        return _plot(theorem, plot[0], plot[1], values, json)
     if grid:
-        import numpy as np
-
-        from dfltheory.bounds.tables import grid_table, write_table
-
-        with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
-            table = grid_table(theorem, grid, values)
-        if out is None:
-            text = f"{table.to_string(index=False)}\n{status_line}"
-            return emit({"rows": table.to_dict("records")} | status, text, json)
-        written = write_table(table, out)
-        text = f"wrote {len(table)} rows to {written}; {status_line}"
-        return emit({"rows": len(table), "file": str(out)} | status, text, json)
+        return _tabulate(theorem, grid, values, out, json)
     if steps or derivative or dominance:
         from dfltheory.cli.questions import answers as answer
 
@@ -161,6 +133,60 @@ def bound(
     if latex or not values:
         return _show(theorem, json, latex)
     return _evaluate(theorem, values, json)
+
+
+def _check_questions(asked: Sequence[str], out: Path | None) -> None:
+    """Reject options that exclude each other, and an output that cannot be written."""
+    alone = [option for option in asked if option in ("--plot", "--grid", "--latex")]
+    if alone and len(asked) > 1:
+        raise InputError(
+            f"{' and '.join(asked)} are different questions: ask {alone[0]} alone"
+        )
+    if out is not None and "--grid" not in asked:
+        raise InputError("--out is where a --grid goes: give both")
+    if out is not None:
+        check_writable(out)
+
+
+def _status(theorem: Any) -> tuple[dict[str, Any], str]:
+    """The status of a statement, as a field of the document and as a line of text."""
+    return {"status": theorem.status.to_dict()}, f"status: {theorem.status}"
+
+
+def _plot(
+    theorem: Any, name: str, file: Path, values: dict[str, Any], as_json: bool
+) -> None:
+    """Draw the terms of a theorem over one of its quantities."""
+    check_picture(file)
+    from dfltheory.plots.look import write
+    from dfltheory.plots.theorem import terms_over
+
+    status, status_line = _status(theorem)
+    write(terms_over(theorem, name, values), file)
+    emit({"plot": str(file)} | status, f"wrote {file}; {status_line}", as_json)
+
+
+def _tabulate(
+    theorem: Any,
+    grid: list[str],
+    values: dict[str, Any],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Evaluate a theorem on a grid; print the table or write it to ``out``."""
+    import numpy as np
+
+    from dfltheory.bounds.tables import grid_table, write_table
+
+    status, status_line = _status(theorem)
+    with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
+        table = grid_table(theorem, grid, values)
+    if out is None:
+        text = f"{table.to_string(index=False)}\n{status_line}"
+        return emit({"rows": table.to_dict("records")} | status, text, as_json)
+    written = write_table(table, out)
+    text = f"wrote {len(table)} rows to {written}; {status_line}"
+    return emit({"rows": len(table), "file": str(out)} | status, text, as_json)
 
 
 def _list(known: Sequence[str], as_json: bool) -> None:

@@ -14,6 +14,7 @@ from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
+from dfltheory.progress import searching
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
@@ -169,7 +170,10 @@ def falsify(
         context.with_resource(alone(file))
         with keeping("no counterexample so far; nothing is written"):
             budget: Any = {"seconds": seconds, "candidates": candidates}
-            found = engine.falsify(theorem, **budget, seed=seed, enough=enough)
+            with searching() as progress:
+                found = engine.falsify(
+                    theorem, **budget, seed=seed, enough=enough, progress=progress
+                )
     written = file if found.violated or replay is not None else None
     document: dict[str, Any] = found.to_dict() | {
         "file": None if written is None else str(written)
@@ -230,15 +234,19 @@ def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     from dfltheory.counterexamples.rational import verify
 
     instance, theorem = instance_of(file, own)
-    told = verify(instance, theorem)
-    fields = {name: whole(value) for name, value in told.values.items()}
+    comparison = verify(instance, theorem)
+    fields = {name: whole(value) for name, value in comparison.values.items()}
     sides = {
-        "left": whole(told.left),
-        "right": whole(told.right),
-        "refuted": told.left > told.right,
+        "left": whole(comparison.left),
+        "right": whole(comparison.right),
+        "refuted": comparison.left > comparison.right,
     }
-    emit(sides | {"why": told.why, "values": fields}, lambda: print(told), as_json)
-    leave(told.left <= told.right)
+    emit(
+        sides | {"why": comparison.why, "values": fields},
+        lambda: print(comparison),
+        as_json,
+    )
+    leave(comparison.left <= comparison.right)
 
 
 def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -> None:
@@ -248,7 +256,7 @@ def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -
     try:
         found.save(file)
     except (OSError, DFLTheoryError, KeyboardInterrupt):
-        if not as_json:  # else it stands there already
+        if not as_json:  # else the document contains it
             emit(document, "", as_json=True)
         raise
 
@@ -271,10 +279,8 @@ def _print(found: Finding) -> None:
         from dfltheory.counterexamples.finding import shown_ratio
 
         table = Table("family", "best measured/bound", "candidates")
-        for name, told in sorted(found.families.items(), key=_best_first):
-            table.add_row(
-                name, shown_ratio(told["ratio"]), f"{told['evaluations']:.0f}"
-            )
+        for name, row in sorted(found.families.items(), key=_best_first):
+            table.add_row(name, shown_ratio(row["ratio"]), f"{row['evaluations']:.0f}")
         console.print(table)
     for condition in (
         found.certificate.conditions if found.certificate is not None else []

@@ -33,6 +33,12 @@ OPTIONS_ELSEWHERE = {
 """Names of options in other tools, and the options that they correspond to here."""
 
 
+CURVES, NETWORKS, TRAINING = "Curves", "Networks", "Training"
+THEOREMS, FILES = "Is a theorem right?", "Files"
+HEADINGS = (CURVES, NETWORKS, TRAINING, THEOREMS, FILES)
+"""Headings of the groups of commands in ``dfltheory --help``, in their order."""
+
+
 class StoppedError(DFLTheoryError):
     """The system or the user has ended a command: a disk, the memory, ctrl-C."""
 
@@ -41,6 +47,14 @@ class Group(TyperGroup):
     """The root of the command line. Errors of the system are raised as
     :class:`StoppedError`.
     """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of ``--help``: by heading, as in :data:`HEADINGS`."""
+        return sorted(self.commands, key=self._position)
+
+    def _position(self, name: str) -> int:
+        panel = getattr(self.commands[name], "rich_help_panel", None)
+        return HEADINGS.index(panel) if panel in HEADINGS else len(HEADINGS)
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -164,7 +164,6 @@ def _small(place: str, value: Any) -> None:
 
 
 # -- the other fields
-# -----------------------------------------------------------------------------------
 
 _name, _words = (
     line(80, r"[\w.]+", "a name"),

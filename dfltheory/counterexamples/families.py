@@ -73,7 +73,6 @@ class Family:
 
 
 # -- problems
-# --------------------------------------------------------------------------------------
 
 
 def _one_client(read: Reader) -> tuple[Array, Array, Array, Array]:
@@ -123,7 +122,6 @@ def unfitted_two(read: Reader, heads: bool) -> Splits:
 
 
 # -- arms
-# --------------------------------------------------------------------------------------
 
 
 def families_of(theorem: Theorem) -> list[Family]:
@@ -314,7 +312,6 @@ def varied(
 
 
 # -- decoding
-# --------------------------------------------------------------------------------------
 
 
 def _decode(

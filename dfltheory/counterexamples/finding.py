@@ -196,6 +196,10 @@ def shown_ratio(ratio: float) -> str:
     return "none judged" if math.isnan(ratio) else f"{ratio:.4g}"
 
 
+Progress = Callable[[str, float, int], None]
+"""Called with the stage of a search, its best ratio, and its number of candidates."""
+
+
 def falsify(
     key: str | Theorem,
     variant: str | None = None,
@@ -204,7 +208,7 @@ def falsify(
     candidates: int | None = None,
     seed: int = 0,
     enough: float = math.inf,
-    progress: Callable[[float, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Finding:
     """Search for a problem that satisfies every assumption of a theorem and violates
     its bound.
@@ -212,15 +216,15 @@ def falsify(
     Parameters
     ----------
     key, variant : the statement: a key of the registry (``printed`` unless a variant is
-    given), a Theorem, or
-        ``FILE.py:NAME``
+        given), a Theorem, or ``FILE.py:NAME``
     seconds : budget of the search (the confirmation by the training core comes on top)
     candidates : the budget in problems that are tried, in place of ``seconds``: then
-    two searches from one
-        seed try the same ones on any machine
-    seed : of the search enough : stop once measured / bound exceeds this; else the best
-    ratio in the time given is sought progress : called with (best ratio, evaluations)
-    now and then
+        two searches from one seed try the same ones on any machine
+    seed : of the search
+    enough : stop once measured / bound exceeds this; else the best ratio in the time
+        given is sought
+    progress : called now and then with what is done ("searching" or "confirming"), the
+        best ratio so far and the number of candidates
 
     Half of the budget goes to the strictest reading (:func:`readings`), which is told
     first. Corollaries are searched under their schedule. For statements in O(.) it
@@ -319,7 +323,7 @@ def _constants(
     budget: float,
     seed: int,
     enough: float,
-    progress: Callable[[float, int], None] | None,
+    progress: Progress | None,
     clock: Clock,
 ) -> Finding:
     started, above = time.monotonic(), list[float]()
@@ -328,14 +332,18 @@ def _constants(
         if best > 1 and not above:
             above.append(time.monotonic() - started)
         if progress is not None:
-            progress(best, count)
+            progress("searching", best, count)
 
     arms = search(theorem, families_of(theorem), budget, seed, enough, tell, clock)
+    count = sum(arm.evaluations for arm in arms)
+    if progress is not None:
+        ratios = [float(arm.ratio[arm.best]) for arm in arms]
+        progress("confirming", float(np.nanmax([0.0, *ratios])), count)
     found = best_of(theorem, arms)
     families = together(
         (a.family.name, float(a.ratio[a.best]), a.evaluations) for a in arms
     )
-    count, spent = sum(arm.evaluations for arm in arms), time.monotonic() - started
+    spent = time.monotonic() - started
     if found is None:
         nan = float("nan")
         return Finding(

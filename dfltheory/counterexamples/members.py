@@ -177,7 +177,6 @@ def algorithm(theorem: Theorem, numbers: Numbers) -> Any:
 
 
 # -- the kinds
-# --------------------------------------------------------------------------------------
 
 
 def _counts(at: Numbers) -> dict[str, Any]:

@@ -432,7 +432,6 @@ class Splits(Ramps):
 
 
 # -- one problem as a task
-# ------------------------------------------------------------------------------
 
 
 def _coins(sigma: float) -> Any:

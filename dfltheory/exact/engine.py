@@ -273,7 +273,6 @@ class Engine:
         return len(prints) == len(counts) == 1
 
     # -- coordinates
-    # ---------------------------------------------------------------------------------
 
     def models(self, state: Moments, readings: Readings) -> Array:
         """The expected models (m, d)."""
@@ -317,7 +316,6 @@ class Engine:
         return own
 
     # -- measures
-    # ----------------------------------------------------------------------------------
 
     def _measures(self, at: Readout, consensus: bool) -> Readings:
         m, d, H = self.problem.m, self.problem.d, self.problem.mean_hessian
@@ -416,7 +414,6 @@ class Engine:
         return Square(G, ((offset - around) @ V * weights)[:, None])
 
     # -- the network, and what nothing moves
-    # -----------------------------------------------------------
 
     def _products(self, t: int, times: int) -> list[Array]:
         """All that ``times`` matrices of round t may be together."""

@@ -57,13 +57,15 @@ def exact_history(
     Parameters
     ----------
     algorithm : any whose round is affine in its state, a user's own included: its own
-    methods are probed task : one of quadratic clients; its noise may have any law, only
-    its covariance matters topology : as for :func:`dfltheory.train`; a random sequence
-    must tell its law (:class:`RandomMixing`) x0 : start (d,) or (m, d), not random;
-    ``None``: the task's common start form : ``dense`` carries the covariance of the
-    whole state (scalar problems where Hessians commute);
-        ``low-rank`` only what the mean model needs (no consensus error); ``auto``
-        chooses
+        methods are probed
+    task : one of quadratic clients; its noise may have any law, only its covariance
+        matters
+    topology : as for :func:`dfltheory.train`; a random sequence must tell its law
+        (:class:`RandomMixing`)
+    x0 : start (d,) or (m, d), not random; ``None``: the task's common start
+    form : ``dense`` carries the covariance of the whole state (scalar problems where
+        Hessians commute); ``low-rank`` only what the mean model needs (no consensus
+        error); ``auto`` chooses
 
     Raises
     ------

@@ -139,7 +139,6 @@ class Probe:
             moving, fixed = moving | newly_moving, fixed - newly_moving
 
     # -- one round at two random points: what it looks like, and its fingerprint
-    # ---------------------
 
     @torch.no_grad()
     def trial(self, state: Any, layout: Layout, t: int, outcomes: Outcomes) -> Trial:
@@ -266,7 +265,6 @@ class Probe:
         )
 
     # -- affine maps from unit vectors
-    # -------------------------------------------------------------
 
     @torch.no_grad()
     def clientwise(

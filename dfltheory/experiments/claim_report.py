@@ -256,9 +256,8 @@ def _search(
 ) -> SearchResult:
     with reported(label, say) as update:
 
-        def progress(best: float, count: int) -> None:
-            hit = ": confirming it" if best >= enough else ""
-            update(f"{count} candidates, largest measured/bound {best:.4g}{hit}")
+        def progress(stage: str, best: float, count: int) -> None:
+            update(f"{stage}, {count} candidates, largest measured/bound {best:.4g}")
 
         try:
             with np.errstate(all="ignore"):

@@ -201,7 +201,6 @@ def _findings(theorem: Theorem) -> list[Finding]:
 
 
 # -- pictures
-# --------------------------------------------------------------------------------------
 
 
 def _svg(figure: Figure) -> Any:

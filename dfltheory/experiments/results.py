@@ -115,7 +115,6 @@ _ABSENT: dict[str, Any] = {
 
 
 # -- verdicts
-# --------------------------------------------------------------------------------------
 
 
 def verdict_from_dict(
@@ -164,7 +163,6 @@ def load_verdicts(path: str | Path) -> list[Verdict]:
 
 
 # -- the results of a sweep
-# --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -341,7 +339,6 @@ def read_record(folder: Path, key: str) -> dict[str, Any] | None:
 
 
 # -- tidy tables
-# -------------------------------------------------------------------------------------
 
 
 def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:

@@ -77,7 +77,6 @@ def cell_results(
 
 
 # -- one cell
-# --------------------------------------------------------------------------------------
 
 
 def run_cell(key: str, cell: Cell) -> Finished:
@@ -149,7 +148,6 @@ def _summary(run: History) -> dict[str, Any]:
 
 
 # -- local processes
-# -------------------------------------------------------------------------------------
 
 
 def _on_processes(
@@ -251,7 +249,6 @@ def _end_with(parent: int) -> None:
 
 
 # -- a cluster
-# --------------------------------------------------------------------------------------
 
 
 def _on_cluster(work: Sequence[Job], address: str) -> Generator[Finished, None, None]:

@@ -236,7 +236,19 @@ def mixing_rounds(gap: float, epsilon: float = 0.25) -> float:
     -------
     float
         The number of rounds; infinite if gap <= 0.
+
+    Raises
+    ------
+    InputError
+        If gap is not one number, or epsilon is not in (0, 1).
     """
+    if np.ndim(gap) != 0 or math.isnan(gap):
+        raise InputError(
+            "gap must be one number: dfltheory.graphs.spectral_gap computes that of a"
+            " matrix"
+        )
+    if not 0 < epsilon < 1:
+        raise InputError(f"epsilon = {epsilon} must lie in (0, 1)")
     if gap <= 0:
         return math.inf
     if gap >= 1:

@@ -169,7 +169,7 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
         raise RuleError("a proof ends in a fact of the kernel")
     missing = []
     if stated.scope.participation != "full":
-        missing.append("the kernel speaks of full participation")
+        missing.append("the kernel covers full participation")
     missing += _algorithm(stated, fact)
     missing += _meanings(stated, script, fact)
     if not fact.left or fact.left != _left(stated, fact):

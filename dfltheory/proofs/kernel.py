@@ -68,7 +68,6 @@ from dfltheory.proofs.moments import (
 )
 
 # -- facts
-# --------------------------------------------------------------------------------------
 
 _TOKEN = object()
 _ISSUED: WeakSet[Fact] = WeakSet()
@@ -157,7 +156,8 @@ _WORDS = (
     bool,
     type(None),
 )
-"""What a rule is told: nothing that answers a rule's questions in its own way."""
+"""Types of arguments that rules accept; subclasses are rejected, because they could
+override behavior."""
 
 _MADE: dict[str, Rule] = {}
 
@@ -263,7 +263,6 @@ def _single(fact: Fact, kind: str) -> Moment:
 
 
 # -- rules: Hilbert space
-# --------------------------------------------------------------------------
 
 _HILBERT = "Rudin, Real and Complex Analysis, ch. 3 and 4 (L^2 is a Hilbert space)"
 
@@ -415,7 +414,6 @@ def weigh(v: Vec) -> Claim:
 
 
 # -- rules: gradients and samples
-# ------------------------------------------------------------------
 
 _NESTEROV = "Nesterov, Lectures on Convex Optimization, 2nd ed., 1.2"
 
@@ -579,7 +577,6 @@ def clients(alg: Algorithm, v: Vec) -> Claim:
 
 
 # -- rules: the network and the rounds
-# -------------------------------------------------------------
 
 
 _OPERATOR_NORM = (
@@ -597,8 +594,8 @@ def gossip(alg: Algorithm) -> Claim:
         "a round of {} gossip steps multiplies as many contractions",
         alg.gossips,
     )
-    apart = root(X.within(alg.shared).dev())
-    return Claim({apart.at(rounds="next"): sp.S.One}, {root(alg.sent.dev()): s.lam})
+    distance = root(X.within(alg.shared).dev())
+    return Claim({distance.at(rounds="next"): sp.S.One}, {root(alg.sent.dev()): s.lam})
 
 
 @rule(
@@ -616,9 +613,10 @@ def gossip_steps(alg: Algorithm) -> Claim:
         "{} is no number of gossip steps",
         alg.gossips,
     )
-    apart = root(X.within(alg.shared).dev())
+    distance = root(X.within(alg.shared).dev())
     return Claim(
-        {apart.at(rounds="next"): sp.S.One}, {root(alg.sent.dev()): s.lam**alg.gossips}
+        {distance.at(rounds="next"): sp.S.One},
+        {root(alg.sent.dev()): s.lam**alg.gossips},
     )
 
 
@@ -631,10 +629,10 @@ def push(alg: Algorithm) -> Claim:
     """root_w[next](x - xbar) <= q (root_w(x - xbar) + delta^(-1/2) root(H)) for the
     numerators' move H.
     """
-    apart = root(X - XBAR, weighted=True)
+    distance = root(X - XBAR, weighted=True)
     return Claim(
-        {apart.at(rounds="next"): sp.S.One},
-        {apart: s.q, root(alg.moved): s.q / sp.sqrt(s.delta)},
+        {distance.at(rounds="next"): sp.S.One},
+        {distance: s.q, root(alg.moved): s.q / sp.sqrt(s.delta)},
     )
 
 
@@ -654,13 +652,13 @@ def push_windows(alg: Algorithm) -> Claim:
     moves H: in every round the norm does not grow, and in any B rounds it contracts by
     q.
     """
-    apart, far = root(X - XBAR, weighted=True), (s.window - 1 + s.q) / (1 - s.q)
+    distance, far = root(X - XBAR, weighted=True), (s.window - 1 + s.q) / (1 - s.q)
     right = {
-        apart.at(rounds="start"): sp.sqrt(s.window / (s.T * (1 - s.q**2))),
+        distance.at(rounds="start"): sp.sqrt(s.window / (s.T * (1 - s.q**2))),
         root(alg.moved).at(rounds="mean"): far / sp.sqrt(s.delta),
     }
     return Claim(
-        {apart.at(rounds="mean"): sp.S.One},
+        {distance.at(rounds="mean"): sp.S.One},
         right,
         (Demand(1 - s.q, "a contraction", strict=True),),
     )
@@ -741,10 +739,10 @@ def any_start(
     root_w[start](x - xbar).
     """
     need(size in (s.x0_spread, s.x0_sq), "{} is no size of the start", size)
-    apart = (
+    distance = (
         root(X - XBAR, weighted=True) if pushed else root(X.within(alg.shared).dev())
     )
-    return Claim({apart.at(rounds="start"): sp.S.One}, {one("start"): sp.sqrt(size)})
+    return Claim({distance.at(rounds="start"): sp.S.One}, {one("start"): sp.sqrt(size)})
 
 
 @rule("the algorithm's own line")
@@ -799,7 +797,6 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
 
 
 # -- rules: linear combinations
-# --------------------------------------------------------------------
 
 _ORDER = "an ordered vector space"
 
@@ -934,8 +931,8 @@ def add(weights: Iterable[Expr], *facts: Fact) -> Claim:
 
 @rule(_ORDER)
 def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Claim:
-    """From l <= r to M <= M + c (r - l), c > 0: M one moment (that of l, if not told)
-    and 1/c what it has in l - r, or M and c as told.
+    """From l <= r to M <= M + c (r - l), c > 0: M one moment (that of l by default)
+    and 1/c what it has in l - r, or M and c as given.
     """
     wanted, rest = dict(left or fact.left), form((fact.right, 1), (fact.left, -1))
     if times is None:

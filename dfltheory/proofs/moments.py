@@ -1,8 +1,8 @@
 """The language of the kernel: random vectors, their moments, and one round of an
 algorithm.
 
-The meaning of all this stands in ``kernel.py``; nothing here claims that anything
-holds.
+The meaning of all this is documented in ``kernel.py``; nothing here claims that
+anything holds.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ def _factored(expr: Expr) -> Expr:
 
 
 # -- vectors
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +103,9 @@ class Lag:
             turned = self.weight.subs(lag, s.K + 1 - lag)
             sums.append((self.partial, turned * self.total.subs(count, lag - 1)))
         for closed, term in sums:
-            grown = closed - closed.subs(count, count - 1) - term.subs(lag, count)
+            difference = closed - closed.subs(count, count - 1) - term.subs(lag, count)
             need(
-                closed.subs(count, 0) == 0 and is_zero(grown),
+                closed.subs(count, 0) == 0 and is_zero(difference),
                 f"{closed} is not the sum of {term}, lag = 1..count",
             )
         if self.squared is not None and self.squared != self.symbol_of_squares:
@@ -506,7 +505,6 @@ X_V, G_V, N_V = (vec.within("v") for vec in (X, G, N))
 
 
 # -- one round
-# ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,13 +599,12 @@ class Algorithm:
 
 
 # -- moments and facts
-# -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     """See ``kernel.py``; ``one``: the number 1 under a ``label``, so that constants
-    stay apart; ``weighted``: the clients weigh w_i/m instead of 1/m.
+    are kept separately; ``weighted``: the clients weigh w_i/m instead of 1/m.
     """
 
     kind: str
@@ -715,7 +712,6 @@ def form(*parts: tuple[Form, Expr]) -> dict[Moment, Expr]:
 
 
 # -- what rules say
-# ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

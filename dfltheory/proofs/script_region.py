@@ -75,7 +75,6 @@ class ScriptRegion:
         ]
 
     # -- questions
-    # ----------------------------------------------------------------------------------
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Is ``expr >= 0`` (``> 0``) proved wherever the theorem's conditions hold?"""
@@ -117,7 +116,6 @@ class ScriptRegion:
         return _merged(there).xreplace(self._totals)
 
     # -- declarations
-    # --------------------------------------------------------------------------------
 
     def _check_definitions(
         self, theorem: Theorem, names: Mapping[sp.Symbol, Expr]

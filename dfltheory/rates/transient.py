@@ -92,7 +92,7 @@ def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
     side.
 
     It is the last crossing, searched from `FAR` downwards: at short horizons the models
-    have neither moved nor drifted apart.
+    have neither moved nor diverged from each other.
 
     Returns
     -------

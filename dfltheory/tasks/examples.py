@@ -103,7 +103,6 @@ def first_not_finite(values: Tensor) -> int | None:
 
 
 # -- which of them a minibatch takes
-# --------------------------------------------------------------------
 
 
 def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Tensor:

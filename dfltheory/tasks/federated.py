@@ -64,15 +64,20 @@ def image_task(
     Parameters
     ----------
     name : of an image set (see :data:`dfltheory.tasks.images.NAMES`), or one that is
-    loaded already m, partition, alpha, classes_per_client : how it is divided, see
-    :func:`.partition.split` model : a name of :func:`dfltheory.models.names`, any
-    module, or None for the papers' choice batch : examples a minibatch; None: all of a
-    client's examples seed : of the division, of the network's initial parameters, and
-    of ``examples`` data_root : folder of the official files; else $DFLTHEORY_DATA_ROOT,
-    else the platform's cache test : accuracy on ``all`` of the test set, or on each
-    client's ``own`` part, which follows its labels examples, test_examples : take only
-    so many (a random choice), for quick experiments personal, weight_decay, sampling,
-    weights, start, strategy, dtype, device : see :class:`Supervised`
+        loaded already
+    m, partition, alpha, classes_per_client : how it is divided, see
+        :func:`.partition.split`
+    model : a name of :func:`dfltheory.models.names`, any module, or None for the
+        papers' choice
+    batch : examples a minibatch; None: all of a client's examples
+    seed : of the division, of the network's initial parameters, and of ``examples``
+    data_root : folder of the official files; else $DFLTHEORY_DATA_ROOT, else the
+        platform's cache
+    test : accuracy on ``all`` of the test set, or on each client's ``own`` part, which
+        follows its labels
+    examples, test_examples : take only so many (a random choice), for quick experiments
+    personal, weight_decay, sampling, weights, start, strategy, dtype, device : see
+        :class:`Supervised`
 
     Notes
     -----

@@ -69,7 +69,6 @@ def _refuse_large(path: Path, what: str, size: int) -> None:
 
 
 # -- idx (MNIST and its relatives)
-# ------------------------------------------------------------------
 
 
 def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
@@ -124,7 +123,6 @@ def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
 
 
 # -- the CIFAR batches
-# --------------------------------------------------------------------------------
 
 _MOST_OPCODES = 500_000
 """The official files have up to about half as many."""
@@ -255,7 +253,6 @@ def read_cifar(
 
 
 # -- Tiny-ImageNet
-# ------------------------------------------------------------------------------------
 
 _LARGEST_TEXT = 10**7
 

@@ -25,12 +25,11 @@ class Quadratic(Synthetic):
     Parameters
     ----------
     A : the Hessians: (m, d, d) symmetric, one for each client; (d, d) common; (d,) a
-    common diagonal; a
-        number a for a * I. :meth:`diagonal` takes one diagonal for each client. Units
-        [c s^-2].
-    b : (m, d), the minimizers of the clients [s] noise : sigma_l, exactly the root mean
-    square of xi (Gaussian); one number per client; or a
-        :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
+        common diagonal; a number a for a * I. :meth:`diagonal` takes one diagonal for
+        each client. Units [c s^-2].
+    b : (m, d), the minimizers of the clients [s]
+    noise : sigma_l, exactly the root mean square of xi (Gaussian); one number per
+        client; or a :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
 
     Notes
     -----
@@ -114,7 +113,6 @@ class Quadratic(Synthetic):
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
     # -- the functions
-    # -------------------------------------------------------------------------
 
     def client_gradient(self, x: Tensor) -> Tensor:
         return self._times(x - self.b)
@@ -142,7 +140,6 @@ class Quadratic(Synthetic):
         return torch.bmm(each, self.A.mT).transpose(0, 1).reshape(r.shape)
 
     # -- what is known
-    # ---------------------------------------------------------------------------
 
     @property
     def x_star(self) -> Tensor:
@@ -185,10 +182,12 @@ class Quadratic(Synthetic):
                 " space of the mean Hessian"
             )
         least = float(values[~null].min()) if not bool(null.all()) else math.inf
-        apart = rotated / values.masked_fill(null, 1.0)
+        deviation = rotated / values.masked_fill(null, 1.0)
         if not bool(null.any()):
-            return origin + (apart if vectors is None else vectors @ apart), least
-        solution = (origin if vectors is None else vectors.mT @ origin) + apart
+            return origin + (
+                deviation if vectors is None else vectors @ deviation
+            ), least
+        solution = (origin if vectors is None else vectors.mT @ origin) + deviation
         solution = torch.where(null, torch.zeros_like(solution), solution)
         return solution if vectors is None else vectors @ solution, least
 
@@ -236,8 +235,10 @@ class Quadratic(Synthetic):
         2, lambda the least eigenvalue of A above 0, and by eps d of itself.
         """
         x_star, least = self._minimizer
-        A, apart = self.A.mean(0, dtype=torch.float64), x.double() - x_star
-        gap = (apart * (apart * A if self.is_diagonal else apart @ A)).sum(-1) / 2
+        A, deviation = self.A.mean(0, dtype=torch.float64), x.double() - x_star
+        gap = (deviation * (deviation * A if self.is_diagonal else deviation @ A)).sum(
+            -1
+        ) / 2
         norm, L = (
             torch.linalg.vector_norm,
             float(self.A.abs().max()) * (1 if self.is_diagonal else self.d),
@@ -246,7 +247,7 @@ class Quadratic(Synthetic):
         r = eps * L * float(norm(x_star) + norm(self.b.double(), dim=-1).max())
         p = (eps + torch.finfo(self.dtype).eps) * norm(x.double(), dim=-1)
         error = (
-            norm(apart, dim=-1) * (r + L * p)
+            norm(deviation, dim=-1) * (r + L * p)
             + r * r / (2 * least)
             + L * p**2 / 2
             + eps * gap
@@ -271,8 +272,8 @@ class Quadratic(Synthetic):
         From differences of the b_i, in which a common offset cancels exactly: identical
         clients have 0.
         """
-        apart = self.b.double() - self.b[0].double()
-        return self._in_double(self.A[:1], apart - apart.mean(0))
+        deviation = self.b.double() - self.b[0].double()
+        return self._in_double(self.A[:1], deviation - deviation.mean(0))
 
     @cached_property
     def constants(self) -> ProblemConstants:
@@ -324,16 +325,16 @@ def quadratic(
 
     Parameters
     ----------
-    m, d : clients, parameters L, mu : max_i ||A_i||, and the least eigenvalue of the
-    mean Hessian, 0 <= mu <= L [c s^-2] zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by
-    default 1 (0 for m = 1); with common Hessians sigma_g =
-        zeta everywhere [c s^-1]
-    sigma : sigma_l, the root mean square of the gradient noise [c s^-1] hessians :
-    ``common`` (the spectrum runs evenly from mu to L, in random eigenvectors),
-    ``diagonal``
-        (the same along the axes: O(m d) memory, for high dimension), ``commuting``
-        (each client its own spectrum in common eigenvectors) or ``random``
-        (eigenvectors differ too)
+    m, d : clients, parameters
+    L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c
+        s^-2]
+    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 for m = 1); with common
+        Hessians sigma_g = zeta everywhere [c s^-1]
+    sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
+    hessians : ``common`` (the spectrum runs evenly from mu to L, in random
+        eigenvectors), ``diagonal`` (the same along the axes: O(m d) memory, for high
+        dimension), ``commuting`` (each client its own spectrum in common eigenvectors)
+        or ``random`` (eigenvectors differ too)
     distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
     """
     zeta = (1.0 if m > 1 else 0.0) if zeta is None else zeta

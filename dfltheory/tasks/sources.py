@@ -46,18 +46,20 @@ def supervised_from(
     Parameters
     ----------
     source : a list with one item for each client, each a pair (X, y), a map-style data
-    set (of PyTorch,
-        Hugging Face, or anything with ``len`` and ``[k]``), or a DataLoader; or one
-        such item for all, which is divided over ``m`` clients by its labels; or a
-        partitioner with ``num_partitions`` and ``load_partition`` (flwr-datasets)
-    module : the network inputs, targets : names of the columns, where examples are
-    dictionaries; ``inputs`` may be left out where
-        there is only one other column
-    test : one item for all clients, or a list with one for each m, partition, alpha,
-    classes_per_client, seed : of the division, see :func:`.partition.split` options :
-    of :class:`~dfltheory.tasks.Supervised` (``batch``, ``weights``, ``loss``, ...);
-        ``constants="estimate"`` measures those that are not proved when they are first
-        asked for, so that ``compare`` has them: see :mod:`dfltheory.tasks.estimate`
+        set (of PyTorch, Hugging Face, or anything with ``len`` and ``[k]``), or a
+        DataLoader; or one such item for all, which is divided over ``m`` clients by its
+        labels; or a partitioner with ``num_partitions`` and ``load_partition``
+        (flwr-datasets)
+    module : the network
+    inputs, targets : names of the columns, where examples are dictionaries; ``inputs``
+        may be left out where there is only one other column
+    test : one item for all clients, or a list with one for each
+    m, partition, alpha, classes_per_client, seed : of the division, see
+        :func:`.partition.split`
+    options : of :class:`~dfltheory.tasks.Supervised` (``batch``, ``weights``, ``loss``,
+        ...); ``constants="estimate"`` measures those that are not proved when they are
+        first asked for, so that ``compare`` has them: see
+        :mod:`dfltheory.tasks.estimate`
 
     Notes
     -----

@@ -79,46 +79,40 @@ class Supervised(Task):
     Parameters
     ----------
     module : any torch.nn.Module without buffers that training changes (batch norm).
-    With dropout, each client
-        drops units by a seed of its own for each minibatch; f and its gradient are
-        measured with nothing dropped, which is another function than the one trained
-        on: no constant of it is known
-    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ batch : B
-    examples a minibatch; ``None``: all of a client's examples, so that gradients are
-    exact test : ``(X, y)`` for all clients, or a list with one pair for each client
+        With dropout, each client drops units by a seed of its own for each minibatch; f
+        and its gradient are measured with nothing dropped, which is another function
+        than the one trained on: no constant of it is known
+    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ
+    batch : B examples a minibatch; ``None``: all of a client's examples, so that
+        gradients are exact
+    test : ``(X, y)`` for all clients, or a list with one pair for each client
     loss : ``cross_entropy`` or ``mse``, or a function (outputs, targets) -> mean over
-    the examples;
-        by default cross-entropy for whole-number targets and mean squared error for
-        others
+        the examples; by default cross-entropy for whole-number targets and mean squared
+        error for others
     sampling : ``iid`` with replacement, as the theory has it, or ``epochs``: reshuffled
-    at each round's start
-        and after each pass, as the papers' experiments have it
+        at each round's start and after each pass, as the papers' experiments have it
     weights : p_i, which sum to 1: ``uniform``, ``sizes`` (n_i / n, as in FedAvg, so
-    that every example counts
-        the same), or m numbers > 0. They are part of the f_i, whose plain mean f stays,
-        and so do all theorems, for these f_i and their constants. A server or network
-        that averages plainly then takes the weighted step; for K = 1 it is FedAvg's
-        weighted average itself
+        that every example counts the same), or m numbers > 0. They are part of the f_i,
+        whose plain mean f stays, and so do all theorems, for these f_i and their
+        constants. A server or network that averages plainly then takes the weighted
+        step; for K = 1 it is FedAvg's weighted average itself
     weight_decay : of the objective, so that measured losses and gradients contain it
     personal : dotted names of the personal parameters v (``"head"``); the rest is the
-    shared u. ``None``: the
-        last submodule with parameters of its own
+        shared u. ``None``: the last submodule with parameters of its own
     start : ``module``: x^0 is the module's parameters as given; ``fresh``: every seed
-    draws its own through
-        the modules' ``reset_parameters``
+        draws its own through the modules' ``reset_parameters``
     preprocess : applied to inputs whenever they are used (scaling of bytes, for
-    example) augment : of the inputs of minibatches only: a function (X (S, m, B, ...),
-    one generator per seed) -> X,
-        which is asked for all clients at once
+        example)
+    augment : of the inputs of minibatches only: a function (X (S, m, B, ...), one
+        generator per seed) -> X, which is asked for all clients at once
     strategy : how the clients are batched: ``auto``, ``batched``, ``loop``, ``vmap``
-    (see tasks.batching) channels_last : hand images to the module with their channels
-    last in memory, where clients come one
-        after the other; ``auto``: on a CPU, for convolutions in a Sequential of torch's
-        own layers
+        (see tasks.batching)
+    channels_last : hand images to the module with their channels last in memory, where
+        clients come one after the other; ``auto``: on a CPU, for convolutions in a
+        Sequential of torch's own layers
     dtype : of the parameters and of floating-point inputs; ``None``: the module's
     constants : what is known of the problem, or a function of the task that finds it at
-    the first question
-        (``estimate.piloted``); by default what :meth:`known` proves
+        the first question (``estimate.piloted``); by default what :meth:`known` proves
 
     Raises
     ------
@@ -215,7 +209,6 @@ class Supervised(Task):
         self._told = constants
 
     # -- what it is made of
-    # ---------------------------------------------------------------------------
 
     def _criterion(self, loss: str | Loss | None) -> Loss:
         if callable(loss):
@@ -239,8 +232,8 @@ class Supervised(Task):
                     f"weights must be {self.m} numbers > 0 that sum to 1, one for each"
                     " client"
                 )
-        alike = p is None or len(set(p.tolist())) == 1
-        return None if p is None or alike else (self.m * p).to(self.dtype)
+        equal_shares = p is None or len(set(p.tolist())) == 1
+        return None if p is None or equal_shares else (self.m * p).to(self.dtype)
 
     def module(self, run: Any, client: int | None = None, seed: int = 0) -> nn.Module:
         """The mean model of a finished run, or a client's, as a module of its own (in
@@ -370,7 +363,6 @@ class Supervised(Task):
         return self.layout.flat(fresh)
 
     # -- what an algorithm sees
-    # -------------------------------------------------------------------------
 
     def stream(
         self, generators: Sequence[torch.Generator]
@@ -516,7 +508,6 @@ class Supervised(Task):
         return shares.log().clamp_min(-1e4)
 
     # -- what is measured
-    # -------------------------------------------------------------------------------
 
     def global_loss(self, x: Tensor) -> Tensor:
         return torch.stack([self._at(point, slope=False)[0] for point in x])

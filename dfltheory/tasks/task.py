@@ -22,10 +22,10 @@ class Task(abc.ABC):
 
     Attributes
     ----------
-    m, d : clients and parameters of one client's model dtype, device : of every tensor
-    that the task takes and gives shared : coordinates of the shared block u of x = (u,
-    v), an index of the last axis (slice or tensor of
-        positions); ``None`` where everything is shared
+    m, d : clients and parameters of one client's model
+    dtype, device : of every tensor that the task takes and gives
+    shared : coordinates of the shared block u of x = (u, v), an index of the last axis
+        (slice or tensor of positions); ``None`` where everything is shared
     """
 
     m: int
@@ -59,7 +59,6 @@ class Task(abc.ABC):
         return ProblemConstants()
 
     # -- what an algorithm sees
-    # ---------------------------------------------------------------
 
     @abc.abstractmethod
     def sample(self, generators: Sequence[torch.Generator]) -> Any:
@@ -102,7 +101,6 @@ class Task(abc.ABC):
         return tuple((block.stop - block.start,) for block in self.blocks)
 
     # -- some of the clients
-    # -------------------------------------------------------------------
 
     def chunk(self, seeds: int) -> int | None:
         """For how many clients local work is best done at once; ``None``: all of
@@ -131,7 +129,6 @@ class Task(abc.ABC):
         return batch
 
     # -- what is measured
-    # ----------------------------------------------------------------------
 
     @abc.abstractmethod
     def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
@@ -187,6 +184,6 @@ def _among_all(
     x: Tensor,
     batch: Any | None = None,
 ) -> Tensor:
-    everybody = x.new_zeros(x.shape[0], m, x.shape[2])
-    everybody[:, rows] = x
-    return slope(everybody, batch)[:, rows].clone()
+    all_clients = x.new_zeros(x.shape[0], m, x.shape[2])
+    all_clients[:, rows] = x
+    return slope(all_clients, batch)[:, rows].clone()

@@ -21,7 +21,6 @@ from dfltheory.schemas import Schema, read_model
 from dfltheory.training.options import Option, builder, document_type, options_of
 
 # -- types of fields
-# ---------------------------------------------------------------------
 
 
 def _different(indices: int | list[int]) -> int | list[int]:
@@ -75,7 +74,6 @@ Start = Annotated[
 
 
 # -- sections
-# ----------------------------------------------------------------------------
 
 
 class TaskSection(Schema):
@@ -183,7 +181,6 @@ NAMED = ("task", "topology", "algorithm")
 
 
 # -- reading
-# -----------------------------------------------------------------------------
 
 
 def section_model(title: str, name: str) -> type[Schema]:
@@ -299,7 +296,6 @@ def given_values(section: Schema) -> dict[str, Any]:
 
 
 # -- labels and places
-# -------------------------------------------------------------------
 
 
 @contextlib.contextmanager

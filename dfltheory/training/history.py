@@ -64,25 +64,33 @@ class History:
 
     Attributes
     ----------
-    grad_norm_sq : ||grad f(xbar^t)||^2 consensus : (1/m) sum_i ||x_i^t - xbar^t||^2,
-    over the models that the clients use loss : f(xbar^t) accuracy : share of test
-    examples that xbar^t classifies correctly; ``None`` if there are no classes extra :
-    further measures by name (``grad_norm_sq_w``, ``two_block``, the user's metrics...)
+    grad_norm_sq : ||grad f(xbar^t)||^2
+    consensus : (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use
+    loss : f(xbar^t)
+    accuracy : share of test examples that xbar^t classifies correctly; ``None`` if
+        there are no classes
+    extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's
+        metrics...)
     constants : constants of the problem; ``None``: those of ``problem``, which is asked
-    when they are read problem : the task; ``None`` in a history that was loaded, or
-    sent to another process x : final models (S, m, d);  x0_sq, x0_spread : mean_i
-    ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2 (S,) diverged_at : the first measured
-    round that was not finite or out of scale; ``None``: there was none sent_bits : bits
-    that were sent until each measured round, over all links; ``None``: not counted
+        when they are read
+    problem : the task; ``None`` in a history that was loaded, or sent to another
+        process
+    x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i
+        ||x_i^0 - xbar^0||^2 (S,)
+    diverged_at : the first measured round that was not finite or out of scale;
+        ``None``: there was none
+    sent_bits : bits that were sent until each measured round, over all links; ``None``:
+        not counted
     excess : (2, S), f(xbar^0) - f* as the task computes it without cancellation, and
-    its rounding error;
-        ``None`` if the task does not compute it
-    facts : the start of the run and its arithmetic; ``None``: not recorded chance :
-    whether the values are random; False: expectations, computed and not sampled
+        its rounding error; ``None`` if the task does not compute it
+    facts : the start of the run and its arithmetic; ``None``: not recorded
+    chance : whether the values are random; False: expectations, computed and not
+        sampled
     consensus_rounding : error of an expected ``consensus`` by rounding of the
-    covariance, (S, R) model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i
-    ||grad f_i(xbar^0)||^2 (S,), to which
-        rounding errors are proportional; ``None``: not recorded
+        covariance, (S, R)
+    model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad
+        f_i(xbar^0)||^2 (S,), to which rounding errors are proportional; ``None``: not
+        recorded
     """
 
     algorithm: Algorithm
@@ -357,7 +365,6 @@ class History:
         } | self.extra
 
     # -- storage
-    # ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file, atomically; ``History.load`` reads it back."""

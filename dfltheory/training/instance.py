@@ -212,7 +212,6 @@ class Instance:
 
 
 # -- from sections to objects
-# ----------------------------------------------------------------------------
 
 
 _CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem", "key"))

@@ -305,7 +305,6 @@ def _slack(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
 
 
 # -- the kind
-# -----------------------------------------------------------------------------
 
 
 class _Decision(NamedTuple):

@@ -213,7 +213,6 @@ class LeftHandSide:
 
 
 # -- the interval of the left-hand side
-# -------------------------------------------------
 
 
 def measured_interval(
@@ -287,7 +286,6 @@ def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
 
 
 # -- what is known without a theorem
-# ----------------------------------------------------
 
 
 def proved_ceiling(left: LeftHandSide) -> float:

@@ -146,7 +146,6 @@ def precision(run: History) -> float:
 
 
 # -- the objective of a theorem
-# ---------------------------------------------------------
 
 
 def objective(run: History, theorem: Theorem) -> Array | None:
@@ -179,7 +178,6 @@ def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
 
 
 # -- magnitudes, for rounding errors
-# -----------------------------------------------------
 
 
 class Block(NamedTuple):
@@ -197,19 +195,26 @@ class Sizes:
 
     Attributes
     ----------
-    eps, tiny : rounding unit and smallest normal number of the run's arithmetic rounds
-    : T, rounds until the measurement size : largest root mean square of ||x_i|| over
-    the run, plus ||x*|| where x* is known gradient : largest root mean square of
-    ||g_i|| f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
+    eps, tiny : rounding unit and smallest normal number of the run's arithmetic
+    rounds : T, rounds until the measurement
+    size : largest root mean square of ||x_i|| over the run, plus ||x*|| where x* is
+        known
+    gradient : largest root mean square of ||g_i||
+    f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
     heterogeneity : largest root mean square of ||grad f_i(xbar)||, without what all
-    have in common eta : largest step size; ``None``: unknown;  last_eta : the smallest
-    one local_steps, gossip_steps, clients : K, Q, m L, mu : constants of the problem;
-    ``None``: unknown lam : contraction of one round's mixing matrix; ``None``: unknown
+        have in common
+    eta : largest step size; ``None``: unknown;  last_eta : the smallest one
+    local_steps, gossip_steps, clients : K, Q, m
+    L, mu : constants of the problem; ``None``: unknown
+    lam : contraction of one round's mixing matrix; ``None``: unknown
     memory : how many times an error may be repeated, as 1/(1 - alpha) for momentum
-    alpha value_error, minimizer_error : known errors of f - f*, or of another measure's
-    own, and of x* largest : largest value of the measure itself weights : of each
-    block's squared gradient in the measure, by the suffix of its constants blocks :
-    eta, K and L of each block, by the same suffix
+        alpha
+    value_error, minimizer_error : known errors of f - f*, or of another measure's own,
+        and of x*
+    largest : largest value of the measure itself
+    weights : of each block's squared gradient in the measure, by the suffix of its
+        constants
+    blocks : eta, K and L of each block, by the same suffix
     """
 
     eps: float

@@ -122,7 +122,6 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
 
 
 # -- errors of the models
-# ----------------------------------------------------------------
 
 
 def _curvature(sizes: Sizes) -> Numbers:
@@ -226,7 +225,6 @@ def _damping_rounds(sizes: Sizes) -> Numbers:
 
 
 # -- errors of single measures
-# -------------------------------------------------------------
 
 
 def _block_error(sizes: Sizes) -> Numbers:
@@ -289,7 +287,6 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
 
 
 # -- errors of bounds
-# ----------------------------------------------------------------------
 
 
 def bound_error(

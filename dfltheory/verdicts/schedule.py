@@ -46,7 +46,6 @@ ones.
 
 
 # -- values of a planned run
-# ---------------------------------------------------------------
 
 
 class PlannedRun(Source):
@@ -100,7 +99,6 @@ def network_values(
 
 
 # -- algorithms on a schedule
-# --------------------------------------------------------------
 
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
@@ -343,7 +341,6 @@ def _values_of_conditions(
 
 
 # -- checks
-# --------------------------------------------------------------------------------
 
 
 def refuse_contradictions(

@@ -8,26 +8,31 @@ import inspect
 from docstrings import fenced
 
 PACKAGES = (
-    *(
-        "graphs",
-        "bounds",
-        "tasks",
-        "models",
-        "algorithms",
-        "training",
-        "verdicts",
-        "rates",
-        "exact",
-    ),
-    *(
-        "counterexamples",
-        "experiments",
-        "plots",
-        "best_bounds",
-        "bound_atlas",
-        "testing",
-    ),
+    "graphs",
+    "bounds",
+    "tasks",
+    "models",
+    "algorithms",
+    "training",
+    "verdicts",
+    "rates",
+    "exact",
+    "counterexamples",
+    "experiments",
+    "plots",
+    "best_bounds",
+    "bound_atlas",
+    "testing",
 )
+
+
+FURTHER = {
+    "bounds": (
+        "dfltheory.bounds.units.unit",
+        "dfltheory.bounds.measures.MEASURES",
+    ),
+}
+"""Names of modules inside a package that guides use."""
 
 
 def public_names(package: str) -> list[tuple[str, str]]:
@@ -61,17 +66,31 @@ def _submodules(module):
 
 
 def pages() -> dict[str, str]:
-    """reference/<package>.md with one mkdocstrings block a name."""
+    """reference/<package>.md with one mkdocstrings block a name, and the top level."""
     made = {f"reference/{package}.md": _page(package) for package in PACKAGES}
     shared = ["# Constants and errors", ""]
     for path in ("dfltheory.constants", "dfltheory.errors", "dfltheory.files"):
         shared += [f"::: {path}", "    options:", "      show_root_full_path: true", ""]
-    return {**made, "reference/constants.md": "\n".join(shared)}
+    top = {"reference/dfltheory.md": _top_page()}
+    return {**top, **made, "reference/constants.md": "\n".join(shared)}
+
+
+def _top_page() -> str:
+    """The functions and classes that ``import dfltheory`` offers directly."""
+    import dfltheory
+
+    lines = ["# dfltheory", "", fenced(inspect.getdoc(dfltheory) or ""), ""]
+    for name in sorted(dfltheory.__all__):
+        thing = getattr(dfltheory, name)
+        if not inspect.ismodule(thing):
+            lines += [f"::: {thing.__module__}.{name}", ""]
+    return "\n".join(lines)
 
 
 def _page(package: str) -> str:
     module = importlib.import_module(f"dfltheory.{package}")
     lines = [f"# dfltheory.{package}", "", fenced(inspect.getdoc(module) or ""), ""]
-    for _, path in public_names(package):
+    paths = [path for _, path in public_names(package)]
+    for path in (*paths, *FURTHER.get(package, ())):
         lines += [f"::: {path}", ""]
     return "\n".join(lines)

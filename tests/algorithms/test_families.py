@@ -133,7 +133,6 @@ def test_fedpd_that_skips_the_server_stops_off_the_minimizer_where_clients_diffe
 
 
 # -- exact expectations
-# ------------------------------------------------------------------------------------
 
 
 UNSUPPORTED = {

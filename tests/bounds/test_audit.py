@@ -63,7 +63,6 @@ def planted(theorem=GOOD, conditions=None, **parts):
 
 
 # -- the whole
-# -------------------------------------------------------------------------------------
 
 
 WINDOWS = ("dfedsgpsm.theorem_1", "corrected_windows")
@@ -147,7 +146,6 @@ def test_a_theorem_that_is_not_registered():
 
 
 # -- units
-# --------------------------------------------------------------------------------------
 
 
 def test_units_of_terms_sums_and_conditions():
@@ -364,7 +362,6 @@ def test_two_blocks_have_lengths_of_their_own():
 
 
 # -- limits
-# --------------------------------------------------------------------------------------
 
 
 def test_a_term_that_does_not_vanish_under_the_schedule():
@@ -385,7 +382,6 @@ def test_a_schedule_that_keeps_a_floor():
 
 
 # -- monotonicity
-# --------------------------------------------------------------------------------------
 
 
 def test_sign_and_monotonicity():
@@ -434,7 +430,6 @@ def test_proofs_by_form(term, name, up, expected):
 
 
 # -- agreement
-# --------------------------------------------------------------------------------------
 
 
 def test_variants_that_disagree():
@@ -496,7 +491,6 @@ def test_the_slowest_part_for_large_T():
 
 
 # -- corollaries
-# --------------------------------------------------------------------------------------
 
 
 def test_a_claimed_rate_that_lost_a_term():

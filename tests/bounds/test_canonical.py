@@ -23,7 +23,6 @@ MAIN = bounds.get("dfedsam.theorem_4_5", "corrected")
 
 
 # -- formulas
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,6 @@ def test_the_reciprocal_of_a_reciprocal_is_the_sum_itself():
 
 
 # -- statements: what does not count
-# -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
@@ -198,7 +196,6 @@ def test_a_field_at_its_default_is_not_part_of_the_form():
 
 
 # -- statements: what counts
-# ---------------------------------------------------------------------------------
 
 
 SCOPE_CHANGES = {

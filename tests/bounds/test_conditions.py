@@ -46,7 +46,6 @@ def errors(findings):
 
 
 # -- satisfiable
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,6 @@ def test_linear_programs_in_logarithms():
 
 
 # -- denominators
-# --------------------------------------------------------------------------------------
 
 
 def test_a_denominator_that_may_vanish():
@@ -159,7 +157,6 @@ def test_a_denominator_that_may_vanish():
 
 
 # -- vacuous
-# --------------------------------------------------------------------------------------
 
 
 def test_vacuous_everywhere():

@@ -162,7 +162,6 @@ def test_fields_that_are_missing_or_unknown_are_refused():
 
 
 # -- by reference
-# --------------------------------------------------------------------------------------
 
 SOURCE = """
 from dataclasses import replace

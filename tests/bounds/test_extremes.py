@@ -35,7 +35,6 @@ def planted(theorem=GOOD, **parts):
 
 
 # -- ends of ranges
-# ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,6 @@ def test_momentum_going_to_zero():
 
 
 # -- gradient descent
-# --------------------------------------------------------------------------------
 
 
 def test_the_simplest_case_is_gradient_descent():
@@ -90,7 +88,6 @@ def test_dual_variables_are_absent_after_one_step_of_equal_size():
 
 
 # -- SAM
-# --------------------------------------------------------------------------------------
 
 
 def test_no_bound_on_a_sam_method_is_below_its_fixed_point():
@@ -164,7 +161,6 @@ def test_the_fixed_point_on_right_rates():
 
 
 # -- points and names that are not the statement's
-# --------------------------------------------------------
 
 
 def test_names_of_terms_are_ours_and_say_nothing():
@@ -195,7 +191,6 @@ def test_a_window_of_rounds_contracts_in_one_round_in_the_simplest_case():
 
 
 # -- T -> infinity
-# -------------------------------------------------------------------------------------
 
 
 def test_corollaries_must_vanish_for_large_t():
@@ -208,7 +203,6 @@ def test_corollaries_must_vanish_for_large_t():
 
 
 # -- the simpler algorithm
-# -----------------------------------------------------------------------------
 
 
 def test_mechanisms_are_read_from_quantities_schedules_and_conditions():
@@ -341,7 +335,6 @@ def test_a_bound_without_a_horizon_is_examined_all_the_same():
 
 
 # -- limits
-# --------------------------------------------------------------------------------------
 
 
 def how(theorem, name):

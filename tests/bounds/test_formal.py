@@ -33,7 +33,6 @@ def told(key, values):
 
 
 # -- FedAvg step by step: Wang et al.
-# ------------------------------------------------------------------------
 
 
 class Huber:
@@ -178,7 +177,6 @@ def test_what_the_tuned_step_gives_is_no_more_than_what_is_claimed_of_it():
 
 
 # -- SCAFFOLD and SGD
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("K", [1, 5])
@@ -231,7 +229,6 @@ def test_the_theorem_on_strongly_convex_functions_is_sharp_at_its_step():
 
 
 # -- decentralized gradient descent
-# --------------------------------------------------------------------------
 
 
 def mixing(rng, m):

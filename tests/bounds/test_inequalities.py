@@ -56,7 +56,6 @@ def least(expr, conditions=(), size=2000, seed=0):
 
 
 # -- what is proved, and what with a wrong constant is not
-# -----------------------------------------------
 
 
 def constant(c):
@@ -129,7 +128,6 @@ def test_equal_expressions_are_proved_to_be_at_most_each_other_and_not_less():
 
 
 # -- strict inequalities
-# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -155,7 +153,6 @@ def test_positive_is_more_than_not_negative(expr, conditions, strict):
 
 
 # -- nothing else
-# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -301,7 +298,6 @@ def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_th
 
 
 # -- random inequalities
-# -----------------------------------------------------------------------------
 
 SMALL_NUMBERS = st.integers(-4, 4)
 ATOMS = (
@@ -471,7 +467,6 @@ def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
 
 
 # -- in the audit
-# ------------------------------------------------------------------------------------
 
 
 def test_the_audit_proves_that_a_bound_rises_with_its_constants_and_says_where_it_samples():

@@ -753,7 +753,6 @@ def biased(rng: random.Random) -> World:
 
 
 # -- facts are made by rules alone
-# -------------------------------------------------------------------
 
 
 def test_a_fact_is_not_forged():
@@ -862,7 +861,6 @@ def test_what_a_weight_or_a_coefficient_must_be_is_demanded():
 
 
 # -- the scripts
-# -------------------------------------------------------------------------------------
 
 
 def runs(claim: str, seed: int) -> World:

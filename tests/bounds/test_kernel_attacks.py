@@ -97,7 +97,6 @@ def test_a_proof_does_not_bring_a_rule_of_its_own():
 
 
 # -- false scripts
-# -----------------------------------------------------------------------------------
 
 SGPSM, ADMM = (
     "dfedsgpsm.theorem_1:corrected",
@@ -391,7 +390,6 @@ def test_the_weights_of_a_proof_are_those_of_its_script():
 
 
 # -- rules that asked too little
-# ---------------------------------------------------------------------
 
 
 def test_what_is_0_at_the_far_end_of_a_range_is_not_positive():

@@ -241,7 +241,6 @@ def test_equal_objects_of_other_types_are_checked_again():
 
 
 # -- false theorems
-# ----------------------------------------------------------------------------------
 
 
 def stated() -> tuple[proved.Theorem, Script]:
@@ -304,7 +303,6 @@ def test_a_root_is_real_only_under_a_condition():
 
 
 # -- vectors
-# --------------------------------------------------------------------------------------
 
 e, ehat = Atom("e", "k"), Atom("e^", "k")
 
@@ -428,7 +426,6 @@ def test_weight_is_not_defined_by_its_own_total():
 
 
 # -- rules
-# --------------------------------------------------------------------------------------
 
 RUN = algorithm(s.eta)
 
@@ -567,7 +564,6 @@ def test_powers_of_different_quantities_are_different():
 
 
 # -- scripts
-# --------------------------------------------------------------------------------------
 
 
 def test_algorithm_is_compared_by_its_updates_not_by_name():

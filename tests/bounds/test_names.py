@@ -52,7 +52,6 @@ def statement(**changes):
 
 
 # -- the tables are those of the package
-# --------------------------------------------------------------------
 
 
 def made(cls):
@@ -105,7 +104,6 @@ def test_measures_of_proofs_are_those_of_the_registry():
 
 
 # -- measures
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,6 @@ def test_the_other_fields_of_a_left_side_are_checked(field, value):
 
 
 # -- scopes
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -207,7 +204,6 @@ def test_the_other_fields_of_a_scope_are_checked(field, value):
 
 
 # -- theorems
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["Theorem", "theorm", "", None, ["theorem"]])
@@ -405,7 +401,6 @@ def test_the_other_fields_of_a_theorem_are_checked(field, value):
 
 
 # -- documents
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

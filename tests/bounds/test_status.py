@@ -138,7 +138,6 @@ def test_falsify_shows_the_stored_counterexample_from_any_folder(
 
 
 # -- the file
-# --------------------------------------------------------------------------------------
 
 
 def test_file_is_what_the_writer_makes_from_the_stored_results():

@@ -52,7 +52,6 @@ def written(theorem):
 
 
 # -- the examples of the specification
-# -----------------------------------------------------------------------
 
 
 def test_example_1_explicit_constants():
@@ -145,7 +144,6 @@ def test_a_statement_has_one_hash_in_python_and_in_a_file():
 
 
 # -- there and back
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
@@ -272,7 +270,6 @@ def test_papers_of_the_package_are_theorem_files(path):
 
 
 # -- names
-# --------------------------------------------------------------------------------------
 
 
 def test_a_file_with_several_statements_needs_a_key(tmp_path):
@@ -324,7 +321,6 @@ def test_code_is_imported_for_those_alone_who_trust_the_file(tmp_path, monkeypat
 
 
 # -- messages
-# --------------------------------------------------------------------------------------
 
 MISTAKES = {
     "character": ('terms = { x = "L*\u03b7" }', "line 9, column 18", "U\\+03B7"),
@@ -402,7 +398,6 @@ def test_a_statement_says_what_it_leaves_open():
 
 
 # -- parts
-# --------------------------------------------------------------------------------------
 
 
 def test_units_and_ranges_there_and_back():

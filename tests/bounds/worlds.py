@@ -105,7 +105,6 @@ class World:
         return low
 
     # -- vectors
-    # ----------------------------------------------------------------------------------
 
     def atom(self, a: Atom, w: int, t: int, step: int, i: int) -> Vector:
         known, key = self._atoms.setdefault(a, {}), (w, t, step, i)
@@ -166,7 +165,6 @@ class World:
         return tuple(map(sum, zip(*parts, strict=True))) if parts else (Fraction(0),)
 
     # -- moments
-    # ----------------------------------------------------------------------------------
 
     def moment(self, moment: Moment, t: int, step: int) -> Interval:
         key = (
@@ -218,7 +216,6 @@ class World:
         return total
 
     # -- facts
-    # ----------------------------------------------------------------------------------
 
     def sides(
         self, left: Mapping, right: Mapping, t: int, step: int
@@ -254,7 +251,6 @@ class World:
 
 
 # -- functions of one variable
-# ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -299,7 +295,6 @@ class Line:
 
 
 # -- runs of the algorithms, every outcome of every sample enumerated
-# --------------------------------
 
 
 def random_line(rng: random.Random, slopes: list[int], flat: bool = False) -> Line:

@@ -146,7 +146,6 @@ def test_wrong_usage_is_one_line_and_exit_2(cli, arguments, message):
 
 
 # -- check
-# --------------------------------------------------------------------------------------
 
 
 def test_a_file_in_place_of_a_name_is_told_where_it_is_checked(cli, tmp_path):
@@ -219,7 +218,6 @@ def test_what_cannot_be_checked_exits_2_with_one_line(
 
 
 # -- compare
-# --------------------------------------------------------------------------------------
 
 
 def test_compare(cli):

@@ -35,7 +35,6 @@ def halved(key, variant):
 
 
 # -- the problems
-# -----------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3))
@@ -117,7 +116,6 @@ def test_the_task_and_the_batch_are_one_problem(seed, kind):
 
 
 # -- the search
-# --------------------------------------------------------------------------------------
 
 
 def test_a_false_theorem_is_refuted_and_the_core_confirms_it(tmp_path):
@@ -241,7 +239,6 @@ def test_a_search_keeps_its_budget_up_to_one_generation_and_the_confirmation():
 
 
 # -- files and refusals
-# -------------------------------------------------------------------------------
 
 
 def trap(path, variant="printed", x0=(0.0, 0.0), rho=1.0):

@@ -614,8 +614,8 @@ def test_audited_papers_and_controls_are_counted_apart():
     ]
     text = page.counted(rows)
     assert [int(n) for n in re.findall(r"\d+", text)] == [1, 1, 1, 2, 0, 1]
-    readme = (FOLDER.parents[1] / "README.md").read_text(encoding="utf-8")
-    assert page.with_count(readme, FOLDER) == readme
+    covered = (FOLDER.parent / "covered.md").read_text(encoding="utf-8")
+    assert page.with_count(covered, FOLDER) == covered
     stored = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
     assert page.counted(list(DOCUMENTS.values())) in stored
 

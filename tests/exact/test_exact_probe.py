@@ -189,7 +189,6 @@ def test_the_probed_round_is_the_papers(name, kind, seed, plain):
 
 
 # -- users' own algorithms
-# ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,6 @@ def test_a_users_own_algorithm_has_its_exact_expectation(algorithm, kind):
 
 
 # -- two blocks
-# --------------------------------------------------------------------------------------
 
 
 def two_blocks(sigma):
@@ -313,7 +311,6 @@ def test_a_verdict_of_dfedmdc_is_reached_without_chance():
 
 
 # -- what is refused
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,6 @@ def test_over_a_plane_the_least_that_says_something():
 
 
 # -- side by side
-# --------------------------------------------------------------------------------------
 
 
 def statuses(found):
@@ -284,7 +283,6 @@ def test_unknown_words_are_refused():
 
 
 # -- what is true
-# --------------------------------------------------------------------------------------
 
 
 def test_the_model_has_the_constants():
@@ -315,7 +313,6 @@ def test_the_truth_is_that_of_a_run():
 
 
 # -- command line
-# --------------------------------------------------------------------------------------
 
 
 def test_the_command_line_tells_the_same(capsys):
@@ -340,7 +337,6 @@ def test_the_command_line_tells_the_same(capsys):
 
 
 # -- the page: its numbers are those of single calls
-# ------------------------------------------------------
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "atlas.md").read_text(encoding="utf-8")

@@ -58,7 +58,6 @@ def only(document):
 
 
 # -- what a file means
-# ---------------------------------------------------------------------------------
 
 
 def test_a_file_becomes_the_objects_that_it_names(tmp_path):
@@ -227,7 +226,6 @@ def test_verdicts_use_the_files_method():
 
 
 # -- the grid
-# --------------------------------------------------------------------------------------
 
 
 def settings_of(sweep):
@@ -318,7 +316,6 @@ def test_a_case_needs_a_theorem():
 
 
 # -- what is refused
-# ------------------------------------------------------------------------------------
 
 UNKNOWN = [
     (changed(rnu={"rounds": 3}), "no field", "run"),
@@ -494,7 +491,6 @@ def test_whatever_a_file_says_it_is_read_or_refused_in_one_line(place, value):
 
 
 # -- the name of a configuration
-# -------------------------------------------------------------------------
 
 
 def test_the_hash_is_that_of_the_canonical_json():
@@ -542,7 +538,6 @@ def test_everything_that_moves_the_numbers_moves_the_hash(section, field, value)
 
 
 # -- types and documentation
-# ------------------------------------------------------------------------------
 
 
 def test_every_default_fits_its_own_type():
@@ -648,7 +643,6 @@ def test_the_pages_examples_work(tmp_path):
 
 
 # -- the JSON schema
-# -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,6 @@ def literal(run, thm):
 
 
 # -- the measures themselves, from the states
-# -----------------------------------------------------------
 
 
 def states(method, task, network, rounds):
@@ -281,7 +280,6 @@ def test_the_push_sum_average_is_the_mean_of_the_numerators():
 
 
 # -- the schedule in one place
-# ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("thm", [t for t in CLOSED if t.schedule], ids=str)
@@ -384,7 +382,6 @@ def test_what_the_schedule_lacks_is_told():
 
 
 # -- what a theorem does not speak of
-# --------------------------------------------------------------------
 
 
 def test_a_corollary_is_about_its_own_step_sizes():

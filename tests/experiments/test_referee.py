@@ -148,7 +148,6 @@ def test_command_does_not_replace_the_claim_of_another_page(tmp_path, capsys):
 
 
 # -- what was examined, and a counterexample that the caller brings
-# -----------------------------------------
 
 
 @pytest.fixture

@@ -95,7 +95,6 @@ def test_names_are_text_in_the_report(tmp_path, name):
 
 
 # -- in a real browser: from a file, asking the network for nothing
-# ---------------------------------------
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 

@@ -184,7 +184,6 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(plan, tmp_path, wh
 
 
 # -- workers that die
-# --------------------------------------------------------------------------------------
 
 
 def killing(log, deadly, times):
@@ -372,7 +371,6 @@ def test_threads_of_the_caller_do_not_count(plan):
 
 
 # -- failures
-# --------------------------------------------------------------------------------------
 
 
 def with_failure(source="x.toml"):
@@ -507,7 +505,6 @@ def test_a_worker_needs_no_disk_so_that_a_full_one_fails_no_cell(plan, tmp_path)
 
 
 # -- clusters
-# --------------------------------------------------------------------------------------
 
 
 def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):

@@ -24,7 +24,6 @@ def laws(W, *args, **kwargs):
 
 
 # -- no false alarms
-# -------------------------------------------------------------------------------
 
 
 @given(
@@ -81,7 +80,6 @@ def test_tolerances_scale_with_the_length_of_a_row():
 
 
 # -- each law, by hand
-# -----------------------------------------------------------------------------
 
 
 def broken(change):
@@ -253,7 +251,6 @@ def test_asymmetry_of_any_size_is_seen(W, size, seed):
 
 
 # -- selection, tolerance, other inputs
-# ------------------------------------------------------------
 
 
 def test_laws_can_be_chosen():

@@ -15,7 +15,6 @@ from dfltheory.graphs.matrices import to_dense
 from dfltheory.testing import mixing_sequences
 
 # -- mean-square contraction
-# -----------------------------------------------------------------------
 
 
 def matchings(nodes):
@@ -166,7 +165,6 @@ def test_contraction_of_what_is_not_random_and_of_what_has_none():
 
 
 # -- network_constants
-# -----------------------------------------------------------------------------
 
 
 def test_network_constants_of_gossip():

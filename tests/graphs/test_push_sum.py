@@ -47,7 +47,6 @@ def literal(Ps, B, rounds, long=4000):
 
 
 # -- the golden table
-# ------------------------------------------------------------------------------
 
 TABLE = [
     # name, graph, computed q, delta, C, [C/(1-q)]^2, cited 1-q, C, [C/(1-q)]^2
@@ -147,7 +146,6 @@ def test_golden_table_random_out_degree_10_of_100():
 
 
 # -- the definition
-# --------------------------------------------------------------------------------
 
 
 @given(column_stochastic_matrices())
@@ -272,7 +270,6 @@ def test_cited_formulas_by_hand():
 
 
 # -- check_push_sum
-# --------------------------------------------------------------------------------
 
 
 def test_the_smallest_window_is_reported():

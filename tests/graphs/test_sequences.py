@@ -28,7 +28,6 @@ def dense(sequence, t, seed=0, losses=None):
 
 
 # -- as_sequence
-# -----------------------------------------------------------------------------------
 
 
 def test_as_sequence_takes_what_users_have():
@@ -84,7 +83,6 @@ def test_a_callable_that_changes_size_is_caught():
 
 
 # -- one-peer exponential and Base-(k+1): finite-time consensus
-# ------------------------------------
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 6, 8, 16])
@@ -105,7 +103,6 @@ def test_one_peer_exponential(m):
 
 
 # -- random sequences, round by round
-# --------------------------------------------------------------
 
 RANDOM = [
     graphs.RandomMatching(10),
@@ -240,7 +237,6 @@ def test_bad_parameters(make, message):
 
 
 # -- DFedSGPSM-S: the loss-driven choice
-# -----------------------------------------------------------
 
 
 def test_probabilities_are_equation_2():

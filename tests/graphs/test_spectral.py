@@ -144,7 +144,6 @@ def test_a_million_clients_keep_their_precision():
 
 
 # -- methods agree
-# ---------------------------------------------------------------------------------
 
 
 @given(mixing_matrices(min_m=2))
@@ -329,7 +328,6 @@ def test_extremes_of_laplacians_and_matrices():
 
 
 # -- refusals
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -367,7 +365,6 @@ def test_refusals(call, message):
 
 
 # -- Phi
-# --------------------------------------------------------------------------------------
 
 
 @given(st.floats(0, 0.999), st.integers(1, 200), st.integers(1, 12))

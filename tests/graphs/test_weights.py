@@ -186,7 +186,6 @@ def test_unknown_rules_and_wrong_things():
 
 
 # -- reading matrices
-# ------------------------------------------------------------------------------
 
 
 @given(connected_graphs(min_m=2), st.sampled_from(["float32", "float64", "float16"]))

@@ -353,7 +353,6 @@ def test_formula_typesets_every_left_hand_side_of_the_registry():
 
 
 # -- the page
-# --------------------------------------------------------------------------------------
 
 
 def test_caption_lists_not_applicable_verdicts_with_reasons(study):
@@ -467,7 +466,6 @@ def test_page_lists_every_claim(study):
 
 
 # -- names
-# --------------------------------------------------------------------------------------
 
 
 def test_figure_name_is_safe_and_unique():
@@ -525,7 +523,6 @@ def test_titles_are_escaped(outcomes, tmp_path, capsys):
 
 
 # -- the terminal
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -66,7 +66,6 @@ def test_points_that_make_no_power_law_are_refused(x, y):
 
 
 # -- chance, bends, and the way ahead
-# --------------------------------------------------------------------
 
 
 def planted(rng, exponent=-0.5, seeds=12, points=6, noise=0.2, common=0.0):

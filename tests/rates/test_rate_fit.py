@@ -82,7 +82,6 @@ def test_an_experiment_whose_field_is_set_measures_what_a_function_of_the_value_
 
 
 # -- the schedule
-# --------------------------------------------------------------------------------------
 
 
 def with_network_schedule():
@@ -176,7 +175,6 @@ def test_rate_fit_rejects_runs_that_do_not_follow_the_schedule():
 
 
 # -- what may not be accused
-# -----------------------------------------------------------------------------
 
 
 def test_constants_that_change_with_the_varied_quantity_decide_nothing():
@@ -268,7 +266,6 @@ def test_momentum_and_admm_rates_in_the_noise(key, variant, hyperparameters):
 
 
 # -- runs, seeds, and points measured elsewhere
-# ------------------------------------------------------------
 
 
 def test_histories_of_a_function_make_the_exponent_in_rho():

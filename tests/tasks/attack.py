@@ -58,7 +58,6 @@ def ascend(value: Value, start: Tensor, steps: int = 150, rate: float = 0.1) -> 
 
 
 # -- where to begin
-# ------------------------------------------------------------------------------------
 
 
 def starts(task, n: int = 24, seed: int = 0) -> Tensor:
@@ -138,7 +137,6 @@ def own_parts(task: Personal, n: int = 40, seed: int = 0) -> Tensor:
 
 
 # -- what is climbed
-# -----------------------------------------------------------------------------------
 
 
 def at_all(task, x: Tensor) -> Tensor:
@@ -204,7 +202,6 @@ def block_slope(task: Personal, of: slice, along: slice, pair: Tensor) -> Tensor
 
 
 # -- the attacks
-# --------------------------------------------------------------------------------------
 
 
 def smoothness(task) -> float:

@@ -144,7 +144,6 @@ def test_lanczos_ends_where_its_space_ends():
 
 
 # -- constants
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*QUADRATICS, *SYNTHETIC, *PERSONAL])

@@ -39,7 +39,6 @@ def refused(call, words: str) -> None:
 
 
 # -- idx
-# --------------------------------------------------------------------------------------
 
 
 def header(*shape: int, kind: int = 8) -> bytes:
@@ -117,7 +116,6 @@ def test_idx_files(tmp_path, name):
 
 
 # -- pickles
-# --------------------------------------------------------------------------------------
 
 PIXELS, ARRAY = (
     bytes(3072),
@@ -259,7 +257,6 @@ def test_pickles(tmp_path, name):
 
 
 # -- images and lists of names
-# -------------------------------------------------------------------------
 
 
 def picture(kind: str, side: int = 64) -> bytes:
@@ -344,7 +341,6 @@ def test_a_list_of_names_without_end(tmp_path):
 
 
 # -- links and what is no file
-# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,6 @@ def test_unknown_sets():
 
 
 # -- idx
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4)])
@@ -110,7 +109,6 @@ def test_idx_round_trip(tmp_path, shape, packed):
 
 
 # -- CIFAR
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("classes", "key"), [(10, b"labels"), (100, b"fine_labels")])
@@ -214,7 +212,6 @@ def test_a_whole_cifar_folder(tmp_path, monkeypatch, classes):
 
 
 # -- Tiny-ImageNet
-# ------------------------------------------------------------------------------------
 
 
 def tiny(root, classes=3, per_class=2, held=4):
@@ -273,7 +270,6 @@ def test_incomplete_tiny_imagenet(tmp_path):
 
 
 # -- the real files
-# -------------------------------------------------------------------------------------
 
 
 def test_digits_are_bundled():
@@ -316,7 +312,6 @@ def test_official_files(data_root, name, shape, mean, deviation, first):
 
 
 # -- the bundled digits
-# -------------------------------------------------------------------------------
 
 DIGITS = "993e8c7dc6b2290e51b554df750456c61890b201279e6d34ff5c733587347dfe"
 

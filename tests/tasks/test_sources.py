@@ -224,7 +224,6 @@ def test_layers_that_train_another_function_are_refused_with_the_way_around(
 
 
 # -- weights
-# --------------------------------------------------------------------------------------
 
 
 def weighted(weights, batch=None, **options):
@@ -338,7 +337,6 @@ def test_weights_that_are_none(weights):
 
 
 # -- a run's models as modules
-# ------------------------------------------------------------------------------
 
 
 def test_a_finished_run_is_an_ordinary_module_again(tmp_path):
@@ -391,7 +389,6 @@ def test_there_is_no_such_module():
 
 
 # -- the proved smoothness of linear models
-# ------------------------------------------------------------------
 
 
 def hessian(task, x, client, batch=None):

@@ -218,7 +218,6 @@ def test_invalid_argument_raises_error_with_its_name():
 
 
 # -- algorithms that use more of the network than mix(z)
-# --------------------------------
 
 
 @pytest.mark.parametrize(

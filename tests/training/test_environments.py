@@ -147,7 +147,6 @@ def test_unsupported_error_is_the_same_after_pickling():
 
 
 # -- a method of a third party
-# ------------------------------------------------------------------
 
 
 class WithCurvature(Quadratic):

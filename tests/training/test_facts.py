@@ -161,7 +161,6 @@ def test_start_precision_and_versions(dtype):
 
 
 # -- f(x^0) - f*
-# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -254,7 +253,6 @@ def test_the_excess_of_a_singular_quadratic():
 
 
 # -- a user's algorithm
-# ------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)

@@ -313,7 +313,6 @@ def test_a_history_is_not_touched_by_what_comes_after(monkeypatch):
 
 
 # -- what a network says beside mix(z)
-# -----------------------------------------------------------------------
 
 
 def heterogeneous(m):

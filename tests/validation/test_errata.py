@@ -192,7 +192,6 @@ def test_a_record_with_an_unknown_field_is_refused(tmp_path):
 
 
 # -- the page
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def test_an_unknown_name_is_wrong_usage(capsys):
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith(
-        "error: no picture is called linear; there are crossings, "
+        "error: no picture is called linear; there are one_theorem, "
     )
 
 

@@ -80,7 +80,6 @@ def with_aggregate(theorem, aggregate):
 
 
 # -- the constructor
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("aggregate", ["avg", "weighted", "Sum", "maximum", ""])
@@ -122,7 +121,6 @@ def test_latex_follows_from_measure_and_aggregate(aggregate, written):
 
 
 # -- verdicts
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("aggregate", JUDGED)
@@ -299,7 +297,6 @@ def test_curves_end_at_the_left_hand_side(aggregate, seeds):
 
 
 # -- searches
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "min", "max", "sum", "last"])
@@ -461,7 +458,6 @@ def test_matrices_of_an_unknown_law_are_not_drawn():
 
 
 # -- no dispatch takes an unknown aggregate for a known one
-# -------------------------------------------------
 
 
 def test_every_dispatch_on_an_aggregate_is_exhaustive():

@@ -482,7 +482,6 @@ def test_the_seeds_that_a_decision_needs_are_told_and_suffice():
 
 
 # -- nothing is assumed of the seeds' law
-# -----------------------------------------------------------------
 
 
 def seeds_that_agree(ratio, seeds, variant="corrected"):
@@ -645,7 +644,6 @@ def test_a_true_theorem_is_violated_no_more_often_than_stated():
 
 
 # -- rounding
-# --------------------------------------------------------------------------------------
 
 
 def judged_at(centers, x0, *, dtype="float64", rounds=150):
@@ -708,7 +706,6 @@ def test_what_rounding_may_decide_is_undecided():
 
 
 # -- starts that differ, rounds that look ahead, and what a caller may give
-# --------------------------------
 
 
 def coupled_run(rounds=1, seeds=4, sigma=0.3):

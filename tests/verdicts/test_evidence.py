@@ -121,7 +121,6 @@ def test_the_lower_limit_is_where_the_evidence_ends():
 
 
 # -- upper limits of what is bounded
-# ------------------------------------------------------------------------
 
 
 def literal_upper_limit(columns, most, tail):

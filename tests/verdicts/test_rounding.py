@@ -110,7 +110,6 @@ def test_compare_reports_violated_for_a_bound_below_an_identity(name):
 
 
 # -- the runs of the issue
-# ---------------------------------------------------------------------------------
 
 
 def test_compare_does_not_accuse_gradient_descent_with_eta_one_over_L():
@@ -203,7 +202,6 @@ def test_certify_does_not_confirm_a_state_that_only_rounding_freezes(T):
 
 
 # -- bounds that underflow
-# ---------------------------------------------------------------------------------
 
 
 def test_compare_reports_undecided_for_a_bound_that_underflows():
@@ -229,7 +227,6 @@ def test_a_bound_underflows_unless_its_formula_is_zero():
 
 
 # -- the error itself
-# --------------------------------------------------------------------------------------
 
 
 def sizes(**changes):
@@ -347,7 +344,6 @@ def test_sizes_of_a_run_are_kept_in_its_file(tmp_path):
 
 
 # -- f* and identical clients
-# ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

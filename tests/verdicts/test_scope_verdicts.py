@@ -251,7 +251,6 @@ def test_bounded_gradients_and_two_blocks_are_asked_for():
 
 
 # -- laws of the registered papers' networks
-# ----------------------------------------------------------------
 
 
 def test_dfedmdc_is_refused_where_the_matrix_is_not_doubly_stochastic():
@@ -305,7 +304,6 @@ def test_push_sum_over_a_row_stochastic_matrix_is_not_applicable():
 
 
 # -- what the run has fixed
-# ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -358,7 +356,6 @@ def test_constants_of_the_problem_can_be_given_and_are_listed():
 
 
 # -- histories from files
-# -----------------------------------------------------------------------------------
 
 
 OPTIONS = {

@@ -55,7 +55,6 @@ def rare_task():
 
 
 # -- one W_t applied Q times
-# --------------------------------------------------------------------------------
 
 
 def test_one_matrix_applied_q_times_exceeds_the_corrected_bound():
@@ -147,7 +146,6 @@ def test_with_one_gossip_step_both_kinds_of_draws_are_one():
 
 
 # -- kinds of sequences
-# -------------------------------------------------------------------------------------
 
 
 def test_every_sequence_of_the_package_has_a_kind():
@@ -283,7 +281,6 @@ def test_a_scope_has_kinds_of_the_list_alone():
 
 
 # -- one draw for each round in the core, in expectations, and in files
-# -------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -389,7 +386,6 @@ def test_experiment_files_know_one_draw_for_each_round():
 
 
 # -- what statements cover
-# ----------------------------------------------------------------------------------
 
 GOSSIP = ("fixed", "periodic", FRESH_STEP)
 COVERED = {
@@ -458,7 +454,6 @@ def test_documents_of_statements_carry_the_kinds_and_older_ones_are_read():
 
 
 # -- the proof kernel
-# --------------------------------------------------------------------------------------
 
 
 def with_sequence(claim, *kinds, **more):
@@ -500,7 +495,6 @@ def test_the_rule_of_one_gossip_step_is_not_for_several():
 
 
 # -- the search
-# --------------------------------------------------------------------------------------
 
 
 def consensus_of_gossip(*kinds):

@@ -199,7 +199,6 @@ def instance(thm, rng, dtype=torch.float64):
 
 
 # -- units
-# --------------------------------------------------------------------------------------
 
 QUICK = {
     "float64": [(2.0**40, 2.0**-40), (1e-12, 1e12)],
@@ -274,7 +273,6 @@ def test_the_same_problem_in_other_units_gets_the_same_verdict(thm, dtype, scale
 
 
 # -- random true instances and planted false bounds
-# ---------------------------------------------------------
 
 
 def judged(k):

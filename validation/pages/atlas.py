@@ -89,7 +89,7 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
         entry.theorem,
         ", ".join(f"{n} = {v:.3g}" for n, v in entry.steps.items()),
     )
-    told = [_number(v) for v in (entry.bound, entry.share, entry.truth)]
+    cells = [_number(v) for v in (entry.bound, entry.share, entry.truth)]
     when = (
         ["", ""]
         if entry.status in ("silent", "floor")
@@ -100,7 +100,7 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
     return [
         f"`{theorem.key}` {theorem.variant}",
         entry.status + false + why,
-        *told,
+        *cells,
         steps,
         *when,
     ]
@@ -153,10 +153,10 @@ def places() -> Iterator[str]:
             if silent
             else ()
         )
-        if heard := [_row(e, exact) for e in entries if e.status != "silent"]:
+        if rows := [_row(e, exact) for e in entries if e.status != "silent"]:
             yield (
                 "Those that want exact gradients, at sigma_l ="
-                f" 0:\n\n{_table(head, heard)}"
+                f" 0:\n\n{_table(head, rows)}"
             )
             yield assumed(entries)
         if orders:
@@ -241,7 +241,6 @@ def advice(file: Path) -> str:
 
 
 # -- the page
-# --------------------------------------------------------------------------------------
 
 
 def markdown(found: Path) -> str:

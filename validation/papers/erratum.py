@@ -51,23 +51,29 @@ class Erratum:
 
     Attributes
     ----------
-    id : stays what it is severity : one of ``SEVERITIES`` place : where it is, in the
-    paper's own words cause : sentences with formulas between dollar signs found_by : a
-    check that reads the statement alone; a step or an inequality of its proof; a
-    displayed line
-        that was transcribed and evaluated; a saved counterexample; or a reader
+    id : stays what it is
+    severity : one of ``SEVERITIES``
+    place : where it is, in the paper's own words
+    cause : sentences with formulas between dollar signs
+    found_by : a check that reads the statement alone; a step or an inequality of its
+        proof; a displayed line that was transcribed and evaluated; a saved
+        counterexample; or a reader
     origin : the claim in which it begins; empty where no statement has it, as in a
-    table bears_on : theorems, corollaries and rates of the main text that it affects
+        table
+    bears_on : theorems, corollaries and rates of the main text that it affects
     terms : claim -> term -> corrected formula; 0 removes a term. A statement of one
-    term calls it ``bound`` definitions : symbols of these formulas that the claims do
-    not define; as in theorem files conditions : claim -> name -> comparison to be added
-    scope : claim -> fields of the scope to be demanded holds : what holds in place of a
-    false inequality, in words corrected : the claim of the corrected statement refutes
-    : claims whose saved counterexamples this correction alone explains
+        term calls it ``bound``
+    definitions : symbols of these formulas that the claims do not define; as in theorem
+        files
+    conditions : claim -> name -> comparison to be added
+    scope : claim -> fields of the scope to be demanded
+    holds : what holds in place of a false inequality, in words
+    corrected : the claim of the corrected statement
+    refutes : claims whose saved counterexamples this correction alone explains
         (:mod:`validation.papers.causes`)
-    lines : places of the refuted lines that it makes false witness : the claim that
-    ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws;
-        ``dfltheory falsify --replay`` measures it again
+    lines : places of the refuted lines that it makes false
+    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems
+        that no search draws; ``dfltheory falsify --replay`` measures it again
     """
 
     id: str

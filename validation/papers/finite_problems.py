@@ -94,7 +94,6 @@ class FiniteProblem:
         return self.tables.shape[0]
 
     # -- constants of the assumptions
-    # ---------------------------------------------------------------
 
     @cached_property
     def L(self) -> Any:
@@ -154,7 +153,6 @@ class FiniteProblem:
         return np.arange(self.m)[:, None], np.arange(self.tables.shape[1])
 
     # -- functions
-    # ----------------------------------------------------------------------------------
 
     def _cell(self, x: Array) -> tuple[Array, Array]:
         """The knot at or below each coordinate, and the share of the way to the next
@@ -201,7 +199,6 @@ class FiniteProblem:
         return (self.curve * x**2 / 2 + inside + outside).sum(axis=-1)
 
     # -- expectations
-    # -------------------------------------------------------------------------------
 
     @cached_property
     def coins(self) -> Array:
@@ -228,7 +225,6 @@ class FiniteProblem:
         return self.inner(a, a)
 
     # -- runs
-    # ----------------------------------------------------------------------------------
 
     def ascent(self, g: Array) -> Array:
         """rho g/||g||, and 0 where g = 0; rational in one dimension."""

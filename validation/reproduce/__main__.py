@@ -132,11 +132,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="the setting and the printed numbers; run nothing",
     )
-    told = (
+    text = (
         "full: the paper's (GPUs); small: minutes to an hour on a few cores; tiny:"
         " tries the machinery"
     )
-    add("--scale", choices=SCALES, default="small", help=told)
+    add("--scale", choices=SCALES, default="small", help=text)
     add(
         "--seeds",
         type=int,

@@ -102,7 +102,7 @@ class Cell:
         }
         if kind not in ways:
             raise UnknownNameError("partition", self.partition, set(ways))
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "task": {
                 "name": self.dataset,
                 "m": m,
@@ -127,7 +127,7 @@ class Cell:
             "papers_model": self.papers_model,
             "probe": self.probe,
         }
-        return told | (
+        return document | (
             {"topology": self._network(m)} if setup.cls.needs_topology else {}
         )
 

@@ -1,5 +1,5 @@
-"""The paper's numbers beside ours: gathered from cells, kept as a small CSV file, told
-as a page.
+"""The paper's numbers next to ours: gathered from cells, kept as a small CSV file,
+printed as a page.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ class Outcome:
         return a < b if self.item.measures(entry[1]).better == "less" else a > b
 
     # -- files
-    # ----------------------------------------------------------------------------------
 
     def to_csv(self) -> str:
         """One line for each entry and seed."""
@@ -141,7 +140,6 @@ class Outcome:
         return paths
 
     # -- the page
-    # ----------------------------------------------------------------------------------
 
     def page(self) -> str:
         """Setting, reductions, both tables in one, orders."""
@@ -202,17 +200,17 @@ class Outcome:
         mean = _mean(numbers)
         whole = self.item.measures(entry[1]).unit == "rounds"
         if not math.isfinite(mean):
-            told = "never" if whole else "diverged"
+            text = "never" if whole else "diverged"
         else:
-            told = f"{mean:.0g}" if whole else f"{mean:.1f}"
+            text = f"{mean:.0g}" if whole else f"{mean:.1f}"
         if math.isfinite(mean) and len(numbers) > 1:
-            told += f" ± {statistics.stdev(numbers):.1f}"
+            text += f" ± {statistics.stdev(numbers):.1f}"
         paper = (
             ""
             if not self.item.printed
             else f"{'-' if printed is None else _text(printed)} "
         )
-        return f"{paper}**{told}**"
+        return f"{paper}**{text}**"
 
     def _orders(self) -> list[str]:
         counts = self.counts()
@@ -235,11 +233,11 @@ class Outcome:
             "in our means",
             seeds,
         )
-        told = (
+        text = (
             "**Which of the paper's orderings appear** (pairs of entries, the first the"
             " better one)"
         )
-        return [told, table(heads, rows)]
+        return [text, table(heads, rows)]
 
 
 def _kept(value: float) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from dfltheory.files import replacing
 from dfltheory.plots import looks, style
@@ -37,7 +38,7 @@ def save(outcome: Outcome, results: Results, folder: Path) -> Path:
 
 
 def bars(outcome: Outcome, results: Results) -> Figure:
-    """Ours, and beside it the paper's: columns along the axis, a bar for each row."""
+    """Ours, and next to it the paper's: columns along the axis, a bar for each row."""
     from matplotlib.figure import Figure
 
     item = outcome.item
@@ -122,9 +123,9 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> boo
                     fontsize=6,
                 )
         low = min([low, *(m for m in means if not math.isnan(m))])
-    top = max(
-        (p.get_height() for p in ax.patches if np.isfinite(p.get_height())), default=1.0
-    )  # type: ignore[attr-defined]
+    bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    heights = [bar.get_height() for bar in bars]
+    top = max((height for height in heights if np.isfinite(height)), default=1.0)
     # differences of a few percent are what is compared
     if math.isfinite(low) and low > 0.5 * top:
         room = 0.25 * (top - low) + 0.01 * top

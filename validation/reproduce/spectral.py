@@ -15,7 +15,7 @@ SIZES = (16, 64, 256, 1024)
 
 @dataclass(frozen=True)
 class Spectral:
-    """The table: what the paper states of a topology beside the gap at several m."""
+    """The table: what the paper states of a topology next to the gap at several m."""
 
     key: str
     title: str
@@ -31,7 +31,7 @@ class Spectral:
         return {(name, m): table1(name, m) for name in names for m in SIZES}
 
     def page(self) -> str:
-        """Stated beside computed, at several m."""
+        """Stated next to computed, at several m."""
         lines = [
             f"# {self.title}",
             (
@@ -47,8 +47,10 @@ class Spectral:
         rows = []
         for (name, m), gap in self.gaps().items():
             ratio = f"{gap.stated / gap.true:.3g}" if gap.true else "both 0"
-            told = f"{gap.relation} {gap.formula}"
-            rows.append((name, m, told, f"{gap.stated:.4g}", f"{gap.true:.4g}", ratio))
+            stated = f"{gap.relation} {gap.formula}"
+            rows.append(
+                (name, m, stated, f"{gap.stated:.4g}", f"{gap.true:.4g}", ratio)
+            )
         heads = (
             "topology",
             "m",

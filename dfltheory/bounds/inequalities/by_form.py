@@ -41,27 +41,36 @@ def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
     if expr.is_Add and expr == 1 - symbol:
         return -1
     if expr.is_Add:
-        signs = set()
-        for term in expr.args:
-            if term.could_extract_minus_sign():
-                inner = _direction(-term, symbol, glossary)
-                signs.add(None if inner is None else -inner)
-            else:
-                signs.add(_direction(term, symbol, glossary))
-        return _one(signs)
-    if (
-        expr.is_Pow
-        and symbol not in expr.exp.free_symbols
-        and nonnegative(expr.base, glossary)
-    ):
-        inner = _direction(expr.base, symbol, glossary)
-        if inner is None or not (expr.exp.is_nonnegative or expr.exp.is_negative):
-            return None
-        return inner if expr.exp.is_nonnegative else -inner
-    if expr.is_Pow and expr.exp.has(symbol) and share(expr.base, glossary):
-        inner = _direction(expr.exp, symbol, glossary)
-        return None if inner is None else -inner
+        return _one({_direction_of_term(term, symbol, glossary) for term in expr.args})
+    if expr.is_Pow:
+        return _direction_of_power(expr, symbol, glossary)
     return None
+
+
+def _direction_of_term(term: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
+    """The direction of a term of a sum, which may be negative."""
+    if not term.could_extract_minus_sign():
+        return _direction(term, symbol, glossary)
+    return _reversed(_direction(-term, symbol, glossary))
+
+
+def _direction_of_power(
+    power: Expr, symbol: sp.Symbol, glossary: Glossary
+) -> int | None:
+    """The direction of a power: by its base, or by the exponent of a share."""
+    base, exponent = power.base, power.exp
+    if symbol not in exponent.free_symbols and nonnegative(base, glossary):
+        inner = _direction(base, symbol, glossary)
+        if exponent.is_nonnegative:
+            return inner
+        return _reversed(inner) if exponent.is_negative else None
+    if exponent.has(symbol) and share(base, glossary):
+        return _reversed(_direction(exponent, symbol, glossary))
+    return None
+
+
+def _reversed(direction: int | None) -> int | None:
+    return None if direction is None else -direction
 
 
 def _one(signs: set[int | None]) -> int | None:

@@ -66,10 +66,12 @@ def is_nonnegative(
 
     Parameters
     ----------
-    terms : the polynomial intervals : those of its variables facts : polynomials in the
-    same variables that are not negative in the region possible : False for a polynomial
-    that is known to be negative somewhere in the region: no proof is tried most_facts :
-    number of facts that are used one after the other
+    terms : the polynomial
+    intervals : those of its variables
+    facts : polynomials in the same variables that are not negative in the region
+    possible : False for a polynomial that is known to be negative somewhere in the
+        region: no proof is tried
+    most_facts : number of facts that are used one after the other
 
     Returns
     -------

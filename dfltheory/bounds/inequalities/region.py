@@ -52,10 +52,12 @@ class Region:
 
     Parameters
     ----------
-    conditions : in the glossary's symbols intervals : those of symbols that are no
-    quantities of the glossary, or have other ends inductions : how many inductions a
-    proof may nest glossary : the ranges of quantities; ``Theorem.glossary`` has those
-    that a theorem adds
+    conditions : in the glossary's symbols
+    intervals : those of symbols that are no quantities of the glossary, or have other
+        ends
+    inductions : how many inductions a proof may nest
+    glossary : the ranges of quantities; ``Theorem.glossary`` has those that a theorem
+        adds
     """
 
     def __init__(

@@ -38,10 +38,11 @@ class Rewriting:
 
     Parameters
     ----------
-    expressions : everything that is to be rewritten holds : is an expression without
-    symbolic exponents proved not to be negative? intervals : those of symbols that are
-    no quantities of the glossary, or have other ends glossary : the ranges of
-    quantities
+    expressions : everything that is to be rewritten
+    holds : is an expression without symbolic exponents proved not to be negative?
+    intervals : those of symbols that are no quantities of the glossary, or have other
+        ends
+    glossary : the ranges of quantities
 
     Attributes
     ----------
@@ -106,7 +107,6 @@ class Rewriting:
         return variable
 
     # -- maxima and minima
-    # ---------------------------------------------------------------------------
 
     def _extrema(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost maxima and minima."""
@@ -126,7 +126,6 @@ class Rewriting:
         return found
 
     # -- powers with symbolic exponents
-    # --------------------------------------------------------------
 
     def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost powers with symbolic exponents."""
@@ -190,7 +189,6 @@ class Rewriting:
         return self._new("power", power, interval)
 
     # -- roots
-    # ----------------------------------------------------------------------------------
 
     def _roots(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the roots: of a symbol, which becomes a power of its root, or

@@ -39,7 +39,6 @@ def worst_round(
 
 
 # -- the paper's quantities
-# ----------------------------------------------------------------------------
 
 
 def ratio(problem: FiniteProblem) -> Any:
@@ -78,7 +77,6 @@ def shifted_mean(problem: FiniteProblem, run: Recording, t: int) -> Array:
 
 
 # -- numbers of the text and the tables
-# -----------------------------------------------------------------
 
 
 @LINES.refutes("5.2, IID minus Dir 0.3, DFedSAM", equality=True)
@@ -94,7 +92,6 @@ def highest_accuracy(best: Fraction, own: Fraction) -> Pair:
 
 
 # -- Algorithm 1 and Lemmas 4 and 5
-# ----------------------------------------------------------------------
 
 
 @LINES.refutes("Algorithm 1, line 12")
@@ -236,7 +233,6 @@ def client_recursion_closed(problem: FiniteProblem) -> Pair:
 
 
 # -- Lemmas 6 to 10
-# --------------------------------------------------------------------------------------
 
 
 @LINES.refutes("proof of Lemma 6, coefficient")
@@ -316,7 +312,6 @@ def distance_from_mean(problem: FiniteProblem) -> Pair:
 
 
 # -- the main proof, C.1
-# -------------------------------------------------------------------------------------
 
 
 def step_of_w(problem: FiniteProblem, run: Recording, t: int) -> Array:

@@ -30,7 +30,6 @@ class BlocksProblem(FiniteProblem):
     k: int = 0
 
     # -- constants
-    # ----------------------------------------------------------------------------------
 
     @cached_property
     def _slopes(self) -> Array:
@@ -65,7 +64,6 @@ class BlocksProblem(FiniteProblem):
         return largest
 
     # -- functions
-    # ----------------------------------------------------------------------------------
 
     def in_u(self, u: Array, v: Array, coin: Array | None = None) -> Array:
         """grad_u F_i(u_i, v_i), on a minibatch where one is given."""
@@ -91,7 +89,6 @@ class BlocksProblem(FiniteProblem):
         return np.repeat(u[:, None], self.m, axis=1)
 
     # -- the run
-    # ----------------------------------------------------------------------------------
 
     @cached_property
     def run(self) -> Recording:

@@ -21,7 +21,6 @@ Pair = tuple[Any, Any]
 
 
 # -- the theorems and the tables
-# ---------------------------------------------------------------------------
 
 
 @LINES.refutes("Theorem 1, (3)", "Theorem 2, (4)")
@@ -85,7 +84,6 @@ def gap_of_a_sparse_network(m: int) -> Pair:
 
 
 # -- Lemmas 3 to 6
-# --------------------------------------------------------------------------------------
 
 
 def drift_bound(problem: BlocksProblem) -> Any:
@@ -168,7 +166,6 @@ def deviation_closed(problem: BlocksProblem) -> Pair:
 
 
 # -- the descent in u
-# --------------------------------------------------------------------------------------
 
 
 def slope_at_mean(problem: BlocksProblem) -> Array:
@@ -220,7 +217,6 @@ def step_without_sam(problem: BlocksProblem) -> Pair:
 
 
 # -- the descent in v
-# --------------------------------------------------------------------------------------
 
 
 def coupling(problem: BlocksProblem) -> Array:
@@ -253,7 +249,6 @@ def drift_of_v_lost(problem: BlocksProblem) -> Pair:
 
 
 # -- displays against what they cite
-# -------------------------------------------------------------------------
 
 HALF_STEP = s.eta_u * s.L_u**2 / 2
 GAP = (1 - s.lam) ** 2

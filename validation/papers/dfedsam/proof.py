@@ -46,10 +46,12 @@ class Weights:
 
     Attributes
     ----------
-    bias : of L sqrt(E) + L rho drift : of sqrt(Xi) + eta k (L e + zeta + sqrt(G)) + eta
-    sqrt(k V), for the mean over k most : of the same, for the largest k spread : of the
-    starts and of L K sqrt(E) + K zeta + sqrt(K V) noise : of the mean step and its
-    noise
+    bias : of L sqrt(E) + L rho
+    drift : of sqrt(Xi) + eta k (L e + zeta + sqrt(G)) + eta sqrt(k V), for the mean
+        over k
+    most : of the same, for the largest k
+    spread : of the starts and of L K sqrt(E) + K zeta + sqrt(K V)
+    noise : of the mean step and its noise
     """
 
     bias: Sequence[Expr]

@@ -37,7 +37,6 @@ def worst_round(
 
 
 # -- numbers of the text and the tables
-# ---------------------------------------------------------------
 
 
 def second_eigenvalue(W: Array) -> float:
@@ -91,7 +90,6 @@ def generalization_error(
 
 
 # -- Lemmas D.2 to D.4
-# ---------------------------------------------------------------------------------
 
 
 @LINES.refutes("Lemma D.2")
@@ -193,7 +191,6 @@ def bound_of_8(problem: FiniteProblem, t: int, noise: Any) -> Any:
 
 
 # -- Lemmas D.5 and D.6
-# --------------------------------------------------------------------------------
 
 
 def phi_without_factor(problem: FiniteProblem) -> Any:
@@ -263,7 +260,6 @@ def square_of_two_sums(problem: FiniteProblem) -> Pair:
 
 
 # -- the main proof, D.2 and D.3
-# -----------------------------------------------------------------------
 
 
 def mean_step(problem: FiniteProblem, t: int) -> Array:

@@ -50,7 +50,6 @@ class PushSumProblem(FiniteProblem):
         return run
 
     # -- constants
-    # ----------------------------------------------------------------------------------
 
     @cached_property
     def momentum_sums(self) -> list[Any]:
@@ -90,7 +89,6 @@ class PushSumProblem(FiniteProblem):
         )
 
     # -- client i and step k of the first round
-    # -----------------------------------------------------
 
     @property
     def x(self) -> list[Array]:
@@ -114,7 +112,6 @@ class PushSumProblem(FiniteProblem):
         return self.of_client(self.x[k] - self.x[0])
 
     # -- means of the first round
-    # -------------------------------------------------------------------
 
     @cached_property
     def mean_model(self) -> Array:
@@ -143,7 +140,6 @@ class PushSumProblem(FiniteProblem):
         return total / self.alpha_tilde
 
     # -- the last of several rounds
-    # -----------------------------------------------------------------
 
     @cached_property
     def update_sizes(self) -> list[Array]:

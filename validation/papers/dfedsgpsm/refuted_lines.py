@@ -25,7 +25,6 @@ def accuracy_difference(first: Fraction, second: Fraction, printed: Fraction) ->
 
 
 # -- Algorithm 1, Theorem 1, Lemmas 1 and 2
-# ----------------------------------------------------------------
 
 
 @LINES.refutes("Algorithm 1, line 9, unbiased", equality=True)
@@ -87,7 +86,6 @@ def lemma_2(N: int) -> Pair:
 
 
 # -- Lemma 3
-# --------------------------------------------------------------------------------------
 
 
 @LINES.refutes("Lemma 3")
@@ -147,7 +145,6 @@ def first_term_of_C1() -> Pair:
 
 
 # -- Lemma 4
-# --------------------------------------------------------------------------------------
 
 
 @LINES.refutes("Lemma 4")
@@ -204,7 +201,6 @@ def closed_distance(problem: PushSumProblem) -> Pair:
 
 
 # -- the main proof
-# --------------------------------------------------------------------------------------
 
 
 @LINES.refutes("proof of Lemma 5, expectation, sign 1")

@@ -1,0 +1,78 @@
+"""The API pages contain every public name, and every name that a guide uses."""
+
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import dfltheory as dfl
+
+ROOT = Path(__file__).parent.parent
+GUIDES = [
+    *sorted((ROOT / "docs/guides").glob("*.md")),
+    ROOT / "docs/tour.md",
+    ROOT / "docs/property-testing.md",
+    ROOT / "README.md",
+]
+
+
+@pytest.fixture(scope="module")
+def documented():
+    """Ids of the objects on the API pages, by the dotted paths that the pages name."""
+    sys.path.insert(0, str(ROOT / "docs/_site"))
+    try:
+        import reference
+    finally:
+        sys.path.pop(0)
+    text = "\n".join(reference.pages().values())
+    return {id(resolve(path)) for path in re.findall(r"^::: (\S+)$", text, re.M)}
+
+
+def resolve(path):
+    """The object of a dotted path: the longest module, then attributes."""
+    parts = path.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            value = importlib.import_module(".".join(parts[:k]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[k:]:
+            value = getattr(value, name)
+        return value
+    raise AssertionError(path)
+
+
+def test_api_pages_contain_every_name_of_the_package(documented):
+    public = {name: getattr(dfl, name) for name in dfl.__all__}
+    functions = {n: v for n, v in public.items() if not inspect.ismodule(v)}
+    assert len(functions) >= 9
+    assert [n for n, v in functions.items() if id(v) not in documented] == []
+
+
+def test_api_pages_contain_every_plot(documented):
+    plots = [getattr(dfl.plots, name) for name in dfl.plots.__all__]
+    missing = [p for p in plots if not inspect.ismodule(p) and id(p) not in documented]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_api_pages_contain_every_dotted_name_of_a_guide(page, documented):
+    text = page.read_text(encoding="utf-8")
+    names = set(re.findall(r"\b(?:dfl|dfltheory)((?:\.[A-Za-z_]\w*)+)", text))
+    names = {name for name in names if not name.endswith((".toml", ".py", ".md"))}
+    missing = []
+    for name in sorted(names):
+        try:
+            value = resolve("dfltheory" + name)
+        except AttributeError:
+            missing.append(name)
+            continue
+        plain = inspect.ismodule(value) or id(value) in documented
+        # a method is on the page of its class
+        owner = resolve("dfltheory" + name.rpartition(".")[0])
+        if not plain and id(owner) not in documented:
+            missing.append(name)
+    assert missing == []
