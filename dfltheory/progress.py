@@ -87,47 +87,6 @@ def counted(
         yield lambda words, more=0: bar.update(job, description=words, advance=more)
 
 
-<<<<<<< HEAD
-=======
-@contextlib.contextmanager
-def reported(
-    work: str, say: Callable[[str], None], every: float = 5.0
-) -> Iterator[Callable[[str], None]]:
-    """Report long work in lines of text, for terminals and log files.
-
-    Parameters
-    ----------
-    work : str
-        What is done.
-    say : callable
-        Called with a line at the start and then every ``every`` seconds, from a thread.
-
-    Yields
-    ------
-    callable
-        ``update(state)``: the next lines contain this text.
-    """
-    say(work)
-    started, ended, states = time.monotonic(), threading.Event(), [""]
-
-    def report() -> None:
-        while not ended.wait(every):
-            state = f", {states[-1]}" if states[-1] else ""
-            say(f"{work}: {time.monotonic() - started:.0f} s{state}")
-
-    def update(state: str) -> None:
-        states[:] = [state]
-
-    thread = threading.Thread(target=report, daemon=True)
-    thread.start()
-    try:
-        yield update
-    finally:
-        ended.set()
-        thread.join()
-
-
->>>>>>> w/C
 class SearchStatus:
     """Text of the line that a search shows: what it does, and its best candidate."""
 
@@ -168,7 +127,6 @@ def searching() -> Iterator[Callable[[str, float, int], None]]:
         yield status.update
 
 
-<<<<<<< HEAD
 @contextlib.contextmanager
 def reported(
     work: str, say: Callable[[str], None], every: float = 5.0
@@ -207,6 +165,4 @@ def reported(
         thread.join()
 
 
-=======
->>>>>>> w/C
 __all__ = ["SearchStatus", "counted", "reached", "reported", "searching", "watch"]

@@ -69,8 +69,9 @@ def check_mixing_matrix(
     mixing matrix (m = 2): 2 laws broken ...
       row sums: row 1 sums to 1.1667, not 1 (tolerance 1e-10)
     """
-    chosen: Any = laws
+    chosen: Any = laws if isinstance(laws, str) or callable(laws) else _listed(laws)
     user_laws: tuple[NetworkLaw, ...] = ()
+<<<<<<< HEAD
     if not (laws is None or isinstance(laws, str)):
         given = (laws,) if callable(laws) else tuple(laws)
         chosen = given
@@ -78,6 +79,10 @@ def check_mixing_matrix(
             from dfltheory.graphs.user_laws import split_laws
 
             chosen, user_laws = split_laws(given)
+=======
+    if callable(chosen) or (chosen and any(map(callable, chosen))):
+        chosen, user_laws = split_laws(chosen)
+>>>>>>> w/E
     names = select(chosen, DEFINITION_1)
     listed = names + tuple(law.name for law in user_laws)
     if hasattr(W, "matrix") and hasattr(W, "random"):
@@ -236,6 +241,10 @@ def _first_failures(
                     message=prefix + failure.message,
                 )
     return first
+
+
+def _listed(laws: Iterable[Any] | None) -> tuple[Any, ...] | None:
+    return None if laws is None else tuple(laws)
 
 
 def _failures_of_user(

@@ -235,15 +235,9 @@ def test_the_command_passes_the_name_of_the_file_on(quick, tmp_path, monkeypatch
     (tmp_path / "mine_file.py").write_text(source)
     budget = ["--candidates", "1"]
     run(["referee", "mine_file.py:mine", "--out", "page.html", *budget])
-<<<<<<< HEAD
-    assert "dfltheory validate mine_file.py:mine" in (tmp_path / "page.html").read_text(
-        encoding="utf-8"
-    )
-=======
     claim = json.loads((tmp_path / "claim.json").read_text(encoding="utf-8"))
     commands = [claim[part]["command"] for part in ("audit", "search")]
     assert all("mine_file.py:mine" in command for command in commands)
->>>>>>> w/C
 
 
 def own_statement():
