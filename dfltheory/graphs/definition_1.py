@@ -71,18 +71,10 @@ def check_mixing_matrix(
     """
     chosen: Any = laws if isinstance(laws, str) or callable(laws) else _listed(laws)
     user_laws: tuple[NetworkLaw, ...] = ()
-<<<<<<< HEAD
-    if not (laws is None or isinstance(laws, str)):
-        given = (laws,) if callable(laws) else tuple(laws)
-        chosen = given
-        if any(callable(law) for law in given):
-            from dfltheory.graphs.user_laws import split_laws
-
-            chosen, user_laws = split_laws(given)
-=======
     if callable(chosen) or (chosen and any(map(callable, chosen))):
+        from dfltheory.graphs.user_laws import split_laws
+
         chosen, user_laws = split_laws(chosen)
->>>>>>> w/E
     names = select(chosen, DEFINITION_1)
     listed = names + tuple(law.name for law in user_laws)
     if hasattr(W, "matrix") and hasattr(W, "random"):
