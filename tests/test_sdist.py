@@ -59,7 +59,7 @@ def test_its_readme_and_metadata_name_the_address(published):
     _, _, texts = published
     assert "](docs/" not in texts["README.md"]
     assert (
-        "](https://example.org/dfltheory/raw/main/docs/figures/crossings.png)"
+        "](https://example.org/dfltheory/raw/main/docs/figures/one_theorem.png)"
         in texts["README.md"]
     )
     assert "Project-URL: Homepage, https://example.org/dfltheory" in texts["PKG-INFO"]

@@ -339,10 +339,16 @@ def test_falsify_refutes_the_false_variant_and_replays_it(told):
     assert json.loads(out)["ratio"] == pytest.approx(ratio, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["train", "validate", "sweep", "referee"])
+@pytest.mark.parametrize("name", ["train", "validate", "sweep"])
 def test_commands_that_run_or_report_succeed(told, name):
     status, out, err = told[name]
     assert status == 0, (out, err)
+
+
+def test_referee_reports_the_errors_of_the_audit_by_its_status(told):
+    status, out, err = told["referee"]
+    assert status == 1, err
+    assert "NOT REFUTED SO FAR" in out
 
 
 def test_verdicts_and_the_network_law(told):

@@ -335,11 +335,12 @@ def _constants(
             progress("searching", best, count)
 
     arms = search(theorem, families_of(theorem), budget, seed, enough, tell, clock)
-    count = sum(arm.evaluations for arm in arms)
     if progress is not None:
+        searched = sum(arm.evaluations for arm in arms)
         ratios = [float(arm.ratio[arm.best]) for arm in arms]
-        progress("confirming", float(np.nanmax([0.0, *ratios])), count)
-    found = best_of(theorem, arms)
+        progress("confirming", float(np.nanmax([0.0, *ratios])), searched)
+    found = best_of(theorem, arms)  # which measures further candidates
+    count = sum(arm.evaluations for arm in arms)
     families = together(
         (a.family.name, float(a.ratio[a.best]), a.evaluations) for a in arms
     )

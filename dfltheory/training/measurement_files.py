@@ -88,7 +88,7 @@ class _Table:
         self.lines.append(line)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MeasurementTable:
     """Measures by name, (S, R) arrays, at the rounds (R,) of the seeds (S,)."""
 

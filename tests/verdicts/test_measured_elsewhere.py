@@ -4,6 +4,7 @@ what is missing, and no accusation by rounding.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -163,6 +164,7 @@ def test_figures_are_drawn_as_of_a_trained_run(runs):
         assert len(drawn) == len(expected) > 0
         for own, other in zip(drawn, expected, strict=True):
             np.testing.assert_allclose(own, other, rtol=1e-9)
+        plt.close("all")
 
 
 # -- rounding --------------------------------------------------------------------------
