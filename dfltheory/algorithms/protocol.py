@@ -150,6 +150,12 @@ class Oracle(RoundArgument):
         """
         raise self.unsupported("(y, batch)")
 
+    def loss(self, y: Tensor, batch: Any) -> Tensor:
+        """Return the losses (S, m) of the models y (S, m, d) on a minibatch: those
+        whose gradients ``grad(y, batch)`` returns.
+        """
+        raise self.unsupported(".loss")
+
     def balanced(self, y: Tensor, batch: Any) -> Tensor:
         """Return the gradient of the class-balanced risk; here the plain one, as
         without classes.

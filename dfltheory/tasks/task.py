@@ -118,7 +118,7 @@ class Task(abc.ABC):
         part = object.__new__(type(self))
         own = vars(part)
         own.update(vars(self), m=rows.stop - rows.start)
-        for name in ("gradient", "balanced_gradient", *self.oracle_methods):
+        for name in ("gradient", "balanced_gradient", "loss", *self.oracle_methods):
             own[name] = partial(_among_all, getattr(self, name), self.m, rows)
         return part
 

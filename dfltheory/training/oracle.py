@@ -96,6 +96,10 @@ class RoundOracle(Oracle):
         """Return the task's stochastic gradients at y (S, m, d)."""
         return self._task.gradient(y, batch)
 
+    def loss(self, y: Tensor, batch: Any) -> Tensor:
+        """Return the task's losses (S, m) at y (S, m, d) on a minibatch."""
+        return self._task.loss(y, batch)
+
     def balanced(self, y: Tensor, batch: Any) -> Tensor:
         """Return the task's class-balanced gradients at y (S, m, d)."""
         return self._task.balanced_gradient(y, batch)
