@@ -7,9 +7,11 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,9 @@ CURVES, NETWORKS, TRAINING = "Curves", "Networks", "Training"
 THEOREMS, FILES = "Is a theorem right?", "Files"
 HEADINGS = (CURVES, NETWORKS, TRAINING, THEOREMS, FILES)
 """Headings of the groups of commands in ``dfltheory --help``, in their order."""
+
+
+_SCIENTIFIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
 
 
 class StoppedError(DFLTheoryError):
@@ -70,6 +75,7 @@ class Command(TyperCommand):
     """A command that rejects options given twice and numbers out of range."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = self._with_whole_numbers(list(args))
         written, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter, times in Counter(
             p for p in order if isinstance(p, TyperOption)
@@ -91,11 +97,55 @@ class Command(TyperCommand):
                 _check_number(parameter.opts[-1], value)
         return left
 
+    def _with_whole_numbers(self, args: list[str]) -> list[str]:
+        """Write 1e2 as 100 where an option takes whole numbers."""
+        options = {
+            name
+            for parameter in self.params
+            if isinstance(parameter, TyperOption) and _takes_whole_numbers(parameter)
+            for name in parameter.opts
+        }
+        for position, word in enumerate(args):
+            name, equals, value = word.partition("=")
+            if name not in options:
+                continue
+            if equals:
+                args[position] = f"{name}={_whole_number(name, value)}"
+            elif position + 1 < len(args):
+                args[position + 1] = _whole_number(name, args[position + 1])
+        return args
+
 
 def _name_of(parameter: Any) -> str:
     """Return an option as it is typed, or an argument in capitals."""
     name = parameter.opts[-1]
     return name if isinstance(parameter, TyperOption) else name.upper()
+
+
+def _takes_whole_numbers(parameter: TyperOption) -> bool:
+    annotation = getattr(parameter.type_descriptor, "annotation", None)
+    return annotation in (int, list[int])
+
+
+def _whole_number(name: str, text: str) -> str:
+    """A number in scientific notation as the whole number that it is; other text
+    unchanged.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number.
+    """
+    if _SCIENTIFIC.fullmatch(text) is None:
+        return text
+    number = Decimal(text)
+    if number != number.to_integral_value():
+        raise InputError(f"{name} {text} must be a whole number, as 100 or 1e2")
+    if abs(number) > LARGEST_WHOLE:
+        raise InputError(
+            f"{name} {text} does not fit into 64 bits: give a smaller number"
+        )
+    return str(int(number))
 
 
 def _check_number(name: str, value: Any) -> None:
