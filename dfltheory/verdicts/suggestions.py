@@ -672,7 +672,7 @@ def _finite(value: float) -> float | None:
 
 def _text(value: float) -> str:
     """A number as it is printed: 9, 0.00134, 1.1e5."""
-    if value == int(value) and abs(value) < 10_000:
+    if math.isfinite(value) and value == int(value) and abs(value) < 10_000:
         return str(int(value))
     text = repr(float(value))
     if 1e-4 <= abs(value) < 10_000:

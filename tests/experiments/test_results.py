@@ -60,7 +60,7 @@ def results(tmp_path_factory):
 
 number = st.floats(allow_nan=False) | st.just(math.nan)
 words = st.text(max_size=8)
-finite = st.floats(allow_nan=False)
+finite = st.floats(allow_nan=False, allow_infinity=False)
 verdicts = st.builds(
     Verdict,
     kind=st.sampled_from(
