@@ -54,7 +54,7 @@ LINES = {
 }
 KINDS = {str(int): "integer", str(list[int]): "integer", str(float): "float"}
 NUMBERS = {
-    "integer": ["x", "", "nan", "1.5", "1e3", "9" * 20, "-" + "9" * 20, "λ"],
+    "integer": ["x", "", "nan", "1.5", "1.5e0", "1e30", "9" * 20, "-" + "9" * 20, "λ"],
     "float": ["x", "", "nan"],
 }
 """What no option of that type takes: a mistake, whatever the option is."""
