@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
-LEAST_STEP, LARGEST_STEP = 1e-12, 1e3
-"""Range of the step sizes that are tried."""
+LEAST_STEP = 1e-12
+"""Smallest step size that is tried."""
+LARGEST_STEP = 1e3
+"""Largest step size that is tried."""
 GRID_SIZES = {0: 1, 1: 601, 2: 76}
 """Number of values of each step size on the first grid, by the number of step sizes."""
 FINE_GRID = 10 ** (np.arange(-8, 9) / 40)
