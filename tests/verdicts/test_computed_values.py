@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfltheory as dfl
-from dfltheory import graphs
+from dfltheory import best_bounds, graphs
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.reference import load
@@ -151,3 +151,18 @@ def test_search_refutes_a_constant_that_is_too_small(tmp_path):
     )
     found = dfl.falsify(load(str(path)), candidates=3000)
     assert found.violated
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_best_bound_asks_for_a_computed_quantity_and_takes_a_given_one(
+    registered, monkeypatch
+):
+    """Without a network nothing is assumed in its place, not even of a registered
+    statement, whose other quantities have typical values.
+    """
+    theorem = load(str(EXAMPLE))
+    monkeypatch.setattr(best_bounds.registry, "known", lambda *key: registered)
+    values = {"L": 1.0, "lam": 0.5, "sigma_l": 1.0, "sigma_g": 0.0, "eta": 0.01}
+    with pytest.raises(InputError, match="spec"):
+        best_bounds.constants(theorem, values)
+    assert best_bounds.constants(theorem, values | {"spec": 2.0})["spec"] == 2.0
