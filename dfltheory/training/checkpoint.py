@@ -20,7 +20,7 @@ from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import alone, check_writable, reading
 from dfltheory.identity import source_digest, value_digest
 from dfltheory.tasks.task import Task
-from dfltheory.training import storage
+from dfltheory.training import storage, stored_arrays
 from dfltheory.training.local import kept_values
 from dfltheory.training.records import recorded
 
@@ -79,7 +79,12 @@ class Checkpoint:
     def save(self, t: int, state: Any, recorder: Any, identity: dict[str, Any]) -> None:
         """Save the run after t rounds: its state, and what its ``Recorder`` has
         measured.
+
+        A state that is not finite is not saved: its run has diverged, and is resumed
+        from the last finite one.
         """
+        if not stored_arrays.is_finite(state, tuple(f.name for f in fields(state))):
+            return
         parts = {f.name: getattr(state, f.name) for f in fields(state)}
         tensors = {
             f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)
@@ -158,11 +163,13 @@ class Checkpoint:
             self._refuse_another(
                 stored, storage.read_back(identity_of(min(before, rounds)))
             )
+            stored_arrays.check_measures(measures, len(measured), state.x.shape[0])
             self._check_start(recorder, measures)
             saved = {
                 k: v.to(state.x.device) for k, v in _under("state", tensors).items()
             }
             self._check_shapes(state, saved)
+            stored_arrays.check_state(state, saved)
             state = replace(state, **saved, **_values(document["values"]))
             recorder.restore(
                 document, {k: list(v.numpy()) for k, v in measures.items()}, state

@@ -28,7 +28,7 @@ from dfltheory.documents import (
 )
 from dfltheory.errors import LARGEST_WHOLE, GraphError, InputError, shown
 from dfltheory.files import reading
-from dfltheory.training import storage
+from dfltheory.training import storage, stored_arrays
 from dfltheory.training.facts import NetworkFacts, RunFacts
 from dfltheory.training.records import algorithm_of, recorded
 
@@ -537,7 +537,13 @@ class History:
             }
             own |= {name: measures.pop(name) for name in _MEASURES if name in measures}
             own.setdefault("accuracy", None)
-            if "stated" in document:
+            elsewhere = "stated" in document
+            stored_arrays.check_history(
+                arrays,
+                own["rounds"],
+                ended=elsewhere or own["diverged_at"] is not None,
+            )
+            if elsewhere:
                 own["stated"] = _STATED(f"{path}: stated", document["stated"])
                 unknown = np.full((len(own["x"]), len(own["rounds_measured"])), np.nan)
                 for name in ("grad_norm_sq", "consensus", "loss"):

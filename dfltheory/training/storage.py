@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,8 +22,6 @@ from torch import Tensor
 from dfltheory.documents import short
 from dfltheory.errors import DataError, InputError
 from dfltheory.files import reading, replacing
-
-log = logging.getLogger("dfltheory")
 
 
 def write(
@@ -109,11 +106,10 @@ def _verify(
     """Compare a file with the digest that it holds."""
     stated = metadata.get("sha256")
     if stated is None:
-        log.warning(
-            f"{path} is unverified: it holds no digest (sha256), as in files of earlier"
-            " versions"
+        raise InputError(
+            f"{path} holds no digest (sha256), so that damage cannot be detected; files"
+            " without one are of development versions before 0.1: run its command again"
         )
-        return
     computed = digest(tensors, metadata.get("json", "{}"))
     if stated != computed:
         raise InputError(
