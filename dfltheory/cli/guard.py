@@ -45,6 +45,10 @@ HEADINGS = (CURVES, NETWORKS, TRAINING, THEOREMS, FILES)
 _SCIENTIFIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
 
 
+_STOPS = (OSError, MemoryError, KeyboardInterrupt)
+"""What the system and the user end a command by."""
+
+
 class StoppedError(DFLTheoryError):
     """The system or the user has ended a command: a disk, the memory, ctrl-C."""
 
@@ -67,8 +71,12 @@ class Group(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # typer ends quietly when a reader such as `head` has seen enough
-        except (OSError, MemoryError, KeyboardInterrupt) as stop:
+        except _STOPS as stop:
             raise StoppedError(stop_message(stop)) from stop
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            raise StoppedError(stop_message(memory_error(error))) from error
 
 
 class Command(TyperCommand):
@@ -174,6 +182,23 @@ def usage_message(wrong: Any) -> str:
     return message
 
 
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Return whether torch could not allocate a tensor.
+
+    On a processor torch raises a plain RuntimeError, which only its text identifies.
+    """
+    return "can't allocate memory" in str(error) or "out of memory" in str(error)
+
+
+def memory_error(error: RuntimeError) -> MemoryError:
+    """Return a torch error of memory as Python's own, with its notes."""
+    size = re.search(r"tried to allocate ([^.]+)\.", str(error), re.IGNORECASE)
+    own = MemoryError(f"{size[1]} for one tensor" if size else "a tensor")
+    for note in getattr(error, "__notes__", ()):
+        own.add_note(note)
+    return own
+
+
 def stop_message(stop: BaseException) -> str:
     """Return one line that states what stopped the command, where, and what is kept."""
     if isinstance(stop, OSError):
@@ -198,7 +223,7 @@ def keeping(what: str) -> Iterator[None]:
     reached.clear()
     try:
         yield
-    except (OSError, MemoryError, KeyboardInterrupt) as stop:
+    except (*_STOPS, RuntimeError) as stop:
         stop.add_note("; ".join([*(f"in {where}" for where in reached), what]))
         raise
 
@@ -211,8 +236,12 @@ def ended(work: Callable[[], int]) -> int:
         return work()
     except DFLTheoryError as wrong:
         return refuse(str(wrong))
-    except (OSError, MemoryError, KeyboardInterrupt) as stop:
+    except _STOPS as stop:
         return refuse(stop_message(stop))
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        return refuse(stop_message(memory_error(error)))
 
 
 def refuse(message: str) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ MAX_BYTES = 2**22
 """Largest experiment file."""
 MAX_DEPTH = 24
 """Deepest nesting of an experiment file."""
+MAX_CELLS = 10_000
+"""Largest number of cells of a grid."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,7 @@ def read_experiment(
         title, sweep = base.pop("title", None), base.pop("sweep", {})
         title = Path(source).stem if title is None else title
         axes = tuple(_axes(sweep))
+        _refuse_many_cells(axes)
         for name, value in (changes or {}).items():
             _set(base, name, value)
         cells = []
@@ -223,6 +227,17 @@ def read_experiment(
             unchecked = Cell(source, title, {}, folder, settings, allowed)
             cells.append(_checked_cell(base, unchecked, imports, force))
         return Experiment(source, title, axes, tuple(cells))
+
+
+def _refuse_many_cells(axes: tuple[Axis, ...]) -> None:
+    """Raise an error if a grid has more than :data:`MAX_CELLS` cells."""
+    count = math.prod(len(axis.values) for axis in axes)
+    if count > MAX_CELLS:
+        sizes = " x ".join(str(len(axis.values)) for axis in axes)
+        raise InputError(
+            f"sweep: has {sizes} = {count} cells; at most {MAX_CELLS} are run: sweep"
+            " fewer values, or write several files"
+        )
 
 
 def _grid(axes: tuple[Axis, ...]) -> Iterator[dict[str, Any]]:

@@ -12,8 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import check_clients
 from dfltheory.graphs.topologies import check_sides, hops
+
+LARGEST_WITH_FORM = 10**7
+"""Largest number of clients of a closed form, whose m eigenvalues are stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +90,13 @@ def laplacian_spectrum(
     -------
     LaplacianSpectrum or None
         None if there is no closed form.
+
+    Raises
+    ------
+    InputError
+        If m is above :data:`LARGEST_WITH_FORM`.
     """
-    m = check_clients(m)
+    m = _storable(m)
     if name == "complete":
         return _regular(np.r_[0.0, np.full(m - 1, float(m))], m - 1)
     if name == "star":
@@ -110,6 +119,17 @@ def laplacian_spectrum(
             neighbors |= {hop % m, -hop % m}
         return _regular(np.sort(_circulant_values(m, hops(m))), len(neighbors))
     return None
+
+
+def _storable(m: int) -> int:
+    """Return the number of clients if m eigenvalues can be stored."""
+    m = check_clients(m)
+    if m > LARGEST_WITH_FORM:
+        raise InputError(
+            f"m = {m} is above {LARGEST_WITH_FORM:.0e}, the largest number of clients"
+            " whose spectrum is computed: take fewer"
+        )
+    return m
 
 
 def _lattice_spectrum(name: str, a: int, b: int) -> LaplacianSpectrum:
@@ -144,7 +164,7 @@ def directed_modulus(name: str, m: int) -> np.ndarray | None:
         Values at the frequencies k = 0, ..., at least up to m/2. None for other
         topologies.
     """
-    m = check_clients(m)
+    m = _storable(m)
     if name == "directed_ring":
         # cos(x) - 1 = -2 sin(x/2)^2 preserves the small gap of a large ring
         k = np.arange(m)

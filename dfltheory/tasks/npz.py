@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from dfltheory import models
+from dfltheory.documents import short
 from dfltheory.errors import InputError
 from dfltheory.files import check_npz
 from dfltheory.own import own
@@ -19,6 +20,9 @@ from dfltheory.tasks import sizes
 from dfltheory.tasks.partition import Kind
 from dfltheory.tasks.sources import supervised_from
 from dfltheory.tasks.supervised import Supervised
+
+MOST_CLASSES = 100_000
+"""Largest number of classes of a model of the package."""
 
 
 def npz(
@@ -142,12 +146,13 @@ def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Any:
             f"{data}: client must hold one whole number for each of the {len(X)}"
             " examples"
         )
-    if set(client.tolist()) != {*range(m := 1 + int(client.max(initial=-1)))}:
+    numbers = np.unique(client)
+    if not np.array_equal(numbers, np.arange(len(numbers))):
         raise InputError(
-            f"{data}: clients are numbered 0, 1, ... and each holds an example, not so"
-            " here"
+            f"{data}: client has the numbers {short(numbers.tolist())}; clients are"
+            " numbered 0, 1, ... and each has an example"
         )
-    return [(X[client == i], y[client == i]) for i in range(m)]
+    return [(X[client == i], y[client == i]) for i in numbers]
 
 
 def _network(model: str | nn.Module, clients: list[Any], seed: int) -> nn.Module:
@@ -161,6 +166,11 @@ def _network(model: str | nn.Module, clients: list[Any], seed: int) -> nn.Module
                     " model's class"
                 )
             classes = 1 + max(int(y.max(initial=0)) for _, y in clients)
+            if classes > MOST_CLASSES:
+                raise InputError(
+                    f"y has the label {classes - 1}; {model} takes labels 0 to"
+                    f" {MOST_CLASSES - 1}: number the classes 0, 1, ..."
+                )
             return models.get(model, clients[0][0].shape[1:], classes)
         made = own(model) if isinstance(model, str) else model
         try:
