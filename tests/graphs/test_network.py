@@ -242,3 +242,25 @@ def test_network_constants_without_push_sum_reject_matrix_that_is_only_column_st
     with pytest.raises(GraphError):
         graphs.network_constants(W, push_sum=False)
     assert graphs.network_constants(W).delta is not None
+
+
+ROW_STOCHASTIC = np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]])
+COLUMN_STOCHASTIC = ROW_STOCHASTIC.T
+"""Neither is doubly stochastic: the first column of the first sums to 3/4."""
+
+
+@pytest.mark.parametrize("push_sum", [None, True])
+def test_constants_of_a_network_with_lossy_columns_are_refused(push_sum):
+    with pytest.raises(GraphError, match="column"):
+        graphs.network_constants(ROW_STOCHASTIC, push_sum=push_sum)
+
+
+def test_doubly_stochastic_constants_of_a_push_sum_network_are_refused():
+    assert graphs.network_constants(COLUMN_STOCHASTIC).delta is not None
+    with pytest.raises(GraphError):
+        graphs.network_constants(COLUMN_STOCHASTIC, push_sum=False)
+
+
+def test_one_lossy_matrix_among_others_is_refused():
+    with pytest.raises(GraphError, match="column"):
+        graphs.network_constants([COLUMN_STOCHASTIC, ROW_STOCHASTIC])

@@ -458,3 +458,18 @@ def test_points_come_to_the_device_of_the_task():
         models_at(task, torch.zeros(1, 3))
     task.device = torch.device("cpu")
     assert models_at(task, torch.zeros(1, 3)).shape == (1, 2, 3)
+
+
+def test_lanczos_slack_is_the_published_bound():
+    """Kuczynski and Wozniakowski (1992), theorem 4.2, solved for the slack by hand.
+
+    k = 12 steps, d = 300, each end with 2.5 percent: epsilon solves
+    1.648 sqrt(d) exp(-sqrt(epsilon) (2 k - 1)) = 0.025, and the slack s is
+    epsilon (high + s - low + s).
+    """
+    values = torch.linspace(-1, 1, 300, dtype=torch.float64)
+    ends = estimate.extremes(lambda v: values * v, 300, values, steps=12, seed=1)
+    epsilon = (math.log(1.648 * math.sqrt(300) / 0.025) / 23) ** 2
+    width = ends.high - ends.low + 2 * ends.slack
+    assert ends.slack == pytest.approx(epsilon * width, rel=1e-12)
+    assert ends.steps == 12
