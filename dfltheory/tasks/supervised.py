@@ -572,6 +572,9 @@ class Supervised(Task):
             return None
         return self._right(x)
 
+    def client_loss(self, x: Tensor) -> Tensor:
+        return self.loss(x) if self.measured is None else self.measured.loss(x)
+
     def _right(self, x: Tensor) -> Tensor:
         """Share of test set k that model x[:, k] classifies rightly: (S, k, d) -> (S,
         k), float64.
