@@ -287,18 +287,12 @@ class History:
             f"{self.algorithm.name} on {self.task}, m = {self.m or 'unknown'}, {seeds},"
             f" {self.rounds} rounds"
         )
-        moved = [
-            f"{name} {values[:, 0].mean():.3g} -> {values[:, self._last].mean():.3g}"
-            for name, values in self.measures().items()
-            if name
-            in (
-                "loss",
-                "grad_norm_sq",
-                "consensus",
-                "accuracy",
-                "client_accuracy",
-            )
-        ]
+        shown_names = ("loss", "grad_norm_sq", "consensus", "accuracy")
+        moved = []
+        for name, values in self.measures().items():
+            if name in (*shown_names, "client_accuracy", "client_loss"):
+                first, last = values[:, 0].mean(), values[:, self.last_measured].mean()
+                moved.append(f"{name} {first:.3g} -> {last:.3g}")
         ended = (
             f"; diverged by round {self.diverged_at}"
             if self.diverged_at is not None
@@ -312,7 +306,7 @@ class History:
         return f"<{type(self).__name__}: {shown(what)}: {', '.join(moved)}{ended}>"
 
     @property
-    def _last(self) -> int:
+    def last_measured(self) -> int:
         """The last column that was measured before the run ended."""
         end = self.rounds if self.stopped_at is None else self.stopped_at
         end = end if self.diverged_at is None else self.diverged_at
@@ -403,7 +397,7 @@ class History:
         size_sq = (
             self.x0_sq
             if self.model_sq is None
-            else self.model_sq[:, : self._last + 1].max(axis=1)
+            else self.model_sq[:, : self.last_measured + 1].max(axis=1)
         )
         # f there is above f* where x* is rounded
         flat = eps**2 * np.nan_to_num(size_sq) * (L if np.isfinite(L) else 0.0)
