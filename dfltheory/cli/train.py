@@ -45,6 +45,7 @@ FIELDS = {
     },
     **{name: f"algorithm.{name}" for name in ("eta", "rho", "alpha", "lam")},
     "dirichlet": "task.alpha",
+    "metric": "run.metrics",
     "k": "algorithm.K",
     "q": "algorithm.Q",
     "weights": "topology.weights",
@@ -154,6 +155,16 @@ def train(
         int | None,
         typer.Option(
             help="Rounds between measurements. Default: 20 times; 5 times on images."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME...",
+            help=(
+                "client_accuracy, client_loss: of every client's own model; mean, worst"
+                " and quantiles are printed and drawn."
+            ),
         ),
     ] = None,
     config: Annotated[
@@ -421,7 +432,7 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
 
 def save(history: History, document: dict[str, Any], out: Path) -> None:
     """Write history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and
-    run.json to a folder.
+    run.json to a folder; clients.csv if single clients were measured.
     """
     from dfltheory import plots
     from dfltheory.files import replacing, write_json
@@ -431,6 +442,9 @@ def save(history: History, document: dict[str, Any], out: Path) -> None:
         history.save(new / "history.safetensors")
         with replacing(new / "history.csv") as temporary:
             history.to_frame().to_csv(temporary, index=False)
+        if history.clients:
+            with replacing(new / "clients.csv") as temporary:
+                history.clients_frame().to_csv(temporary, index=False)
         write_json(new / "run.json", document)
 
 
@@ -440,14 +454,19 @@ def curves(history: History) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    from dfltheory.plots import comparison
+    from dfltheory.plots import clients, comparison
 
     shown = [
         name for name in ("accuracy", "client_accuracy") if name in history.measures()
     ]
     shown += ["loss", "grad_norm_sq", "consensus"]
-    figure = Figure(figsize=(3.4 * len(shown), 3.0), layout="constrained")
-    for ax, name in zip(figure.subplots(1, len(shown)), shown):
+    shown = [name for name in shown if name not in history.clients]
+    count = len(shown) + len(history.clients)
+    figure = Figure(figsize=(3.4 * count, 3.0), layout="constrained")
+    panels = figure.subplots(1, count)
+    for ax, name in zip(panels[len(shown) :], history.clients):
+        clients(history, name, ax)
+    for ax, name in zip(panels, shown):
         comparison({"run": history}, name, ax, legend=False)
         later = history.measures()[name][:, 1:]
         ax.set(xscale="linear", title=None)
@@ -474,7 +493,13 @@ def print_history(history: History, document: dict[str, Any]) -> None:
         "grad_norm_sq": "||grad f(xbar)||^2",
         "consensus": "consensus error",
     }
-    names |= {"accuracy": "accuracy of xbar", "client_accuracy": "accuracy of clients"}
+    names |= {
+        "accuracy": "accuracy of xbar",
+        "client_accuracy": "accuracy of clients",
+        "client_accuracy_min": "worst client",
+        "client_loss": "loss of clients",
+        "client_loss_max": "worst client",
+    }
     shown = [name for name in names if name in document["measures"]]
     table = Table()
     table.add_column("round", justify="right")

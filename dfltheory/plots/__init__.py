@@ -4,17 +4,20 @@ Each function takes axes and returns axes, or makes a figure for one or two colu
 a paper (``columns=2``) with text of 8 points. Lines differ in dashes and markers as
 well as in color, so that figures can be read in grayscale.
 
-===================  =================================================================
-:func:`curves`       measured left-hand side and bounds over the horizon; the first
-                     figure of a paper
-:func:`terms`        a bound and its terms over the horizon
-:func:`tightness`    measured / bound over the horizon
-:func:`ratio_over`   measured / bound over a parameter of a sweep, as K, m, Q
-:func:`rates`        fitted and predicted exponents
-:func:`networks`     measured value and bounds on several networks
-:func:`comparison`   a measure of several runs over the rounds
-:func:`panels`       a panel for each run of a study or a sweep
-===================  =================================================================
+=======================  ===============================================================
+:func:`curves`           measured left-hand side and bounds over the horizon; the first
+                         figure of a paper
+:func:`terms`            a bound and its terms over the horizon
+:func:`tightness`        measured / bound over the horizon
+:func:`ratio_over`       measured / bound over a parameter of a sweep, as K, m, Q
+:func:`rates`            fitted and predicted exponents
+:func:`networks`         measured value and bounds on several networks
+:func:`learning_curves`  accuracy, loss or another measure of several algorithms over
+                         the rounds or over what was sent
+:func:`clients`          accuracy or loss of the single clients of a run
+:func:`comparison`       a measure of several runs over the rounds
+:func:`panels`           a panel for each run of a study or a sweep
+=======================  ===============================================================
 
 :func:`save` writes a figure with embedded TrueType fonts.
 
@@ -25,6 +28,7 @@ well as in color, so that figures can be read in grayscale.
 
 from dfltheory.plots.curves import curves
 from dfltheory.plots.horizons import bound_over, running_left_hand_side
+from dfltheory.plots.learning import clients, learning_curves
 from dfltheory.plots.look import MEANINGS, formula, looks, save, style
 from dfltheory.plots.networks import networks
 from dfltheory.plots.panels import along, panels
@@ -49,11 +53,13 @@ __all__ = [
     "band",
     "bound_over",
     "by_left_side",
+    "clients",
     "comparison",
     "consensus",
     "curves",
     "families",
     "formula",
+    "learning_curves",
     "looks",
     "networks",
     "panels",

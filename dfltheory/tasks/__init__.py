@@ -9,6 +9,7 @@ clients.
 
 from dfltheory.tasks import estimate, partition
 from dfltheory.tasks.federated import digits, image_task, measured_on
+from dfltheory.tasks.images import ImageSet
 from dfltheory.tasks.noise import FiniteSupport, Gaussian, Noise
 from dfltheory.tasks.personal import Coupled, coupled
 from dfltheory.tasks.quadratics import Quadratic, quadratic
@@ -24,6 +25,7 @@ __all__ = [
     "Coupled",
     "FiniteSupport",
     "Gaussian",
+    "ImageSet",
     "Noise",
     "Quadratic",
     "Sinusoidal",

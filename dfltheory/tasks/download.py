@@ -48,7 +48,7 @@ def fetch(
     if not wrong:
         report(f"{entry.name}: all files are there and right")
         return folder
-    refuse_links_out(base, [folder / "file"])  # nothing is written through one
+    _refuse_to_write_through_links(entry, base)
     try:
         base.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=base) as temporary:
@@ -74,6 +74,17 @@ def fetch(
     return folder
 
 
+def _refuse_to_write_through_links(entry: FileSet, base: Path) -> None:
+    """Refuse a folder below the data root that is a link to somewhere else."""
+    try:
+        refuse_links_out(base, [base / entry.folder / "file"])
+    except DataError as wrong:
+        raise DataError(
+            f"{wrong}: files are read through links, but not written; put the official"
+            " files there yourself, or remove the link"
+        ) from None
+
+
 def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> None:
     """Unpack an archive, look at every file, and only then let its folder take the
     place of the old one.
@@ -86,6 +97,7 @@ def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> 
         )
     except (shutil.ReadError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
         raise DataError(f"{packed.name} cannot be unpacked: {error}") from error
+    refuse_links_out(unpacked, list(unpacked.rglob("*")))
     if not (unpacked / entry.folder).is_dir():
         raise DataError(f"{packed.name} does not contain the folder {entry.folder}")
     bad = next(

@@ -12,9 +12,12 @@ from torch import Tensor
 
 from dfltheory.errors import InputError
 from dfltheory.randomness import uniform
+from dfltheory.tasks.data_sets import examples_of, is_data_set
 
-Examples = tuple[Any, Any]
-"""(inputs (n, ...), targets (n, ...)): tensors or numpy arrays."""
+Examples = Any
+"""(inputs (n, ...), targets (n, ...)), tensors or numpy arrays; or a data set of
+PyTorch.
+"""
 
 Row = tuple[Tensor, Tensor, Tensor, Tensor]
 """All inputs, all targets, the clients' sizes (m,), and where each client begins
@@ -66,10 +69,13 @@ def in_a_row(
 def tests_in_a_row(
     test: Any, m: int, dtype: torch.dtype, device: torch.device
 ) -> Row | None:
-    """One common test set (X, y), or one for each of m clients."""
+    """One common test set, (X, y) or a data set, or one for each of m clients."""
     if test is None:
         return None
-    if isinstance(test, tuple) and len(test) == 2 and not isinstance(test[0], tuple):
+    is_pair = isinstance(test, tuple) and len(test) == 2
+    if is_data_set(test) or (
+        is_pair and not isinstance(test[0], tuple) and not is_data_set(test[0])
+    ):
         return in_a_row([test], "the test set", dtype, device)
     if len(test) != m:
         raise InputError(
@@ -80,6 +86,8 @@ def tests_in_a_row(
 
 
 def _pair(whose: str, given: Any) -> tuple[Tensor, Tensor]:
+    if is_data_set(given):
+        return examples_of(given, whose)
     try:
         X, y = (torch.as_tensor(part) for part in given)
         if X.ndim == 0 or y.ndim == 0:
@@ -87,7 +95,7 @@ def _pair(whose: str, given: Any) -> tuple[Tensor, Tensor]:
     except (TypeError, ValueError, RuntimeError) as error:
         why = " ".join(str(error).split())[:100]
         raise InputError(
-            f"{whose} is not a pair (X, y) of tensors or arrays: {why}"
+            f"{whose} is not a pair (X, y) of tensors or arrays, nor a data set: {why}"
         ) from error
     return X, y
 

@@ -63,8 +63,8 @@ def image_task(
 
     Parameters
     ----------
-    name : of an image set (see :data:`dfltheory.tasks.images.NAMES`), or one that is
-        loaded already
+    name : of an image set (see :data:`dfltheory.tasks.images.NAMES`), or an
+        :class:`.ImageSet` of your own images, of any size and number of classes
     m, partition, alpha, classes_per_client : how it is divided, see
         :func:`.partition.split`
     model : a name of :func:`dfltheory.models.names`, any module, or None for the

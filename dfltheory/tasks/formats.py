@@ -28,6 +28,12 @@ Labels = NDArray[np.int64]
 LARGEST = 2**29
 """Bytes that one file may hold, unpacked: three times the largest official one."""
 
+OTHER_IMAGES = (
+    "for images of another size or number of classes, or changed ones, give your"
+    " arrays as tasks.ImageSet to tasks.image_task"
+)
+"""What to do with images that are not the official ones."""
+
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
@@ -200,7 +206,7 @@ def read_cifar_batch(
     if not {b"data", key} <= set(content):
         raise DataError(
             f"{path} is not a CIFAR-{classes} batch: it has no entries 'data' and"
-            f" '{key.decode()}'"
+            f" '{key.decode()}'; {OTHER_IMAGES}"
         )
     labels = content[key]
     # an array: ..., its type, ..., whether it lies by columns, its bytes
@@ -213,11 +219,13 @@ def read_cifar_batch(
             )
         case _:
             raise DataError(
-                f"{path}: 'data' is not an array of unsigned bytes of shape (n, 3072)"
+                f"{path}: 'data' is not an array of unsigned bytes of shape (n, 3072);"
+                f" {OTHER_IMAGES}"
             )
     if not all(type(y) is int and 0 <= y < classes for y in labels):
         raise DataError(
-            f"{path}: '{key.decode()}' is not a list of labels 0..{classes - 1}"
+            f"{path}: '{key.decode()}' is not a list of labels 0..{classes - 1};"
+            f" {OTHER_IMAGES}"
         )
     if len(labels) != len(data):
         raise DataError(f"{path} has {len(data)} images and {len(labels)} labels")
@@ -230,7 +238,7 @@ def read_cifar_names(path: str | os.PathLike[str], classes: int) -> tuple[str, .
         b"label_names" if classes == 10 else b"fine_label_names", []
     )
     if len(names) != classes or not all(isinstance(n, bytes) for n in names):
-        raise DataError(f"{path} does not hold {classes} label names")
+        raise DataError(f"{path} does not hold {classes} label names; {OTHER_IMAGES}")
     return tuple(n.decode("ascii", "replace") for n in names)
 
 
@@ -265,8 +273,8 @@ def tiny_imagenet_index(
     """(class ids, training files with labels, validation files with labels), all of
     them counted.
 
-    Names that lead out of their folder, and links that lead out of ``folder``, are
-    refused.
+    Names in lists that lead out of their folder are refused. Links are followed: who
+    made them could have copied the file as well.
     """
     listed, annotations = folder / "wnids.txt", folder / "val" / "val_annotations.txt"
     ids, rows = (
@@ -291,10 +299,9 @@ def tiny_imagenet_index(
         raise DataError(f"{annotations} does not label {held_out} images")
     _refuse_paths(annotations, [row[0] for row in rows])
     held = [(folder / "val" / "images" / row[0], number[row[1]]) for row in rows]
-    for path, _ in held:
-        if not path.is_file():
-            raise DataError(f"{path} is missing")
-    refuse_links_out(folder, [path for path, _ in [*train, *held]])
+    for path, _ in [*train, *held]:
+        if not path.is_file():  # a pipe would be waited for
+            raise DataError(f"{path} is missing, or not a regular file")
     return ids, train, held
 
 
@@ -317,16 +324,17 @@ def _refuse_paths(path: Path, names: list[str]) -> None:
 
 
 def refuse_links_out(root: Path, paths: Sequence[Path]) -> None:
-    """Refuse the first of these paths below a folder that leads out of it by a link."""
+    """Refuse the first of these paths below a folder that leads out of it by a link.
+
+    For files that are written or unpacked; files that are only read may be links.
+    """
     inside = root.resolve()
     for path in [
         *dict.fromkeys(path.parent for path in paths),
         *(p for p in paths if p.is_symlink()),
     ]:
         if not path.resolve().is_relative_to(inside):
-            raise DataError(
-                f"{path} is a link that leaves {root}: put what it points to there"
-            )
+            raise DataError(f"{path} is a link that leaves {root}")
 
 
 def read_jpegs(files: list[tuple[Path, int]], side: int = 64) -> tuple[Pixels, Labels]:

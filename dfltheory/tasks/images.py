@@ -6,13 +6,14 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.errors import one_of
+from dfltheory.errors import InputError, one_of
 from dfltheory.tasks import files, formats
 
 NAMES = ("digits", *files.SETS)
@@ -24,7 +25,29 @@ class ImageSet:
     """Images as bytes (n, channels, height, width) with labels 0..classes-1, divided
     into train and test.
 
-    ``white`` is the value of the brightest pixel (255; 16 for the digits).
+    Images of any size and number of classes are an image set, which
+    :func:`~dfltheory.tasks.image_task` divides over clients::
+
+        animals = ImageSet("animals", x, y, test_x, test_y, labels=("cat", "dog"))
+        task = image_task(animals, m=10, model=my_module)
+
+    Attributes
+    ----------
+    name : str
+        Name of the task.
+    train_x, test_x : (n, channels, height, width) arrays of unsigned bytes
+        Pixels.
+    train_y, test_y : (n,) arrays of whole numbers
+        Labels 0, 1, ..., one for each image.
+    labels : tuple of str
+        Names of the classes.
+    white : int
+        Value of the brightest pixel (255; 16 for the digits).
+
+    Raises
+    ------
+    InputError
+        If an array has another type or shape, or a label has no name.
     """
 
     name: str
@@ -34,6 +57,37 @@ class ImageSet:
     test_y: NDArray[np.int64]
     labels: tuple[str, ...]
     white: int = 255
+
+    def __post_init__(self) -> None:
+        for part in ("train", "test"):
+            pixels, labels = (getattr(self, f"{part}_{k}") for k in "xy")
+            if getattr(pixels, "dtype", None) != np.uint8 or pixels.ndim != 4:
+                raise InputError(
+                    f"{part}_x of the image set {self.name} must be an array of"
+                    " unsigned bytes of shape (n, channels, height, width); this is"
+                    f" {_kind(pixels)}"
+                )
+            if pixels.shape[1:] != self.train_x.shape[1:]:
+                raise InputError(
+                    f"test_x of the image set {self.name} has images of shape"
+                    f" {pixels.shape[1:]}, train_x of shape {self.train_x.shape[1:]}"
+                )
+            object.__setattr__(self, f"{part}_y", self._labels(part, labels, pixels))
+
+    def _labels(self, part: str, labels: Any, pixels: Any) -> NDArray[np.int64]:
+        """Return the labels of one part, checked."""
+        y = np.asarray(labels)
+        if y.dtype.kind not in "iu" or y.shape != pixels.shape[:1] or not y.size:
+            raise InputError(
+                f"{part}_y of the image set {self.name} must be {len(pixels)} whole"
+                f" numbers, one for each image and at least one; this is {_kind(y)}"
+            )
+        if y.min() < 0 or y.max() >= self.classes:
+            raise InputError(
+                f"{part}_y of the image set {self.name} has the labels {y.min()} to"
+                f" {y.max()}: {self.classes} labels are named, 0 to {self.classes - 1}"
+            )
+        return y.astype(np.int64)
 
     @property
     def classes(self) -> int:
@@ -68,6 +122,13 @@ class ImageSet:
         float32 of the same shape.
         """
         return Normalize(self)(torch.from_numpy(pixels.astype(np.float32)))
+
+
+def _kind(value: Any) -> str:
+    """Return type and shape of what was given in place of an array."""
+    if not isinstance(value, np.ndarray):
+        return f"a {type(value).__name__}"
+    return f"an array of {value.dtype} of shape {value.shape}"
 
 
 class Normalize:

@@ -25,6 +25,7 @@ from dfltheory.tasks.batching import (
     dense_layers,
     layout_does_not_matter,
 )
+from dfltheory.tasks.data_sets import is_data_set
 from dfltheory.tasks.examples import Epochs, Examples, iid, in_a_row, tests_in_a_row
 from dfltheory.tasks.modules import Layout, has_dropout, refuse_mismatch, refuse_unfit
 from dfltheory.tasks.task import Task
@@ -82,10 +83,12 @@ class Supervised(Task):
         With dropout, each client drops units by a seed of its own for each minibatch; f
         and its gradient are measured with nothing dropped, which is another function
         than the one trained on: no constant of it is known
-    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ
+    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ. In place of a
+        pair: a PyTorch data set of pairs (input, target), or a loader, which is read
+        once into memory. :func:`~dfltheory.tasks.supervised_from` divides one data set
     batch : B examples a minibatch; ``None``: all of a client's examples, so that
         gradients are exact
-    test : ``(X, y)`` for all clients, or a list with one pair for each client
+    test : ``(X, y)`` or a data set for all clients, or a list with one for each client
     loss : ``cross_entropy`` or ``mse``, or a function (outputs, targets) -> mean over
         the examples; by default cross-entropy for whole-number targets and mean squared
         error for others
@@ -149,6 +152,12 @@ class Supervised(Task):
         name: str = "supervised",
     ):
         refuse_unfit(module, dtype)
+        if is_data_set(clients):
+            raise InputError(
+                f"clients is one {type(clients).__name__}: give a list with one data"
+                " set for each client, or divide it by"
+                " tasks.supervised_from(data_set, module, m=10)"
+            )
         clients = list(clients)
         self.name = name
         self.layout = Layout.of(module)
@@ -571,6 +580,9 @@ class Supervised(Task):
         ):
             return None
         return self._right(x)
+
+    def client_loss(self, x: Tensor) -> Tensor:
+        return self.loss(x) if self.measured is None else self.measured.loss(x)
 
     def _right(self, x: Tensor) -> Tensor:
         """Share of test set k that model x[:, k] classifies rightly: (S, k, d) -> (S,

@@ -173,6 +173,10 @@ class Task(abc.ABC):
         """
         return None
 
+    def client_loss(self, x: Tensor) -> Tensor:
+        """The measured f_i(x_i): (S, m, d) -> (S, m)."""
+        return self.loss(x)
+
     def _at_every_client(self, x: Tensor) -> Tensor:
         return x.unsqueeze(-2).expand(*x.shape[:-1], self.m, self.d)
 

@@ -92,6 +92,9 @@ class Checkpoint:
         measures = {
             f"measure/{name}": np.stack(v) for name, v in recorder.values.items()
         }
+        measures |= {
+            f"client/{name}": np.stack(v) for name, v in recorder.clients.items()
+        }
         document = {
             "kind": _KIND,
             "t": t,
@@ -143,14 +146,14 @@ class Checkpoint:
             return state, 0
         with reading(self.path, "a checkpoint"):
             tensors, document = storage.read(self.path, _KIND)
-            measures = _under("measure", tensors)
+            measures, clients = _under("measure", tensors), _under("client", tensors)
             stored, measured, t = (
                 document["identity"],
                 document["rounds"],
                 int(document["t"]),
             )
             before = stored.get("rounds", rounds)
-            longest = max(map(len, measures.values()))
+            longest = max(map(len, [*measures.values(), *clients.values()]))
             in_range = 0 <= t <= before and all(0 <= r <= t for r in measured)
             if not in_range or longest > len(measured):
                 count = len(measured)
@@ -171,9 +174,7 @@ class Checkpoint:
             self._check_shapes(state, saved)
             stored_arrays.check_state(state, saved)
             state = replace(state, **saved, **_values(document["values"]))
-            recorder.restore(
-                document, {k: list(v.numpy()) for k, v in measures.items()}, state
-            )
+            recorder.restore(document, _by_round(measures), _by_round(clients), state)
             if before < rounds and t == before and t % stored["evaluate_every"]:
                 # measured as the last round, which it no longer is
                 recorder.forget_last()
@@ -265,6 +266,11 @@ def _values(stored: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict):
             values[name] = slice(*value["slice"])
     return values
+
+
+def _by_round(tensors: Mapping[str, Tensor]) -> dict[str, list[np.ndarray]]:
+    """Return arrays (R, S, ...) as lists of arrays (S, ...)."""
+    return {name: list(tensor.numpy()) for name, tensor in tensors.items()}
 
 
 def _under(group: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, create_model
 
@@ -58,6 +58,7 @@ def _not_blank(name: str) -> str:
     return name
 
 
+ClientMetric = Literal["client_accuracy", "client_loss"]
 Name = Annotated[str, AfterValidator(_not_blank)]
 Matrix = Annotated[list[list[float]], Field(min_length=1), AfterValidator(_square)]
 Count = Annotated[int, Field(ge=1)]
@@ -163,6 +164,13 @@ class RunSection(Schema):
     )
     evaluate_every: Count = Field(
         1, description="measure rounds 0, n, 2n, ... and the last"
+    )
+    metrics: Annotated[list[ClientMetric], Field(min_length=1)] | None = Field(
+        None,
+        description=(
+            "measures of every client's own model, client_accuracy or client_loss; the"
+            " table has their mean, extremes and quantiles over clients"
+        ),
     )
     keep_models: bool = Field(
         False, description="keep the final models (seeds, m, d) in a sweep's cells"

@@ -29,6 +29,7 @@ from dfltheory.documents import (
 from dfltheory.errors import LARGEST_WHOLE, GraphError, InputError, shown
 from dfltheory.files import reading
 from dfltheory.training import storage, stored_arrays
+from dfltheory.training.client_measures import over_clients
 from dfltheory.training.facts import NetworkFacts, RunFacts
 from dfltheory.training.records import algorithm_of, recorded
 
@@ -80,6 +81,9 @@ class History:
         there are no classes
     extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's
         metrics...)
+    clients : measures of every client by name, (S, len(rounds_measured), m) each, from
+        metrics such as "client_accuracy" and "client_loss"; their means and quantiles
+        over clients are in ``extra``
     constants : constants of the problem; ``None``: those of ``problem``, which is asked
         when they are read
     problem : the task; ``None`` in a history that was loaded, or sent to another
@@ -132,6 +136,7 @@ class History:
     model_sq: np.ndarray | None = None
     x0_gradient_sq: np.ndarray | None = None
     stated: Mapping[str, float] | None = None
+    clients: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def from_measurements(
@@ -282,18 +287,12 @@ class History:
             f"{self.algorithm.name} on {self.task}, m = {self.m or 'unknown'}, {seeds},"
             f" {self.rounds} rounds"
         )
-        moved = [
-            f"{name} {values[:, 0].mean():.3g} -> {values[:, self._last].mean():.3g}"
-            for name, values in self.measures().items()
-            if name
-            in (
-                "loss",
-                "grad_norm_sq",
-                "consensus",
-                "accuracy",
-                "client_accuracy",
-            )
-        ]
+        shown_names = ("loss", "grad_norm_sq", "consensus", "accuracy")
+        moved = []
+        for name, values in self.measures().items():
+            if name in (*shown_names, "client_accuracy", "client_loss"):
+                first, last = values[:, 0].mean(), values[:, self.last_measured].mean()
+                moved.append(f"{name} {first:.3g} -> {last:.3g}")
         ended = (
             f"; diverged by round {self.diverged_at}"
             if self.diverged_at is not None
@@ -307,7 +306,7 @@ class History:
         return f"<{type(self).__name__}: {shown(what)}: {', '.join(moved)}{ended}>"
 
     @property
-    def _last(self) -> int:
+    def last_measured(self) -> int:
         """The last column that was measured before the run ended."""
         end = self.rounds if self.stopped_at is None else self.stopped_at
         end = end if self.diverged_at is None else self.diverged_at
@@ -333,7 +332,10 @@ class History:
     def _stored(self) -> dict[str, np.ndarray]:
         """Return the arrays that are no measures."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        return {name: array for name, array in arrays.items() if array is not None}
+        stored = {name: array for name, array in arrays.items() if array is not None}
+        for name, array in self.clients.items():
+            stored[f"{_CLIENT}{name}"] = array
+        return stored
 
     def sent(self) -> dict[str, np.ndarray]:
         """Return what was sent over all links, (S, len(rounds_measured)) each; empty if
@@ -395,7 +397,7 @@ class History:
         size_sq = (
             self.x0_sq
             if self.model_sq is None
-            else self.model_sq[:, : self._last + 1].max(axis=1)
+            else self.model_sq[:, : self.last_measured + 1].max(axis=1)
         )
         # f there is above f* where x* is rounded
         flat = eps**2 * np.nan_to_num(size_sq) * (L if np.isfinite(L) else 0.0)
@@ -481,6 +483,71 @@ class History:
             recorded = {n: v for n, v in recorded.items() if not np.isnan(v).all()}
         return recorded | self.extra
 
+    def client_quantiles(
+        self, measure: str, levels: float | Sequence[float] = (0.1, 0.5, 0.9)
+    ) -> np.ndarray:
+        """Return quantiles over the clients of each seed, (len(levels), S, R).
+
+        Parameters
+        ----------
+        measure : str
+            A measure of single clients, as "client_accuracy".
+        levels : float or sequence of float
+            In [0, 1]: 0 is the smallest value of a client, 1 the largest. A single
+            number gives (S, R).
+
+        Raises
+        ------
+        InputError
+            If no measure of single clients has this name, or a level is not in [0, 1].
+        """
+        values = self.of_clients(measure)
+        if not all(0 <= level <= 1 for level in np.atleast_1d(levels)):
+            raise InputError(f"levels = {levels!r} must lie between 0 and 1")
+        return over_clients(values, levels)
+
+    def of_clients(self, measure: str) -> np.ndarray:
+        """Return a measure of every client, (S, len(rounds_measured), m).
+
+        Parameters
+        ----------
+        measure : str
+            A name in ``clients``.
+
+        Raises
+        ------
+        InputError
+            If no measure of single clients has this name.
+        """
+        if measure not in self.clients:
+            known = ", ".join(self.clients) or "none"
+            raise InputError(
+                f"measure = {measure!r}: of single clients this run recorded {known};"
+                " train with metrics=[...], as in"
+                ' metrics=["client_accuracy", "client_loss"]'
+            )
+        return self.clients[measure]
+
+    def clients_frame(self) -> pd.DataFrame:
+        """Tidy table of the measures of single clients (columns seed, round, client,
+        measure, value).
+        """
+        import pandas as pd
+
+        columns = ("seed", "round", "client", "measure", "value")
+        parts = []
+        for name, array in self.clients.items():
+            seed, column, client = np.indices(array.shape).reshape(3, -1)
+            t = self.rounds_measured[column]
+            parts.append(
+                pd.DataFrame(
+                    dict(zip(columns, (seed, t, client, name, array.reshape(-1))))
+                )
+            )
+        if not parts:
+            return pd.DataFrame(columns=columns)
+        return pd.concat(parts, ignore_index=True)
+
     # -- storage
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -518,11 +585,7 @@ class History:
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
             if "consensus_error" in arrays:  # its name in files of earlier releases
                 arrays.setdefault("consensus_rounding", arrays["consensus_error"])
-            measures = {
-                k.removeprefix("measure/"): v
-                for k, v in arrays.items()
-                if k.startswith("measure/")
-            }
+            measures = _under("measure/", arrays)
             records = {
                 name: _read_record(document[name], kind)
                 for name, kind in _RECORDS.items()
@@ -549,7 +612,10 @@ class History:
                 for name in ("grad_norm_sq", "consensus", "loss"):
                     own.setdefault(name, unknown)
             history = cls(
-                algorithm=algorithm_of(document["algorithm"]), extra=measures, **own
+                algorithm=algorithm_of(document["algorithm"]),
+                extra=measures,
+                clients=_under(_CLIENT, arrays),
+                **own,
             )
             history.__dict__ |= records | {
                 "random_network": bool(document["random_network"])
@@ -557,6 +623,8 @@ class History:
             return history
 
 
+_CLIENT = "client/"
+"""Prefix of the measures of single clients in files."""
 _MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
 _ARRAYS = (
     "x",
@@ -605,6 +673,15 @@ _RECORDS: dict[str, Any] = {
 def _read_record(document: Mapping[str, Any] | None, kind: Any) -> Any:
     """Return a record of the given class; None for none."""
     return None if document is None else kind(**document)
+
+
+def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays whose names begin so, by the rest of their names."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def _plain(record: Any) -> dict[str, Any] | None:

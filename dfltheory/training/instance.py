@@ -62,6 +62,8 @@ class Instance:
         Root seed.
     evaluate_every : int
         Measure rounds 0, n, 2n, ... and the last.
+    metrics : sequence of str
+        Names of measures of every client, as :func:`dfltheory.train` takes them.
     sources : mapping
         Sections of the document from which task and network were built, each with the
         built object.
@@ -75,6 +77,7 @@ class Instance:
     x0: Any = None
     seed: int = field(default=0, kw_only=True)
     evaluate_every: int = field(default=1, kw_only=True)
+    metrics: Sequence[str] = field(default=(), kw_only=True)
     sources: Mapping[str, tuple[Any, Mapping[str, Any]]] = field(
         default_factory=dict, kw_only=True, repr=False
     )
@@ -88,14 +91,16 @@ class Instance:
         Parameters
         ----------
         recording
-            Further options of :func:`dfltheory.train`: metrics, checkpoint...
+            Further options of :func:`dfltheory.train`: checkpoint, further metrics...
         """
+        further = recording.pop("metrics", ())
         options: dict[str, Any] = {
             "rounds": self.rounds,
             "seeds": self._count,
             "seed": self.seed,
             "x0": self.x0,
             "evaluate_every": self.evaluate_every,
+            "metrics": (*self.metrics, *further),
         }
         return loop.train(
             self.algorithm, self.task, self.network, **{**options, **recording}
@@ -179,6 +184,8 @@ class Instance:
             name: getattr(self, name) for name in ("rounds", "seed", "evaluate_every")
         }
         run["seeds"] = self._count
+        if self.metrics:
+            run["metrics"] = list(self.metrics)
         if self.x0 is not None:
             run["x0"] = np.asarray(self.x0)
         document = {"task": self._section("task", self.task), "algorithm": algorithm}

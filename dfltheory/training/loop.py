@@ -25,7 +25,7 @@ from dfltheory.training.metrics import Metric
 from dfltheory.training.recording import Callback, Recording
 from dfltheory.training.run import Run
 from dfltheory.training.saving import Saving
-from dfltheory.training.setup import check_kinds, functions, seed_indices
+from dfltheory.training.setup import check_kinds, functions, metrics_of, seed_indices
 
 log = logging.getLogger("dfltheory")
 
@@ -38,7 +38,7 @@ def train(
     rounds: int = 100,
     seeds: int | Sequence[int] = 1,
     x0: Tensor | np.ndarray | None = None,
-    metrics: Iterable[Metric] = (),
+    metrics: Iterable[Metric | str] = (),
     seed: int = 0,
     progress: bool | None = None,
     *,
@@ -70,9 +70,12 @@ def train(
         gives what it gives alone.
     x0 : (d,), (m, d) or (S, m, d) array, optional
         Starting models; None: the task's common start.
-    metrics : iterable of functions
+    metrics : iterable of functions and names
         Functions (task, models (S, m, d), mean (S, d)) -> (S,), recorded under their
-        names.
+        names. If one gives (S, m), the values of all clients are kept in
+        ``History.clients``, and their mean, extremes and quantiles are measures. The
+        names "client_accuracy" and "client_loss" stand for these measures of each
+        client's own model.
     seed : int
         Root seed. With the same number of threads, runs with equal seeds are
         bit-identical.
@@ -115,10 +118,7 @@ def train(
         If the run diverges and ``on_divergence`` is ``raise``.
     """
     check_kinds(algorithm, task, on_divergence)
-    metrics, callbacks = (
-        functions("metrics", metrics),
-        functions("callbacks", callbacks),
-    )
+    metrics, callbacks = metrics_of(metrics), functions("callbacks", callbacks)
     whole_number("rounds", rounds, at_least=0)
     whole_number("evaluate_every", evaluate_every, at_least=1)
     with contextlib.ExitStack() as held:

@@ -14,6 +14,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
+from dfltheory.training.client_measures import NAMED, summaries
 from dfltheory.training.divergence import Scale
 from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.norms import spread, square
@@ -22,7 +23,7 @@ from dfltheory.training.two_blocks import TwoBlockMeasures
 
 class Metric(Protocol):
     """A user's measure: task, the clients' models (S, m, d), their mean (S, d) ->
-    numbers (S,).
+    numbers (S,), or (S, m) with one number for each client.
     """
 
     __name__: str
@@ -46,6 +47,9 @@ class Recorder:
     ``accuracy`` (mean model), ``client_accuracy`` (mean over clients of each one's
     model on its own test data), and ``grad_norm_sq_w`` (auxiliary sequence).
 
+    A metric that gives one number for each client is kept in ``clients``, and its mean
+    and quantiles over clients (:func:`.client_measures.summaries`) in ``values``.
+
     For partial personalization with known L_u and L_v: ``grad_u_sq`` = ||grad_u
     F(ubar^t, V^t)||^2, ``grad_v_sq`` = mean_i ||grad_v F_i(u_i^t, v_i^t)||^2,
     ``two_block`` = grad_u_sq / L_u + grad_v_sq / L_v, ``grad_u_sq_next`` and
@@ -58,6 +62,8 @@ class Recorder:
         The measured rounds.
     values : dict
         Name of a measure -> list over measured rounds of arrays (S,).
+    clients : dict
+        Name of a metric -> list over measured rounds of arrays (S, m).
     """
 
     scale: Scale
@@ -67,12 +73,13 @@ class Recorder:
         self,
         task: Task,
         algorithm: Algorithm,
-        metrics: Iterable[Metric] = (),
+        metrics: Iterable[Metric | str] = (),
         network: RunNetwork | None = None,
     ):
         self.task, self.algorithm, self.network = task, algorithm, network
         self.metrics: dict[str, Callable[..., Any]] = {}
-        for metric in metrics:
+        for given in metrics:
+            metric = NAMED[given] if isinstance(given, str) else given
             name = getattr(metric, "__name__", type(metric).__name__)
             if name in self.metrics:
                 raise InputError(
@@ -90,6 +97,7 @@ class Recorder:
             self._two_blocks = TwoBlockMeasures(task)
         self.rounds: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
+        self.clients: dict[str, list[np.ndarray]] = {}
 
     @torch.no_grad()
     def measure(self, t: int, state: Any) -> dict[str, np.ndarray]:
@@ -114,7 +122,7 @@ class Recorder:
         """Return all measures but those of messages and sizes."""
         task = self.task
         loss, gradient = task.global_loss_and_gradient(mean)
-        measured = {
+        measured: dict[str, Any] = {
             "grad_norm_sq": square(gradient),
             "consensus": spread(models, mean),
             "loss": loss,
@@ -122,27 +130,43 @@ class Recorder:
         accuracy = task.accuracy(mean)
         if accuracy is not None:
             measured["accuracy"] = accuracy
-        client_accuracy = task.client_accuracy(models)
-        if client_accuracy is not None:
-            measured["client_accuracy"] = client_accuracy.mean(-1)
+        if self.metrics.get("client_accuracy") is not NAMED["client_accuracy"]:
+            client_accuracy = task.client_accuracy(models)
+            if client_accuracy is not None:
+                measured["client_accuracy"] = client_accuracy.mean(-1)
         auxiliary = self.algorithm.auxiliary(state)
         if auxiliary is not None:
             measured["grad_norm_sq_w"] = square(task.global_gradient(auxiliary))
         if self._two_blocks is not None:
             measured |= self._two_blocks.measure(models, mean)
-        for name, metric in self.metrics.items():
-            if name in measured or name in ("sent_bits", "model_sq"):
-                raise InputError(
-                    f"metric {name} has the name of a measure of every run: rename it"
-                )
-            measured[name] = metric(task, models, mean)
-            shape = numbers(measured[name]).shape
-            if shape != mean.shape[:1]:
-                raise InputError(
-                    f"metric {name} gives shape {shape}: give one number for each seed,"
-                    f" {(len(mean),)}"
-                )
+        for metric in self.metrics.values():
+            for name, values in self._of_metric(metric, models, mean).items():
+                if name in measured or name in ("sent_bits", "model_sq"):
+                    raise InputError(
+                        f"metric {name} has the name of a measure of every run: rename"
+                        " it"
+                    )
+                measured[name] = values
         return measured
+
+    def _of_metric(
+        self, metric: Callable[..., Any], models: Tensor, mean: Tensor
+    ) -> dict[str, np.ndarray]:
+        """Return what a metric measures, with summaries if it does so for each
+        client.
+        """
+        name = getattr(metric, "__name__", type(metric).__name__)
+        values = numbers(metric(self.task, models, mean))
+        if values.shape == mean.shape[:1]:
+            return {name: values}
+        if values.shape != models.shape[:2]:
+            raise InputError(
+                f"metric {name} gives shape {values.shape}: give one number for each"
+                f" seed, {tuple(mean.shape[:1])}, or for each seed and client,"
+                f" {tuple(models.shape[:2])}"
+            )
+        self.clients.setdefault(name, []).append(values)
+        return summaries(name, values)
 
     def diverged(self) -> bool:
         """Return whether the last measurement is out of the run's scale."""
@@ -174,8 +198,17 @@ class Recorder:
         measured.
         """
         return {
-            name: lengthened(np.stack(v, axis=-1), rounds)
+            name: lengthened(np.stack(v, axis=1), rounds)
             for name, v in self.values.items()
+        }
+
+    def client_arrays(self, rounds: int) -> dict[str, np.ndarray]:
+        """Return every measure of single clients as an array (S, rounds, m), NaN in
+        the rounds that were not measured.
+        """
+        return {
+            name: lengthened(np.stack(v, axis=1), rounds)
+            for name, v in self.clients.items()
         }
 
     def document(self) -> dict[str, Any]:
@@ -184,12 +217,17 @@ class Recorder:
         return {"rounds": self.rounds, "sizes": self.scale.sizes, "sent": sent}
 
     def restore(
-        self, document: dict[str, Any], values: dict[str, list[np.ndarray]], state: Any
+        self,
+        document: dict[str, Any],
+        values: dict[str, list[np.ndarray]],
+        clients: dict[str, list[np.ndarray]],
+        state: Any,
     ) -> None:
         """Continue from a :meth:`document` and its values, at the state that was
         measured last.
         """
-        self.rounds, self.values = [int(t) for t in document["rounds"]], values
+        self.rounds = [int(t) for t in document["rounds"]]
+        self.values, self.clients = values, clients
         self.scale.sizes = document["sizes"]
         if self.network is not None:
             self.network.sent = self.network.sent + document["sent"]
@@ -199,20 +237,22 @@ class Recorder:
     def forget_last(self) -> None:
         """Remove the last measurement."""
         del self.rounds[-1]
-        self.values = {
-            name: values[: len(self.rounds)] for name, values in self.values.items()
-        }
+        count = len(self.rounds)
+        self.values = {name: v[:count] for name, v in self.values.items()}
+        self.clients = {name: v[:count] for name, v in self.clients.items()}
         del self.scale.sizes[len(self.rounds) :]
 
 
 def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
-    """Return (S, r) as (S, rounds), with NaN for the rounds that are missing."""
+    """Return (S, r, ...) as (S, rounds, ...), with NaN for the rounds that are
+    missing.
+    """
     missing = rounds - array.shape[1]
-    return (
-        np.pad(array, ((0, 0), (0, missing)), constant_values=np.nan)
-        if missing
-        else array
-    )
+    if not missing:
+        return array
+    width = [(0, 0)] * array.ndim
+    width[1] = (0, missing)
+    return np.pad(array, width, constant_values=np.nan)
 
 
 def numbers(value: Any) -> np.ndarray:

@@ -29,7 +29,7 @@ class Recording:
     ----------
     run : Run
         Measured at once, before its first round.
-    metrics : iterable of functions
+    metrics : iterable of functions and names
         Further measures.
     every : int
         Rounds 0, every, 2 every, ... and the last one are measured.
@@ -42,7 +42,7 @@ class Recording:
         The round at which the run diverged, or was ended by a callback.
     """
 
-    def __init__(self, run: Run, metrics: Iterable[Metric], every: int):
+    def __init__(self, run: Run, metrics: Iterable[Metric | str], every: int):
         self.recorder = Recorder(run.task, run.algorithm, metrics, run.network)
         self.every = every
         self.diverged_at: int | None = None
@@ -98,6 +98,7 @@ class Recording:
             sent_bits=measured.pop("sent_bits"),
             model_sq=measured.pop("model_sq"),
             extra=measured,
+            clients=self.recorder.client_arrays(len(planned)),
             x=_array(run.algorithm.models(run.state)),
             x0_sq=_array(run.x0_sq),
             x0_spread=_array(run.x0_spread),

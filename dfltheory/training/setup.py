@@ -16,13 +16,20 @@ from torch import Tensor
 
 from dfltheory import graphs
 from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class, check_storable
-from dfltheory.errors import GraphError, InputError, UnknownNameError, whole_number
+from dfltheory.errors import (
+    GraphError,
+    InputError,
+    UnknownNameError,
+    one_of,
+    whole_number,
+)
 from dfltheory.graphs import Constant, MixingSequence, as_sequence
 from dfltheory.graphs.matrices import Matrix, settle
 from dfltheory.graphs.sequences import period_of
 from dfltheory.graphs.weights import column_stochastic_of, metropolis_of
 from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
+from dfltheory.training.client_measures import NAMED
 from dfltheory.training.laws import Laws
 
 
@@ -61,6 +68,21 @@ def functions(name: str, values: Any) -> list[Any]:
         if all(callable(value) for value in listed):
             return listed
     raise InputError(f"{name} must be a list of functions, not {values!r}")
+
+
+def metrics_of(values: Any) -> list[Any]:
+    """Return the metrics of an iterable of functions and names as a list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(
+            f"metrics must be a list of functions and of the names {', '.join(NAMED)},"
+            f" not {values!r}"
+        )
+    listed = list(values)
+    for name in listed:
+        if isinstance(name, str):
+            one_of("metric", name, NAMED)
+    functions("metrics", [value for value in listed if not isinstance(value, str)])
+    return listed
 
 
 MOST_SEEDS = 10**6

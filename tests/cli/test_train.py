@@ -579,3 +579,22 @@ def test_directed_graphs_and_sequences_have_names_on_the_line(
     assert json.loads(capsys.readouterr().out)["topology"].replace(
         "_", "-"
     ) == network.replace("_", "-")
+
+
+def test_measures_of_clients_are_printed_saved_and_drawn(capsys, tmp_path):
+    status, out = said(
+        capsys,
+        *("--metric", "client_loss", "--seeds", "2", "--out", str(tmp_path / "out")),
+    )
+    assert status == 0
+    assert "worst client" in out.out
+    history = History.load(tmp_path / "out/history.safetensors")
+    assert history.clients["client_loss"].shape[::2] == (2, 4)
+    table = pd.read_csv(tmp_path / "out/clients.csv")
+    assert len(table) == history.clients["client_loss"].size
+    document = json.loads((tmp_path / "out/run.json").read_text())
+    worst = history.clients["client_loss"].max(-1).mean(0)
+    np.testing.assert_allclose(document["measures"]["client_loss_max"], worst)
+    status, out = said(capsys, "--metric", "loss")
+    assert status != 0
+    assert "run.metrics" in out.err

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from dfltheory.errors import DataError
+from dfltheory.tasks import download
 from dfltheory.tasks.download import fetch
 from dfltheory.tasks.files import FileSet, require, verify
 
@@ -268,6 +269,24 @@ def test_links_in_an_archive_do_not_lead_out(server, tmp_path):
         )
     assert [p.name for p in tmp_path.iterdir()] == ["root"]
     assert not leftovers(tmp_path)
+
+
+def test_links_that_an_unpacker_lets_through_are_found(server, tmp_path, monkeypatch):
+    """The file that the link leads to is the official one, and yet is not taken."""
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"1")
+
+    def unpack(packed, unpacked, filter):
+        (unpacked / "letters-py").mkdir(parents=True)
+        (unpacked / "letters-py/one").symlink_to(outside)
+
+    monkeypatch.setattr(download.shutil, "unpack_archive", unpack)
+    with pytest.raises(DataError, match="a link that leaves"):
+        fetch(
+            archive_set(server, tar_of({"letters-py/one": b"1"}), one=b"1"),
+            tmp_path / "root",
+        )
+    assert not leftovers(tmp_path / "root")
 
 
 def test_a_root_that_cannot_be_written(server, tmp_path):

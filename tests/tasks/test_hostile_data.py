@@ -347,19 +347,29 @@ def test_a_list_of_names_without_end(tmp_path):
     "what",
     ["train/n0/images/a.JPEG", "val/images/a.JPEG", "train/n0", "val/images", ""],
 )
-def test_links_out_of_the_folder_of_images(tmp_path, what):
+def test_images_are_read_through_links(tmp_path, what):
     folder, outside = tiny(tmp_path / "root"), tmp_path / "outside"
+    before = formats.tiny_imagenet_index(folder, 1, 1, 1)
     (folder / what).rename(outside)
     (folder / what).symlink_to(outside)
-    if what:
-        refused(
-            lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "a link that leaves"
-        )
-    else:
-        assert (
-            "a link that leaves"
-            in files.verify("tiny_imagenet", tmp_path / "root")[0].detail
-        )
+    assert formats.tiny_imagenet_index(folder, 1, 1, 1) == before
+
+
+def test_links_to_what_is_no_image_are_refused(tmp_path):
+    folder = tiny(tmp_path / "root")
+    for image in ("train/n0/images/a.JPEG", "val/images/a.JPEG"):
+        content = (folder / image).read_bytes()
+        for target in (os.devnull, tmp_path / "pipe", tmp_path / "absent"):
+            if target == tmp_path / "pipe" and not target.exists():
+                os.mkfifo(target)
+            (folder / image).unlink()
+            (folder / image).symlink_to(target)
+            refused(
+                lambda: formats.tiny_imagenet_index(folder, 1, 1, 1),
+                "not a regular file",
+            )
+        (folder / image).unlink()
+        (folder / image).write_bytes(content)
 
 
 @pytest.fixture
@@ -374,12 +384,40 @@ def mnist(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "what", ["MNIST", "MNIST/raw", "MNIST/raw/t10k-labels-idx1-ubyte.gz"]
 )
-def test_links_out_of_the_data_root(mnist, tmp_path, what):
+def test_a_data_root_may_contain_links(mnist, tmp_path, what):
+    """The official files are recognized by their checksums, wherever they lie."""
     (mnist / what).rename(tmp_path / "outside")
     (mnist / what).symlink_to(tmp_path / "outside")
-    refused(lambda: files.require("mnist", mnist), "a link that leaves")
-    if "." not in what:  # nothing is written through it either
-        refused(lambda: fetch("mnist", mnist), "a link that leaves")
+    assert files.require("mnist", mnist) == mnist / "MNIST/raw"
+    assert fetch("mnist", mnist) == mnist / "MNIST/raw", "nothing is missing"
+
+
+@pytest.mark.parametrize("what", ["MNIST", "MNIST/raw"])
+def test_nothing_is_written_through_a_link(mnist, tmp_path, what):
+    (mnist / what).rename(tmp_path / "outside")
+    (mnist / what).symlink_to(tmp_path / "outside")
+    file = mnist / "MNIST/raw/t10k-labels-idx1-ubyte.gz"
+    file.unlink()
+    before = sorted(tmp_path.rglob("*"))
+    refused(lambda: fetch("mnist", mnist), "a link that leaves")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_link_to_what_is_not_the_official_file_is_refused(mnist, tmp_path):
+    file = mnist / "MNIST/raw/t10k-labels-idx1-ubyte.gz"
+    file.unlink()
+    targets = {
+        tmp_path / "secret": "has MD5",
+        tmp_path / "absent": "does not exist",
+        tmp_path / "pipe": "does not exist|is missing",
+        file: "does not exist|is missing",
+    }
+    (tmp_path / "secret").write_text("no image")
+    os.mkfifo(tmp_path / "pipe")
+    for target, words in targets.items():
+        file.symlink_to(target)
+        refused(lambda: files.require("mnist", mnist), words)
+        file.unlink()
 
 
 def test_links_that_stay_inside_are_followed(mnist):

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from dfltheory.errors import DataError, UnknownNameError
-from dfltheory.tasks import files, formats, images
+from dfltheory.errors import DataError, InputError, UnknownNameError
+from dfltheory.tasks import files, formats, image_task, images
 from tests.tasks import official
 
 
@@ -86,6 +86,60 @@ def test_damaged_files_get_one_clear_line(mnist, damage, state, words):
     assert "\n" not in str(caught.value)
     assert "dfltheory data fetch mnist" in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_changed_files_get_the_way_to_give_ones_own_images(mnist):
+    root, _ = mnist
+    (root / "MNIST/raw/t10k-images-idx3-ubyte.gz").write_bytes(b"changed")
+    with pytest.raises(DataError, match=r"has MD5.*tasks\.ImageSet"):
+        images.load("mnist", root)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "classes"),
+    [
+        (official.images(3, (3, 40, 40)), [0, 1, 2], 10),
+        (official.images(3, (3, 32, 32)), [0, 1, 12], 10),
+        (official.images(3, (3, 32, 32)), [0, 1, 2], 100),
+    ],
+    ids=["size", "label", "no fine labels"],
+)
+def test_changed_cifar_batches_get_the_way_to_give_ones_own_images(
+    tmp_path, x, y, classes
+):
+    (tmp_path / "batch").write_bytes(official.cifar_batch(x, y, b"labels"))
+    with pytest.raises(DataError, match=r"batch.*tasks\.ImageSet"):
+        formats.read_cifar_batch(tmp_path / "batch", classes)
+
+
+def own_images(**changed):
+    x, y = official.images(6, (2, 5, 4)), np.arange(6) % 3
+    arrays = {"train_x": x, "train_y": y, "test_x": x[:3], "test_y": y[:3]}
+    return images.ImageSet("mine", **(arrays | changed), labels=("a", "b", "c"))
+
+
+def test_images_of_ones_own_are_a_task():
+    task = image_task(own_images(train_y=[0, 1, 2, 0, 1, 2]), m=2)
+    assert (task.name, task.d) == ("mine", 2 * 5 * 4 * 3 + 3)
+    assert task.y.dtype == torch.int64
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("train_x", official.images(6, (5, 4))),
+        ("train_x", official.images(6, (2, 5, 4)).astype(float)),
+        ("train_x", [[1]]),
+        ("test_x", official.images(3, (2, 4, 4))),
+        ("train_y", np.arange(5) % 3),
+        ("train_y", np.linspace(0, 1, 6)),
+        ("train_y", np.arange(6)),
+        ("test_y", np.array([-1, 0, 1])),
+    ],
+)
+def test_arrays_that_are_no_image_set_are_rejected_by_field(field, value):
+    with pytest.raises(InputError, match=f"{field} of the image set mine"):
+        own_images(**{field: value})
 
 
 def test_unknown_sets():

@@ -99,6 +99,60 @@ def test_every_source_gives_the_same_examples(kind):
     assert task.accuracy(task.start(torch.Generator())[None]) is not None
 
 
+@pytest.mark.parametrize("kind", ["own data sets", "tensor data sets", "loaders"])
+def test_supervised_takes_data_sets(kind):
+    data = arrays()
+    pairs = tasks.Supervised(linear(), data, batch=2, test=data)
+    sets = SOURCES[kind](data)
+    task = tasks.Supervised(linear(), sets, batch=2, test=sets)
+    x = torch.randn(2, 3, task.d, generator=torch.Generator().manual_seed(0))
+    assert task.sizes.tolist() == list(SIZES)
+    assert torch.equal(task.loss(x), pairs.loss(x))
+    assert torch.equal(task.client_accuracy(x), pairs.client_accuracy(x))
+    common = tasks.Supervised(linear(), sets, test=sets[1])
+    expected = tasks.Supervised(linear(), data, test=data[1])
+    assert torch.equal(common.accuracy(x[:, 0]), expected.accuracy(x[:, 0]))
+    two = tasks.Supervised(linear(), sets[:2], test=tuple(sets[:2]))
+    assert two.client_accuracy(x[:, :2]).shape == (2, 2), "two sets are not a pair"
+
+
+def test_parts_of_one_data_set_are_clients():
+    X, y = arrays(sizes=(12,))[0]
+    parts = torch.utils.data.random_split(
+        Pairs(X, y), [7, 5], generator=torch.Generator().manual_seed(0)
+    )
+    task = tasks.Supervised(linear(), parts)
+    chosen = np.concatenate([part.indices for part in parts])
+    assert torch.equal(task.X, torch.from_numpy(X[chosen]))
+
+
+def test_one_data_set_for_all_clients_is_rejected_with_the_way_to_divide_it():
+    X, y = arrays()[0]
+    for given in (Pairs(X, y), DataLoader(Pairs(X, y))):
+        with pytest.raises(InputError, match=r"clients.*supervised_from"):
+            tasks.Supervised(linear(), given)
+    with pytest.raises(InputError, match="client 1, example 0"):
+        tasks.Supervised(linear(), [(X, y), Triples()])
+
+
+class Triples(Dataset):
+    """Examples that are not pairs."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, k):
+        return torch.zeros(4), 1, 2
+
+
+def test_tasks_of_other_data_sets_are_other_tasks():
+    (X, y), _, _ = arrays()
+    same = [tasks.Supervised(linear(), [Pairs(X, y)]).arguments for _ in range(2)]
+    assert same[0] == same[1]
+    other = tasks.Supervised(linear(), [Pairs(X + 1, y)]).arguments
+    assert other["clients"] != same[0]["clients"]
+
+
 def test_one_data_set_is_divided_by_its_labels():
     X, y = arrays(sizes=(90,))[0]
     task = tasks.supervised_from(

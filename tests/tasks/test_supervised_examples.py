@@ -175,14 +175,14 @@ PAIR = (X, LABELS)
     [
         (
             {"clients": [(X, LABELS, 3)]},
-            r"client 0 is not a pair \(X, y\) of tensors or arrays: too many",
+            r"client 0 is not a pair \(X, y\) of tensors or arrays, .*: too many",
         ),
         ({"clients": [PAIR, X.T]}, "client 1 is not a pair"),
         ({"clients": [PAIR, (3.0, 1)]}, "client 1 is not a pair .*: a single number"),
         ({"clients": {0: PAIR}}, "client 0 is not a pair"),
         (
-            {"clients": [torch.utils.data.TensorDataset(X, LABELS)]},
-            "client 0 is not a pair",
+            {"clients": [torch.utils.data.TensorDataset(X)]},
+            "client 0, example 0 is not a pair",
         ),
         ({"clients": [PAIR], "test": [X, LABELS]}, "2 test sets for 1 clients"),
         ({"clients": [PAIR] * 2, "test": [PAIR, X[0]]}, "test set 1 is not a pair"),

@@ -49,13 +49,15 @@ ARRAYS = (
 )
 
 
-@pytest.mark.parametrize("name", [*CHANGES, *ARRAYS, "extra"])
+@pytest.mark.parametrize("name", [*CHANGES, *ARRAYS, "extra", "clients"])
 def test_two_records_are_the_same_when_all_of_them_is(name, tmp_path):
     one = run(rounds=4, evaluate_every=2) if name == "rounds_measured" else run()
     two, loaded = copy.copy(one), History.load(one.save(tmp_path / "run"))
     assert one == two == loaded
     if name == "extra":
         two.extra = {"mine": np.zeros((2, 4))}
+    elif name == "clients":
+        two.clients = {"client_loss": np.zeros((2, 4, 5))}
     elif name in ARRAYS:
         changed = getattr(one, name).copy()
         if name == "rounds_measured":

@@ -325,3 +325,20 @@ def test_a_name_that_says_the_network_too():
         InputError, match="dfedsgpsm-s is that algorithm over the network loss_driven"
     ):
         dfl.Instance.of({**told, "topology": {"name": "ring"}})
+
+
+def test_metrics_of_a_document_are_measured_and_written_again():
+    run = {**DOCUMENT["run"], "metrics": ["client_loss"]}
+    instance = dfl.Instance.of({**DOCUMENT, "run": run})
+    assert instance.document()["run"]["metrics"] == ["client_loss"]
+
+    def own(task, models, mean):
+        return mean[:, 0]
+
+    history = instance.run(metrics=[own], progress=False)
+    assert history.clients.keys() == {"client_loss"}
+    assert "own" in history.extra
+    assert "metrics" not in dfl.Instance.of(DOCUMENT).document()["run"]
+    for wrong in (["loss"], [], "client_loss"):
+        with pytest.raises(InputError, match=r"run\.metrics"):
+            dfl.Instance.of({**DOCUMENT, "run": {**run, "metrics": wrong}})

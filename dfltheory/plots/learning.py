@@ -1,0 +1,294 @@
+"""Learning curves of several algorithms, and of the clients of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.confidence import half_widths
+from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.plots.look import MEASURED, literal, looks, styled_axes
+from dfltheory.plots.runs import MEASURES, Labelled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dfltheory.training.history import History
+
+Floats = NDArray[np.float64]
+Spread = Literal["interval", "seeds", "clients"]
+Horizontal = Literal["rounds", "sent_models", "sent_scalars", "sent_bits"]
+
+LEVELS = (0.1, 0.9)
+"""Quantiles over clients between which a band lies."""
+OF_CLIENTS = {
+    "client_accuracy": "test accuracy",
+    "client_loss": r"loss $f_i(x_i^t)$",
+}
+"""Axis label of a measure of single clients."""
+OVER_CLIENTS = {
+    "min": "lowest client",
+    "q10": "10 % quantile",
+    "median": "median client",
+    "q90": "90 % quantile",
+    "max": "highest client",
+}
+"""What a summary over clients is, by the suffix of its name."""
+OF_MEAN_MODEL = {
+    "accuracy": "test accuracy, mean model",
+    "loss": r"loss $f(\bar x^t)$, mean model",
+}
+"""Axis label of a measure at the mean model."""
+WORST = {"client_accuracy": 0.0, "client_loss": 1.0}
+"""Quantile level of the worst client, where it is known what is worse."""
+X_LABELS: dict[str, str] = {
+    "rounds": "round $t$",
+    "sent_models": "models sent over all links",
+    "sent_scalars": "numbers sent over all links",
+    "sent_bits": "bits sent over all links",
+}
+"""Axis label of each horizontal axis."""
+_LOGARITHMIC = 30
+"""Ratio of largest to smallest value from which on an axis is logarithmic."""
+
+
+def learning_curves(
+    runs: Labelled,
+    metric: str = "accuracy",
+    ax: Axes | None = None,
+    *,
+    band: Spread = "interval",
+    x: Horizontal = "rounds",
+    confidence: float = 0.95,
+    legend: bool = True,
+    columns: int = 1,
+) -> Axes:
+    """Draw one measure of several runs over the rounds or over what was sent.
+
+    The legend states the last value of each run, with the half-width of its interval,
+    and whether a run diverged. The vertical axis is logarithmic if the values are
+    positive, are not accuracies, and range over more than a factor of 30.
+
+    Parameters
+    ----------
+    runs : mapping of str to History
+        Runs by label, at least one.
+    metric : str
+        A measure of every run, as "accuracy", "loss" or "client_accuracy_min".
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    band : {"interval", "seeds", "clients"}
+        Student's interval of the mean over seeds; or each seed as a thin line; or the
+        range from the 10 % to the 90 % quantile of the clients, of a metric of single
+        clients.
+    x : {"rounds", "sent_models", "sent_scalars", "sent_bits"}
+        Horizontal axis.
+    confidence : float
+        Confidence level of the intervals.
+    legend : bool
+        Whether to draw a legend.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        If there is no run, or a run does not contain what ``band`` or ``x`` needs.
+    UnknownNameError
+        If a run does not contain the metric.
+    """
+    _check(runs, metric, band, x)
+    with styled_axes(ax, legend, columns) as styled:
+        for index, ((label, run), style) in enumerate(zip(runs.items(), looks())):
+            samples = run.measures()[metric]
+            places = _places(label, run, x)
+            mean, half = _mean(samples, confidence)
+            name = literal(f"{label}{_last(run, mean, half)}")
+            markers = _markers(len(mean), index)
+            styled.plot(places, mean, label=name, markevery=markers, **style)
+            color = style["color"]
+            if band == "seeds":
+                styled.plot(places, samples.T, color=color, linewidth=0.5, alpha=0.4)
+            else:
+                low, high = mean - half, mean + half
+                if band == "clients":
+                    low, high = _quantiles(run, metric, LEVELS)
+                styled.fill_between(
+                    places, low, high, color=color, alpha=0.15, linewidth=0
+                )
+        styled.set(xlabel=X_LABELS[x], ylabel=axis_label(metric))
+        _set_scale(styled, metric)
+    return styled
+
+
+def clients(
+    run: History,
+    metric: str = "client_accuracy",
+    ax: Axes | None = None,
+    *,
+    each: bool = False,
+    legend: bool = True,
+    columns: int = 1,
+) -> Axes:
+    """Draw a measure of the single clients of one run: mean, quantiles and extremes.
+
+    Means, quantiles and extremes over clients are taken in each seed and averaged over
+    seeds. The worst client of a round need not be that of another round.
+
+    Parameters
+    ----------
+    run : History
+        A run with ``metrics=["client_accuracy"]`` or another measure of single clients.
+    metric : str
+        A measure of single clients.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    each : bool
+        Whether to draw a thin line for each client.
+    legend : bool
+        Whether to draw a legend.
+    columns : {1, 2}
+        Columns of a paper that a new figure spans.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        If the run does not contain this measure of single clients.
+    """
+    values = run.of_clients(metric).mean(axis=0)
+    t = run.rounds_measured
+    with styled_axes(ax, legend, columns) as styled:
+        if each:
+            styled.plot(t, values, color="0.6", linewidth=0.5, zorder=1)
+            styled.plot([], [], color="0.6", linewidth=0.5, label="each client")
+        low, high = _quantiles(run, metric, LEVELS)
+        styled.fill_between(
+            t,
+            low,
+            high,
+            color=MEASURED["color"],
+            alpha=0.2,
+            linewidth=0,
+            label="10 % to 90 % of clients",
+        )
+        mean = values.mean(axis=-1)
+        name = f"mean of clients: {_number(mean[run.last_measured])}"
+        styled.plot(t, mean, label=name, **MEASURED)
+        for name, level, style in _extremes(metric):
+            curve = _quantiles(run, metric, level)
+            text = f"{name}: {_number(curve[run.last_measured])}"
+            styled.plot(t, curve, label=text, **style)
+        label = OF_CLIENTS.get(metric, metric.replace("_", " "))
+        styled.set(xlabel=X_LABELS["rounds"], ylabel=label)
+        _set_scale(styled, metric)
+    return styled
+
+
+def axis_label(metric: str) -> str:
+    """Return the axis label of a measure, also of a summary over clients."""
+    for base, label in OF_CLIENTS.items():
+        if metric == base:
+            return f"{label}, mean of clients"
+        suffix = metric.removeprefix(f"{base}_")
+        if suffix in OVER_CLIENTS:
+            return f"{label}, {OVER_CLIENTS[suffix]}"
+    known = MEASURES | OF_MEAN_MODEL
+    return known.get(metric, metric.replace("_", " "))
+
+
+def _check(runs: Any, metric: str, band: str, x: str) -> None:
+    """Raise an error unless every run contains what is drawn."""
+    one_of("band", band, {"interval", "seeds", "clients"})
+    one_of("x", x, X_LABELS)
+    if not isinstance(runs, Mapping) or not runs:
+        raise InputError(
+            "runs must be a dictionary label -> History with at least one run"
+        )
+    for label, run in runs.items():
+        if metric not in run.measures():
+            known = set(run.measures())
+            raise UnknownNameError(f"measure of the run {label}", metric, known)
+        if band == "clients":
+            run.of_clients(metric)
+
+
+def _places(label: str, run: History, x: str) -> Floats:
+    """Return the horizontal coordinates of a run."""
+    if x == "rounds":
+        return run.rounds_measured
+    sent = run.sent()
+    if x not in sent:
+        raise InputError(f"x = {x!r}: the run {label} did not count what was sent")
+    return sent[x].mean(axis=0)
+
+
+def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Return means over seeds and the half-widths of their intervals, 0 for one
+    seed.
+    """
+    mean = samples.mean(axis=0)
+    if len(samples) < 2:
+        return mean, np.zeros_like(mean)
+    return mean, half_widths(samples, (1 - confidence) / 2)
+
+
+def _quantiles(run: History, metric: str, level: float | tuple[float, ...]) -> Floats:
+    """Return quantiles over clients, averaged over seeds."""
+    return run.client_quantiles(metric, level).mean(axis=-2)
+
+
+def _extremes(metric: str) -> list[tuple[str, float, dict[str, Any]]]:
+    """Return label, quantile level and line style of the extreme clients."""
+    dashed = {"color": "#D55E00", "linestyle": (0, (5, 2)), "linewidth": 1.3}
+    dotted = {"color": "#009E73", "linestyle": ":", "linewidth": 1.3}
+    if metric not in WORST:
+        return [("lowest client", 0.0, dashed), ("highest client", 1.0, dotted)]
+    worst = WORST[metric]
+    return [("worst client", worst, dashed), ("best client", 1.0 - worst, dotted)]
+
+
+def _last(run: History, mean: Floats, half: Floats) -> str:
+    """Return the last value of a run for the legend."""
+    last = run.last_measured
+    text = f": {_number(mean[last])}"
+    if half[last] > 0:
+        text += f" ± {half[last]:.1g}"
+    if run.diverged_at is not None:
+        text += f", diverged by round {run.diverged_at}"
+    return text
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _markers(count: int, index: int) -> list[int]:
+    """Return about eight indices of markers, shifted from line to line."""
+    step = max(1, count // 8)
+    return list(range((index * step // 4) % step, count, step))
+
+
+def _set_scale(ax: Axes, metric: str) -> None:
+    """Use a logarithmic axis where positive values range over more than a factor."""
+    if "accuracy" in metric:
+        return
+    drawn = np.concatenate([np.asarray(line.get_ydata()) for line in ax.get_lines()])
+    drawn = drawn[np.isfinite(drawn)]
+    if drawn.size and drawn.min() > 0 and drawn.max() / drawn.min() > _LOGARITHMIC:
+        ax.set_yscale("log")
+
+
+__all__ = ["axis_label", "clients", "learning_curves"]

@@ -1,0 +1,93 @@
+"""Measures of every client's own model, and their summaries over clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dfltheory.errors import InputError
+from dfltheory.tasks.task import Task
+
+Floats = NDArray[np.float64]
+
+
+def client_accuracy(task: Task, models: Tensor, mean: Tensor) -> Tensor:
+    """Return the accuracy of every client's own model, (S, m).
+
+    Client i's model is evaluated on client i's own test examples; on the common test
+    set if the task has only that.
+
+    Raises
+    ------
+    InputError
+        If the task has no test examples, or no classes.
+    """
+    own = task.client_accuracy(models)
+    if own is not None:
+        return own
+    common = task.accuracy(models.flatten(0, 1))
+    if common is None:
+        raise InputError(
+            f"metrics: client_accuracy is not defined on the task {task.name}, which"
+            " has no test examples with classes; leave it out, or give test=(X, y)"
+        )
+    return common.unflatten(0, models.shape[:2])
+
+
+def client_loss(task: Task, models: Tensor, mean: Tensor) -> Tensor:
+    """Return f_i(x_i), the loss of every client's own model on its own data, (S, m)."""
+    return task.client_loss(models)
+
+
+NAMED: dict[str, Callable[..., Any]] = {
+    "client_accuracy": client_accuracy,
+    "client_loss": client_loss,
+}
+"""Metrics that can be given by name."""
+
+SUMMARIES: dict[str, float] = {
+    "min": 0.0,
+    "q10": 0.1,
+    "median": 0.5,
+    "q90": 0.9,
+    "max": 1.0,
+}
+"""Suffix of a summary over clients -> its quantile level."""
+
+
+def summaries(name: str, values: Floats) -> dict[str, Floats]:
+    """Return the mean and the quantiles over clients of a measure (S, m), (S,) each.
+
+    The mean has the name of the measure, the others its name and a suffix, as in
+    ``client_loss_max``.
+    """
+    found = {name: values.mean(axis=-1)}
+    levels = over_clients(values, tuple(SUMMARIES.values()))
+    for suffix, level in zip(SUMMARIES, levels, strict=True):
+        found[f"{name}_{suffix}"] = level
+    return found
+
+
+def over_clients(values: Floats, levels: float | Sequence[float]) -> Floats:
+    """Return quantiles over the last axis; NaN where a value is not a number.
+
+    Quantiles between two clients are interpolated linearly.
+    """
+    if np.isfinite(values).all():
+        return np.quantile(values, levels, axis=-1)
+    finite = np.where(np.isfinite(values), values, np.nan)
+    return np.quantile(finite, levels, axis=-1)
+
+
+__all__ = [
+    "NAMED",
+    "SUMMARIES",
+    "client_accuracy",
+    "client_loss",
+    "over_clients",
+    "summaries",
+]
