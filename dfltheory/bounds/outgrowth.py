@@ -17,8 +17,10 @@ from dfltheory.bounds.monomials import SHARES, Shares
 from dfltheory.bounds.rates import Direction
 from dfltheory.bounds.units import Expr
 
-_DIGITS = 700
-_PLACES = (30, 60, 120)
+_DIGITS = 1500
+_PLACES = (100, 200, 400)
+_LARGE_T = 10**12
+"""Expansions are for large T, also where T does not grow."""
 
 
 def outgrows(
@@ -64,6 +66,8 @@ def _point(
             values[symbol] = mpmath.exp(power * place) / 2
         else:
             values[symbol] = mpmath.exp(power * place)
+        if symbol.name == "T":
+            values[symbol] *= _LARGE_T
     return values
 
 

@@ -152,13 +152,17 @@ def leading(
     """
     rows = [row for row in expanded(theorem, order, schedule, atoms) if row.added]
     region = scheduled_region(theorem, schedule)
-    return tuple(
-        row
-        for row in rows
-        if not covered(
-            row, [other for other in rows if other is not row], region, theorem.shares
-        )
-    )
+    kept = list(rows)
+    # of two that cover each other one is kept, the one with fewer factors
+    for row in sorted(rows, key=_factor_count, reverse=True):
+        others = [other for other in kept if other is not row]
+        if covered(row, others, region, theorem.shares):
+            kept = others
+    return tuple(kept)
+
+
+def _factor_count(row: Monomial) -> int:
+    return len(row.exponents)
 
 
 def expanded(
@@ -181,14 +185,22 @@ def expanded(
     known = theorem.expanded_definitions(kept)
     found: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Monomial] = {}
     for part in theorem.parts.values():
-        chosen = without_cancellation(
-            scheduled(theorem, part.xreplace(known), schedule)
-        )
-        for mono in monomials(
-            expand_in_t(chosen, order, theorem.shares), theorem.shares
-        ):
+        chosen = scheduled(theorem, part.xreplace(known), schedule)
+        for mono in _in_lowest_terms(chosen, order, theorem.shares):
             found.setdefault((mono.added, mono.exponents), mono)
     return list(found.values())
+
+
+def _in_lowest_terms(expr: Expr, order: int, shares: Shares) -> tuple[Monomial, ...]:
+    """The monomials of ``expr`` for large T; of its form without cancellation where
+    that has none that are subtracted.
+    """
+    rows = monomials(expand_in_t(expr, order, shares), shares)
+    if all(row.added for row in rows):
+        return rows
+    simple = without_cancellation(expr)
+    others = monomials(expand_in_t(simple, order, shares), shares)
+    return others if all(row.added for row in others) else rows
 
 
 def scheduled_region(
