@@ -9,8 +9,8 @@ in the exponents.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -18,6 +18,16 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.clauses import Statement
+from dfltheory.bounds.monomials import (
+    LARGE,
+    SHARES,
+    Monomial,
+    Shares,
+    gapped,
+    monomials,
+    own_order,
+    without_cancellation,
+)
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
@@ -40,178 +50,6 @@ constant (sigma_g <= beta, L_vu <= chi sqrt(L_u L_v), m <= m^Q, lam^Q <= lam, 1 
 1 - lam^Q).
 """
 
-Shares = frozenset[str]
-SHARES: Shares = frozenset(name for name, entry in GLOSSARY.items() if entry.high == 1)
-"""Quantities between 0 and 1."""
-
-LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
-
-
-@dataclass(frozen=True)
-class Monomial:
-    """``coefficient * product of atom**exponent``; atoms are symbols or gaps such as
-    ``1 - lam``.
-    """
-
-    coefficient: Expr
-    exponents: tuple[tuple[str, Fraction], ...]
-
-    def __getitem__(self, atom: str) -> Fraction:
-        return dict(self.exponents).get(atom, Fraction(0))
-
-    def without(self, atoms: Iterable[str]) -> Monomial:
-        """This monomial with some atoms taken as constants."""
-        hidden = set(atoms)
-        return Monomial(
-            self.coefficient,
-            tuple((a, e) for a, e in self.exponents if a not in hidden),
-        )
-
-    def __str__(self) -> str:
-        def power(name: str, e: Fraction) -> str:
-            name = name if name.isidentifier() else f"({name})"
-            return (
-                name
-                if e == 1
-                else f"{name}^{e}"
-                if e.denominator == 1
-                else f"{name}^({e})"
-            )
-
-        over = [power(n, e) for n, e in self.exponents if e > 0]
-        under = [power(n, -e) for n, e in self.exponents if e < 0]
-        top = " ".join(over) or "1"
-        return top if not under else f"{top} / ({' '.join(under)})"
-
-
-def _fraction(number: Expr) -> Fraction:
-    rational: Expr = sp.Rational(number)
-    return Fraction(int(rational.p), int(rational.q))
-
-
-@cache
-def _own_order(base: Expr) -> dict[str, Fraction] | None:
-    """The order K^e of a function of one large quantity, measured; None where it has no
-    such order.
-    """
-    names = {s.name for s in base.free_symbols}
-    if len(names) != 1 or not names <= set(LARGE):
-        return None
-    name = names.pop()
-    function = sp.lambdify(GLOSSARY[name].symbol, base, modules="numpy")
-    with np.errstate(all="ignore"):
-        values = [
-            abs(float(function(np.float64(n)))) for n in (2, 10, 10**3, 10**5, 10**6)
-        ]
-    if not all(0 < v < np.inf for v in values):
-        return None
-    power = Fraction(round(2 * np.log10(values[-1] / values[-2])), 2)
-    ratios = [
-        v / n ** float(power)
-        for v, n in zip(values, (2, 10, 10**3, 10**5, 10**6), strict=True)
-    ]
-    return {name: power} if max(ratios) < 30 * min(ratios) else None
-
-
-def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
-    """A factor as atoms of the same order: 2K - 1 is of order K, 1 + q of order 1,
-    others are their own.
-    """
-    if base.is_Symbol:
-        return {base.name: Fraction(1)}
-    own = _own_order(base)
-    if own is not None:
-        return {n: e for n, e in own.items() if e}
-    if (
-        base.is_Add
-        and all(symbol.name in shares for symbol in base.free_symbols)
-        and all(not term.could_extract_minus_sign() for term in base.args)
-    ):
-        return {}
-    factored = sp.factor(base) if base.is_Add else base
-    if factored.is_Mul or factored.is_Pow:
-        return _atoms(factored, shares)[0]
-    constant = base.as_coeff_Add()[0]
-    negative = constant.is_negative if constant else base.could_extract_minus_sign()
-    return {str(-base if negative else base): Fraction(1)}
-
-
-def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
-    """(base, exponent) of every factor; powers of products, of powers and by sums are
-    split, as all factors are non-negative.
-    """
-    for factor in sp.Mul.make_args(product):
-        base, power = factor.as_base_exp()
-        if base.is_Mul or base.is_Pow:
-            yield from _powers(base, power * outer)
-        else:
-            # m^(2 - 2 Q): m^2 and m^(-2 Q)
-            for part in sp.Add.make_args(sp.expand(power * outer)):
-                yield base, part
-
-
-def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
-    exponents: dict[str, Fraction] = {}
-    number: Expr = sp.S.One
-    for base, power in _powers(product):
-        if base.is_number and power.is_number:
-            number *= base**power
-            continue
-        if not power.is_Rational:  # lam^(2Q): atom lam^Q, exponent 2
-            times, power = power.as_coeff_Mul()
-            found = {str(base**power): _fraction(times)}
-        else:
-            found = {
-                name: e * _fraction(power) for name, e in _atom(base, shares).items()
-            }
-        for name, e in found.items():
-            exponents[name] = exponents.get(name, Fraction(0)) + e
-    return {n: e for n, e in exponents.items() if e}, number
-
-
-def _gapped(expr: Expr, shares: Shares) -> Expr:
-    """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of
-    roots (of equal order).
-    """
-    expr = expr.replace(
-        lambda e: (
-            e.is_Add
-            and len(e.free_symbols) == 1
-            and next(iter(e.free_symbols)).name in shares
-        ),
-        _gap_of,
-    )
-    return expr.replace(
-        lambda e: (
-            e.is_Pow
-            and e.base.is_Add
-            and e.exp.is_Rational
-            and not e.exp.is_Integer
-            and e.exp > 0
-        ),
-        lambda e: sp.Add(*(term**e.exp for term in e.base.args)),
-    )
-
-
-def _gap_of(share_sum: Expr) -> Expr:
-    """A polynomial in one share, in factors, 1 - share written as its gap: 2 - 2 lam is
-    2 (1 - lam).
-    """
-    share = next(iter(share_sum.free_symbols))
-    gap = sp.Symbol(f"1 - {share.name}", positive=True)
-    return sp.factor(share_sum).xreplace({1 - share: gap, share - 1: -gap})
-
-
-@cache
-def monomials(expr: Expr, shares: Shares = SHARES) -> tuple[Monomial, ...]:
-    """The monomials of a sum of products, those of the same exponents added up."""
-    found: dict[tuple[tuple[str, Fraction], ...], Expr] = {}
-    for term in sp.Add.make_args(sp.expand(_gapped(expr, shares))):
-        exponents, number = _atoms(sp.powdenest(term, force=True), shares)
-        key = tuple(sorted(exponents.items()))
-        found[key] = found.get(key, sp.S.Zero) + number
-    return tuple(Monomial(c, key) for key, c in found.items() if c != 0)
-
 
 @cache
 def expand_in_t(expr: Expr, order: int, shares: Shares = SHARES) -> Expr:
@@ -222,7 +60,7 @@ def expand_in_t(expr: Expr, order: int, shares: Shares = SHARES) -> Expr:
     leave products of denominators that no term of ``expr`` has.
     """
     total: Expr = sp.S.Zero
-    expanded: Expr = sp.expand_mul(_gapped(expr, shares))
+    expanded: Expr = sp.expand_mul(gapped(expr, shares))
     for term in sp.Add.make_args(expanded):
         over, under = sp.fraction(
             sp.together(
@@ -289,7 +127,7 @@ def keeps(
     for d in theorem.definitions:
         value = scheduled(theorem, theorem.expand(d.symbol), schedule)
         if _T not in value.free_symbols:
-            own = _own_order(value)
+            own = own_order(value)
             found[d.symbol] = (
                 d.symbol
                 if own is None
@@ -307,20 +145,24 @@ def leading(
     atoms: Iterable[Expr] | None = None,
 ) -> tuple[Monomial, ...]:
     """The monomials of a bound under its schedule down to T^(-order/2), those covered
-    by others left out.
+    by others and those that are subtracted left out: their sum is an upper bound.
 
     Definitions that T does not touch count as one atom each; where ``atoms`` is given,
     only those in it do.
     """
-    rows = expanded(theorem, order, schedule, atoms)
+    rows = [row for row in expanded(theorem, order, schedule, atoms) if row.added]
     region = scheduled_region(theorem, schedule)
-    return tuple(
-        row
-        for row in rows
-        if not covered(
-            row, [other for other in rows if other is not row], region, theorem.shares
-        )
-    )
+    kept = list(rows)
+    # of two that cover each other one is kept, the one with fewer factors
+    for row in sorted(rows, key=_factor_count, reverse=True):
+        others = [other for other in kept if other is not row]
+        if covered(row, others, region, theorem.shares):
+            kept = others
+    return tuple(kept)
+
+
+def _factor_count(row: Monomial) -> int:
+    return len(row.exponents)
 
 
 def expanded(
@@ -341,14 +183,24 @@ def expanded(
             if value != symbol or symbol in allowed
         }
     known = theorem.expanded_definitions(kept)
-    found: dict[tuple[tuple[str, Fraction], ...], Monomial] = {}
+    found: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Monomial] = {}
     for part in theorem.parts.values():
         chosen = scheduled(theorem, part.xreplace(known), schedule)
-        for mono in monomials(
-            expand_in_t(chosen, order, theorem.shares), theorem.shares
-        ):
-            found.setdefault(mono.exponents, mono)
+        for mono in _in_lowest_terms(chosen, order, theorem.shares):
+            found.setdefault((mono.added, mono.exponents), mono)
     return list(found.values())
+
+
+def _in_lowest_terms(expr: Expr, order: int, shares: Shares) -> tuple[Monomial, ...]:
+    """The monomials of ``expr`` for large T; of its form without cancellation where
+    that has none that are subtracted.
+    """
+    rows = monomials(expand_in_t(expr, order, shares), shares)
+    if all(row.added for row in rows):
+        return rows
+    simple = without_cancellation(expr)
+    others = monomials(expand_in_t(simple, order, shares), shares)
+    return others if all(row.added for row in others) else rows
 
 
 def scheduled_region(
@@ -388,35 +240,94 @@ def covered(
     """Is ``one`` at most a constant times the sum of ``by`` for large T, K, m, small
     gaps, and in ``region``?
     """
-    if not by:
-        return False
+    return bool(by) and direction(one, by, region, shares) is None
+
+
+Direction = tuple[dict[str, float], float]
+"""Atoms with the power of s that each is as s grows, and by which power of s one
+monomial outgrows others.
+"""
+
+
+def direction(
+    one: Monomial,
+    by: Sequence[Monomial],
+    region: Sequence[Mapping[str, Fraction]] = (),
+    shares: Shares = SHARES,
+    constants: Iterable[str] = (),
+) -> Direction | None:
+    """A direction in the logarithms of all atoms but ``constants`` in which ``one``
+    outgrows each of ``by``, and by how much; None where there is none.
+
+    A share and its gap do not vanish together: each of the two is a constant in turn.
+    """
     rows = [*region, *RELATIONS]
     names = sorted(
         {n for mono in (one, *by) for n, _ in mono.exponents}
         | {n for row in rows for n in row}
     )
-    sign = {n: _direction(n, shares) for n in names}
-    rays = [{n: Fraction(s)} for n, s in sign.items() if s] + rows
-    # one - sum_j w_j by_j = - sum_i y_i ray_i, w >= 0, sum w = 1, y >= 0
-    columns = [[float(mono[n]) for n in names] for mono in by]
-    columns += [[-float(ray.get(n, Fraction(0))) for n in names] for ray in rays]
-    equations = np.array(columns).T
-    weights = [1.0] * len(by) + [0.0] * len(rays)
-    matrix = np.vstack([equations, weights])
-    target = np.array([*(float(one[n]) for n in names), 1.0])
+    gains = [[float(one[n] - other[n]) for n in names] for other in by]
+    kept = [[float(row.get(n, Fraction(0))) for n in names] for row in rows]
+    found: Direction | None = None
+    for larger in _constant_atoms(names, shares):
+        fixed = larger.union(constants)
+        signs = [0 if n in fixed else _sign(n, shares) for n in names]
+        moves = [n not in fixed for n in names]
+        answer = _steepest(
+            np.array(gains).reshape(-1, len(names)), np.array(kept), signs, moves
+        )
+        if answer is not None and (found is None or answer[1] > found[1]):
+            found = dict(zip(names, answer[0], strict=True)), answer[1]
+    return found
+
+
+def _constant_atoms(names: Sequence[str], shares: Shares) -> Iterator[frozenset[str]]:
+    """For each share whose gap is an atom, too: either the share or its gap."""
+    pairs = [
+        (share, f"1 - {share}")
+        for share in sorted(shares)
+        if share in names and f"1 - {share}" in names
+    ]
+    for chosen in itertools.product(*pairs):
+        larger = {"1 - lam**Q"} if "1 - lam" in chosen else set[str]()
+        yield frozenset((*chosen, *larger))
+
+
+def _steepest(
+    gains: np.ndarray, kept: np.ndarray, signs: Sequence[int], moves: Sequence[bool]
+) -> tuple[list[float], float] | None:
+    """The exponents x in [-1, 1] with the largest least entry of ``gains @ x``, where
+    ``kept @ x >= 0``; as few of them as possible are not 0.
+    """
     from scipy.optimize import linprog  # half of what importing a theorem would cost
 
+    size = len(signs)
+    up = [float(move and sign >= 0) for sign, move in zip(signs, moves, strict=True)]
+    down = [float(move and sign <= 0) for sign, move in zip(signs, moves, strict=True)]
     answer = linprog(
-        np.zeros(matrix.shape[1]),
-        A_eq=matrix,
-        b_eq=target,
-        bounds=(0, None),
+        [_COST] * (2 * size) + [-1.0],
+        A_ub=np.vstack(
+            [
+                np.hstack([-gains, gains, np.ones((len(gains), 1))]),
+                np.hstack([-kept, kept, np.zeros((len(kept), 1))]),
+            ]
+        ),
+        b_ub=np.zeros(len(gains) + len(kept)),
+        bounds=[(0.0, end) for end in (*up, *down)] + [(0.0, _STEEPEST)],
         method="highs",
     )
-    return bool(answer.status == 0)
+    if answer.status != 0 or answer.x is None or answer.x[-1] < _TOLERANCE:
+        return None
+    exponents = answer.x[:size] - answer.x[size:-1]
+    return list(map(float, exponents)), float(answer.x[-1])
 
 
-def _direction(atom: str, shares: Shares) -> int:
+_STEEPEST = 100.0
+_COST = 1e-4
+_TOLERANCE = 1e-7
+
+
+def _sign(atom: str, shares: Shares) -> int:
     """+1 for what is at least 1, -1 for what is at most 1 (shares and their gaps), 0
     for anything positive.
     """

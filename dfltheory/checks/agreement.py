@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.rates import covered, leading
+from dfltheory.bounds.outgrowth import outgrows
+from dfltheory.bounds.rates import covered, direction, leading, scheduled
 from dfltheory.bounds.regions import (
     admissible,
     at,
@@ -220,6 +221,7 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
         d.symbol for d in derived.definitions
     }
     mine, theirs = (leading(t, 3, schedule, shared) for t in (printed, derived))
+    given, claimed_bound = (scheduled(t, t.bound, schedule) for t in (derived, printed))
     loose = hidden_by(mine)
     shares = printed.shares | derived.shares
     for mono in theirs:
@@ -228,6 +230,9 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
         soft = covered(
             mono.without(loose), [own.without(loose) for own in mine], shares=shares
         )
+        way = direction(mono, mine, (), shares, () if soft else loose)
+        if way is None or not outgrows(way, given, claimed_bound, shares):
+            continue
         yield found(
             "warning" if soft else "error",
             f"against {derived.variant}",

@@ -11,9 +11,11 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.monomials import Monomial
+from dfltheory.bounds.outgrowth import outgrows
 from dfltheory.bounds.rates import (
-    Monomial,
     covered,
+    direction,
     leading,
     ordered,
     scheduled,
@@ -139,12 +141,28 @@ def _compared(
     region = [*scheduled_region(base, schedule), *scheduled_region(claim), *known]
     loose = hidden_by(claimed)
     shares = claim.shares | base.shares
+    absent = dict.fromkeys((*zeros(claim), *zeros(base)), sp.S.Zero)
+    given, claimed_bound = (
+        scheduled(theorem, theorem.bound, schedule).xreplace(absent)
+        for theorem in (base, claim)
+    )
     for mono in derived:
+        if any(mono[name.name] > 0 for name in absent):
+            continue
         if covered(mono, claimed, region, shares):
             continue
         soft = covered(
             mono.without(loose), [c.without(loose) for c in claimed], region, shares
         )
+        way = direction(mono, claimed, region, shares, () if soft else loose)
+        if way is None or not outgrows(way, given, claimed_bound, shares):
+            yield note(
+                "rate",
+                f"it is not proved that the claim covers the term {mono} of {base},"
+                " nor that it does not",
+                term=str(mono),
+            )
+            continue
         fails = "hides" if soft else fails_how(mono, claimed)
         yield found(
             "warning" if soft else "error",
@@ -165,6 +183,16 @@ def _compared(
                 "rate",
                 f"the claimed term {mono} is not needed: {base} gives nothing as large",
             )
+
+
+def zeros(theorem: Theorem) -> list[sp.Symbol]:
+    """The quantities that the conditions of a statement set to 0."""
+    found: list[sp.Symbol] = []
+    for condition in theorem.conditions:
+        times, rest = sp.expand(condition.slack).as_coeff_Mul()
+        if isinstance(rest, sp.Symbol) and times < 0:
+            found.append(rest)
+    return found
 
 
 def hidden_by(claimed: Sequence[Monomial]) -> list[str]:

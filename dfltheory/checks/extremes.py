@@ -10,6 +10,7 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.outgrowth import outgrows
 from dfltheory.bounds.rates import leading, scheduled
 from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
 from dfltheory.bounds.registry import REGISTRY, Registry
@@ -154,6 +155,10 @@ def _many_gossip_steps(
 
 
 def _vanishes(theorem: Theorem) -> Iterator[Finding]:
+    bound = scheduled(theorem, theorem.bound)
+    slow = {"T": 1.0}, 0.25
+    if not outgrows(slow, bound, s.T ** sp.Rational(-1, 4), theorem.shares):
+        return
     for mono in leading(theorem, order=3):
         if mono["T"] >= 0:
             yield error(

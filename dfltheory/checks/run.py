@@ -12,6 +12,7 @@ from dfltheory.checks.conditions import check_conditions, has_conditions
 from dfltheory.checks.corollaries import check_corollary, has_rate
 from dfltheory.checks.extremes import check_extremes, has_limits
 from dfltheory.checks.finding import ORDER, Applies, Finding, always
+from dfltheory.checks.floors import check_floors, has_floors
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
 from dfltheory.checks.units import check_units
 from dfltheory.errors import UnknownNameError
@@ -20,6 +21,7 @@ from dfltheory.own import Trust
 CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "units": check_units,
     "limits": check_extremes,
+    "floors": check_floors,
     "monotone": check_monotone,
     "agreement": check_agreement,
     "corollary": check_corollary,
@@ -28,6 +30,7 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
 APPLIES: dict[str, Applies] = {
     "units": always,
     "limits": has_limits,
+    "floors": has_floors,
     "monotone": has_monotonicity,
     "agreement": has_agreement,
     "corollary": has_rate,

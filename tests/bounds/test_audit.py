@@ -14,7 +14,8 @@ from dfltheory import bounds
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.by_form import monotone
-from dfltheory.bounds.rates import Monomial, leading, slowest_in_t
+from dfltheory.bounds.monomials import Monomial
+from dfltheory.bounds.rates import leading, slowest_in_t
 from dfltheory.bounds.theorem import Condition, Definition
 from dfltheory.checks.agreement import (
     compare_orders,

@@ -9,7 +9,8 @@ import pytest
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.rates import covered, leading, monomials
+from dfltheory.bounds.monomials import monomials
+from dfltheory.bounds.rates import covered, leading
 from dfltheory.bounds.tables import axis, rounded
 from dfltheory.errors import ConditionError, InputError
 

@@ -1,0 +1,243 @@
+"""Monomials: the factors of a formula as powers of quantities and of gaps such as
+1 - lam, up to constant factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.units import Expr
+
+Shares = frozenset[str]
+SHARES: Shares = frozenset(name for name, entry in GLOSSARY.items() if entry.high == 1)
+"""Quantities between 0 and 1."""
+
+LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """``coefficient * product of atom**exponent``; atoms are symbols or gaps such as
+    ``1 - lam``.
+    """
+
+    coefficient: Expr
+    exponents: tuple[tuple[str, Fraction], ...]
+
+    @property
+    def added(self) -> bool:
+        """Is it added, not subtracted?"""
+        return self.coefficient.is_positive is True
+
+    def __getitem__(self, atom: str) -> Fraction:
+        return dict(self.exponents).get(atom, Fraction(0))
+
+    def without(self, atoms: Iterable[str]) -> Monomial:
+        """This monomial with some atoms taken as constants."""
+        hidden = set(atoms)
+        return Monomial(
+            self.coefficient,
+            tuple((a, e) for a, e in self.exponents if a not in hidden),
+        )
+
+    def __str__(self) -> str:
+        def power(name: str, e: Fraction) -> str:
+            name = name if name.isidentifier() else f"({name})"
+            return (
+                name
+                if e == 1
+                else f"{name}^{e}"
+                if e.denominator == 1
+                else f"{name}^({e})"
+            )
+
+        over = [power(n, e) for n, e in self.exponents if e > 0]
+        under = [power(n, -e) for n, e in self.exponents if e < 0]
+        top = " ".join(over) or "1"
+        return top if not under else f"{top} / ({' '.join(under)})"
+
+
+def _fraction(number: Expr) -> Fraction:
+    rational: Expr = sp.Rational(number)
+    return Fraction(int(rational.p), int(rational.q))
+
+
+@cache
+def own_order(base: Expr) -> dict[str, Fraction] | None:
+    """The order K^e of a function of one large quantity, measured; None where it has no
+    such order.
+    """
+    names = {s.name for s in base.free_symbols}
+    if len(names) != 1 or not names <= set(LARGE):
+        return None
+    name = names.pop()
+    function = sp.lambdify(GLOSSARY[name].symbol, base, modules="numpy")
+    with np.errstate(all="ignore"):
+        values = [
+            abs(float(function(np.float64(n)))) for n in (2, 10, 10**3, 10**5, 10**6)
+        ]
+    if not all(0 < v < np.inf for v in values):
+        return None
+    power = Fraction(round(2 * np.log10(values[-1] / values[-2])), 2)
+    ratios = [
+        v / n ** float(power)
+        for v, n in zip(values, (2, 10, 10**3, 10**5, 10**6), strict=True)
+    ]
+    return {name: power} if max(ratios) < 30 * min(ratios) else None
+
+
+def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
+    """A factor as atoms of the same order: 2K - 1 is of order K, 1 + q of order 1,
+    others are their own.
+    """
+    if base.is_Symbol:
+        return {base.name: Fraction(1)}
+    own = own_order(base)
+    if own is not None:
+        return {n: e for n, e in own.items() if e}
+    if (
+        base.is_Add
+        and all(symbol.name in shares for symbol in base.free_symbols)
+        and all(not term.could_extract_minus_sign() for term in base.args)
+    ):
+        return {}
+    factored = sp.factor(base) if base.is_Add else base
+    if factored.is_Mul or factored.is_Pow:
+        return _atoms(factored, shares)[0]
+    constant = base.as_coeff_Add()[0]
+    negative = constant.is_negative if constant else base.could_extract_minus_sign()
+    return {str(-base if negative else base): Fraction(1)}
+
+
+def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
+    """(base, exponent) of every factor; powers of products, of powers and by sums are
+    split, as all factors are non-negative.
+    """
+    for factor in sp.Mul.make_args(product):
+        base, power = factor.as_base_exp()
+        if base.is_Mul or base.is_Pow:
+            yield from _powers(base, power * outer)
+        else:
+            # m^(2 - 2 Q): m^2 and m^(-2 Q)
+            for part in sp.Add.make_args(sp.expand(power * outer)):
+                yield base, part
+
+
+def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
+    exponents: dict[str, Fraction] = {}
+    number: Expr = sp.S.One
+    for base, power in _powers(product):
+        if base.is_number and power.is_number:
+            number *= base**power
+            continue
+        if not power.is_Rational:  # lam^(2Q): atom lam^Q, exponent 2
+            times, power = power.as_coeff_Mul()
+            found = {str(base**power): _fraction(times)}
+        else:
+            found = {
+                name: e * _fraction(power) for name, e in _atom(base, shares).items()
+            }
+        for name, e in found.items():
+            exponents[name] = exponents.get(name, Fraction(0)) + e
+    return {n: e for n, e in exponents.items() if e}, number
+
+
+def gapped(expr: Expr, shares: Shares) -> Expr:
+    """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of
+    roots (of equal order).
+    """
+    expr = expr.replace(
+        lambda e: (
+            e.is_Add
+            and len(e.free_symbols) == 1
+            and next(iter(e.free_symbols)).name in shares
+        ),
+        _gap_of,
+    )
+    return expr.replace(
+        lambda e: (
+            e.is_Pow
+            and e.base.is_Add
+            and e.exp.is_Rational
+            and not e.exp.is_Integer
+            and e.exp > 0
+        ),
+        lambda e: sp.Add(*(term**e.exp for term in e.base.args)),
+    )
+
+
+def _gap_of(share_sum: Expr) -> Expr:
+    """A polynomial in one share, in factors, 1 - share written as its gap: 2 - 2 lam is
+    2 (1 - lam).
+    """
+    share = next(iter(share_sum.free_symbols))
+    gap = sp.Symbol(f"1 - {share.name}", positive=True)
+    return sp.factor(share_sum).xreplace({1 - share: gap, share - 1: -gap})
+
+
+@cache
+def without_cancellation(expr: Expr) -> Expr:
+    """``expr`` with each sum that contains a difference, or a quotient by a sum, over
+    one denominator and in lowest terms, from the inside out.
+
+    (1 + lam^2)/(1 - lam^2) - 1 becomes 2 lam^2/(1 - lam^2). A long sum stays as it is:
+    what is concluded from its terms needs another proof.
+    """
+    if expr.is_Atom or not expr.args:
+        return expr
+    args = [without_cancellation(argument) for argument in expr.args]
+    rebuilt = expr.func(*args)
+    worth = rebuilt.is_Add or (rebuilt.is_Mul and _divides_by_a_sum(rebuilt))
+    if not worth or not _may_cancel(rebuilt) or sp.count_ops(rebuilt) > _LONG:
+        return rebuilt
+    return sp.factor(rebuilt)
+
+
+_LONG = 150
+"""Operations of the longest sum that is put over one denominator."""
+
+
+def _divides_by_a_sum(expr: Expr) -> bool:
+    return any(p.base.is_Add and p.exp.is_negative for p in expr.atoms(sp.Pow))
+
+
+def _may_cancel(expr: Expr) -> bool:
+    """Is it a sum with a difference in it, or a product with sums above and below?"""
+    if expr.is_Mul:
+        over, under = expr.as_numer_denom()
+        return over.has(sp.Add) and under.has(sp.Add)
+    return any(term.could_extract_minus_sign() for term in expr.args)
+
+
+@cache
+def monomials(expr: Expr, shares: Shares = SHARES) -> tuple[Monomial, ...]:
+    """The monomials of a sum of products: of the same exponents at most two, the sum of
+    what is added and the sum of what is subtracted.
+
+    They do not make up for each other: factors of the same order are not equal.
+    """
+    found: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Expr] = {}
+    for term in sp.Add.make_args(sp.expand(gapped(expr, shares))):
+        exponents, number = _atoms(sp.powdenest(term, force=True), shares)
+        key = (number.is_positive is True, tuple(sorted(exponents.items())))
+        found[key] = found.get(key, sp.S.Zero) + number
+    return tuple(Monomial(c, powers) for (_, powers), c in found.items() if c != 0)
+
+
+__all__ = [
+    "LARGE",
+    "Monomial",
+    "SHARES",
+    "Shares",
+    "gapped",
+    "monomials",
+    "own_order",
+    "without_cancellation",
+]

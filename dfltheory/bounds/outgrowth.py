@@ -1,0 +1,90 @@
+"""Proof by evaluation that one formula outgrows another along a direction.
+
+An expansion into monomials says what may outgrow what; terms that cancel, or factors
+that depend on each other, can make it wrong. Here both formulas are evaluated as they
+are written, in many digits, far along the direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from dfltheory.bounds.monomials import SHARES, Shares
+from dfltheory.bounds.rates import Direction
+from dfltheory.bounds.units import Expr
+
+_DIGITS = 1500
+_PLACES = (100, 200, 400)
+_LARGE_T = 10**12
+"""Expansions are for large T, also where T does not grow."""
+
+
+def outgrows(
+    found: Direction, larger: Expr, smaller: Expr, shares: Shares = SHARES
+) -> bool:
+    """Does ``larger / smaller`` grow along a direction at half the rate that the
+    expansion says, or faster?
+
+    False where a value is not finite or not positive, or where a formula has no value
+    in many digits.
+    """
+    exponents, gain = found
+    symbols = {*larger.free_symbols, *smaller.free_symbols}
+    with mpmath.workdps(_DIGITS):
+        logarithms = [
+            _log_ratio(larger, smaller, _point(symbols, exponents, place, shares))
+            for place in _PLACES
+        ]
+    if any(value is None for value in logarithms):
+        return False
+    near, middle, far = (float(value or 0.0) for value in logarithms)
+    first, second = (_PLACES[1] - _PLACES[0]), (_PLACES[2] - _PLACES[1])
+    least = gain / 2
+    return middle - near >= least * first and far - middle >= least * second
+
+
+def _point(
+    symbols: Iterable[sp.Symbol],
+    exponents: Mapping[str, float],
+    place: int,
+    shares: Shares,
+) -> dict[sp.Symbol, Any]:
+    """Every symbol at ``place`` along the direction; a share by its gap where the gap
+    vanishes.
+    """
+    values: dict[sp.Symbol, Any] = {}
+    for symbol in symbols:
+        gap = exponents.get(f"1 - {symbol.name}", 0.0)
+        power = exponents.get(symbol.name, 0.0)
+        if gap < 0:
+            values[symbol] = 1 - mpmath.exp(gap * place) / 2
+        elif symbol.name in shares:
+            values[symbol] = mpmath.exp(power * place) / 2
+        else:
+            values[symbol] = mpmath.exp(power * place)
+        if symbol.name == "T":
+            values[symbol] *= _LARGE_T
+    return values
+
+
+def _log_ratio(
+    larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, Any]
+) -> Any | None:
+    """The logarithm of the ratio; None where it has none."""
+    names = list(point)
+    try:
+        above, below = (
+            sp.lambdify(names, expr, "mpmath", cse=True)(*point.values())
+            for expr in (larger, smaller)
+        )
+        positive = mpmath.isfinite(above) and above > 0 and below > 0
+        return mpmath.log(above / below) if positive else None
+    except (ArithmeticError, NameError, TypeError, ValueError):
+        return None
+
+
+__all__ = ["outgrows"]

@@ -1,0 +1,308 @@
+"""Floors: no bound is below the left side of an instance inside its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dfltheory.bounds.rational_values import RationalValues
+from dfltheory.bounds.regions import Points, values_of
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding, check, error
+from dfltheory.checks.floor_instances import INSTANCES, PLAIN, FloorInstance
+from dfltheory.errors import InputError
+
+_COUNT = 30_000
+_TRIED = 40
+_MOST_CLIENTS = 100_000
+_ADAPT_FIRST = {"order": "adapt-then-combine"}
+_NETWORKS = ("symmetric", "definition 1", "doubly stochastic")
+
+
+def has_floors(theorem: Theorem) -> bool:
+    """Is there an instance inside its scope?"""
+    return any(_covers(theorem, instance) for instance in INSTANCES)
+
+
+@check("floors")
+def check_floors(theorem: Theorem) -> Iterator[Finding]:
+    """The bound against the left side of each instance that the scope covers: an error
+    has a point at which both are fractions.
+    """
+    for instance in INSTANCES:
+        if not _covers(theorem, instance):
+            continue
+        fall = _lowest(theorem, instance)
+        if fall is not None:
+            yield _reported(theorem, instance, fall)
+
+
+def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
+    """Is the instance inside the scope for certain, and its left side known?"""
+    scope, left = theorem.scope, theorem.lhs
+    if theorem.order or theorem.kind not in ("theorem", "corollary"):
+        return False
+    if scope.two_blocks or scope.participation != "full" or left.start != 0:
+        return False
+    if left.measure not in instance.measures:
+        return False
+    if left.aggregate not in instance.aggregates:
+        return False
+    return _algorithm(theorem, instance) is not None and _network(theorem, instance)
+
+
+def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
+    """One algorithm of the scope to which the derivation applies."""
+    letters = dict(theorem.scope.letters)
+    for name in instance.algorithms:
+        if name not in theorem.scope.algorithms:
+            continue
+        if name in PLAIN and any(_ADAPT_FIRST.get(n) != v for n, v in letters.items()):
+            continue
+        if name == "DPSGD" and letters != _ADAPT_FIRST:
+            continue
+        return name
+    return None
+
+
+def _network(theorem: Theorem, instance: FloorInstance) -> bool:
+    """Is a complete graph of equal weights, or with another eigenvalue, in scope?"""
+    if instance.gossip:
+        known = "lam" in theorem.needs and "fixed" in theorem.scope.sequence
+        return known and theorem.scope.network in _NETWORKS
+    return theorem.scope.network in (*_NETWORKS, "none")
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Random values of what an instance leaves open, and the constants."""
+
+    numbers: dict[str, Any]
+    constants: Points
+    floor: np.ndarray
+
+
+def _numbers(theorem: Theorem, instance: FloorInstance) -> dict[str, Any]:
+    """Powers of 2 and of 4, so that roots of counts are whole and all values exact."""
+    rng = np.random.default_rng(0)
+    algorithm = _algorithm(theorem, instance)
+    single = algorithm == "DPSGD" or "K" not in theorem.needs
+    K = 4.0 ** rng.integers(0, 1 if single else 4, _COUNT)
+    m = 4.0 ** rng.integers(1, 9, _COUNT)
+    T = 4.0 ** rng.integers(0, 26, _COUNT)
+    L, size = (2.0 ** rng.integers(-8, 9, _COUNT) for _ in range(2))
+    eta = 2.0 ** -rng.integers(0, 22, _COUNT).astype(float) / (K * L)
+    lam = 1 - 2.0 ** -rng.integers(1, 9, _COUNT).astype(float)
+    n = 2.0 ** rng.integers(0, 9, _COUNT)
+    names = {"K": K, "m": m, "T": T, "L": L, "eta": eta}
+    return {
+        **names,
+        "size": size,
+        "lam": lam if instance.gossip else 0 * lam,
+        "n": n,
+        "steps": np.ones(_COUNT) if algorithm == "LocalSGD" else K,
+        "aggregate": theorem.lhs.aggregate,
+    }
+
+
+def _completed(theorem: Theorem, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """With the step size of the schedule and the rounds of the left side."""
+    known = dict(numbers)
+    arrays = {n: v for n, v in known.items() if isinstance(v, np.ndarray)}
+    if "eta" not in theorem.needs and "eta" in theorem.schedule:
+        step = theorem.schedule["eta"]
+        if any(s.name not in arrays for s in step.free_symbols):
+            return {}
+        (known["eta"],) = values_of([step], arrays)
+    ends = values_of([theorem.lhs.first, theorem.lhs.last], arrays)
+    known["first"], known["last"] = ends
+    return known
+
+
+def _drawn(
+    theorem: Theorem, instance: FloorInstance, numbers: Mapping[str, Any]
+) -> _Draw | None:
+    """None where the instance does not give a constant that the theorem needs."""
+    known = _completed(theorem, numbers)
+    if not known:
+        return None
+    measure = theorem.lhs.measure
+    with np.errstate(all="ignore"):
+        constants = instance.constants(known, measure)
+        floor = np.asarray(instance.value(known, measure), dtype=float)
+    if not set(theorem.needs) <= set(constants):
+        return None
+    if theorem.scope.bounded_gradients and "B" not in constants:
+        return None
+    size = len(known["T"])
+    points = {
+        name: np.broadcast_to(np.asarray(constants[name], dtype=float), (size,))
+        for name in theorem.needs
+    }
+    return _Draw(known, points, np.broadcast_to(floor, (size,)))
+
+
+def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
+    """Bound over floor where all conditions hold and the floor is positive, else inf;
+    in rounded numbers.
+    """
+    size = len(draw.floor)
+    bound = np.broadcast_to(
+        theorem.evaluate(where="nan", **draw.constants), (size,)
+    ).astype(float)
+    usable = np.isfinite(bound) & np.isfinite(draw.floor) & (draw.floor > 0)
+    usable &= draw.numbers["last"] >= draw.numbers["first"]
+    ratio = np.full(size, np.inf)
+    ratio[usable] = bound[usable] / draw.floor[usable]
+    return ratio
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A point at which a bound is below a floor, in fractions; ``clients``: is m the
+    least one at which it is, with all else as here?
+    """
+
+    point: dict[str, Fraction]
+    bound: Fraction
+    floor: Fraction
+    clients: bool = False
+
+
+def _lowest(theorem: Theorem, instance: FloorInstance) -> Fall | None:
+    """A simple point at which the bound is clearly below the floor, if there is one."""
+    draw = _drawn(theorem, instance, _numbers(theorem, instance))
+    if draw is None:
+        return None
+    ratio = _ratio(theorem, draw)
+    least = float(ratio.min())
+    if least >= 1 - 1e-9:
+        return None
+    low = np.flatnonzero(ratio <= max(least, 0.9))
+    if not len(low):
+        low = np.flatnonzero(ratio < 1 - 1e-9)
+    numbers = [v for v in draw.numbers.values() if isinstance(v, np.ndarray)]
+    with np.errstate(all="ignore"):
+        digits = sum(np.abs(np.log2(np.where(v > 0, v, 1.0)[low])) for v in numbers)
+    for i in low[np.argsort(digits)][:_TRIED]:
+        fall = _exact(theorem, instance, _at(draw.numbers, int(i)))
+        if fall is not None:
+            return _fewest_clients(theorem, instance, draw, int(i)) or fall
+    return None
+
+
+def _at(numbers: Mapping[str, Any], index: int) -> dict[str, Any]:
+    """One of the draws in fractions; counts as whole numbers."""
+    chosen: dict[str, Any] = {}
+    for name, values in numbers.items():
+        if not isinstance(values, np.ndarray):
+            chosen[name] = values
+            continue
+        value = Fraction(float(values[index]))
+        chosen[name] = int(value) if name == "n" else value
+    return chosen
+
+
+def _exact(
+    theorem: Theorem, instance: FloorInstance, numbers: Mapping[str, Any]
+) -> Fall | None:
+    """The bound below the floor in fractions, where all conditions hold; None where it
+    is not, or where a value is irrational.
+    """
+    measure = theorem.lhs.measure
+    constants = instance.constants(numbers, measure)
+    floor = Fraction(instance.value(numbers, measure))
+    known = {name: Fraction(constants[name]) for name in theorem.needs}
+    values = RationalValues(theorem, known)
+    try:
+        for condition in theorem.conditions:
+            slack = values.slack(condition)
+            if slack < 0 or (condition.strict and slack == 0):
+                return None
+        bound = values.bound()
+    except InputError:
+        return None
+    if not _scheduled_exactly(theorem, numbers):
+        return None
+    return Fall(known, bound, floor) if bound < floor else None
+
+
+def _scheduled_exactly(theorem: Theorem, numbers: Mapping[str, Any]) -> bool:
+    """Is the step size that of the schedule, without a rounding error?"""
+    if "eta" in theorem.needs or "eta" not in theorem.schedule:
+        return True
+    step = theorem.schedule["eta"]
+    known = {
+        s: _rational(numbers[s.name]) for s in step.free_symbols if s.name in numbers
+    }
+    return bool(step.subs(known) == _rational(numbers["eta"]))
+
+
+def _rational(value: Any) -> Any:
+    import sympy as sp
+
+    number = Fraction(value)
+    return sp.Rational(number.numerator, number.denominator)
+
+
+def _fewest_clients(
+    theorem: Theorem, instance: FloorInstance, draw: _Draw, index: int
+) -> Fall | None:
+    """The least even m at which the bound is below the floor, all else as in one draw;
+    None where that is no more than 2, or cannot be found.
+    """
+    if "m" not in theorem.needs:
+        return None
+    clients = np.arange(2.0, _MOST_CLIENTS + 1, 2)
+    numbers = {
+        name: np.full(len(clients), values[index])
+        if isinstance(values, np.ndarray)
+        else values
+        for name, values in draw.numbers.items()
+    }
+    numbers["m"] = clients
+    moved = _drawn(theorem, instance, numbers)
+    if moved is None:
+        return None
+    below = np.flatnonzero(_ratio(theorem, moved) < 1)
+    if not len(below) or below[0] == 0:
+        return None
+    first = int(below[0])
+    if _exact(theorem, instance, _at(moved.numbers, first - 1)) is not None:
+        return None
+    fall = _exact(theorem, instance, _at(moved.numbers, first))
+    if fall is None:
+        return None
+    return Fall(fall.point, fall.bound, fall.floor, clients=True)
+
+
+def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> Finding:
+    """The finding, with the point as fractions."""
+    point = {name: str(value) for name, value in fall.point.items() if value}
+    absent = [name for name, value in fall.point.items() if not value]
+    place = ", ".join(f"{name} = {value}" for name, value in point.items())
+    zero = f", {' = '.join(absent)} = 0" if absent else ""
+    growth = (
+        f"; with all else fixed, m = {fall.point['m']} is the smallest such m"
+        if fall.clients
+        else ""
+    )
+    ratio = float(fall.bound / fall.floor)
+    return error(
+        "bound",
+        f"it is below the floor of {instance.name}: {instance.words}. At {place}{zero}"
+        f" the left side is at least {float(fall.floor):.6g}, but the bound is"
+        f" {ratio:.4g} times that{growth}",
+        point={name: str(value) for name, value in fall.point.items()},
+        bound=str(fall.bound),
+        floor=str(fall.floor),
+        term=instance.name,
+        fewest_clients=str(fall.point["m"]) if fall.clients else None,
+    )
+
+
+__all__ = ["Fall", "check_floors", "has_floors"]

@@ -1,0 +1,197 @@
+"""Twenty statements, each with one slip drawn at random: what checks are measured by.
+
+The draw knows nothing of the checks: a kind of slip among those that apply to the
+statement, then its place. ``python -m validation.drawn_slips FILE`` writes the draws;
+:func:`slipped` applies one.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import sympy as sp
+
+from dfltheory import bounds
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.theorem import Theorem
+
+SEED = 46
+NEWER = "wang_joshi2021"
+COUNT = 10
+DIMENSIONLESS = ("K", "T", "Q", "K_u", "K_v", "delta")
+Slip = tuple[str, str, Theorem]
+"""Kind, place, and the statement with the slip."""
+
+
+def statements() -> list[Theorem]:
+    """Ten statements of the newer paper, and the first ten corrected ones."""
+    newer = [t for t in bounds.statements() if t.key.startswith(f"{NEWER}.")]
+    corrected = [
+        t
+        for t in bounds.statements()
+        if t.variant == "corrected" and t.kind in ("theorem", "corollary")
+    ]
+    more = [
+        t
+        for t in bounds.statements()
+        if t.variant.startswith("corrected_") and t.kind in ("theorem", "corollary")
+    ]
+    return [*newer[:COUNT], *(corrected + more)[:COUNT]]
+
+
+def own(theorem: Theorem) -> Theorem:
+    """The statement as a user's: no other variant of it is known."""
+    return replace(theorem, key=f"slips.{theorem.key.replace('.', '_')}", variant="own")
+
+
+def _with_term(theorem: Theorem, name: str, term: sp.Expr) -> Theorem:
+    return replace(theorem, parts={**theorem.parts, name: term})
+
+
+def unit_slips(theorem: Theorem) -> Iterator[Slip]:
+    """A term without one factor that has a unit."""
+    for name, term in theorem.parts.items():
+        for base in sorted(term.free_symbols, key=str):
+            powers = sp.factor(term).as_powers_dict()
+            known = base.name in theorem.glossary and base in powers
+            if known and base.name in ("L", "eta", "sigma_l", "rho", "L_u", "eta_u"):
+                yield "unit", f"{name}: {base}", _with_term(theorem, name, term / base)
+
+
+def client_slips(theorem: Theorem) -> Iterator[Slip]:
+    """A term with an extra 1/m."""
+    m = theorem.glossary["m"].symbol
+    for name, term in theorem.parts.items():
+        yield "1/m", name, _with_term(theorem, name, term / m)
+
+
+def power_slips(theorem: Theorem) -> Iterator[Slip]:
+    """A gap or a number without a unit with a power that is one too good."""
+    for name, term in theorem.parts.items():
+        for power in sorted(term.atoms(sp.Pow), key=str):
+            base, exponent = power.as_base_exp()
+            if not exponent.is_Integer or abs(exponent) < 1:
+                continue
+            names = {s.name for s in base.free_symbols}
+            if base.is_Add and names <= {"lam", "q", "alpha", "Q"} and exponent < 0:
+                better = term.xreplace({power: base ** (exponent + 1)})
+                yield "power", f"{name}: {power}", _with_term(theorem, name, better)
+        for base in sorted(term.free_symbols, key=str):
+            if base.name in DIMENSIONLESS and base in term.as_powers_dict():
+                lower = term.as_powers_dict()[base]
+                if base.name != "delta" and lower != 0:
+                    better = term / base
+                    yield "power", f"{name}: {base}", _with_term(theorem, name, better)
+
+
+def sign_slips(theorem: Theorem) -> Iterator[Slip]:
+    """One term with the wrong sign, or a sum inside a term with one."""
+    for name, term in theorem.parts.items():
+        if len(theorem.parts) > 1:
+            yield "sign", name, _with_term(theorem, name, -term)
+        for inner in sorted(term.atoms(sp.Add), key=str):
+            last = inner.args[-1]
+            wrong = term.xreplace({inner: inner - 2 * last})
+            yield "sign", f"{name}: {inner}", _with_term(theorem, name, wrong)
+
+
+def condition_slips(theorem: Theorem) -> Iterator[Slip]:
+    """One condition the other way round, or left out."""
+    for condition in theorem.conditions:
+        others = tuple(c for c in theorem.conditions if c is not condition)
+        turned = Condition(
+            condition.name, condition.right, condition.left, condition.strict
+        )
+        reversed_ = replace(theorem, conditions=(*others, turned))
+        yield "condition", f"{condition.name} reversed", reversed_
+        lost = replace(theorem, conditions=others)
+        yield "condition", f"{condition.name} left out", lost
+
+
+def index_slips(theorem: Theorem) -> Iterator[Slip]:
+    """The last round in the place of all, or a count that is one too large."""
+    last = replace(theorem.lhs, aggregate="last", latex="")
+    yield "index", "left side: last round", replace(theorem, lhs=last)
+    for name, term in theorem.parts.items():
+        for count in sorted(term.free_symbols, key=str):
+            if count.name in ("T", "K", "m") and term.as_powers_dict()[count] < 0:
+                better = term.xreplace({count: count + 1})
+                yield "index", f"{name}: {count} + 1", _with_term(theorem, name, better)
+
+
+def lost_terms(theorem: Theorem) -> Iterator[Slip]:
+    """One term left out."""
+    for name in theorem.parts:
+        rest = {n: e for n, e in theorem.parts.items() if n != name}
+        if rest:
+            yield "lost term", name, replace(theorem, parts=rest)
+
+
+def wrong_corollaries(theorem: Theorem) -> Iterator[Slip]:
+    """A schedule with another power of T, or a term that falls faster than it does."""
+    T = theorem.glossary["T"].symbol
+    if theorem.kind != "corollary" or theorem.of is None:
+        return
+    for name, term in theorem.parts.items():
+        faster = _with_term(theorem, name, term / sp.sqrt(T))
+        yield "wrong corollary", f"{name}: T^(-1/2)", faster
+    for name, step in theorem.schedule.items():
+        larger = {**theorem.schedule, name: step * sp.sqrt(T)}
+        yield (
+            "wrong corollary",
+            f"schedule of {name}",
+            replace(theorem, schedule=larger),
+        )
+
+
+KINDS: tuple[Callable[[Theorem], Iterator[Slip]], ...] = (
+    unit_slips,
+    client_slips,
+    power_slips,
+    sign_slips,
+    condition_slips,
+    index_slips,
+    lost_terms,
+    wrong_corollaries,
+)
+
+
+def slipped(theorem: Theorem, kind: str, place: str) -> Theorem:
+    """The statement with the slip of one draw."""
+    for slips in KINDS:
+        for own_kind, own_place, wrong in slips(theorem):
+            if (own_kind, own_place) == (kind, place):
+                return wrong
+    raise LookupError(f"{theorem} has no slip {kind}, {place}")
+
+
+def draws(seed: int = SEED) -> list[dict[str, str]]:
+    """One slip for each statement: first its kind, then its place."""
+    rng = random.Random(seed)
+    rows: list[dict[str, str]] = []
+    for theorem in statements():
+        mine = own(theorem)
+        by_kind = [found for slips in KINDS if (found := list(slips(mine)))]
+        kind, place, _ = rng.choice(rng.choice(by_kind))
+        key = {"key": theorem.key, "variant": theorem.variant}
+        rows.append({**key, "kind": kind, "place": place})
+    return rows
+
+
+def main(arguments: list[str]) -> int:
+    """Write the draws to a file."""
+    if len(arguments) != 1:
+        print("usage: python -m validation.drawn_slips FILE", file=sys.stderr)
+        return 2
+    text = json.dumps(draws(), indent=1, ensure_ascii=False) + "\n"
+    Path(arguments[0]).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
