@@ -1,16 +1,16 @@
 """Random number generators as functions of root seed, seed index, round and purpose.
 
-No generator has a state that lasts longer than a round. A resumed run therefore needs
-no stored generator, and seed s gives the same numbers alone and among other seeds.
+Generators are restarted in each round. A resumed run therefore needs no stored
+generator, and seed s gives the same numbers alone and among other seeds.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -25,6 +25,16 @@ _PURPOSES: dict[str, int] = {
     "participation": 3,
     "message": 4,
 }
+
+RANDOM_FORMAT = 2
+"""Version of the random numbers of a round; runs of two versions draw differently."""
+
+Kind = Literal["normal", "uniform"]
+_KINDS: tuple[Kind, ...] = ("normal", "uniform")
+_MIXING_STEPS = 18
+"""Steps that mix the words of a state of SFC64 before it gives numbers."""
+_MOST_AHEAD = 2**20
+"""Numbers that are drawn before they are needed, for all seeds together."""
 
 
 def _sequence(root: int, s: int, t: int, purpose: Purpose) -> np.random.SeedSequence:
@@ -44,8 +54,87 @@ def torch_generator(
     return torch.Generator(device=device).manual_seed(int(word >> np.uint64(1)))
 
 
+class _Stream:
+    """Arrays of ``size`` numbers of one kind and precision for each seed.
+
+    They are restarted in each round, and do not depend on how many are drawn at once:
+    as many as the round before has taken.
+    """
+
+    def __init__(self, keys: np.ndarray, size: int, kind: Kind, single: bool):
+        self._size = size
+        self._type = np.float32 if single else np.float64
+        # key, round, counter
+        self._words = np.ones((len(keys), 4), np.uint64)
+        self._words[:, :2] = keys
+        self._generators = [np.random.SFC64(0) for _ in keys]
+        self._draws = []
+        for generator in map(np.random.Generator, self._generators):
+            draws = {"normal": generator.standard_normal, "uniform": generator.random}
+            self._draws.append(draws[kind])
+        self._ready: list[torch.Tensor] = []
+        """What is drawn and not yet taken, the next one last."""
+        self._taken = self._expected = 0
+
+    def restart(self, t: int) -> None:
+        """Go to the first array of round t.
+
+        Streams of SFC64 with different words and equal counters (the fourth number)
+        have no number in common: each counter leads to one state.
+        """
+        self._ready = []
+        self._expected, self._taken = self._taken, 0
+        self._words[:, 2] = t
+        state: Any = {
+            "bit_generator": "SFC64",
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        for words, generator in zip(self._words, self._generators, strict=True):
+            state["state"] = {"state": words}
+            generator.state = state
+            generator.random_raw(_MIXING_STEPS)
+
+    def take(self) -> torch.Tensor:
+        """Return the next array (S, size)."""
+        if not self._ready:
+            self._ready = self._drawn()
+        self._taken += 1
+        return self._ready.pop()
+
+    def _drawn(self) -> list[torch.Tensor]:
+        """Draw at least one array, the last one first."""
+        seeds = len(self._draws)
+        most = _MOST_AHEAD // max(1, seeds * self._size)
+        count = max(1, min(self._expected - self._taken, most))
+        numbers = np.empty((seeds, count * self._size), self._type)
+        for own, draw in zip(numbers, self._draws, strict=True):
+            draw(out=own, dtype=self._type)
+        arrays = torch.from_numpy(numbers).view(seeds, count, self._size)
+        return list(arrays.unbind(1))[::-1]
+
+
 class Generators(Sequence[torch.Generator]):
-    """One torch generator for each seed of a round, created at first use."""
+    """Random numbers of several seeds in one round, for one purpose.
+
+    :func:`normal` and :func:`uniform` take them from one generator for each seed, whose
+    state is a function of root seed, seed index, purpose, round, kind of number,
+    precision and size of the array. As a sequence, these are torch generators, one for
+    each seed, created at first use.
+
+    Parameters
+    ----------
+    root : int
+        Root seed.
+    seeds : sequence of int
+        Indices of the seeds.
+    t : int
+        The round.
+    purpose : str
+        What the numbers are for.
+    device : torch.device or str
+        Of the torch generators.
+    """
 
     def __init__(
         self,
@@ -55,20 +144,87 @@ class Generators(Sequence[torch.Generator]):
         purpose: Purpose,
         device: torch.device | str = "cpu",
     ):
-        self._seeds, self._make = (
-            seeds,
-            lambda s: torch_generator(root, s, t, purpose, device),
-        )
+        self._root, self._seeds, self._t = root, seeds, t
+        self._purpose: Purpose = purpose
+        self._device = device
+        self._torch: list[torch.Generator] = []
+        self._streams: dict[tuple[Any, ...], _Stream] = {}
+        self._current: set[tuple[Any, ...]] = set()
 
-    @cached_property
-    def _made(self) -> list[torch.Generator]:
-        return [self._make(s) for s in self._seeds]
+    def at(self, t: int) -> Self:
+        """Turn these into the random numbers of round t, from the first on."""
+        self._t = t
+        self._torch = []
+        self._current.clear()
+        return self
 
     def __len__(self) -> int:
         return len(self._seeds)
 
     def __getitem__(self, index):  # type: ignore[override]
-        return self._made[index]
+        if not self._torch:
+            self._torch = [
+                torch_generator(self._root, s, self._t, self._purpose, self._device)
+                for s in self._seeds
+            ]
+        return self._torch[index]
+
+    def numbers(
+        self, kind: Kind, shape: tuple[int, ...], dtype: torch.dtype
+    ) -> torch.Tensor:
+        """Return the next numbers of shape (S, *shape); the caller may overwrite
+        them.
+        """
+        key = kind, dtype, math.prod(shape)
+        stream = self._streams.get(key)
+        if stream is None:
+            stream = self._streams[key] = self._stream(*key)
+        if key not in self._current:
+            stream.restart(self._t)
+            self._current.add(key)
+        return stream.take().view(len(self), *shape)
+
+    def _stream(self, kind: Kind, dtype: torch.dtype, size: int) -> _Stream:
+        single = dtype == torch.float32
+        place = _PURPOSES[self._purpose], _KINDS.index(kind), int(single), size
+        keys = [
+            np.random.SeedSequence(
+                entropy=self._root, spawn_key=(s, *place)
+            ).generate_state(2, np.uint64)
+            for s in self._seeds
+        ]
+        return _Stream(np.array(keys), size, kind, single)
+
+
+class RunGenerators:
+    """The random numbers of a run's seeds, for every purpose.
+
+    Parameters
+    ----------
+    root : int
+        Root seed.
+    seeds : sequence of int
+        Indices of the seeds.
+    device : torch.device or str
+        Of torch generators for minibatches and messages.
+    """
+
+    def __init__(
+        self, root: int, seeds: Sequence[int], device: torch.device | str = "cpu"
+    ):
+        self._root, self._seeds, self._device = root, seeds, device
+        self._known: dict[Purpose, Generators] = {}
+
+    def at(self, t: int, purpose: Purpose) -> Generators:
+        """Return the random numbers of round t for one purpose, from the first on.
+
+        Those of this purpose that were returned for another round become invalid.
+        """
+        known = self._known.get(purpose)
+        if known is None:
+            known = Generators(self._root, self._seeds, t, purpose, self._device)
+            self._known[purpose] = known
+        return known.at(t)
 
 
 def uniform(
@@ -77,9 +233,32 @@ def uniform(
     """Return uniform numbers in [0, 1) of shape (S, *shape), with dtype and device of
     ``like``.
     """
+    return _numbers("uniform", torch.rand, generators, shape, like)
+
+
+def normal(
+    generators: Sequence[torch.Generator], shape: tuple[int, ...], like: torch.Tensor
+) -> torch.Tensor:
+    """Return standard normal numbers of shape (S, *shape), with dtype and device of
+    ``like``.
+    """
+    return _numbers("normal", torch.randn, generators, shape, like)
+
+
+def _numbers(
+    kind: Kind,
+    draw: Callable[..., torch.Tensor],
+    generators: Sequence[torch.Generator],
+    shape: tuple[int, ...],
+    like: torch.Tensor,
+) -> torch.Tensor:
+    """Draw by numpy where it can make them, else by the torch generators."""
+    by_numpy = like.is_cpu and like.dtype in (torch.float32, torch.float64)
+    if isinstance(generators, Generators) and by_numpy:
+        return generators.numbers(kind, shape, like.dtype)
     numbers = like.new_empty((len(generators), *shape))
-    for own, g in zip(numbers, generators):
-        torch.rand(shape, generator=g, out=own)
+    for own, generator in zip(numbers, generators, strict=True):
+        draw(shape, generator=generator, out=own)
     return numbers
 
 
@@ -121,8 +300,11 @@ def one_order() -> Iterator[None]:
 
 
 __all__ = [
+    "RANDOM_FORMAT",
     "Generators",
+    "RunGenerators",
     "may_draw",
+    "normal",
     "numpy_generator",
     "one_order",
     "torch_generator",

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
+from dfltheory.randomness import normal, uniform
 
 
 class Noise(abc.ABC):
@@ -60,12 +62,16 @@ class Gaussian(Noise):
                 " client"
             )
         self.sigma = float(self.sigmas.max())
+        self._scales: dict[tuple[Any, ...], Tensor] = {}
 
     def scale(self, d: int, like: Tensor) -> Tensor:
         """Standard deviations of the entries, in a shape that stretches to (m, d),
         typed as ``like``.
         """
-        return (self.sigmas.to(like) / d**0.5).unsqueeze(-1)
+        key = d, like.dtype, like.device
+        if key not in self._scales:
+            self._scales[key] = (self.sigmas.to(like) / d**0.5).unsqueeze(-1)
+        return self._scales[key]
 
     def check(self, m: int, d: int) -> None:
         if self.sigmas.ndim == 1 and len(self.sigmas) != m:
@@ -82,10 +88,7 @@ class Gaussian(Noise):
     ) -> Tensor | None:
         if self.sigma == 0:
             return None
-        xi = like.new_empty(len(generators), m, d)
-        for out, generator in zip(xi, generators, strict=True):
-            torch.randn(m, d, generator=generator, out=out)
-        return xi.mul_(self.scale(d, like))
+        return normal(generators, (m, d), like).mul_(self.scale(d, like))
 
 
 class FiniteSupport(Noise):
@@ -148,12 +151,7 @@ class FiniteSupport(Noise):
     ) -> Tensor | None:
         shifts = self.shifts.to(like).expand(m, -1, -1)
         n = shifts.shape[1]
-        pick = torch.stack(
-            [
-                torch.randint(n, (m,), generator=g, device=like.device)
-                for g in generators
-            ]
-        )
+        pick = (uniform(generators, (m,), like.new_empty(0).double()) * n).long()
         return shifts[torch.arange(m, device=like.device), pick]
 
 

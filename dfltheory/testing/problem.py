@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from dfltheory.algorithms.base import MIX, Algorithm, State
 from dfltheory.graphs import Constant
+from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 from dfltheory.training.loop import train
@@ -227,7 +228,7 @@ def make_oracle(
     RoundOracle
         What ``local_update`` gets as ``grad``.
     """
-    return kind(task, SEEDS, ROOT_SEED, t, ROUNDS, share, mix)
+    return kind(task, RunGenerators(ROOT_SEED, SEEDS), t, ROUNDS, share, mix)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

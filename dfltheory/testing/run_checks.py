@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.errors import InputError
+from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.testing.problem import (
     ROUNDS,
@@ -139,7 +140,7 @@ def check_stationary_point(algorithm: Algorithm) -> None:
     task = Quadratic(np.ones(3), np.tile(minimizer, (M, 1)))
     start = torch.as_tensor(minimizer).expand(1, M, 3).clone()
     mix = make_round(algorithm, task, 0, matrix_for(algorithm))
-    oracle = RoundOracle(task, [0], 3, ROUNDS, ROUNDS, mix=mix)
+    oracle = RoundOracle(task, RunGenerators(3, [0]), ROUNDS, ROUNDS, mix=mix)
     first = algorithm.init(start, oracle)
     if not torch.equal(algorithm.models(first), start):
         return  # the models do not start at x0, for example because of masks

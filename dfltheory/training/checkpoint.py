@@ -19,6 +19,7 @@ from dfltheory.algorithms.base import MIX, Algorithm
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import alone, check_writable, reading
 from dfltheory.identity import source_digest, value_digest
+from dfltheory.randomness import RANDOM_FORMAT
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage, stored_arrays
 from dfltheory.training.local import kept_values
@@ -97,6 +98,7 @@ class Checkpoint:
         }
         document = {
             "kind": _KIND,
+            "random_format": RANDOM_FORMAT,
             "t": t,
             "identity": identity,
             "values": kept_values(state),
@@ -146,6 +148,7 @@ class Checkpoint:
             return state, 0
         with reading(self.path, "a checkpoint"):
             tensors, document = storage.read(self.path, _KIND)
+            self._refuse_other_numbers(document.get("random_format", 1))
             measures, clients = _under("measure", tensors), _under("client", tensors)
             stored, measured, t = (
                 document["identity"],
@@ -180,6 +183,13 @@ class Checkpoint:
                 recorder.forget_last()
         log.info(f"resumed after {t} of {rounds} rounds from {self.path}")
         return state, t
+
+    def _refuse_other_numbers(self, version: Any) -> None:
+        if version != RANDOM_FORMAT:
+            self._refuse(
+                f"a run whose random_format is {version!r:.20}: this version draws the"
+                f" random numbers of format {RANDOM_FORMAT}"
+            )
 
     def _refuse_another(self, stored: dict[str, Any], identity: dict[str, Any]) -> None:
         theirs, ours = stored.get("arguments", {}), identity["arguments"]

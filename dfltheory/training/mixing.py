@@ -14,7 +14,13 @@ from torch import Tensor
 from dfltheory.algorithms.base import MIX, Algorithm, Edges, Mix
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.graphs.sequences import period_of
-from dfltheory.randomness import Generators, may_draw, numpy_generator, uniform
+from dfltheory.randomness import (
+    Generators,
+    RunGenerators,
+    may_draw,
+    numpy_generator,
+    uniform,
+)
 from dfltheory.training.arcs import Arcs, only_present
 from dfltheory.training.laws import Laws
 from dfltheory.training.messages import bits_sent, degrees, messages_sent
@@ -153,6 +159,7 @@ class RunNetwork:
         strict: bool = True,
     ):
         self.seeds, self.root, self.draws = seeds, root, algorithm.draws
+        self.randomness = RunGenerators(root, seeds, like.device)
         # keeps no reference to the models
         self.like = like.new_empty((0, *like.shape[-2:]))
         self.m, d = like.shape[-2:]
@@ -272,10 +279,7 @@ class RoundMix(Mix):
         network = self._network
         may_draw(shape, network.m, network.draws)
         if self._generators is None:
-            device = network.like.device
-            self._generators = Generators(
-                network.root, network.seeds, self._t, "message", device
-            )
+            self._generators = network.randomness.at(self._t, "message")
         return uniform(self._generators, (network.m, *shape[1:]), network.like)
 
     @property

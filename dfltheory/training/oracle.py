@@ -5,14 +5,14 @@ the task.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Edges, Mix, Oracle, sampled
-from dfltheory.randomness import Generators, may_draw, numpy_generator, uniform
+from dfltheory.randomness import RunGenerators, may_draw, uniform
 from dfltheory.tasks.task import Task
 
 
@@ -26,10 +26,8 @@ class RoundOracle(Oracle):
     ----------
     task : Task
         Gives minibatches and gradients.
-    seeds : sequence of int
-        Indices of the seeds.
-    root : int
-        Root seed of the run.
+    randomness : RunGenerators
+        Random numbers of the run's seeds.
     t, horizon : int
         The round, and the number of rounds.
     participation : float
@@ -48,8 +46,7 @@ class RoundOracle(Oracle):
     def __init__(
         self,
         task: Task,
-        seeds: Sequence[int],
-        root: int,
+        randomness: RunGenerators,
         t: int,
         horizon: int,
         participation: float = 1.0,
@@ -61,15 +58,13 @@ class RoundOracle(Oracle):
         self._draws, self._mix, self._asked = draws, mix, asked
         self._task = self._all_clients = task
         self._rows: slice | None = None
-        self._generators: Sequence[torch.Generator] = Generators(
-            root, seeds, t, "data", task.device
-        )
+        self._generators = randomness.at(t, "data")
         self._stream = task.stream(self._generators)
         self._kept: list[Any] = []
         self._position = 0
         self._add_methods_of_task()
         if participation < 1:
-            self.active = self._participants(seeds, root, participation)
+            self.active = self._participants(randomness, participation)
 
     @property
     def horizon(self) -> int:
@@ -142,16 +137,14 @@ class RoundOracle(Oracle):
         self._position += 1
         return self._kept[self._position - 1]
 
-    def _participants(
-        self, seeds: Sequence[int], root: int, participation: float
-    ) -> Tensor:
+    def _participants(self, randomness: RunGenerators, participation: float) -> Tensor:
         """Draw the participating clients of every seed, (S, m, 1)."""
-        m = self._task.m
-        mask = torch.zeros(len(seeds), m, 1, dtype=torch.bool)
-        for own, s in zip(mask, seeds, strict=True):
-            rng = numpy_generator(root, s, self.t, "participation")
-            own[rng.choice(m, size=sampled(participation, m), replace=False)] = True
-        return mask.to(self._task.device)
+        m, device = self._task.m, self._task.device
+        like = torch.empty(0, dtype=torch.float64)
+        numbers = uniform(randomness.at(self.t, "participation"), (m,), like)
+        chosen = numbers.topk(sampled(participation, m), largest=False).indices
+        mask = torch.zeros(numbers.shape, dtype=torch.bool).scatter_(1, chosen, True)
+        return mask.unsqueeze(-1).to(device)
 
 
 __all__ = ["RoundOracle"]

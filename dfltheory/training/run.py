@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, replace
 from dfltheory.errors import InputError, whole_number
+from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.task import Task
 from dfltheory.training.facts import RunFacts
 from dfltheory.training.local import check_shapes, check_state, in_pieces, kept_values
@@ -62,6 +63,7 @@ class Run:
         """What the rounds depend on besides their number t: ``horizon``, or nothing."""
         self._participation = float(getattr(algorithm, "participation", 1.0))
         self._chunk = task.chunk(len(seeds))
+        self._randomness = RunGenerators(seed, seeds, task.device)
         # a tensor of its own, which only the state keeps
         x = starting_models(task, seeds, x0, seed).clone(
             memory_format=torch.contiguous_format
@@ -125,8 +127,7 @@ class Run:
         """
         return RoundOracle(
             self.task,
-            self.seeds,
-            self.seed,
+            self._randomness,
             t,
             self.rounds,
             participation,

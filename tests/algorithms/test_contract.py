@@ -9,6 +9,7 @@ import torch
 
 import dfltheory.algorithms as alg
 from dfltheory.errors import DFLTheoryError, UnknownNameError
+from dfltheory.randomness import RunGenerators
 from dfltheory.testing import check_algorithm
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
@@ -167,7 +168,7 @@ def test_stays_on_the_device_of_its_models(name):
     it would a look at what is in them, for which the processor would have to wait.
     """
     task, algorithm = Elsewhere(), make(name)
-    grad = LuckElsewhere(task, range(2), 3, 0, 5)
+    grad = LuckElsewhere(task, RunGenerators(3, range(2)), 0, 5)
     state = algorithm.init(
         torch.zeros(2, task.m, D, dtype=torch.float64, device="meta"), grad
     )

@@ -10,6 +10,7 @@ import dfltheory as dfl
 from dfltheory.algorithms import Algorithm, replace
 from dfltheory.errors import InputError, UnsupportedError
 from dfltheory.graphs.matrices import to_dense
+from dfltheory.randomness import RunGenerators
 from dfltheory.testing import check_algorithm
 from dfltheory.training.oracle import RoundOracle
 
@@ -77,7 +78,7 @@ def test_loss_is_the_one_whose_gradient_the_oracle_returns(name):
     """Central differences along a random direction, on one noisy minibatch."""
     options = {"sigma": 0.3} if name == "quadratic" else {}
     task = dfl.tasks.get(name, m=5, **options)
-    oracle = RoundOracle(task, [0, 1], root=0, t=0, horizon=1)
+    oracle = RoundOracle(task, RunGenerators(0, [0, 1]), t=0, horizon=1)
     batch = oracle.sample()
     generator = torch.Generator().manual_seed(0)
     shape = (2, 5, task.d)
@@ -96,9 +97,9 @@ def test_loss_of_some_clients_is_theirs_among_all(name):
     options = {"sigma": 0.3} if name == "quadratic" else {}
     task = dfl.tasks.get(name, m=5, **options)
     y = torch.ones((2, 5, task.d), dtype=task.dtype)
-    whole = RoundOracle(task, [0, 1], root=0, t=0, horizon=1)
+    whole = RoundOracle(task, RunGenerators(0, [0, 1]), t=0, horizon=1)
     expected = whole.loss(y, whole.sample())
-    parts = RoundOracle(task, [0, 1], root=0, t=0, horizon=1)
+    parts = RoundOracle(task, RunGenerators(0, [0, 1]), t=0, horizon=1)
     rows = slice(1, 4)
     some = parts.of(rows)
     torch.testing.assert_close(some.loss(y[:, rows], some.sample()), expected[:, rows])

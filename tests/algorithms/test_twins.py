@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import dfltheory.algorithms as alg
+from dfltheory.randomness import RunGenerators
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
 from tests import reference
@@ -405,8 +406,9 @@ def test_with_a_server(name, share, schedule):
     for s in range(SEEDS):
         active = [list(range(task.m)) for _ in range(ROUNDS)]
         if share < 1 and samples:
+            generators = RunGenerators(ROOT, range(SEEDS))
             masks = [
-                RoundOracle(task, range(SEEDS), ROOT, t, ROUNDS, share).active
+                RoundOracle(task, generators, t, ROUNDS, share).active
                 for t in range(ROUNDS)
             ]
             active = [mask[s, :, 0].nonzero()[:, 0].tolist() for mask in masks]
@@ -453,7 +455,7 @@ def test_dispfl(schedule, first, density, living, order):
     letters |= {"order": order, **SCHEDULES[schedule]}
     algorithm = alg.DisPFL(first=first, **letters)
     run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
-    grad = RoundOracle(task, range(SEEDS), ROOT, ROUNDS, ROUNDS)
+    grad = RoundOracle(task, RunGenerators(ROOT, range(SEEDS)), ROUNDS, ROUNDS)
     masks = algorithm.init(torch.tensor(x0), grad).mask.numpy()
     blocks = [range(9), range(9, 11), range(11, 14)]
     for block, count in zip(blocks, living, strict=True):

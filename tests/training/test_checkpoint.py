@@ -648,3 +648,16 @@ def test_resumed_case_is_the_uninterrupted_one(name, tmp_path):
         np.testing.assert_array_equal(
             resumed.measures()[measure], values, err_msg=measure
         )
+
+
+@pytest.mark.parametrize("version", [None, 1, 3, "2"])
+def test_checkpoint_of_other_random_numbers_is_rejected_by_name(version, tmp_path):
+    path = tmp_path / "run"
+    run("dpsgd", path, rounds=2)
+    tensors, document = storage.read(path, "dfltheory.Checkpoint")
+    assert document.pop("random_format") == 2
+    if version is not None:
+        document["random_format"] = version
+    storage.write(path, tensors, document)
+    with pytest.raises(InputError, match="random_format"):
+        run("dpsgd", path, rounds=2)

@@ -18,6 +18,7 @@ import pytest
 import torch
 
 import dfltheory.algorithms as alg
+from dfltheory.randomness import RunGenerators
 from dfltheory.training.local import tensors
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows, dense_mix
@@ -68,7 +69,10 @@ def copies_of(name):
     """
     algorithm, task = alg.get(name)(**LETTERS[name]), Rows(d=100, dtype=torch.float32)
     mix = dense_mix(np.full((task.m, task.m), 1 / task.m))
-    x0, oracle = torch.ones(1, task.m, task.d), RoundOracle(task, [0], 0, 1, 2)
+    x0, oracle = (
+        torch.ones(1, task.m, task.d),
+        RoundOracle(task, RunGenerators(0, [0]), 1, 2),
+    )
     begun = algorithm.communicate(
         algorithm.local_update(algorithm.init(x0, oracle), oracle), mix
     )

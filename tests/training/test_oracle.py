@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from dfltheory.randomness import RunGenerators
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows
 from tests.training.run_cases import images
@@ -22,7 +23,7 @@ class Divided(Rows):
 
 
 def oracle(task, t=0, seeds=(0, 1), root=3, share=1.0):
-    return RoundOracle(task, seeds, root, t, 9, share)
+    return RoundOracle(task, RunGenerators(root, seeds), t, 9, share)
 
 
 @pytest.mark.parametrize(
@@ -158,15 +159,15 @@ def louder(X, generators):
 @pytest.mark.parametrize("options", [{}, {"sampling": "epochs"}, {"augment": louder}])
 def test_part_of_the_clients_sees_the_draws_of_a_full_round(options):
     task, rows = images(**options), slice(1, 4)
-    whole, oracle = (RoundOracle(task, range(2), 0, 3, 9) for _ in range(2))
-    some = oracle.of(rows)
+    whole, other = (oracle(task, 3, root=0) for _ in range(2))
+    some = other.of(rows)
     for _ in range(3):
         every, own = whole.sample(), some.sample()
         assert torch.equal(own.X, every.X[:, rows])
         assert torch.equal(own.y, every.y[:, rows])
     fewer = some.of(slice(1, 3)).sample()
-    first = RoundOracle(task, range(2), 0, 3, 9).sample()
+    first = oracle(task, 3, root=0).sample()
     assert torch.equal(fewer.X, first.X[:, 2:4])
-    numbers = RoundOracle(task, range(2), 0, 3, 9).uniform((5, 4))
-    part = RoundOracle(task, range(2), 0, 3, 9).of(rows).uniform((3, 4))
+    numbers = oracle(task, 3, root=0).uniform((5, 4))
+    part = oracle(task, 3, root=0).of(rows).uniform((3, 4))
     assert torch.equal(part, numbers[:, rows])

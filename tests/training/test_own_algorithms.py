@@ -16,7 +16,7 @@ from dfltheory.algorithms import PushPull, RelaySGD
 from dfltheory.algorithms.base import Algorithm, replace
 from dfltheory.algorithms.blocks import SharedState
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.randomness import torch_generator
+from dfltheory.randomness import RunGenerators, uniform
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import ring_matrix
@@ -287,7 +287,7 @@ def test_who_was_not_sampled_has_nothing_in_a_new_field(seeds, monkeypatch):
 
 
 def test_numbers_are_drawn_for_clients():
-    grad = RoundOracle(images(), [0], 0, 0, 1).of(slice(1, 3))
+    grad = RoundOracle(images(), RunGenerators(0, [0]), 0, 1).of(slice(1, 3))
     with pytest.raises(InputError, match=r"uniform\(\(4,\)\)"):
         grad.uniform((4,))
 
@@ -381,13 +381,10 @@ def test_compressed_messages_have_chance_and_a_count_of_their_own():
     np.testing.assert_array_equal(alone.sent_bits[0], run.sent_bits[1])
     told = np.zeros((2, 9))
     for t in range(8):
+        generators = RunGenerators(0, range(2)).at(t, "message")
+        numbers = uniform(generators, (5, 3), torch.empty(0, dtype=torch.float64))
         for s in range(2):
-            luck = torch.rand(
-                (5, 3),
-                generator=torch_generator(0, s, t, "message"),
-                dtype=torch.float64,
-            )
-            told[s, t + 1 :] += 2 * 64 * int((luck < 0.5).sum())
+            told[s, t + 1 :] += 2 * 64 * int((numbers[s] < 0.5).sum())
     np.testing.assert_array_equal(run.sent_bits, told)
 
 

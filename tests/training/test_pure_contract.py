@@ -13,6 +13,7 @@ from torch import nn
 import dfltheory.algorithms as alg
 from dfltheory.algorithms.base import Algorithm, State, replace
 from dfltheory.errors import InputError
+from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
@@ -55,7 +56,7 @@ def test_damped_gossip_at_every_size(d):
     )
     x = task.start(torch.Generator()).expand(1, 4, d)
     for t in range(3):
-        grad = RoundOracle(task, [0], 0, t, 3)
+        grad = RoundOracle(task, RunGenerators(0, [0]), t, 3)
         z = x - 0.1 * grad(x, grad.sample())
         x = z + 0.5 * (
             torch.einsum("il,sld->sid", torch.tensor(W, dtype=z.dtype), z) - z

@@ -15,7 +15,15 @@ import torch
 
 import dfltheory as dfl
 from benchmarks import determinism
-from dfltheory.randomness import Generators, numpy_generator, torch_generator
+from dfltheory import randomness
+from dfltheory.randomness import (
+    Generators,
+    RunGenerators,
+    normal,
+    numpy_generator,
+    torch_generator,
+    uniform,
+)
 
 PURPOSES = ("data", "network", "start", "participation")
 
@@ -69,6 +77,131 @@ def test_generators_are_made_on_the_tasks_device(monkeypatch):
     )
     next(iter(Generators(5, [2], 4, "data", torch.device("cuda", 1))))
     assert made == [torch.device("cuda", 1)]
+
+
+DOUBLE = torch.empty(0, dtype=torch.float64)
+DRAWS = {"normal": normal, "uniform": uniform}
+
+
+def first_numbers(root, seeds, t, purpose, kind, like, size=4):
+    """The first array of a round as lists, one for each seed."""
+    generators = RunGenerators(root, seeds).at(t, purpose)
+    return DRAWS[kind](generators, (size,), like).tolist()
+
+
+def test_each_key_of_a_stream_changes_its_numbers():
+    keys = itertools.product(
+        (0, 1), (0, 1), ("data", "message"), DRAWS, (DOUBLE, DOUBLE.float()), (4, 5)
+    )
+    firsts = []
+    for root, t, purpose, kind, like, size in keys:
+        firsts += first_numbers(root, [0, 1], t, purpose, kind, like, size)
+    numbers = [first[0] for first in firsts]
+    assert len(numbers) == 128
+    assert len(set(numbers)) == 128
+
+
+def test_numbers_of_a_stream_are_those_of_its_documented_state():
+    """Checkpoints rely on it: a change needs another random_format."""
+    key = np.random.SeedSequence(7, spawn_key=(3, 0, 0, 0, 6)).generate_state(
+        2, np.uint64
+    )
+    generator = np.random.SFC64(0)
+    state = np.array([*key, 11, 1], np.uint64)
+    generator.state = {
+        "bit_generator": "SFC64",
+        "state": {"state": state},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    generator.random_raw(18)
+    expected = np.random.Generator(generator).standard_normal((2, 2, 3))
+    streams = RunGenerators(7, [5, 3])
+    generators = streams.at(11, "data")
+    found = [normal(generators, (2, 3), DOUBLE)[1] for _ in range(2)]
+    np.testing.assert_array_equal(torch.stack(found), expected)
+    assert randomness.RANDOM_FORMAT == 2
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize("like", [DOUBLE, DOUBLE.float()], ids=["double", "single"])
+@pytest.mark.parametrize("counts", [(3, 3), (1, 4), (4, 1), (0, 2)])
+def test_numbers_do_not_depend_on_how_many_are_drawn_at_once(
+    kind, like, counts, monkeypatch
+):
+    def rounds(seeds):
+        streams, arrays = RunGenerators(1, seeds), []
+        for t, count in enumerate(counts):
+            generators = streams.at(t, "data")
+            for _ in range(count):
+                arrays.append(DRAWS[kind](generators, (3, 2), like))
+                # other sizes have streams of their own
+                DRAWS[kind](generators, (5,), like)
+        return torch.stack(arrays)
+
+    ahead = rounds([4, 2, 0])
+    torch.testing.assert_close(rounds([2]), ahead[:, 1:2], rtol=0, atol=0)
+    monkeypatch.setattr(randomness, "_MOST_AHEAD", 0)
+    torch.testing.assert_close(rounds([4, 2, 0]), ahead, rtol=0, atol=0)
+    assert len(set(ahead.flatten().tolist())) == ahead.numel()
+
+
+def test_as_many_arrays_are_drawn_at_once_as_the_round_before_has_taken(monkeypatch):
+    streams = RunGenerators(1, range(3))
+    for t in range(2):
+        generators = streams.at(t, "data")
+        arrays = [normal(generators, (2,), DOUBLE) for _ in range(5)]
+        common = {array.untyped_storage().data_ptr() for array in arrays}
+        assert len(common) == (5 if t == 0 else 1)
+    monkeypatch.setattr(randomness, "_MOST_AHEAD", 2 * 3 * 2)
+    generators = streams.at(2, "data")
+    arrays = [normal(generators, (2,), DOUBLE) for _ in range(5)]
+    assert len({array.untyped_storage().data_ptr() for array in arrays}) == 3
+
+
+def test_a_restarted_round_gives_its_numbers_again():
+    streams = RunGenerators(1, [0])
+    first = normal(streams.at(4, "data"), (3,), DOUBLE)
+    normal(streams.at(5, "data"), (3,), DOUBLE)
+    assert torch.equal(normal(streams.at(4, "data"), (3,), DOUBLE), first)
+
+
+def test_other_precisions_come_from_the_torch_generators():
+    half = torch.empty(0, dtype=torch.float16)
+    found = uniform(RunGenerators(1, [2]).at(4, "data"), (3,), half)
+    generator = torch_generator(1, 2, 4, "data")
+    expected = torch.rand(3, generator=generator, dtype=torch.float16)
+    assert torch.equal(found[0], expected)
+
+
+@pytest.mark.parametrize("axis", ["seeds", "rounds"])
+def test_streams_are_independent_and_of_the_stated_law(axis):
+    """10^4 streams that differ in one key, three numbers of each."""
+    n = 10_000
+    if axis == "seeds":
+        streams = RunGenerators(0, range(n)).at(0, "data")
+        numbers = torch.stack([normal(streams, (1,), DOUBLE) for _ in range(3)])
+        numbers = numbers[:, :, 0].T
+        shares = uniform(streams, (1,), DOUBLE)
+    else:
+        streams = RunGenerators(0, [0])
+        rounds = [normal(streams.at(t, "data"), (3,), DOUBLE) for t in range(n)]
+        numbers = torch.cat(rounds)
+        shares = torch.cat(
+            [uniform(streams.at(t, "data"), (1,), DOUBLE) for t in range(n)]
+        )
+    tolerance = 5 / n**0.5
+    assert numbers.mean(0).abs().max() < tolerance
+    assert (numbers.square().mean(0) - 1).abs().max() < tolerance * 2**0.5
+    assert (numbers.pow(4).mean(0) - 3).abs().max() < tolerance * 96**0.5
+    products = [
+        (numbers[:, 0] * numbers[:, 1]).mean(),
+        (numbers[:-1] * numbers[1:]).mean(),
+        (numbers[:-1, 0] * numbers[1:, 1]).mean(),
+    ]
+    assert max(map(abs, products)) < tolerance
+    counts = torch.histc(shares, bins=10, min=0, max=1)
+    assert float(((counts - n / 10) ** 2 / (n / 10)).sum()) < 40
 
 
 def test_the_bits_of_a_deterministic_run_do_not_depend_on_threads():

@@ -24,6 +24,7 @@ from dfltheory import models
 from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_json
 from dfltheory.identity import value_digest
+from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.images import ImageSet, load
 from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
@@ -346,7 +347,8 @@ class Personal:
         if t % of.evaluate_every == 0 or t == of.rounds:
             # minibatches of a seed index that no run has: the run's own chance is not
             # used up
-            chance = RoundOracle(of.task, [of.rounds], of.seed, t, of.rounds)
+            generators = RunGenerators(of.seed, [of.rounds], of.task.device)
+            chance = RoundOracle(of.task, generators, t, of.rounds)
             own = of.task.client_accuracy(of.algorithm.local_update(state, chance).z)
             assert own is not None
             self._found[t] = 100 * float(own.mean())
