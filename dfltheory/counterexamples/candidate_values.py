@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.counterexamples.core import CYCLE, Batch, Path
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.core import CYCLE, Path
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.reach import CONVEX, convex
 from dfltheory.graphs import push_sum_constants

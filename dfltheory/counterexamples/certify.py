@@ -13,11 +13,11 @@ import numpy as np
 
 from dfltheory import number_format as numerals
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import SIMULATED, counterexample_values
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
-from dfltheory.counterexamples.core import FULL, Batch
+from dfltheory.counterexamples.core import FULL
 from dfltheory.counterexamples.core import run as simulate
-from dfltheory.counterexamples.families import scheduled
 from dfltheory.counterexamples.score import (
     ADDS_UP,
     FLOOR,
@@ -25,6 +25,7 @@ from dfltheory.counterexamples.score import (
     ratio_at,
     sizes_of,
 )
+from dfltheory.counterexamples.shared_numbers import scheduled
 from dfltheory.errors import InputError
 from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.left_hand_side import LeftHandSide

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dfltheory.counterexamples.families import scheduled
+from dfltheory.counterexamples.shared_numbers import scheduled
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -48,8 +48,8 @@ beyond distance 2.
 
 
 def noise_for_ever(theorem: Theorem) -> float:
-    """The ratio of noise at rest (:mod:`.special`) in the shared model, or in the
-    personal part.
+    """The ratio of stationary noise (:mod:`.families.stationary_noise`) in the shared
+    model, or in the personal part.
 
     Noise of two values +-sigma keeps x within max(s, sigma) =: B of the minimum.
     Neither SAM nor momentum; lam = 0. The personal parts are not averaged, so that
@@ -60,7 +60,7 @@ def noise_for_ever(theorem: Theorem) -> float:
 
 
 def _noise(theorem: Theorem, block: str) -> float:
-    """The ratio of noise at rest in one block, while the other one rests."""
+    """The ratio of stationary noise in one block, while the other one is stationary."""
     if not _plain_steps(theorem):
         return 0.0
     sizes, counts = 10.0 ** np.arange(-4, 3), (1, 2, 16, 256, 4096)
@@ -216,7 +216,7 @@ def gradients_in_turn(k: Array, K: Array, eta: Array) -> tuple[Array, Array]:
 
 CLOSED_FORMS = MappingProxyType(
     {
-        "noise at rest": noise_for_ever,
+        "stationary noise": noise_for_ever,
         "two parabolas": two_parabolas,
         "W = I and 11'/2 in turn": matrices_in_turn,
     }

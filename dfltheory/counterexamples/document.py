@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.counterexamples.core import Batch
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.members import MEMBERS
 from dfltheory.counterexamples.problems import TASKS
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, reference_to
@@ -229,6 +229,7 @@ _FIELDS: dict[str, Read] = {
     "families": mapping(
         record({"ratio": any_number, "evaluations": _count}), 1000, _words
     ),
+    "refused": mapping(_words, 100, _words),
     "first": any_number,
     "terms": mapping(record({"share": any_number, "without": any_number}), 20, _line),
     "readings": mapping(record({"ratio": any_number, "violated": truth}), 10, _words),

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import (
     SIMULATED,
     candidate_values,
     simulated_rounds,
 )
-from dfltheory.counterexamples.core import FULL, Batch, Path, fixed_points, run
+from dfltheory.counterexamples.core import FULL, Path, fixed_points, run
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Block, Sizes, memory_of
 from dfltheory.verdicts.rounding import LEAST, measure_error

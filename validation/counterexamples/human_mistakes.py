@@ -33,9 +33,10 @@ import sympy as sp
 
 from dfltheory.counterexamples.certify import certify, exact_expectation
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.families import families_of
 from dfltheory.counterexamples.finding import best_of
+from dfltheory.counterexamples.reach import class_of
 from dfltheory.counterexamples.search import processor, search
+from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import write_json
 from validation.counterexamples.power import ENOUGH, known_without_search
@@ -323,17 +324,23 @@ def _saved_instances() -> list[tuple[str, Row]]:
 
 def _exact_ratio(document: Row, theorem: Theorem) -> float:
     """measured / bound by the exact expectation; 0 where it does not apply."""
-    named = document["algorithm"]["name"]
     two_blocks = "b" in document["task"]
-    if named not in theorem.scope.algorithms or two_blocks != theorem.scope.two_blocks:
+    if two_blocks != theorem.scope.two_blocks:
         return 0.0
     try:
         with np.errstate(all="ignore"):
             instance = built(document, theorem.scope.algorithms)
+            if not _covers(theorem, instance.algorithm):
+                return 0.0
             exact, obstacles = exact_expectation(instance, theorem)
     except (DFLTheoryError, ArithmeticError):
         return 0.0
     return 0.0 if obstacles else float(exact["ratio"])
+
+
+def _covers(theorem: Theorem, algorithm: Any) -> bool:
+    classes = tuple(class_of(name) for name in theorem.scope.algorithms)
+    return isinstance(algorithm, classes)
 
 
 def known(theorem: Theorem) -> Row:
@@ -344,7 +351,9 @@ def known(theorem: Theorem) -> Row:
 def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Row:
     """One search, with the instance that it found."""
     started = time.process_time()
-    arms = search(theorem, families_of(theorem), seconds, seed, ENOUGH, clock=processor)
+    arms = search(
+        theorem, search_spaces(theorem), seconds, seed, ENOUGH, clock=processor
+    )
     searching = time.process_time() - started
     found = best_of(theorem, arms)
     row: Row = {
