@@ -5,7 +5,7 @@ Any algorithm will do, a user's own included: one instance of it serves the whol
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,10 @@ class Batch:
     matchings of m clients), and noise ``sigma`` (P, d). With ``one_per_round`` a matrix
     is drawn for each round, for all its gossip steps.
 
+    With ``copies`` each client stands for so many identical ones, whose models a round
+    replaces by their average: W is the network of the groups. Noise is independent in
+    all of them, so that the group's mean has 1/copies of its variance.
+
     ``clients``: those of :mod:`.problems`; with noise rounds must be affine in the
     models. ``valid`` (P,): which of them are inside the statement's scope as far as
     drawing can tell. ``led``: the ramps s of one client where noise is xi s(x), of one
@@ -48,6 +52,7 @@ class Batch:
     led: Ramps | None = None
     drawn: bool = False
     one_per_round: bool = False
+    copies: int = 1
 
     @classmethod
     def of(cls, instance: Instance) -> Batch:
@@ -97,11 +102,44 @@ class Batch:
             one_per_round=one_per_round,
         )
 
+    def grouped(self) -> Batch:
+        """The batch with one client for each group of identical ones, where a round
+        takes the mean of each group; itself where there are no such groups.
+        """
+        count = self.x0.shape[1]
+        fixed = self.period == 1 and not self.drawn and self.led is None
+        whole = fixed and self.copies == 1 and self.algorithm.needs_topology
+        sizes = [n for n in range(count, 1, -1) if whole and count % n == 0]
+        for size in sizes:
+            if self._consists_of_groups(size):
+                return self._of_groups(size)
+        return self
+
+    def _consists_of_groups(self, size: int) -> bool:
+        """Whether consecutive clients are identical, and the network has one weight for
+        each pair of groups.
+        """
+        rows = [getattr(self.clients, n) for n, a in self.clients.axes.items() if a]
+        matrices = [self.W[:, 0], self.W[:, 0].swapaxes(1, 2)]
+        every = (*rows, self.x0, *matrices)
+        return all((a == np.repeat(a[:, ::size], size, 1)).all() for a in every)
+
+    def _of_groups(self, size: int) -> Batch:
+        axes = self.clients.axes.items()
+        first = {n: getattr(self.clients, n)[:, ::size] for n, a in axes if a}
+        return replace(
+            self,
+            clients=replace(self.clients, **first),
+            x0=self.x0[:, ::size],
+            W=size * self.W[:, :, ::size, ::size],
+            copies=size,
+        )
+
     def alone(self, index: int, x0: Array, T: int) -> Instance:
         """One candidate from a start x0[index] (m, d) for T rounds, as an instance of
         learning.
         """
-        told = self.clients.describe(index)
+        told = self._all_clients(self.clients.describe(index))
         if self.led is not None:
             numbers = self.led.describe(index)
             told["led"] = [numbers[n][0] for n in ("knots", "widths", "slopes")] + [
@@ -114,7 +152,7 @@ class Batch:
             )
         )
         task = TASKS[told["name"]](**{n: v for n, v in told.items() if n != "name"})
-        turns = list(self.W[index])
+        turns = [self.whole_network(W) for W in self.W[index]]
         W: Any = turns if len(turns) > 1 else turns[0]
         made: dict[str, Any] = {"task": (task, told)}
         if self.drawn:
@@ -128,7 +166,35 @@ class Batch:
                 described = {"name": "one_per_round", "of": "random_matching"}
             made["topology"] = (W, described)
         W = W if self.algorithm.needs_topology else None
-        return Instance(task, self.algorithm, W, T, x0=x0[index], sources=made)
+        start = np.repeat(x0[index], self.copies, axis=0)
+        return Instance(task, self.algorithm, W, T, x0=start, sources=made)
+
+    def _all_clients(self, task: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a task with each client as often as it stands for."""
+        if self.copies == 1:
+            return task
+        whole = dict(task)
+        for name, axes in self.clients.axes.items():
+            if axes:
+                rows = task[name]
+                whole[name] = [row for row in rows for _ in range(self.copies)]
+        return whole
+
+    def whole_network(self, W: Array) -> Array:
+        """A matrix of the groups as that of all clients."""
+        if self.copies == 1:
+            return W
+        return np.kron(W, np.full((self.copies, self.copies), 1 / self.copies))
+
+    @property
+    def m(self) -> int:
+        """How many clients there are."""
+        return self.x0.shape[1] * self.copies
+
+    @property
+    def sigma_of_groups(self) -> Array:
+        """The noise of the mean of a group (P, d)."""
+        return self.sigma / np.sqrt(self.copies)
 
     @property
     def size(self) -> int:

@@ -124,7 +124,7 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
     draws, told = draws_of(batch), 1 if _alike(batch) else m
     units = np.zeros((draws, P, 1 + draws * told * d, m, d))
     for n, (k, i, j) in enumerate(np.ndindex(draws, told, d), start=1):
-        units[k, :, n, i, j] = batch.sigma[:, j]
+        units[k, :, n, i, j] = batch.sigma_of_groups[:, j]
     return torch.from_numpy(units.reshape(draws, -1, m, d)), m / told
 
 

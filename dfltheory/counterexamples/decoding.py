@@ -63,7 +63,9 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     radius = radius_field(free)
     has_radius = radius is not None and bool(shared[radius])
     constants = _usable({**known, **network}, valid)
-    steps, same = step_sizes(theorem, read, free, constants, drawn, m)
+    steps, same = step_sizes(
+        theorem, read, free, constants, drawn, m * layout.network.copies
+    )
     first = next((name for name in steps if free[name].unit == STEP), None)
     state_noise = None
     if family is not None and first is not None:
@@ -93,6 +95,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
         None if state_noise is None else state_noise.scaled(f, X),
         layout.network.drawn,
         layout.network.one_per_round,
+        layout.network.copies,
     )
 
 

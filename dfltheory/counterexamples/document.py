@@ -46,7 +46,7 @@ KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome"
 BYTES = 2**21
 """No file of these kinds is larger."""
 LARGE, SMALL = 1e9, 1e-12
-CLIENTS, PERIOD, LONGEST, STEPS = 16, 4, 64, 64
+CLIENTS, PERIOD, LONGEST, STEPS = 64, 4, 64, 64
 HORIZON = 10**18
 WORK = 512
 """Rounds times local steps at most of the first member of a family; the last one has

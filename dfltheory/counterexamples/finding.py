@@ -23,6 +23,7 @@ from dfltheory.counterexamples.certify import Certificate, certify
 from dfltheory.counterexamples.divergence import Divergence, again, steepest
 from dfltheory.counterexamples.document import FORMAT, KINDS, built, read_document
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, with_classes
+from dfltheory.counterexamples.score import shortest_horizon
 from dfltheory.counterexamples.search import Arm, Clock, search, wall
 from dfltheory.counterexamples.search_spaces import refused_families, search_spaces
 from dfltheory.documents import WrittenNumber
@@ -452,7 +453,10 @@ def best_of(
         scores = arm.evaluate(point)
         if not np.isfinite(scores.ratio[0]):
             continue
-        instance = arm.candidates(point).alone(0, scores.x0, int(scores.T[0]))
+        batch = arm.candidates(point)
+        T = shortest_horizon(theorem, batch, int(scores.T[0]), float(scores.ratio[0]))
+        T = T if not arm.space.horizon(arm.shared) else int(scores.T[0])
+        instance = batch.alone(0, scores.x0, T)
         told = arm.space.name, instance, certify(instance, theorem)
         if told[2].violated:
             return told

@@ -140,7 +140,7 @@ def _piecewise_layouts(
         for value in (2, 4):
             yield Layout(name, plain, second | {gossip: value}, identical=False)
     for network in drawn[1:]:
-        if 2 <= network.m <= 4:
+        if 2 <= network.m <= 4 and network.copies == 1:
             yield from _on_network(f"{name}, {network.name}", network, steps[:2])
 
 
@@ -218,7 +218,7 @@ def _label(layout: Layout) -> str:
             label += f", {name} = {value}"
     if layout.identical:
         return f"{label}, identical clients"
-    m = layout.network.m
+    m = layout.network.m * layout.network.copies
     return f"{label}, {NUMERALS.get(m, f'{m} clients')}"
 
 

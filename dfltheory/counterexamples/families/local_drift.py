@@ -33,6 +33,7 @@ class LocalDrift(Family):
         "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), whose local steps miss the minimum"
     )
     also_complete: ClassVar[bool] = True
+    networks: ClassVar[tuple[str, ...]] = ("two groups of 4", "two groups of 32")
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
         """Return clients that start at one point."""

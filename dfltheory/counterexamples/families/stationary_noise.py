@@ -31,7 +31,12 @@ class StationaryNoise(Family):
     summary: ClassVar[str] = "f'(x) = x with noise, from the minimum mostly"
     noisy: ClassVar[bool] = True
     also_complete: ClassVar[bool] = True
-    networks: ClassVar[tuple[str, ...]] = ("complete", "alone")
+    networks: ClassVar[tuple[str, ...]] = (
+        "complete",
+        "alone",
+        "two groups of 4",
+        "two groups of 32",
+    )
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
         """Return one client and its start."""
