@@ -373,6 +373,9 @@ def _print(found: Finding) -> None:
         for name, row in sorted(found.families.items(), key=_best_first):
             table.add_row(name, shown_ratio(row["ratio"]), f"{row['evaluations']:.0f}")
         console.print(table)
+    if found.refused:
+        refused = [f"{name} ({reason})" for name, reason in found.refused.items()]
+        console.print(f"families without candidates: {'; '.join(refused)}")
     for condition in (
         found.certificate.conditions if found.certificate is not None else []
     ):

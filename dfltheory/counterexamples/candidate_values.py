@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.counterexamples.core import CYCLE, Batch, Path
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.core import CYCLE, Path
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.reach import CONVEX, convex
 from dfltheory.graphs import push_sum_constants
@@ -51,11 +52,11 @@ class CandidateRuns(Source):
 
     def constants(self, theorem: Theorem) -> Values:
         batch, ones = self._batch, np.ones(self._batch.size)
-        m, d = batch.x0.shape[1:]
+        d = batch.x0.shape[-1]
         noise = ("sigma_u", "sigma_v") if batch.two else ("sigma_l",)
         values: Values = {**self._problem, **batch.network}
         values.update(zip(noise, batch.sigma.T, strict=True))
-        values.update({"m": m * ones, "rho": 0.0 * ones})
+        values.update({"m": batch.m * ones, "rho": 0.0 * ones})
         if "S2" in theorem.needs:
             values["S2"] = self._path.moment
         for name, value in batch.algorithm.theory_values(d).items():
@@ -86,7 +87,7 @@ class CandidateRuns(Source):
         columns = {name: np.full(batch.size, np.nan) for name in names}
         for i in range(batch.size):
             own = {n: v[i] for n, v in values.items() if np.shape(v) == (batch.size,)}
-            W = batch.W[i, 0] if fixed else None
+            W = batch.whole_network(batch.W[i, 0]) if fixed else None
             found, errors = computed_values(theorem, own, W)
             for name, value in found.items():
                 columns[name][i] = value + errors[name]

@@ -13,11 +13,12 @@ import numpy as np
 
 from dfltheory import number_format as numerals
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import SIMULATED, counterexample_values
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
-from dfltheory.counterexamples.core import FULL, Batch
+from dfltheory.counterexamples.core import FULL
 from dfltheory.counterexamples.core import run as simulate
-from dfltheory.counterexamples.families import scheduled
+from dfltheory.counterexamples.networks import group_means_suffice
 from dfltheory.counterexamples.score import (
     ADDS_UP,
     FLOOR,
@@ -25,6 +26,7 @@ from dfltheory.counterexamples.score import (
     ratio_at,
     sizes_of,
 )
+from dfltheory.counterexamples.shared_numbers import scheduled
 from dfltheory.errors import InputError
 from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.left_hand_side import LeftHandSide
@@ -44,11 +46,16 @@ if TYPE_CHECKING:
 
 ROUNDS = (300, 3000, FULL)
 """Rounds of the core's runs, which are tried in turn until the bound is exceeded."""
-RUNS = ((4000, 40000), (20000, 80000))
-"""Largest number of independent runs of an instance with noise, and of their rounds in
-total. The second pair is used if the mean is above the bound and its confidence limit
-is not.
+FEW = (16, 64)
+"""Numbers of independent runs of an instance with noise that are tried first: they
+suffice where the bound is exceeded by far.
 """
+RUNS = ((4000, 40000), (20000, 80000))
+"""Largest number of these runs, and of their rounds in total. The second pair is used
+if the mean is above the bound and its confidence limit is not.
+"""
+CONFIDENCE = 0.999
+"""Of the lower limit, over all numbers of runs that are tried."""
 COINS = 16
 """Number of runs that must be equal if noise has the same effect for every coin."""
 STILL = 200
@@ -143,12 +150,11 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     """Evaluate an instance exactly and by the training core, and check assumptions and
     conditions.
     """
-    batch, T = Batch.of(instance), instance.rounds
+    batch, T = _batch(instance, theorem), instance.rounds
     noisy = batch.chance
     only = noisy or scheduled(theorem)  # the step sizes belong to this horizon
-    several = [COINS if batch.led is not None else 1]
-    if noisy:
-        several = [min(most, max(64, rounds // T)) for most, rounds in RUNS]
+    several = _numbers_of_runs(batch, T)
+    confidence = 1 - (1 - CONFIDENCE) / len(several)
     exact: dict[str, Any] = {}
     told: dict[str, Any] = {}
     at_T, again = None, 0
@@ -166,12 +172,14 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
             exact, again = at_horizon(theorem, batch, values, T)
         off = _relative_error(theorem, values, exact)
         if noisy:
-            told, at_T = _noisy(run, theorem, values), None
+            told, at_T = _noisy(run, theorem, values, confidence), None
         else:
             told, at_T = _sure(run, theorem, values, batch, T, only, again)
         seen = max(told.get("low", told["ratio"]), at_T or 0.0) > 1.0
         # and at its own horizon, where that can be run
         seen &= noisy or at_T is not None or T > FULL
+        if noisy and seeds < FEW[-1] and not seen:
+            continue
         # nothing is open
         if seen or exact["ratio"] <= 1.0 + off or (noisy and told["ratio"] <= 1.0):
             break
@@ -195,6 +203,24 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
 
 
+def _batch(instance: Instance, theorem: Theorem) -> Batch:
+    """The candidate; one client for each group of identical ones where that is
+    exact.
+    """
+    batch = Batch.of(instance)
+    return batch.grouped() if group_means_suffice(theorem) else batch
+
+
+def _numbers_of_runs(batch: Batch, T: int) -> list[int]:
+    """How many independent runs are tried, in turn."""
+    if batch.led is not None:
+        return [COINS]
+    if not batch.chance:
+        return [1]
+    many = [min(most, max(FEW[-1], rounds // T)) for most, rounds in RUNS]
+    return sorted({*FEW, *many})
+
+
 def exact_expectation(
     instance: Instance, theorem: Theorem
 ) -> tuple[dict[str, Any], list[str]]:
@@ -210,7 +236,7 @@ def exact_expectation(
     list of str
         The obstacles; with a ratio that rounding may have lifted above 1 among them.
     """
-    batch, T = Batch.of(instance), instance.rounds
+    batch, T = _batch(instance, theorem), instance.rounds
     in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
     asked = [METRICS[theorem.lhs.measure]] if theorem.lhs.measure in METRICS else []
     run = instance.run(
@@ -314,10 +340,14 @@ def _sure(
     return {"rounds": run.rounds, **best, "still": still}, at_T
 
 
-def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> dict[str, Any]:
+def _noisy(
+    run: History, theorem: Theorem, values: dict[str, Any], confidence: float
+) -> dict[str, Any]:
     """The mean over seeds compared with the bound, and its lower confidence limit."""
     T, span = run.rounds, theorem.lhs.rounds(run.rounds)
-    left = _interval(theorem, _measured(run, theorem)[:, span.start : span.stop], 0.999)
+    left = _interval(
+        theorem, _measured(run, theorem)[:, span.start : span.stop], confidence
+    )
     bound = ratio_at(theorem, np.zeros(1), values, T)["bound"]
     ends = {
         "ratio": left.estimate / bound,

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dfltheory.counterexamples.families import scheduled
+from dfltheory.counterexamples.shared_numbers import scheduled
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -48,8 +48,8 @@ beyond distance 2.
 
 
 def noise_for_ever(theorem: Theorem) -> float:
-    """The ratio of noise at rest (:mod:`.special`) in the shared model, or in the
-    personal part.
+    """The ratio of stationary noise (:mod:`.families.stationary_noise`) in the shared
+    model, or in the personal part.
 
     Noise of two values +-sigma keeps x within max(s, sigma) =: B of the minimum.
     Neither SAM nor momentum; lam = 0. The personal parts are not averaged, so that
@@ -60,13 +60,14 @@ def noise_for_ever(theorem: Theorem) -> float:
 
 
 def _noise(theorem: Theorem, block: str) -> float:
-    """The ratio of noise at rest in one block, while the other one rests."""
+    """The ratio of stationary noise in one block, while the other one is stationary."""
     if not _plain_steps(theorem):
         return 0.0
     sizes, counts = 10.0 ** np.arange(-4, 3), (1, 2, 16, 256, 4096)
     steps = np.ones(1) if scheduled(theorem) else STEPS
+    local = _local_steps(theorem, (1, 5, 50))
     grid = np.meshgrid(
-        sizes, sizes, counts, (1, 5, 50), HORIZONS, steps, VALLEYS, indexing="ij"
+        sizes, sizes, counts, local, HORIZONS, steps, VALLEYS, indexing="ij"
     )
     sigma, s0, m, K, T, eta, valley = (axis.ravel() for axis in grid)
     reach = np.maximum(s0, sigma)
@@ -103,7 +104,8 @@ def two_parabolas(theorem: Theorem) -> float:
     if not _plain_steps(theorem) or theorem.lhs.measure == "two_block_weighted":
         return 0.0
     steps = np.ones(1) if scheduled(theorem) else STEPS
-    curvatures, local = (0.5, 0.1, 0.01), (1, 2, 16, 256, 10**4, 10**6, 10**8)
+    curvatures = (0.5, 0.1, 0.01)
+    local = _local_steps(theorem, (1, 2, 16, 256, 10**4, 10**6, 10**8))
     gossips = (1, 100, 10**4) if "Q" in theorem.needs else (1,)
     grid = np.meshgrid(
         curvatures, local, GAPS, FAR_HORIZONS, steps, VALLEYS, gossips, indexing="ij"
@@ -174,7 +176,8 @@ def matrices_in_turn(theorem: Theorem) -> float:
     if "windows" not in theorem.scope.sequence or not _plain_steps(theorem):
         return 0.0
     steps = np.ones(1) if scheduled(theorem) else STEPS
-    grid = np.meshgrid((0.5, 0.1, 0.01), (1, 2, 16), HORIZONS, steps, indexing="ij")
+    local = _local_steps(theorem, (1, 2, 16))
+    grid = np.meshgrid((0.5, 0.1, 0.01), local, HORIZONS, steps, indexing="ij")
     k, K, T, eta = (axis.ravel() for axis in grid)
     known = {
         "m": 2,
@@ -213,7 +216,7 @@ def gradients_in_turn(k: Array, K: Array, eta: Array) -> tuple[Array, Array]:
 
 CLOSED_FORMS = MappingProxyType(
     {
-        "noise at rest": noise_for_ever,
+        "stationary noise": noise_for_ever,
         "two parabolas": two_parabolas,
         "W = I and 11'/2 in turn": matrices_in_turn,
     }
@@ -228,13 +231,22 @@ def strongest(theorem: Theorem) -> tuple[str, float]:
 
 
 def _plain_steps(theorem: Theorem) -> bool:
-    """Whether local steps are plain ones, unlike those of ADMM, and the left-hand side
-    is a mean.
+    """Whether a round is plain local steps and one average, and the left-hand side is
+    the mean over the first T rounds.
+
+    Without a network a round may be a single step, as of local SGD.
     """
     return (
         "lam_admm" not in {*theorem.needs, *theorem.schedule}
+        and theorem.scope.network != "none"
         and theorem.lhs.aggregate == "mean"
+        and (theorem.lhs.first, theorem.lhs.start) == (0, 0)
     )
+
+
+def _local_steps(theorem: Theorem, tried: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers of local steps to try; 1 alone where the statement has no K."""
+    return tried if {"K", "K_u", "K_v"} & {*theorem.needs} else (1,)
 
 
 def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:

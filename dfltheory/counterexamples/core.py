@@ -1,17 +1,8 @@
-"""P candidate problems at once on the seeds axis of an algorithm's own rounds, and what
-is measured of them.
-
-Any algorithm will do, a user's own included: one instance of it serves the whole batch.
-Row p N + n of the state is run n of candidate p. Run 0 has no noise; with noise, of
-which rounds must be affine, the others are the answers to one unit of it each, whose
-squares add up to the variance. Where the clients can change places the answers to the
-noise of the first one are those of all. Where a matrix is drawn anew in each round, the
-runs are all the ways that these may come in, each as likely as the others.
-"""
+"""The rounds of all candidates of a batch, and what is measured of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from dataclasses import replace as changed
 from typing import Any
 
@@ -20,14 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replace
+from dfltheory.algorithms.base import replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
-from dfltheory.counterexamples.networks import matchings
-from dfltheory.counterexamples.problems import TASKS, Ramps
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.candidate_oracle import (
+    Candidates,
+    CandidatesMix,
+    draws_of,
+)
 from dfltheory.errors import InputError
-from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
-from dfltheory.graphs.matrices import to_dense
-from dfltheory.training.instance import Instance
 
 Array = NDArray[Any]
 REST = 4e-16
@@ -39,153 +31,6 @@ FULL = 20000
 no more in full.
 """
 _LOOK = 16
-PATHS = 256
-"""Ways at most that matrices which are drawn in each round may take: all are run."""
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """P candidates for one algorithm: starts ``x0`` (P, m, d), matrices ``W`` (P, B, m,
-    m) of which B take turns, or of which each gossip step draws one (``drawn``: all
-    matchings of m clients), and noise ``sigma`` (P, d). With ``one_per_round`` a matrix
-    is drawn for each round, for all its gossip steps.
-
-    ``clients``: those of :mod:`.problems`; with noise rounds must be affine in the
-    models. ``valid`` (P,): which of them are inside the statement's scope as far as
-    drawing can tell. ``led``: the ramps s of one client where noise is xi s(x), of one
-    coin xi for all steps; whoever gives it knows that a run is the same for every xi
-    (:func:`.special.led_astray`).
-    """
-
-    algorithm: Algorithm
-    clients: Any
-    x0: Array
-    W: Array
-    sigma: Array
-    network: dict[str, Array] = field(default_factory=dict)
-    valid: Array | bool = True
-    led: Ramps | None = None
-    drawn: bool = False
-    one_per_round: bool = False
-
-    @classmethod
-    def of(cls, instance: Instance) -> Batch:
-        """A batch of one: an instance with a task of :mod:`.problems`."""
-        task: Any = instance.task
-        network = (
-            np.full((task.m, task.m), 1 / task.m)
-            if instance.network is None
-            else instance.network
-        )
-        sequence, rng = as_sequence(network), np.random.default_rng(0)
-        one_per_round = isinstance(sequence, OnePerRound)
-        matching = sequence.of if isinstance(sequence, OnePerRound) else sequence
-        drawn = isinstance(matching, RandomMatching) and matching.graph is None
-        if sequence.random and not drawn:
-            raise InputError(
-                "of random networks the exact expectation is known for random_matching"
-                " alone"
-            )
-        turns = range(getattr(sequence, "period", 1))
-        W = (
-            matchings(task.m)
-            if drawn
-            else [to_dense(sequence.matrix(t, rng)) for t in turns]
-        )
-        x0, sigma = (
-            np.array([instance.x0], dtype=float),
-            np.array([task.sigmas], dtype=float),
-        )
-        led = getattr(task, "led", None)
-        if drawn and any(task.sigmas):
-            raise InputError(
-                "of noise and a random network together no exact expectation is known"
-            )
-        if any(task.sigmas) and led is None and not task.problem.affine:
-            raise InputError(
-                "noise needs affine gradients: one ramp each, and of two blocks k = 0"
-            )
-        return cls(
-            instance.algorithm,
-            task.problem,
-            x0,
-            np.array([W]),
-            sigma,
-            led=led,
-            drawn=drawn,
-            one_per_round=one_per_round,
-        )
-
-    def alone(self, index: int, x0: Array, T: int) -> Instance:
-        """One candidate from a start x0[index] (m, d) for T rounds, as an instance of
-        learning.
-        """
-        told = self.clients.describe(index)
-        if self.led is not None:
-            numbers = self.led.describe(index)
-            told["led"] = [numbers[n][0] for n in ("knots", "widths", "slopes")] + [
-                numbers["left"]
-            ]
-        told |= dict(
-            zip(
-                ("sigma_u", "sigma_v") if self.two else ("sigma",),
-                self.sigma[index].tolist(),
-            )
-        )
-        task = TASKS[told["name"]](**{n: v for n, v in told.items() if n != "name"})
-        turns = list(self.W[index])
-        W: Any = turns if len(turns) > 1 else turns[0]
-        made: dict[str, Any] = {"task": (task, told)}
-        if self.drawn:
-            W = (
-                OnePerRound(RandomMatching(task.m))
-                if self.one_per_round
-                else RandomMatching(task.m)
-            )
-            described = {"name": "random_matching"}
-            if self.one_per_round:
-                described = {"name": "one_per_round", "of": "random_matching"}
-            made["topology"] = (W, described)
-        W = W if self.algorithm.needs_topology else None
-        return Instance(task, self.algorithm, W, T, x0=x0[index], sources=made)
-
-    @property
-    def size(self) -> int:
-        return len(self.x0)
-
-    @property
-    def period(self) -> int:
-        """How many matrices take turns."""
-        return self.W.shape[1]
-
-    @property
-    def longest(self) -> float:
-        """Rounds that can be run at most: of matrices that are drawn, all the ways must
-        be.
-        """
-        steps = (
-            np.log(PATHS) / np.log(self.period)
-            if self.drawn and self.period > 1
-            else np.inf
-        )
-        return steps // self.draws_a_round
-
-    @property
-    def draws_a_round(self) -> int:
-        """How many matrices a round draws, where they are drawn."""
-        return 1 if self.one_per_round else self.algorithm.gossip_steps
-
-    @property
-    def chance(self) -> bool:
-        """Do runs depend on chance?  Not where noise ``led`` them the same way for
-        every coin.
-        """
-        return self.drawn or (self.led is None and bool(self.sigma.any()))
-
-    @property
-    def two(self) -> bool:
-        """Two blocks?"""
-        return self.x0.shape[-1] == 2
 
 
 @dataclass(eq=False)
@@ -209,118 +54,6 @@ class Path:
     diversity: Array | None = None
     glides: Array | float = 0.0
     size: Array | float = 0.0
-
-
-ENVIRONMENT = "falsify"
-
-
-class Candidates(Oracle):
-    """The oracle of all candidates: exact gradients, and the ``noise`` of the runs;
-    each of the ``answers`` to it stands for ``weight`` clients. Second moments of the
-    ``moments`` steps of a round are kept.
-    """
-
-    environment = ENVIRONMENT
-
-    def __init__(
-        self,
-        batch: Batch,
-        horizon: int,
-        runs: int = 1,
-        noise: Tensor | None = None,
-        weight: float = 0.0,
-        moments: int = 0,
-    ):
-        self._clients, self._noise, self._weight, self._moments = (
-            batch.clients,
-            noise,
-            weight,
-            moments,
-        )
-        self._led = batch.led
-        m, d = batch.x0.shape[1:]
-        coordinates = tuple(slice(k, k + 1) for k in range(d))
-        shared = slice(0, 1) if batch.two else None
-        super().__init__(0, horizon, Parameters(shared, coordinates, ((1,),) * d))
-        self.drawn = 0
-        self.moment, self._last = np.zeros(batch.size), np.zeros((batch.size, 1, m, d))
-        self._variances = np.zeros((moments, batch.size))
-        self._shape = (batch.size, runs, m, d)
-
-    def sample(self) -> Tensor | None:
-        """The noise of the next step, (P N, m, d): all of it falls into the first
-        round.
-        """
-        if self._moments:  # of SAM's gradients the last is stepped along
-            step = (self.drawn - 1) % self._moments
-            answers = (self._last[:, 1:] - self._last[:, :1]) ** 2
-            self._variances[step] += self._weight * answers.sum((1, 3)).mean(-1)
-            known = self._last[:, :1] if self._weight else self._last
-            seen = (known**2).sum(-1).mean((1, 2))
-            self.moment = np.maximum(self.moment, seen + self._variances[step])
-        self.drawn += 1
-        known = self._noise is not None and self.drawn <= self._noise.shape[0]
-        return (
-            self._noise[self.drawn - 1] if known and self._noise is not None else None
-        )
-
-    def __call__(self, y: Tensor, batch: Tensor | None) -> Tensor:
-        g = torch.from_numpy(
-            self._clients.gradient(y.numpy().reshape(self._shape)).reshape(y.shape)
-        )
-        if batch is not None:
-            g += batch
-        if self._led is not None:
-            g += torch.from_numpy(
-                self._led.gradient(y.numpy().reshape(self._shape)).reshape(y.shape)
-            )
-        if self._moments:
-            # the algorithm goes on with g itself
-            self._last = g.numpy().reshape(self._shape).copy()
-        return g
-
-
-class CandidatesMix(Mix):
-    """The network of all candidates in the oracle's round.
-
-    The matrices of each candidate are used in turn. If they are drawn, run n has those
-    of its digits in base B, the number of matrices.
-    """
-
-    environment = ENVIRONMENT
-
-    def __init__(self, batch: Batch, runs: int, oracle: Candidates):
-        self._batch, self._runs, self._oracle = batch, runs, oracle
-        copies = 1 if batch.drawn else runs
-        self._weights = torch.from_numpy(
-            np.repeat(np.moveaxis(batch.W, 1, 0), copies, axis=1)
-        )
-
-    def _gossip(self, z: Tensor, times: int, after: int) -> Tensor:
-        for k in range(after, after + times):
-            z = self._matrices(k) @ z
-        return z
-
-    def _matrices(self, k: int) -> Tensor:
-        """Return the matrices of gossip step k of this round, (P N, m, m)."""
-        batch, t = self._batch, self._oracle.t
-        step = t if batch.one_per_round else t * batch.algorithm.gossip_steps + k
-        B, m = batch.period, batch.x0.shape[1]
-        if not batch.drawn:
-            return self._weights[step % B]
-        choices = np.arange(self._runs) // B**step % B
-        return torch.from_numpy(batch.W[:, choices].reshape(-1, m, m))
-
-
-@unknown_methods_rejected()
-def draws_of(batch: Batch) -> int:
-    """Minibatches that one round takes."""
-    oracle = Candidates(batch, 1)
-    x = torch.from_numpy(batch.x0.copy())
-    state = batch.algorithm.init(x, oracle)
-    before = oracle.drawn
-    batch.algorithm.local_update(replace(state, z=x), oracle)
-    return oracle.drawn - before
 
 
 @unknown_methods_rejected()
@@ -391,7 +124,7 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
     draws, told = draws_of(batch), 1 if _alike(batch) else m
     units = np.zeros((draws, P, 1 + draws * told * d, m, d))
     for n, (k, i, j) in enumerate(np.ndindex(draws, told, d), start=1):
-        units[k, :, n, i, j] = batch.sigma[:, j]
+        units[k, :, n, i, j] = batch.sigma_of_groups[:, j]
     return torch.from_numpy(units.reshape(draws, -1, m, d)), m / told
 
 
@@ -647,11 +380,7 @@ def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
 __all__ = [
     "CYCLE",
     "FULL",
-    "Batch",
-    "Candidates",
-    "CandidatesMix",
     "Path",
-    "draws_of",
     "fixed_points",
     "run",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.counterexamples.core import Batch
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.members import MEMBERS
 from dfltheory.counterexamples.problems import TASKS
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, reference_to
@@ -46,7 +46,7 @@ KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome"
 BYTES = 2**21
 """No file of these kinds is larger."""
 LARGE, SMALL = 1e9, 1e-12
-CLIENTS, PERIOD, LONGEST, STEPS = 16, 4, 64, 64
+CLIENTS, PERIOD, LONGEST, STEPS = 64, 4, 64, 64
 HORIZON = 10**18
 WORK = 512
 """Rounds times local steps at most of the first member of a family; the last one has
@@ -229,6 +229,7 @@ _FIELDS: dict[str, Read] = {
     "families": mapping(
         record({"ratio": any_number, "evaluations": _count}), 1000, _words
     ),
+    "refused": mapping(_words, 100, _words),
     "first": any_number,
     "terms": mapping(record({"share": any_number, "without": any_number}), 20, _line),
     "readings": mapping(record({"ratio": any_number, "violated": truth}), 10, _words),

@@ -22,9 +22,10 @@ from dfltheory.bounds.reference import load
 from dfltheory.counterexamples.certify import Certificate, certify
 from dfltheory.counterexamples.divergence import Divergence, again, steepest
 from dfltheory.counterexamples.document import FORMAT, KINDS, built, read_document
-from dfltheory.counterexamples.families import families_of
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, with_classes
+from dfltheory.counterexamples.score import shortest_horizon
 from dfltheory.counterexamples.search import Arm, Clock, search, wall
+from dfltheory.counterexamples.search_spaces import refused_families, search_spaces
 from dfltheory.documents import WrittenNumber
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import write_json
@@ -55,7 +56,9 @@ class Finding:
     under it, ``first`` the seconds after which a ratio above 1 was seen (of O(.): a
     divergence), and ``terms`` for each term of the bound the largest ratio where it is
     half of the bound or more (``share``) and the largest measured / (bound ``without``
-    it), above 1 where it is necessary. A search that finds nothing proves nothing.
+    it), above 1 where it is necessary, and ``refused`` the families that have no
+    candidates for the statement, with the reason. A search that finds nothing proves
+    nothing.
     """
 
     key: str
@@ -74,6 +77,7 @@ class Finding:
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
     first: float | None = None
     terms: dict[str, dict[str, float]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON; with the theorem itself, where nobody has
@@ -92,7 +96,7 @@ class Finding:
         document: dict[str, Any] = {name: getattr(self, name) for name in names}
         document |= {
             name: told
-            for name in ("readings", "family", "first", "terms")
+            for name in ("readings", "family", "first", "terms", "refused")
             if (told := getattr(self, name))
         }
         document["instance"] = (
@@ -334,7 +338,7 @@ def _constants(
         if progress is not None:
             progress("searching", best, count)
 
-    arms = search(theorem, families_of(theorem), budget, seed, enough, tell, clock)
+    arms = search(theorem, search_spaces(theorem), budget, seed, enough, tell, clock)
     if progress is not None:
         searched = sum(arm.evaluations for arm in arms)
         ratios = [float(arm.ratio[arm.best]) for arm in arms]
@@ -342,7 +346,7 @@ def _constants(
     found = best_of(theorem, arms)  # which measures further candidates
     count = sum(arm.evaluations for arm in arms)
     families = together(
-        (a.family.name, float(a.ratio[a.best]), a.evaluations) for a in arms
+        (a.space.name, float(a.ratio[a.best]), a.evaluations) for a in arms
     )
     spent = time.monotonic() - started
     if found is None:
@@ -356,12 +360,14 @@ def _constants(
             spent,
             seed,
             families=families,
+            refused=refused_families(theorem),
         )
     parts = {
         "family": found[0],
         "instance": found[1],
         "certificate": found[2],
         "families": families,
+        "refused": refused_families(theorem),
     }
     ratio, violated = found[2].exact["ratio"], found[2].violated
     niches = [max(arm.niche(k) for arm in arms) for k in range(2 * len(theorem.parts))]
@@ -419,12 +425,20 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
         seconds=seconds,
         families=together(rows),
         terms=largest([one.terms for one in found.values()]),
+        refused=_refused_by_all(found.values()),
         readings={
             name: {"ratio": one.ratio, "violated": one.violated}
             for name, one in found.items()
         },
         theorem=theorem,
     )
+
+
+def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
+    """The families that have candidates under no reading."""
+    every = [one.refused for one in found]
+    common = set(every[0]).intersection(*every)
+    return {name: reason for name, reason in every[0].items() if name in common}
 
 
 def best_of(
@@ -439,8 +453,11 @@ def best_of(
         scores = arm.evaluate(point)
         if not np.isfinite(scores.ratio[0]):
             continue
-        instance = arm.candidates(point).alone(0, scores.x0, int(scores.T[0]))
-        told = arm.family.name, instance, certify(instance, theorem)
+        batch = arm.candidates(point)
+        T = shortest_horizon(theorem, batch, int(scores.T[0]), float(scores.ratio[0]))
+        T = T if not arm.space.horizon(arm.shared) else int(scores.T[0])
+        instance = batch.alone(0, scores.x0, T)
+        told = arm.space.name, instance, certify(instance, theorem)
         if told[2].violated:
             return told
         first = first or told

@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import CandidateRuns
-from dfltheory.counterexamples.core import Batch, run
+from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families import RoundData
+from dfltheory.counterexamples.families.opposing_gradients import OpposingGradients
+from dfltheory.counterexamples.families.shapes import wells
 from dfltheory.counterexamples.problems import Ramps, RampTask, SplitTask
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.counterexamples.score import at_T, left_side
-from dfltheory.counterexamples.special import At, opposing, wells
 from dfltheory.errors import InputError
 from dfltheory.tasks.separable import Clipped
 from dfltheory.training.instance import Instance
@@ -212,9 +215,7 @@ def _clipped(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
 
 
 def _split_ramps(at: Numbers) -> Ramps:
-    """:func:`.special.split` with L = h and w = 1, whose heterogeneity goes down with
-    T.
-    """
+    """:mod:`.families.two_wells` with L = h and w = 1, whose heterogeneity is e/T."""
     v, one = np.array([at["v"]]), np.ones(1)
     return wells(v, one, np.array([at["e"] / at["T"]])).scaled(at["h"] * one, one)
 
@@ -227,12 +228,12 @@ def _parting(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
 
 
 def _opposing_ramps(at: Numbers, eta: float, K: float) -> Ramps:
-    """:func:`.special.opposing` for a step size eta: L as given, sigma_g = L; h and its
-    centre as shares.
+    """The functions of :mod:`.families.opposing_gradients` for a step size eta: L as
+    given, sigma_g = L; h and its center as shares.
     """
     lam, one = np.array([1 - 1 / at["gap"]]), np.ones(1)
-    fitted = At(np.array([eta * at["L"]]), lam, np.zeros(1), round(K))
-    ramps, _ = opposing(
+    fitted = RoundData(np.array([eta * at["L"]]), lam, np.zeros(1), round(K))
+    ramps, _ = OpposingGradients().decode(
         Reader(np.array([[(at["h"] - 0.05) / 0.949, at["centre"]]])), fitted
     )
     return ramps.scaled(at["L"] * one, one)

@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 from numpy.typing import NDArray
 
 from dfltheory.bounds.scope import LAWS
@@ -34,7 +35,8 @@ Drawn = tuple[Array, dict[str, Array], Any]
 class Draw:
     """A kind of network of m clients: ``draw`` gives W (P, B, m, m), of which B take
     turns, its constants, and which of them fit; ``drawn``: each gossip step draws one
-    of them, or with ``one_per_round`` each round, for all its gossip steps.
+    of them, or with ``one_per_round`` each round, for all its gossip steps.  With
+    ``copies`` each of the m clients stands for so many identical ones.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Draw:
     draw: Callable[[Any, bool], Drawn]
     drawn: bool = False
     one_per_round: bool = False
+    copies: int = 1
 
 
 def _pair(read: Any, copies: bool) -> Array:
@@ -191,6 +194,10 @@ TURNS = ("in turn", "matchings")
 """For statements about windows of rounds alone."""
 PUSHED = ("unbalanced", "random digraph")
 """For push-sum alone."""
+GROUPS = {"two groups of 4": 4, "two groups of 32": 32}
+"""Sizes of groups of identical clients, whose average each round takes: [[1 - w, w],
+[w, 1 - w]] between two groups, and 1/size of it between their members.
+"""
 MATCHED = (3, 4)
 """Clients of whom each round draws a matching, for statements about random networks."""
 
@@ -231,6 +238,11 @@ def networks(theorem: Theorem) -> list[Draw]:
         kinds += ["complete", "alone"]
     own = None if isinstance(law, str) else law
     found = [_draw(name, own) for name in kinds if own is None or _fits(name, own)]
+    if own is None and groups_matter(theorem):
+        pair = _draw("pair", None)
+        found += [
+            replace(pair, name=name, copies=size) for name, size in GROUPS.items()
+        ]
     for kind in _drawn_kinds(theorem):
         allowed = [
             m
@@ -250,6 +262,27 @@ def networks(theorem: Theorem) -> list[Draw]:
 def _draw(name: str, law: Callable[[Any], str | None] | None) -> Draw:
     m, make = KINDS[name]
     return Draw(name, m, lambda read, copies: _known(make(read, copies), law))
+
+
+def group_means_suffice(theorem: Theorem) -> bool:
+    """Whether the means of groups of identical clients determine both sides: neither
+    second moments nor errors of single clients, nor personal parts, are in them.
+    """
+    single = "S2" in theorem.needs or theorem.lhs.measure == "consensus"
+    return not (theorem.scope.two_blocks or single)
+
+
+def groups_matter(theorem: Theorem) -> bool:
+    """Whether groups are searched: the number of clients is in the statement."""
+    scheduled = {
+        str(s)
+        for rule in theorem.schedule.values()
+        for s in sp.sympify(rule).free_symbols
+    }
+    lawful = theorem.scope.network in ("symmetric", "doubly stochastic")
+    return (
+        lawful and group_means_suffice(theorem) and "m" in {*theorem.needs, *scheduled}
+    )
 
 
 def _drawn_kinds(theorem: Theorem) -> list[str]:
@@ -335,4 +368,12 @@ def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
     return (float("nan"),) * len(_NAMES)
 
 
-__all__ = ["KINDS", "Draw", "digraphs", "matchings", "networks"]
+__all__ = [
+    "KINDS",
+    "Draw",
+    "digraphs",
+    "group_means_suffice",
+    "groups_matter",
+    "matchings",
+    "networks",
+]

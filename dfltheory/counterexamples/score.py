@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import (
     SIMULATED,
     candidate_values,
     simulated_rounds,
 )
-from dfltheory.counterexamples.core import FULL, Batch, Path, fixed_points, run
+from dfltheory.counterexamples.core import FULL, Path, fixed_points, run
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Block, Sizes, memory_of
 from dfltheory.verdicts.rounding import LEAST, measure_error
@@ -29,6 +30,10 @@ NOISY = 20000
 """Longest horizon of a counterexample with noise, which the training core simulates in
 full.
 """
+SHORT = (10, 30, 100, 300, 1000, 3000)
+"""Horizons of a candidate with noise that are tried in place of a longer one."""
+KEPT = 0.9
+"""The share of the ratio that a shorter horizon must keep."""
 INADMISSIBLE = -1e3
 FLOOR = 1e-9
 """Squared gradients below this share of B^2 count as zero, since rounding is no
@@ -99,6 +104,22 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     resting = replace(batch, x0=fixed_points(batch, at))
     still = compared(theorem, resting, run(resting, 3, "S2" in theorem.needs), horizons)
     return better(still, best)
+
+
+def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> int:
+    """The shortest of a few horizons at which a candidate with noise has most of its
+    ratio, if that is above 1; else ``T``. The training core simulates it in full.
+    """
+    if not batch.chance or batch.drawn or ratio <= 1:
+        return T
+    for shorter in SHORT:
+        if shorter >= T:
+            break
+        with np.errstate(all="ignore"):
+            there = float(score(theorem, batch, shorter, shorter).ratio[0])
+        if there > 1 and there >= KEPT * ratio:
+            return shorter
+    return T
 
 
 def admissible(theorem: Theorem, batch: Batch, T: int) -> bool:
@@ -186,7 +207,7 @@ def sizes_of(
         gossip_steps=(
             batch.algorithm.gossip_steps if batch.algorithm.needs_topology else 0
         ),
-        clients=batch.x0.shape[1],
+        clients=batch.m,
         L=known.get("L"),
         mu=known.get("mu"),
         lam=None if lam is None or batch.drawn else 1 - (1 - lam) / batch.period,
@@ -430,5 +451,6 @@ __all__ = [
     "followed",
     "ratio_at",
     "score",
+    "shortest_horizon",
     "sizes_of",
 ]

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.counterexamples.core import Batch
-from dfltheory.counterexamples.families import Family, varied
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.score import Scores, admissible, score
+from dfltheory.counterexamples.search_spaces import SearchSpace
+from dfltheory.counterexamples.shared_numbers import varied
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -38,7 +39,7 @@ class Arm:
     what it shares, whatever became of the population since.
     """
 
-    family: Family
+    space: SearchSpace
     theorem: Theorem
     rng: np.random.Generator
     points: Array = field(init=False)
@@ -53,14 +54,14 @@ class Arm:
     def __post_init__(self) -> None:
         from scipy.stats import qmc
 
-        sampler = qmc.Sobol(self.family.dimension, seed=self.rng)
+        sampler = qmc.Sobol(self.space.dimension, seed=self.rng)
         self.points = sampler.random(128)[:POPULATION]
         for _ in range(TRIES):
-            self.shared = self.family.draw(self.rng)
+            self.shared = self.space.draw(self.rng)
             with np.errstate(all="ignore"):
                 batch = self.candidates(self.points)
                 if not self.shared or admissible(
-                    self.theorem, batch, self.family.horizon(self.shared)
+                    self.theorem, batch, self.space.horizon(self.shared)
                 ):
                     break
         scores = self.evaluate(self.points)
@@ -75,7 +76,7 @@ class Arm:
         with np.errstate(all="ignore"):
             batch = self.candidates(points, shared)
             scores = score(
-                self.theorem, batch, self.family.rounds, self.family.horizon(shared)
+                self.theorem, batch, self.space.rounds, self.space.horizon(shared)
             )
         for k, values in enumerate(
             np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)
@@ -93,7 +94,7 @@ class Arm:
         self, points: Array, shared: dict[str, float] | None = None
     ) -> Batch:
         """Problems, networks and starts of points of the unit cube."""
-        return self.family.decode(points, self.shared if shared is None else shared)
+        return self.space.decode(points, self.shared if shared is None else shared)
 
     def drift(self, width: float) -> bool:
         """Move what the population shares a little, and keep it where the best
@@ -104,7 +105,7 @@ class Arm:
         points = self.points
         # far steps are a fresh population half of the time
         if self.rng.random() < width:
-            shared, points = self.family.draw(self.rng), self.rng.random(points.shape)
+            shared, points = self.space.draw(self.rng), self.rng.random(points.shape)
         else:
             shared = varied(self.theorem, self.shared, width, self.rng)
         scores = self.evaluate(points, shared)
@@ -206,7 +207,7 @@ def processor(candidates: int) -> float:
 
 def search(
     theorem: Theorem,
-    arms: list[Family],
+    arms: list[SearchSpace],
     budget: float,
     seed: int,
     enough: float,
@@ -229,8 +230,8 @@ def search(
             tell(max(_top(arm) for arm in arms), sum(arm.evaluations for arm in arms))
 
     try:
-        for family in arms:
-            living.append(Arm(family, theorem, rng))
+        for space in arms:
+            living.append(Arm(space, theorem, rng))
             told(living)
             if now() > turn or _found(living, enough):
                 break

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory.bounds.scope import Scope
 from dfltheory.counterexamples import certify, core, falsify, replay, score
-from dfltheory.counterexamples.core import FULL, Batch, run
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.core import FULL, run
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.problems import Ramps, RampTask, SplitTask
 from dfltheory.errors import DFLTheoryError

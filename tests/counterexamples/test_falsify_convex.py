@@ -12,11 +12,13 @@ import torch
 
 import dfltheory as dfl
 from dfltheory import bounds
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import Batch, run
+from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.families import families_of, ramps
+from dfltheory.counterexamples.families.piecewise import ramps
 from dfltheory.counterexamples.problems import Ramps, RampTask
+from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError
 from dfltheory.training.instance import Instance
 
@@ -141,7 +143,9 @@ def test_strongly_convex_controls_hold_and_what_is_less_falls(key):
 def test_in_a_bowl_noise_leaves_what_it_leaves_at_rest():
     theorem = bounds.get("lean.sgd_strongly_convex")
     (family,) = [
-        f for f in families_of(theorem) if f.name.startswith("noise in a bowl")
+        f
+        for f in search_spaces(theorem)
+        if f.name.startswith("stationary noise, strongly convex")
     ]
     batch = family.decode(
         np.full((1, family.dimension), 0.7), family.draw(np.random.default_rng(0))
@@ -256,7 +260,7 @@ def test_what_bends_down_is_not_convex():
 def test_only_convex_clients_are_drawn_for_theorems_on_them():
     theorem = bounds.get("khaled2019.theorem_1", "lemmas")
     rng = np.random.default_rng(2)
-    for family in families_of(theorem):
+    for family in search_spaces(theorem):
         batch = family.decode(rng.random((32, family.dimension)), family.draw(rng))
         assert (batch.clients.constants()["mu_each"] >= 0).all(), family.name
         assert batch.algorithm.name == "localsgd"

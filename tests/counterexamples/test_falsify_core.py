@@ -10,11 +10,12 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.algorithms import DFedADMM, DFedMDC, DFedSAM
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import Batch, fixed_points, run
-from dfltheory.counterexamples.families import families_of
+from dfltheory.counterexamples.core import fixed_points, run
 from dfltheory.counterexamples.problems import Ramps, RampTask, Splits
 from dfltheory.counterexamples.score import admissible, at_T, score
+from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError
 from dfltheory.training.instance import Instance
 
@@ -54,7 +55,7 @@ def drawn(theorem, family, n, seed=0):
 )  # quickly, on two blocks: of the ratio, below
 def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant):
     theorem, seen = dfl.bounds.get(key, variant), 0
-    for family in families_of(theorem):
+    for family in search_spaces(theorem):
         batch = dataclasses.replace(
             drawn(theorem, family, 3),
             sigma=np.zeros((3, theorem.scope.two_blocks + 1)),
@@ -171,7 +172,7 @@ def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(
     key, variant
 ):
     theorem, seen = dfl.bounds.get(key, variant), 0
-    for family in families_of(theorem)[:4]:
+    for family in search_spaces(theorem)[:4]:
         rng = np.random.default_rng(3)
         for _ in range(16):
             shared = family.draw(rng)

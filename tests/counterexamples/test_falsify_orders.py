@@ -13,8 +13,9 @@ from dfltheory.bounds import symbols
 from dfltheory.counterexamples import falsify, replay
 from dfltheory.counterexamples.divergence import Divergence, along, expression
 from dfltheory.counterexamples.document import read_document
+from dfltheory.counterexamples.families import RoundData
+from dfltheory.counterexamples.families.two_wells import well_limit
 from dfltheory.counterexamples.members import MEMBERS, Member, kinds
-from dfltheory.counterexamples.special import At, split_limit
 from dfltheory.errors import DFLTheoryError, InputError
 
 
@@ -106,10 +107,10 @@ def test_almost_identical_clients_part_from_a_common_start_and_their_mean_keeps_
     assert float(known["delta_u"][0]) == pytest.approx(2 * 0.5 / 400, rel=1e-6)
     u = instance.run(rounds=2000, progress=False).x[0, :, 0]
     eta = at["h"] * instance.algorithm.eta_u
-    there = At(np.array([eta]), np.array([1 - 1 / 400]), np.zeros(1), 2)
+    there = RoundData(np.array([eta]), np.array([1 - 1 / 400]), np.zeros(1), 2)
     mean, half = (
         float(a[0])
-        for a in split_limit(np.array([0.3]), np.ones(1), np.array([0.5 / 400]), there)
+        for a in well_limit(np.array([0.3]), np.ones(1), np.array([0.5 / 400]), there)
     )
     np.testing.assert_allclose([u.mean(), np.ptp(u) / 2], [mean, half], rtol=1e-6)
 

@@ -19,7 +19,7 @@ from dfltheory.checks.units import check_units
 from dfltheory.counterexamples import replay
 from dfltheory.counterexamples.certify import core_says
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS, noise_for_ever
-from dfltheory.counterexamples.special import noisy_square
+from dfltheory.counterexamples.families.stationary_noise import noisy_square
 from validation.counterexamples import survey
 from validation.counterexamples.power import (
     FALSE,

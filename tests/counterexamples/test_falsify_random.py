@@ -16,13 +16,14 @@ from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import FRESH_STEP
 from dfltheory.counterexamples import falsify
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import Batch, run
+from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.families import families_of
 from dfltheory.counterexamples.networks import matchings, networks
 from dfltheory.counterexamples.problems import Ramps
 from dfltheory.counterexamples.reach import MEASURES
+from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError
 from dfltheory.graphs import RandomMatching, mean_square_contraction
 
@@ -211,7 +212,7 @@ def test_statements_about_random_networks_in_the_registry_are_searched_over_them
         if theorem.lhs.measure not in MEASURES[theorem.scope.two_blocks]:
             continue
         try:
-            names = [family.name for family in families_of(theorem)]
+            names = [family.name for family in search_spaces(theorem)]
         except InputError:
             continue
         admits = FRESH_STEP in theorem.scope.sequence and not theorem.scope.two_blocks

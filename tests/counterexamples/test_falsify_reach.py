@@ -16,7 +16,6 @@ from dfltheory.algorithms.base import replace
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.counterexamples import falsify, replay
-from dfltheory.counterexamples.families import families_of, varied
 from dfltheory.counterexamples.members import kinds
 from dfltheory.counterexamples.networks import digraphs, networks
 from dfltheory.counterexamples.reach import (
@@ -26,6 +25,8 @@ from dfltheory.counterexamples.reach import (
     hyperparameters,
     unknown,
 )
+from dfltheory.counterexamples.search_spaces import PIECEWISE, search_spaces
+from dfltheory.counterexamples.shared_numbers import varied
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.graphs import push_sum_constants
 from tests.counterexamples.test_falsify import trap
@@ -253,11 +254,11 @@ def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
         with pytest.raises(
             InputError, match=r"and the search measures|does not know"
         ) as refused:
-            families_of(theorem)
+            search_spaces(theorem)
         computed = GLOSSARY.keys() - NOT_COMPUTED
         assert not computed & set(unknown(theorem)), refused.value
         return
-    for family in families_of(theorem):
+    for family in search_spaces(theorem):
         for _ in range(8):
             shared = family.draw(rng)
             with np.errstate(all="ignore"):
@@ -270,9 +271,9 @@ def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
                 inside += 1
                 break
     few = barred(theorem)  # of noise, or of clients that differ
-    assert inside >= (1 if few else 0.6 * len(families_of(theorem)))
-    general = "two blocks, ramps" if theorem.scope.two_blocks else "piecewise"
-    assert any(family.name.startswith(general) for family in families_of(theorem))
+    assert inside >= (1 if few else 0.6 * len(search_spaces(theorem)))
+    general = PIECEWISE[theorem.scope.two_blocks]
+    assert any(family.name.startswith(general) for family in search_spaces(theorem))
 
 
 def test_networks_keep_the_law_of_the_scope():
@@ -339,7 +340,7 @@ def test_the_horizon_of_a_schedule_moves_and_a_given_one_stays():
         dfl.bounds.get("dfedsgpsm.corollary_1", "corrected"),
         np.random.default_rng(0),
     )
-    free = families_of(theorem)[0]
+    free = search_spaces(theorem)[0]
     shared = free.draw(rng)
     assert len({free.horizon(varied(theorem, shared, 1.0, rng)) for _ in range(8)}) > 1
     assert dataclasses.replace(free, T=7).horizon(shared) == 7

@@ -15,13 +15,13 @@ from hypothesis.extra.numpy import arrays
 
 import dfltheory as dfl
 from dfltheory.counterexamples import search as module
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import candidate_values
-from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.core import run as simulate
-from dfltheory.counterexamples.families import Family
+from dfltheory.counterexamples.families.shapes import bowl
 from dfltheory.counterexamples.score import LONG, Scores, better, left_side, sizes_of
 from dfltheory.counterexamples.search import POPULATION, Arm, search
-from dfltheory.counterexamples.special import bowl
+from dfltheory.counterexamples.search_spaces import SearchSpace
 from dfltheory.verdicts.rounding import measure_error
 
 THEOREM = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
@@ -53,7 +53,7 @@ def landscape(monkeypatch):
 
 
 def family(height=peaks, name="hills", dimension=3):
-    return Family(
+    return SearchSpace(
         name,
         dimension,
         10,
@@ -126,7 +126,7 @@ def test_a_search_climbs_the_highest_hill_of_all_families_and_puts_it_first():
         1 - 1e-7,
         lambda best, n: told.append((best, n)),
     )
-    assert [arm.family.name for arm in arms] == ["hills", "low", "nothing admissible"]
+    assert [arm.space.name for arm in arms] == ["hills", "low", "nothing admissible"]
     assert arms[0].ratio[arms[0].best] >= 1 - 1e-7
     assert np.isnan(arms[2].ratio).all()
     best, evaluations = (
@@ -175,7 +175,7 @@ def test_time_goes_to_both_phases_and_ends_the_search(monkeypatch):
     now[0] = 0.0
     good, bad = search(THEOREM, [low, family()], 400, 0, math.inf)
     assert good.evaluations > bad.evaluations > 10 * POPULATION
-    assert bad.family.name == "low"
+    assert bad.space.name == "low"
     now[0] = 0.0
     # time is short: the first arms alone
     assert len(search(THEOREM, [family()] * 8, 3, 0, math.inf)) == 2
@@ -244,7 +244,7 @@ def test_what_a_population_shares_drifts_only_where_its_best_gets_better(monkeyp
             u=u, height=peaks(u) / (1 + (shared["alpha"] - 0.9) ** 2)
         )
 
-    hills = Family("hills", 3, 10, height, {}, lambda rng: {"alpha": 0.5})
+    hills = SearchSpace("hills", 3, 10, height, {}, lambda rng: {"alpha": 0.5})
     monkeypatch.setattr(module, "admissible", lambda *given: True)
     arm = Arm(hills, THEOREM, np.random.default_rng(7))
     for _ in range(40):

@@ -1,7 +1,5 @@
 """Special problems: what their docstrings prove is what the training core measures."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -9,32 +7,34 @@ from hypothesis import strategies as st
 
 import dfltheory as dfl
 from dfltheory.algorithms import DFedADMMSAM, DFedMDC, DFedSAM, DFedSGPSM
-from dfltheory.counterexamples import falsify, families
+from dfltheory.counterexamples import falsify
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.families import families_of
+from dfltheory.counterexamples.families import RoundData, installed
+from dfltheory.counterexamples.families.local_drift import (
+    LocalDrift,
+    drift_limit,
+    drift_system,
+)
+from dfltheory.counterexamples.families.long_slope import LongSlope
+from dfltheory.counterexamples.families.opposing_gradients import (
+    OpposingGradients,
+    limit_distance,
+)
+from dfltheory.counterexamples.families.opposing_heads import OpposingHeads
+from dfltheory.counterexamples.families.sam_trap import SAMTrap
+from dfltheory.counterexamples.families.stationary_noise import (
+    StationaryNoise,
+    noisy_square,
+)
+from dfltheory.counterexamples.families.two_wells import TwoWells, well_limit
+from dfltheory.counterexamples.families.unbalanced_starts import UnbalancedStarts
 from dfltheory.counterexamples.finding import readings
 from dfltheory.counterexamples.problems import RampTask, Splits
 from dfltheory.counterexamples.search import search
-from dfltheory.counterexamples.special import (
-    SPECIALS,
-    At,
-    drift,
-    drift_limit,
-    drift_system,
-    heads_apart,
-    limit_of_opposing,
-    long_slope,
-    noise_at_rest,
-    noisy_square,
-    off_balance,
-    opposing,
-    split,
-    split_limit,
-    trap,
-)
+from dfltheory.counterexamples.search_spaces import search_spaces
 
 STEPS = {
     "eta": st.floats(1e-3, 0.2),
@@ -49,12 +49,12 @@ def pair(w):
     return np.array([[1 - w, w], [w, 1 - w]])
 
 
-def made(fit, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
+def made(kind, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
     """One special problem: its task, its algorithm, its start, and what it was fitted
     to.
     """
-    at = At(np.array([eta]), np.array([(1 - 2 * w) ** Q]), np.array([rho]), K)
-    ramps, start = fit(Reader(np.full((1, 4), cube)), at)
+    at = RoundData(np.array([eta]), np.array([(1 - 2 * w) ** Q]), np.array([rho]), K)
+    ramps, start = kind().decode(Reader(np.full((1, 4), cube)), at)
     ramps = ramps.alike(m)
     task = RampTask(
         *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left")), sigma
@@ -71,7 +71,7 @@ def made(fit, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
 @settings(deadline=None, max_examples=15)
 @given(**STEPS, rho=st.floats(0.01, 5), cube=st.floats(0, 1))
 def test_in_the_trap_every_round_of_sam_stands_still(eta, K, Q, w, rho, cube):
-    task, algorithm, x0, _, ramps = made(trap, eta, K, Q, w, rho, cube)
+    task, algorithm, x0, _, ramps = made(SAMTrap, eta, K, Q, w, rho, cube)
     width, s = float(ramps.widths[0, 0, 0]), x0[0, 0]
     assume(s != rho)  # the perturbed point of the first step is the kink
     assert width <= rho * (1 + 1e-12)
@@ -94,8 +94,8 @@ def test_in_the_trap_every_round_of_sam_stands_still(eta, K, Q, w, rho, cube):
 @settings(deadline=None, max_examples=5)
 @given(**STEPS, cube=st.floats(0, 1))
 def test_opposing_gradients_hold_the_mean_up_where_f_has_a_slope(eta, K, Q, w, cube):
-    task, algorithm, x0, at, ramps = made(opposing, eta, K, Q, w, 0.0, cube)
-    R, h = float(limit_of_opposing(at)[0]), float(ramps.widths[0, 0, 0])
+    task, algorithm, x0, at, ramps = made(OpposingGradients, eta, K, Q, w, 0.0, cube)
+    R, h = float(limit_distance(at)[0]), float(ramps.widths[0, 0, 0])
     assert h < R
     assert abs(task.constants.L - 1) < 1e-9
     assert task.constants.sigma_g == pytest.approx(1)
@@ -113,10 +113,10 @@ def test_opposing_gradients_hold_the_mean_up_where_f_has_a_slope(eta, K, Q, w, c
 
 
 def test_the_clients_of_opposing_gradients_leave_the_bump_and_end_a_whole_distance_apart():
-    task, algorithm, x0, at, ramps = made(opposing, 0.01, 2, 1, 0.1)
+    task, algorithm, x0, at, ramps = made(OpposingGradients, 0.01, 2, 1, 0.1)
     run = dfl.train(algorithm, task, pair(0.1), rounds=400, x0=x0)
     x = run.x[0, :, 0]
-    R, h = float(limit_of_opposing(at)[0]), float(ramps.widths[0, 0, 0])
+    R, h = float(limit_distance(at)[0]), float(ramps.widths[0, 0, 0])
     assert abs(R - 0.8 * 0.02 / 0.2) < 1e-12
     np.testing.assert_allclose([x.mean() - x[0], x[1] - x.mean()], R, rtol=1e-9)
     height = h - abs(x.mean() - float(ramps.knots[0, 0, 1]))
@@ -129,7 +129,7 @@ def test_the_clients_of_opposing_gradients_leave_the_bump_and_end_a_whole_distan
 def test_parabolas_of_two_curvatures_stand_still_where_the_linear_system_says(
     eta, K, Q, w, cube
 ):
-    task, algorithm, x0, at, ramps = made(drift, eta, K, Q, w, 0.0, cube)
+    task, algorithm, x0, at, ramps = made(LocalDrift, eta, K, Q, w, 0.0, cube)
     k = ramps.slopes[:, :, 0]
     limit = drift_limit(k, at)[0]
     rest = dfl.train(algorithm, task, pair(w), rounds=3, x0=limit[:, None])
@@ -162,12 +162,14 @@ def test_clients_that_differ_by_almost_nothing_end_in_two_wells_from_a_common_st
     eta, K, Q, cube
 ):
     w = 1e-4
-    task, algorithm, x0, at, ramps = made(split, eta, K, Q, w, 0.0, cube)
+    task, algorithm, x0, at, ramps = made(TwoWells, eta, K, Q, w, 0.0, cube)
     assert (x0 == 0).all()
     v, e = -ramps.knots[0, 0, 1], float(ramps.left[0, 0] - ramps.left[0].mean())
     assert pytest.approx(1) == task.constants.L
     assert task.constants.sigma_g == pytest.approx(e, rel=1e-6)
-    mean, half = (float(a) for a in split_limit(v, 1.0, e, At(eta, at.lam[0], 0.0, K)))
+    mean, half = (
+        float(a) for a in well_limit(v, 1.0, e, RoundData(eta, at.lam[0], 0.0, K))
+    )
     assert half >= 1
     there = np.array([[mean - half], [mean + half]])
     rest = dfl.train(algorithm, task, pair(w), rounds=3, x0=there)
@@ -184,7 +186,7 @@ def test_clients_that_differ_by_almost_nothing_end_in_two_wells_from_a_common_st
 def test_a_mean_that_starts_at_the_minimum_is_moved_by_clients_apart(
     eta, K, Q, w, cube
 ):
-    task, algorithm, x0, _, ramps = made(off_balance, eta, K, Q, w, 0.0, cube)
+    task, algorithm, x0, _, ramps = made(UnbalancedStarts, eta, K, Q, w, 0.0, cube)
     c, shift = -float(ramps.left[0, 0]), float(x0.mean())
     assert task.constants.sigma_g == 0
     assert 1e-7 < shift <= 0.1 * (1 + 1e-12)
@@ -204,7 +206,7 @@ def test_a_mean_that_starts_at_the_minimum_is_moved_by_clients_apart(
 def test_noise_lifts_the_mean_square_as_the_closed_form_says_for_every_network(m, cube):
     eta, K, sigma, T = 0.1, 3, 1.5, 12
     task, algorithm, x0, _, ramps = made(
-        noise_at_rest, eta, K, 1, 0.2, 0.0, cube, sigma, m
+        StationaryNoise, eta, K, 1, 0.2, 0.0, cube, sigma, m
     )
     s = x0[0, 0]
     assert (s > 0) == (cube > 0.6)
@@ -226,7 +228,7 @@ def test_noise_lifts_the_mean_square_as_the_closed_form_says_for_every_network(m
 @pytest.mark.parametrize(("K", "alpha"), [(1, 0.999), (3, 0.9), (5, 0.0)])
 def test_on_a_long_slope_momentum_goes_as_far_as_the_closed_form_says(K, alpha):
     eta = 0.01
-    task, _, x0, _, ramps = made(long_slope, eta, K, 1, 0.2)
+    task, _, x0, _, ramps = made(LongSlope, eta, K, 1, 0.2)
     D = float(-ramps.knots[0, 0, 0]) - 1
     way = eta * sum((1 - alpha**k) / (1 - alpha) for k in range(1, K + 1))
     run = dfl.train(DFedSGPSM(eta, K, alpha, 0.0), task, pair(0.2), rounds=12, x0=x0)
@@ -242,9 +244,11 @@ ADMM = {"eta": 0.01, "penalty": 0.05, "K": 3}
 
 def test_duals_out_of_balance_pull_clients_apart_as_far_as_the_penalty_says():
     eta, penalty, K = ADMM.values()
-    at = At(np.array([eta]), np.array([0.8]), np.zeros(1), K, np.array([penalty]))
-    assert limit_of_opposing(at) == pytest.approx(0.8 * penalty / 0.2)
-    ramps, x0 = opposing(Reader(np.full((1, 4), 0.4)), at)
+    at = RoundData(
+        np.array([eta]), np.array([0.8]), np.zeros(1), K, np.array([penalty])
+    )
+    assert limit_distance(at) == pytest.approx(0.8 * penalty / 0.2)
+    ramps, x0 = OpposingGradients().decode(Reader(np.full((1, 4), 0.4)), at)
     task = RampTask(
         *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left"))
     )
@@ -260,9 +264,9 @@ def test_duals_out_of_balance_pull_clients_apart_as_far_as_the_penalty_says():
         float(ramps.widths[0, 0, 0]),
         float(ramps.knots[0, 0, 1]),
     )
-    assert h < limit_of_opposing(at)
+    assert h < limit_distance(at)
     np.testing.assert_allclose(
-        [x.mean() - x[0], x[1] - x.mean()], limit_of_opposing(at)[0], rtol=1e-6
+        [x.mean() - x[0], x[1] - x.mean()], limit_distance(at)[0], rtol=1e-6
     )
     height = max(h - abs(x.mean() - centre), 0.0)
     assert height > 0.1 * h
@@ -271,8 +275,10 @@ def test_duals_out_of_balance_pull_clients_apart_as_far_as_the_penalty_says():
 
 def test_on_a_long_slope_admm_needs_as_many_rounds_as_step_and_penalty_say():
     eta, penalty, K = ADMM.values()
-    at = At(np.array([eta]), np.array([0.8]), np.zeros(1), K, np.array([penalty]))
-    ramps, x0 = long_slope(Reader(np.full((1, 4), 0.5)), at)
+    at = RoundData(
+        np.array([eta]), np.array([0.8]), np.zeros(1), K, np.array([penalty])
+    )
+    ramps, x0 = LongSlope().decode(Reader(np.full((1, 4), 0.5)), at)
     assert -ramps.knots[0, 0, 0] - 1 == pytest.approx(
         4000 * penalty * np.sqrt(0.5 * 20)
     )
@@ -296,7 +302,7 @@ def test_on_a_long_slope_admm_needs_as_many_rounds_as_step_and_penalty_say():
 def test_of_unequal_push_sum_weights_the_larger_is_the_nearer_one():
     a, b, eta, K = 0.02, 0.3, 0.01, 2
     W = np.array([[1 - a, b], [a, 1 - b]])
-    at = At(
+    at = RoundData(
         np.array([eta]),
         np.array([1 - a - b]),
         np.zeros(1),
@@ -304,7 +310,7 @@ def test_of_unequal_push_sum_weights_the_larger_is_the_nearer_one():
         None,
         np.array([2 * b / (a + b)]),
     )
-    ramps, x0 = opposing(Reader(np.full((1, 4), 0.4)), at)
+    ramps, x0 = OpposingGradients().decode(Reader(np.full((1, 4), 0.4)), at)
     task = RampTask(
         *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left"))
     )
@@ -317,7 +323,7 @@ def test_of_unequal_push_sum_weights_the_larger_is_the_nearer_one():
     np.testing.assert_allclose(
         [mean - z[0], z[1] - mean], [pull / b, pull / a], rtol=1e-6
     )
-    assert limit_of_opposing(at) == pytest.approx(pull / b)
+    assert limit_distance(at) == pytest.approx(pull / b)
     assert h < pull / b
     height = h - abs(mean - float(ramps.knots[0, 0, 1]))
     assert height > 0
@@ -327,8 +333,8 @@ def test_of_unequal_push_sum_weights_the_larger_is_the_nearer_one():
 @pytest.mark.parametrize("K", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_heads_pull_the_shared_parts_apart_as_the_scalar_map_says(K):
     eta, w, p = 0.05, 0.1, 1.5
-    at = At(np.array([eta]), np.array([1 - 2 * w]), np.zeros(1), K)
-    ramps, x0 = heads_apart(Reader(np.array([[0.3, 0.3]])), at)
+    at = RoundData(np.array([eta]), np.array([1 - 2 * w]), np.zeros(1), K)
+    ramps, x0 = OpposingHeads().decode(Reader(np.array([[0.3, 0.3]])), at)
     assert (ramps.left == 0).all()
     one = np.ones(1)
     parts = np.array([[1.0, -1.0]]) * np.pi / 2, 2.0 * one, one / p, p * one, one
@@ -354,8 +360,8 @@ def test_heads_pull_the_shared_parts_apart_as_the_scalar_map_says(K):
 
 def test_heads_are_for_two_blocks_alone():
     for key, has in (("dfedmdc.theorem_1", True), ("dfedsam.theorem_4_5", False)):
-        arms = families_of(dfl.bounds.get(key, "corrected"))
-        found = [arm for arm in arms if arm.name.startswith("heads apart")]
+        arms = search_spaces(dfl.bounds.get(key, "corrected"))
+        found = [arm for arm in arms if arm.name.startswith("opposing heads")]
         assert bool(found) == has
         for arm in found[:1]:
             rng = np.random.default_rng(0)
@@ -370,15 +376,19 @@ def test_special_problems_are_fitted_to_the_weights_and_penalty_of_their_candida
     monkeypatch,
 ):
     seen = []
-    fit = lambda read, at: seen.append(at) or opposing(read, at)  # noqa: E731
-    own = tuple(replace(s, fit=fit) for s in SPECIALS if s.name == "opposing gradients")
-    monkeypatch.setattr(families, "SPECIALS", own)
+
+    class Recorded(OpposingGradients):
+        def decode(self, read, at):
+            seen.append(at)
+            return super().decode(read, at)
+
+    monkeypatch.setattr(installed, "OWN", (Recorded(),))
     rng = np.random.default_rng(5)
     for key, name in (
         ("dfedsgpsm.theorem_1", "unbalanced"),
         ("dfedadmm.theorem_1", "opposing"),
     ):
-        arms = families_of(dfl.bounds.get(key, "corrected"))
+        arms = search_spaces(dfl.bounds.get(key, "corrected"))
         arm = next(f for f in arms if f.name.startswith("opposing") and name in f.name)
         batch = arm.decode(rng.random((8, arm.dimension)), arm.draw(rng))
         a, b = batch.W[:, 0, 1, 0], batch.W[:, 0, 0, 1]
@@ -393,7 +403,7 @@ def test_special_problems_are_fitted_to_the_weights_and_penalty_of_their_candida
 
 
 def test_drift_without_a_network_is_the_closed_form_of_local_steps():
-    at = At(np.array([0.1]), np.array([0.0]), np.array([0.0]), 3)
+    at = RoundData(np.array([0.1]), np.array([0.0]), np.array([0.0]), 3)
     k = np.array([[1.0, 0.25]])
     q = (1 - 0.1 * k[0]) ** 3
     expected = ((1 - q) * [1, -1]).sum() / (1 - q).sum()
@@ -407,7 +417,9 @@ def test_the_printed_theorem_of_dfedsam_falls_from_a_common_start():
     assert strict.scope.common_start
     assert whole is printed
     arms = [
-        f for f in families_of(strict) if f.name.startswith("opposing gradients, K = 5")
+        f
+        for f in search_spaces(strict)
+        if f.name.startswith("opposing gradients, K = 5")
     ]
     (arm,) = search(strict, arms, 200, 0, 3.0)
     point = arm.points[arm.best][None]

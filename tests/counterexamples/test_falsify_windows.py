@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import Batch, run
+from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.families import families_of
+from dfltheory.counterexamples.families import RoundData
+from dfltheory.counterexamples.families.biased_sam import BiasedSAM
+from dfltheory.counterexamples.families.installed import OWN
 from dfltheory.counterexamples.finding import readings
 from dfltheory.counterexamples.networks import KINDS, networks
 from dfltheory.counterexamples.problems import Ramps, RampTask
-from dfltheory.counterexamples.special import SPECIALS, At, leading, led_astray
+from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import DataError, InputError
 from dfltheory.graphs import push_sum_constants
 
@@ -108,9 +111,9 @@ def test_constants_of_windows_are_the_packages_and_only_statements_of_windows_ge
 
 
 def astray(eta=0.01, rho=0.5):
-    at = At(np.array([eta]), np.zeros(1), np.array([rho]))
-    clients, x0 = led_astray(Reader(np.array([[0.9]])), at)
-    return clients, leading(clients, at), x0[..., None]
+    at = RoundData(np.array([eta]), np.zeros(1), np.array([rho]))
+    clients, x0 = BiasedSAM().decode(Reader(np.array([[0.9]])), at)
+    return clients, BiasedSAM().noise(clients, at), x0[..., None]
 
 
 def test_noise_leads_sam_astray_for_every_coin_in_the_training_core():
@@ -163,10 +166,10 @@ def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
         (False, True),
         (False, False),
     ]
-    own = [s.name for s in SPECIALS if s.led]
+    own = [family.name for family in OWN if family.state_noise]
     for name in ("clients apart", "noise that depends on the state"):
         found = any(
-            family.name.startswith(tuple(own)) for family in families_of(told[name])
+            family.name.startswith(tuple(own)) for family in search_spaces(told[name])
         )
         assert found == (name == "noise that depends on the state")
     clients, led, x0 = astray()
@@ -195,9 +198,10 @@ def test_what_is_led_astray_stays_so_for_as_long_as_one_likes():
     """
     appendix = dfl.bounds.get("dfedsgpsm.theorem_1", "appendix")
     eta, K, w, T = 1e-4, 3, 5e4, 10**8
-    at = At(np.array([eta]), np.zeros(1), np.ones(1))
-    clients, x0 = led_astray(Reader(np.array([[np.log(w / 1e-2) / np.log(1e7)]])), at)
-    led = leading(clients, at)
+    at = RoundData(np.array([eta]), np.zeros(1), np.ones(1))
+    cube = np.array([[np.log(w / 1e-2) / np.log(1e7)]])
+    clients, x0 = BiasedSAM().decode(Reader(cube), at)
+    led = BiasedSAM().noise(clients, at)
     sigma = led.constants()["B"][:, None]
     algorithm = dfl.algorithms.DFedSGPSM(eta=eta, K=K, alpha=0.0, rho=1.0)
     batch = Batch(

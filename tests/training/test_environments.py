@@ -16,7 +16,9 @@ from dfltheory import tasks
 from dfltheory.algorithms import DFedAvg, PushPull
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
-from dfltheory.counterexamples.core import Batch, CandidatesMix, fixed_points, run
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.candidate_oracle import CandidatesMix
+from dfltheory.counterexamples.core import fixed_points, run
 from dfltheory.counterexamples.problems import Ramps
 from dfltheory.errors import UnsupportedError
 from dfltheory.exact import exact_history

@@ -20,12 +20,12 @@ import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.best_bounds import constants
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import (
     candidate_values,
     counterexample_values,
     simulated_rounds,
 )
-from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.counterexamples.document import built, read_document

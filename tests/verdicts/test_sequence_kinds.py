@@ -20,12 +20,12 @@ from dfltheory.bounds.theorem import LeftSide
 from dfltheory.cli import run as command
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES, NetworkConstants
 from dfltheory.counterexamples import falsify
-from dfltheory.counterexamples.core import Batch
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import run as run_batch
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.families import families_of
 from dfltheory.counterexamples.networks import matchings, networks
 from dfltheory.counterexamples.problems import Ramps, RampTask
+from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.exact import RandomMixing, exact_history
 from dfltheory.graphs import OnePerRound, kind_of
@@ -527,8 +527,8 @@ def test_the_search_draws_once_a_round_for_statements_that_cover_it():
     both = consensus_of_gossip("fixed", FRESH_STEP, FRESH_ROUND)
     names = [net.name for net in networks(both)]
     assert sum(name.endswith("one for each round") for name in names) == 2
-    first, *_ = [f for f in families_of(both) if "one for each round" in f.name]
-    assert first.letters["Q"] == 4
+    first, *_ = [f for f in search_spaces(both) if "one for each round" in f.name]
+    assert first.counts["Q"] == 4
     for kinds in (("fixed", FRESH_STEP), ("fixed",), ("fixed", "any")):
         theorem = consensus_of_gossip(*kinds)
         assert not any("one for each round" in net.name for net in networks(theorem)), (

@@ -44,9 +44,9 @@ from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE, Scaling, Unit
 from dfltheory.counterexamples import closed_forms
 from dfltheory.counterexamples.closed_forms import strongest
-from dfltheory.counterexamples.families import families_of
 from dfltheory.counterexamples.finding import best_of
 from dfltheory.counterexamples.search import processor, search
+from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.files import write_json
 from validation.counterexamples.survey import outcome_file, searched
 
@@ -54,17 +54,21 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 SEARCH = (
+    "batch",
+    "candidate_oracle",
     "candidate_values",
     "certify",
     "core",
     "cube",
-    "families",
+    "decoding",
     "networks",
     "problems",
     "reach",
     "score",
     "search",
-    "special",
+    "search_spaces",
+    "shared_numbers",
+    "step_sizes",
 )
 """The modules on which it depends what a search finds."""
 _WITHOUT = "without the assumption of"
@@ -113,8 +117,8 @@ FALSE = {
     ("dfedmdc.rate_theorem_2", f"{_WITHOUT} smooth samples"): _LED,
 }
 """Planted versions that are known to be false, by the closed forms of
-:mod:`dfltheory.counterexamples.special`, though the search does not reach what violates
-them; and what does.
+:mod:`dfltheory.counterexamples.families`, though the search does not reach what
+violates them; and what does.
 """
 UNSEEN = "no search has refuted"
 KINDS = {
@@ -388,8 +392,10 @@ def shares_of(folder: Path, theorem: Theorem) -> dict[str, dict[str, float]]:
 def searcher() -> str:
     """A fingerprint of the search: of its code."""
     told = hashlib.sha256()
-    for name in SEARCH:
-        told.update(Path(closed_forms.__file__).with_name(f"{name}.py").read_bytes())
+    folder = Path(closed_forms.__file__).parent
+    files = [folder / f"{name}.py" for name in SEARCH]
+    for file in (*files, *sorted((folder / "families").glob("*.py"))):
+        told.update(file.read_bytes())
     return told.hexdigest()[:12]
 
 
@@ -494,7 +500,7 @@ def main(arguments: list[str]) -> int:
 
 def looked(false: Theorem, seconds: float, seed: int) -> dict[str, Any]:
     """What one search of a version found."""
-    families, started = families_of(false), time.process_time()
+    families, started = search_spaces(false), time.process_time()
     arms = search(false, families, seconds, seed, ENOUGH, clock=processor)
     found = best_of(false, arms)
     return {

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import counterexample_values
-from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.divergence import Divergence, grown
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS, Member, Numbers

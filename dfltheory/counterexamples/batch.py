@@ -1,0 +1,238 @@
+"""P candidate problems of one algorithm, on the seeds axis of its own rounds.
+
+Any algorithm will do, a user's own included: one instance of it serves the whole batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.counterexamples.networks import matchings
+from dfltheory.counterexamples.problems import TASKS, Ramps
+from dfltheory.errors import InputError
+from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
+from dfltheory.graphs.matrices import to_dense
+from dfltheory.training.instance import Instance
+
+Array = NDArray[Any]
+PATHS = 256
+"""Largest number of sequences of random matrices, all of which are simulated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """P candidates for one algorithm: starts ``x0`` (P, m, d), matrices ``W`` (P, B, m,
+    m) of which B take turns, or of which each gossip step draws one (``drawn``: all
+    matchings of m clients), and noise ``sigma`` (P, d). With ``one_per_round`` a matrix
+    is drawn for each round, for all its gossip steps.
+
+    With ``copies`` each client stands for so many identical ones, whose models a round
+    replaces by their average: W is the network of the groups. Noise is independent in
+    all of them, so that the group's mean has 1/copies of its variance.
+
+    ``clients``: those of :mod:`.problems`; with noise rounds must be affine in the
+    models. ``valid`` (P,): which of them are inside the statement's scope as far as
+    drawing can tell. ``led``: the ramps s of one client where noise is xi s(x), of one
+    coin xi for all steps; whoever gives it knows that a run is the same for every xi
+    (:mod:`.families.biased_sam`).
+    """
+
+    algorithm: Algorithm
+    clients: Any
+    x0: Array
+    W: Array
+    sigma: Array
+    network: dict[str, Array] = field(default_factory=dict)
+    valid: Array | bool = True
+    led: Ramps | None = None
+    drawn: bool = False
+    one_per_round: bool = False
+    copies: int = 1
+
+    @classmethod
+    def of(cls, instance: Instance) -> Batch:
+        """A batch of one: an instance with a task of :mod:`.problems`."""
+        task: Any = instance.task
+        network = (
+            np.full((task.m, task.m), 1 / task.m)
+            if instance.network is None
+            else instance.network
+        )
+        sequence, rng = as_sequence(network), np.random.default_rng(0)
+        one_per_round = isinstance(sequence, OnePerRound)
+        matching = sequence.of if isinstance(sequence, OnePerRound) else sequence
+        drawn = isinstance(matching, RandomMatching) and matching.graph is None
+        if sequence.random and not drawn:
+            raise InputError(
+                "of random networks the exact expectation is known for random_matching"
+                " alone"
+            )
+        turns = range(getattr(sequence, "period", 1))
+        W = (
+            matchings(task.m)
+            if drawn
+            else [to_dense(sequence.matrix(t, rng)) for t in turns]
+        )
+        x0, sigma = (
+            np.array([instance.x0], dtype=float),
+            np.array([task.sigmas], dtype=float),
+        )
+        led = getattr(task, "led", None)
+        if drawn and any(task.sigmas):
+            raise InputError(
+                "of noise and a random network together no exact expectation is known"
+            )
+        if any(task.sigmas) and led is None and not task.problem.affine:
+            raise InputError(
+                "noise needs affine gradients: one ramp each, and of two blocks k = 0"
+            )
+        return cls(
+            instance.algorithm,
+            task.problem,
+            x0,
+            np.array([W]),
+            sigma,
+            led=led,
+            drawn=drawn,
+            one_per_round=one_per_round,
+        )
+
+    def grouped(self) -> Batch:
+        """The batch with one client for each group of identical ones, where a round
+        takes the mean of each group; itself where there are no such groups.
+        """
+        count = self.x0.shape[1]
+        fixed = self.period == 1 and not self.drawn and self.led is None
+        whole = fixed and self.copies == 1 and self.algorithm.needs_topology
+        sizes = [n for n in range(count, 1, -1) if whole and count % n == 0]
+        for size in sizes:
+            if self._consists_of_groups(size):
+                return self._of_groups(size)
+        return self
+
+    def _consists_of_groups(self, size: int) -> bool:
+        """Whether consecutive clients are identical, and the network has one weight for
+        each pair of groups.
+        """
+        rows = [getattr(self.clients, n) for n, a in self.clients.axes.items() if a]
+        matrices = [self.W[:, 0], self.W[:, 0].swapaxes(1, 2)]
+        every = (*rows, self.x0, *matrices)
+        return all((a == np.repeat(a[:, ::size], size, 1)).all() for a in every)
+
+    def _of_groups(self, size: int) -> Batch:
+        axes = self.clients.axes.items()
+        first = {n: getattr(self.clients, n)[:, ::size] for n, a in axes if a}
+        return replace(
+            self,
+            clients=replace(self.clients, **first),
+            x0=self.x0[:, ::size],
+            W=size * self.W[:, :, ::size, ::size],
+            copies=size,
+        )
+
+    def alone(self, index: int, x0: Array, T: int) -> Instance:
+        """One candidate from a start x0[index] (m, d) for T rounds, as an instance of
+        learning.
+        """
+        told = self._all_clients(self.clients.describe(index))
+        if self.led is not None:
+            numbers = self.led.describe(index)
+            told["led"] = [numbers[n][0] for n in ("knots", "widths", "slopes")] + [
+                numbers["left"]
+            ]
+        told |= dict(
+            zip(
+                ("sigma_u", "sigma_v") if self.two else ("sigma",),
+                self.sigma[index].tolist(),
+            )
+        )
+        task = TASKS[told["name"]](**{n: v for n, v in told.items() if n != "name"})
+        turns = [self.whole_network(W) for W in self.W[index]]
+        W: Any = turns if len(turns) > 1 else turns[0]
+        made: dict[str, Any] = {"task": (task, told)}
+        if self.drawn:
+            W = (
+                OnePerRound(RandomMatching(task.m))
+                if self.one_per_round
+                else RandomMatching(task.m)
+            )
+            described = {"name": "random_matching"}
+            if self.one_per_round:
+                described = {"name": "one_per_round", "of": "random_matching"}
+            made["topology"] = (W, described)
+        W = W if self.algorithm.needs_topology else None
+        start = np.repeat(x0[index], self.copies, axis=0)
+        return Instance(task, self.algorithm, W, T, x0=start, sources=made)
+
+    def _all_clients(self, task: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a task with each client as often as it stands for."""
+        if self.copies == 1:
+            return task
+        whole = dict(task)
+        for name, axes in self.clients.axes.items():
+            if axes:
+                rows = task[name]
+                whole[name] = [row for row in rows for _ in range(self.copies)]
+        return whole
+
+    def whole_network(self, W: Array) -> Array:
+        """A matrix of the groups as that of all clients."""
+        if self.copies == 1:
+            return W
+        return np.kron(W, np.full((self.copies, self.copies), 1 / self.copies))
+
+    @property
+    def m(self) -> int:
+        """How many clients there are."""
+        return self.x0.shape[1] * self.copies
+
+    @property
+    def sigma_of_groups(self) -> Array:
+        """The noise of the mean of a group (P, d)."""
+        return self.sigma / np.sqrt(self.copies)
+
+    @property
+    def size(self) -> int:
+        return len(self.x0)
+
+    @property
+    def period(self) -> int:
+        """How many matrices take turns."""
+        return self.W.shape[1]
+
+    @property
+    def longest(self) -> float:
+        """Rounds that can be run at most: of matrices that are drawn, all the ways must
+        be.
+        """
+        steps = (
+            np.log(PATHS) / np.log(self.period)
+            if self.drawn and self.period > 1
+            else np.inf
+        )
+        return steps // self.draws_a_round
+
+    @property
+    def draws_a_round(self) -> int:
+        """How many matrices a round draws, where they are drawn."""
+        return 1 if self.one_per_round else self.algorithm.gossip_steps
+
+    @property
+    def chance(self) -> bool:
+        """Do runs depend on chance?  Not where noise ``led`` them the same way for
+        every coin.
+        """
+        return self.drawn or (self.led is None and bool(self.sigma.any()))
+
+    @property
+    def two(self) -> bool:
+        """Two blocks?"""
+        return self.x0.shape[-1] == 2
+
+
+__all__ = ["Batch"]

@@ -1,0 +1,136 @@
+"""Gradients and communication of all candidates of a batch.
+
+Row p N + n of the state is run n of candidate p. Run 0 has no noise; with noise, of
+which rounds must be affine, the others are the answers to one unit of it each, whose
+squares add up to the variance. If the clients can change places, the answers to the
+noise of the first one are those of all. If a matrix is drawn anew in each round, the
+runs are all sequences of matrices, which are equally likely.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dfltheory.algorithms.base import Mix, Oracle, Parameters, replace
+from dfltheory.algorithms.protocol import unknown_methods_rejected
+from dfltheory.counterexamples.batch import Batch
+
+Array = NDArray[Any]
+ENVIRONMENT = "falsify"
+
+
+class Candidates(Oracle):
+    """The oracle of all candidates: exact gradients, and the ``noise`` of the runs;
+    each of the ``answers`` to it stands for ``weight`` clients. Second moments of the
+    ``moments`` steps of a round are kept.
+    """
+
+    environment = ENVIRONMENT
+
+    def __init__(
+        self,
+        batch: Batch,
+        horizon: int,
+        runs: int = 1,
+        noise: Tensor | None = None,
+        weight: float = 0.0,
+        moments: int = 0,
+    ):
+        self._clients, self._noise, self._weight, self._moments = (
+            batch.clients,
+            noise,
+            weight,
+            moments,
+        )
+        self._led = batch.led
+        m, d = batch.x0.shape[1:]
+        coordinates = tuple(slice(k, k + 1) for k in range(d))
+        shared = slice(0, 1) if batch.two else None
+        super().__init__(0, horizon, Parameters(shared, coordinates, ((1,),) * d))
+        self.drawn = 0
+        self.moment, self._last = np.zeros(batch.size), np.zeros((batch.size, 1, m, d))
+        self._variances = np.zeros((moments, batch.size))
+        self._shape = (batch.size, runs, m, d)
+
+    def sample(self) -> Tensor | None:
+        """The noise of the next step, (P N, m, d): all of it falls into the first
+        round.
+        """
+        if self._moments:  # of SAM's gradients the last is stepped along
+            step = (self.drawn - 1) % self._moments
+            answers = (self._last[:, 1:] - self._last[:, :1]) ** 2
+            self._variances[step] += self._weight * answers.sum((1, 3)).mean(-1)
+            known = self._last[:, :1] if self._weight else self._last
+            seen = (known**2).sum(-1).mean((1, 2))
+            self.moment = np.maximum(self.moment, seen + self._variances[step])
+        self.drawn += 1
+        known = self._noise is not None and self.drawn <= self._noise.shape[0]
+        return (
+            self._noise[self.drawn - 1] if known and self._noise is not None else None
+        )
+
+    def __call__(self, y: Tensor, batch: Tensor | None) -> Tensor:
+        g = torch.from_numpy(
+            self._clients.gradient(y.numpy().reshape(self._shape)).reshape(y.shape)
+        )
+        if batch is not None:
+            g += batch
+        if self._led is not None:
+            g += torch.from_numpy(
+                self._led.gradient(y.numpy().reshape(self._shape)).reshape(y.shape)
+            )
+        if self._moments:
+            # the algorithm goes on with g itself
+            self._last = g.numpy().reshape(self._shape).copy()
+        return g
+
+
+class CandidatesMix(Mix):
+    """The network of all candidates in the oracle's round.
+
+    The matrices of each candidate are used in turn. If they are drawn, run n has those
+    of its digits in base B, the number of matrices.
+    """
+
+    environment = ENVIRONMENT
+
+    def __init__(self, batch: Batch, runs: int, oracle: Candidates):
+        self._batch, self._runs, self._oracle = batch, runs, oracle
+        copies = 1 if batch.drawn else runs
+        self._weights = torch.from_numpy(
+            np.repeat(np.moveaxis(batch.W, 1, 0), copies, axis=1)
+        )
+
+    def _gossip(self, z: Tensor, times: int, after: int) -> Tensor:
+        for k in range(after, after + times):
+            z = self._matrices(k) @ z
+        return z
+
+    def _matrices(self, k: int) -> Tensor:
+        """Return the matrices of gossip step k of this round, (P N, m, m)."""
+        batch, t = self._batch, self._oracle.t
+        step = t if batch.one_per_round else t * batch.algorithm.gossip_steps + k
+        B, m = batch.period, batch.x0.shape[1]
+        if not batch.drawn:
+            return self._weights[step % B]
+        choices = np.arange(self._runs) // B**step % B
+        return torch.from_numpy(batch.W[:, choices].reshape(-1, m, m))
+
+
+@unknown_methods_rejected()
+def draws_of(batch: Batch) -> int:
+    """Minibatches that one round takes."""
+    oracle = Candidates(batch, 1)
+    x = torch.from_numpy(batch.x0.copy())
+    state = batch.algorithm.init(x, oracle)
+    before = oracle.drawn
+    batch.algorithm.local_update(replace(state, z=x), oracle)
+    return oracle.drawn - before
+
+
+__all__ = ["Candidates", "CandidatesMix", "draws_of"]

@@ -1,0 +1,190 @@
+"""Points of the unit cube as problems, networks, starts and algorithms.
+
+A statement's units are free: a candidate is drawn with L near 1 and a step size inside
+the region that the conditions leave, and then stated in units in which that step size
+and the SAM radius are 1. So one algorithm serves the whole batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.bounds.symbols import STEP
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families import Family, RoundData
+from dfltheory.counterexamples.families.piecewise import ramps, splits, starts
+from dfltheory.counterexamples.families.shapes import bowl, unfitted, unfitted_two
+from dfltheory.counterexamples.networks import Draw
+from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.reach import algorithm_class, convex, hyperparameters
+from dfltheory.counterexamples.shared_numbers import Shared, radius_field
+from dfltheory.counterexamples.step_sizes import step_sizes
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What a search space consists of: a family (None: problems that are fitted to
+    nothing), a network, numbers of steps, and whether all clients are identical.
+    """
+
+    name: str
+    network: Draw
+    counts: dict[str, int]
+    identical: bool
+    family: Family | None = None
+
+
+def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> Batch:
+    """The candidates of the points that ``read`` holds."""
+    free, fixed = hyperparameters(theorem)
+    two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
+    family = layout.family
+    clients: Any = _unfitted_clients(theorem, read, layout)
+    W, network, fits = layout.network.draw(read, layout.identical and not two)
+    x0 = np.zeros((P, m, 1 + two)) if family else _free_starts(theorem, read, m)
+    noisy = family is not None and family.noisy
+    blocks = [read.log_or_zero(1e-3, 10, 0.4) * noisy for _ in range(1 + two)]
+    sigma = np.stack(blocks, -1)
+    rho = read.log(1e-3, 10)
+    known = clients.constants()
+    smooth = known["L_u" if two else "L"] > 0
+    valid = fits & np.isfinite(known["f_star"]) & smooth
+    drawn = {**layout.counts, **shared}
+    radius = radius_field(free)
+    has_radius = radius is not None and bool(shared[radius])
+    constants = _usable({**known, **network}, valid)
+    steps, same = step_sizes(
+        theorem, read, free, constants, drawn, m * layout.network.copies
+    )
+    first = next((name for name in steps if free[name].unit == STEP), None)
+    state_noise = None
+    if family is not None and first is not None:
+        sam = rho if has_radius else np.zeros(P)
+        at = _round_data(theorem, W, network["lam"], drawn, steps, first, sam)
+        fitted, start = family.decode(read, at)
+        fitted = fitted.alike(m)
+        if family.state_noise:
+            state_noise = family.noise(fitted, at)
+            sigma = state_noise.constants()["B"][:, None]
+        clients = _with_personal_parts(clients, fitted, m) if two else fitted
+        x0[..., 0] = np.repeat(start, m // start.shape[1], 1)
+    X = 1 / rho if has_radius else np.ones(P)
+    f = steps[first] * X**2 if first is not None else np.ones(P)
+    sizes, V = _in_units(free, steps, first, f)
+    every = {**fixed, **drawn}
+    hyper = {n: v for n, v in every.items() if n in {*free, *fixed}} | sizes
+    lengths = np.stack([X, V][: 1 + two], -1)
+    return Batch(
+        algorithm_class(theorem)(**hyper),
+        clients.scaled(f, X, V),
+        x0 * lengths[:, None],
+        W,
+        sigma * f[:, None] / lengths,
+        network,
+        valid & same,
+        None if state_noise is None else state_noise.scaled(f, X),
+        layout.network.drawn,
+        layout.network.one_per_round,
+        layout.network.copies,
+    )
+
+
+def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Any:
+    """Clients from whose constants step sizes are drawn."""
+    two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
+    if layout.family is not None:
+        if two:
+            return unfitted_two(read, layout.family.personal)
+        return bowl(P).alike(2) if layout.family.convex else unfitted(P)
+    draw = splits if two else ramps
+    clients: Any = draw(read, 1 if layout.identical else m)
+    if layout.identical:
+        clients = clients.alike(m)
+    if convex(theorem):
+        clients = clients.convex(read.log_or_zero(1e-3, 1, 0.6))
+    return clients
+
+
+def _free_starts(theorem: Theorem, read: Reader, m: int) -> Array:
+    """Starts (P, m, d).
+
+    Of one block fixed points of the rounds are tried as starts too, so that clients
+    start at different points for two blocks and for consensus errors alone.
+    """
+    two = theorem.scope.two_blocks
+    disagreeing = two or theorem.lhs.measure == "consensus"
+    common = theorem.scope.common_start or not disagreeing
+    return np.stack([starts(read, m, common) for _ in range(1 + two)], -1)
+
+
+def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
+    """The constants, with 1 in place of what is infinite, and of L = 0."""
+    usable = {n: np.where(np.isfinite(v), v, 1.0) for n, v in constants.items()}
+    for name in ("L", "L_u", "L_v"):
+        if name in usable:
+            positive = valid & (usable[name] > 0)
+            usable[name] = np.where(positive, usable[name], 1.0)
+    return usable
+
+
+def _round_data(
+    theorem: Theorem,
+    W: Array,
+    lam: Array,
+    drawn: dict[str, Any],
+    steps: dict[str, Array],
+    first: str,
+    sam: Array,
+) -> RoundData:
+    """What a family is fitted to."""
+    if W.shape[-1] == 2:
+        given = W[:, 0, [0, 1], [1, 0]]
+    else:
+        given = (1 - lam)[:, None] / np.array([2, 2])
+    names = algorithm_class(theorem).glossary
+    terms = {names.get(name, name): size for name, size in steps.items()}
+    return RoundData(
+        eta=steps[first],
+        lam=(1 - given.sum(-1)) ** drawn.get("Q", 1),
+        rho=sam,
+        K=int(drawn.get("K", drawn.get("K_u", 1))),
+        penalty=terms.get("lam_admm"),
+        heaviest=2 * given.max(-1) / given.sum(-1),
+    )
+
+
+def _with_personal_parts(personal: Any, shared: Ramps, m: int) -> Any:
+    """The personal parts, with these functions of the shared part."""
+    if personal.m != m:
+        personal = replace(personal, b=np.zeros((len(shared.left), m)))
+    return replace(personal, **{name: getattr(shared, name) for name in Ramps.axes})
+
+
+def _in_units(
+    free: dict[str, Any], steps: dict[str, Array], first: str | None, f: Array
+) -> tuple[dict[str, float], Array]:
+    """Step sizes in units in which the first is 1, and the unit of the personal
+    part.
+    """
+    sizes: dict[str, float] = {}
+    V = np.ones(len(f))
+    for name, size in steps.items():
+        sizes[name] = 1.0
+        if name != first and first is not None and free[name].unit == STEP:
+            sizes[name] = float(size[0] / steps[first][0])
+        elif name != first:
+            V = np.sqrt(f / size)
+    return sizes, V
+
+
+__all__ = ["Layout", "decoded"]

@@ -1,0 +1,62 @@
+"""SAM whose stochastic ascent step hides the gradient, if samples are not smooth.
+
+Identical clients with f' = w > 0 to the right of -rho, and noise xi s(x), xi = +-1 with
+probability 1/2 each, s a continuous function with s(0) = (1 + e) w, s(rho) = -w,
+s(-rho) = w and |s| <= (1 + e) w =: sigma. At x = 0 the sample's gradient w + xi s(0)
+has the sign of xi, so that the ascent step of SAM leads to xi rho, where the same
+sample has the gradient w + xi s(xi rho) = 0, and nearby too: every local step is 0, for
+every xi, in every round, whatever eta, K and W are. So the left-hand side is f'(0)^2 =
+w^2 forever, though rho and the steps vanish; every term of a bound in which sigma^2 is
+multiplied by eta is exceeded for small eta. E grad F_i = f_i' and the variance is at
+most sigma^2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families.family import Family, RoundData
+from dfltheory.counterexamples.families.shapes import both
+from dfltheory.counterexamples.problems import Ramps
+
+Array = NDArray[Any]
+MARGIN, SPARE = 1e-3, 0.25
+"""By how much noise exceeds the slope that it has to outweigh; the share of rho by
+which it may be missed.
+"""
+
+
+class BiasedSAM(Family):
+    """f' rises with slope 1 to w, which it reaches left of -rho."""
+
+    name: ClassVar[str] = "biased SAM gradients"
+    summary: ClassVar[str] = (
+        "f' = w near 0 and noise xi s(x), for which every SAM step at 0 is 0"
+    )
+    sam: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
+    state_noise: ClassVar[bool] = True
+
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+        """Return clients that start at 0."""
+        rho = np.where(at.rho > 0, at.rho, 1.0)
+        w = rho * read.log(1e-2, 1e5)
+        knots, widths = (-(1 + SPARE) * rho - w)[:, None, None], w[:, None, None]
+        left = np.zeros((len(w), 1))
+        ramps = Ramps(knots, widths, np.ones_like(knots), left)
+        return ramps.alike(2), both(0 * w)
+
+    def noise(self, clients: Ramps, at: RoundData) -> Ramps:
+        """Return s."""
+        w = clients.widths[:, :1, 0]
+        near = (1 - SPARE) * np.where(at.rho > 0, at.rho, 1.0)[:, None]
+        steep = np.stack([MARGIN * w / near, -(2 + MARGIN) * w / near], -1)
+        knots = np.stack([-near, 0 * near], -1)
+        return Ramps(knots, np.stack([near, near], -1), steep, w)
+
+
+__all__ = ["BiasedSAM"]

@@ -1,0 +1,91 @@
+"""All families: those of the package, then those of other packages by name.
+
+Another package declares a family as an entry point of the group ``dfltheory.families``
+whose value is a subclass of
+:class:`~dfltheory.counterexamples.families.family.Family`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from dfltheory.counterexamples.families.biased_sam import BiasedSAM
+from dfltheory.counterexamples.families.family import Family
+from dfltheory.counterexamples.families.local_drift import LocalDrift
+from dfltheory.counterexamples.families.long_slope import LongSlope
+from dfltheory.counterexamples.families.opposing_gradients import OpposingGradients
+from dfltheory.counterexamples.families.opposing_heads import OpposingHeads
+from dfltheory.counterexamples.families.sam_trap import SAMTrap
+from dfltheory.counterexamples.families.stationary_noise import (
+    StationaryNoise,
+    StationaryNoiseConvex,
+)
+from dfltheory.counterexamples.families.two_wells import TwoWells
+from dfltheory.counterexamples.families.unbalanced_starts import UnbalancedStarts
+from dfltheory.errors import InputError
+
+GROUP = "dfltheory.families"
+OWN: tuple[Family, ...] = (
+    BiasedSAM(),
+    UnbalancedStarts(),
+    StationaryNoise(),
+    StationaryNoiseConvex(),
+    SAMTrap(),
+    OpposingGradients(),
+    OpposingHeads(),
+    LocalDrift(),
+    TwoWells(),
+    LongSlope(),
+)
+"""Those that are simulated for few rounds first: where time is short not all are
+tried.
+"""
+
+
+def families() -> tuple[Family, ...]:
+    """Return all families.
+
+    Raises
+    ------
+    InputError
+        An entry point is no family, or two families have one name.
+    """
+    return (*OWN, *_third_party())
+
+
+@cache
+def _third_party() -> tuple[Family, ...]:
+    from importlib.metadata import entry_points  # slow to import
+
+    found = []
+    names = {family.name for family in OWN}
+    for point in sorted(entry_points(group=GROUP), key=_name):
+        family = _checked(point)
+        if family.name in names:
+            raise InputError(
+                f"two families are called {family.name!r}; rename that of {point.value}"
+            )
+        names.add(family.name)
+        found.append(family)
+    return tuple(found)
+
+
+def _name(point: Any) -> str:
+    return str(point.name)
+
+
+def _checked(point: Any) -> Family:
+    kind = point.load()
+    if not (isinstance(kind, type) and issubclass(kind, Family)):
+        raise InputError(
+            f"the entry point {point.value} of {GROUP} is {kind!r}; it must be a"
+            " subclass of dfltheory.counterexamples.families.Family"
+        )
+    for field in ("name", "summary"):
+        if not isinstance(getattr(kind, field, None), str):
+            raise InputError(f"{point.value} has no {field}: give it a text")
+    return kind()
+
+
+__all__ = ["GROUP", "OWN", "families"]

@@ -1,0 +1,40 @@
+"""Personal parts that pull the shared parts in opposite directions.
+
+F_i = r(u) + (h/2)(v -+ pi/2)^2 + sin(p u) sin(v)/p, with r' = b the bump of
+:mod:`.opposing_gradients`. At v_i = +-pi/2 the v-gradient is 0 whatever u is, and the
+u-gradient is b +- cos(p u). So the personal parts pull the shared ones apart, and
+outside of the bump the half distance r of clients at -+r is stationary once r = lam
+g^K(r), g(r) = r + eta cos(p r). Their mean is stationary at 0, and attracted by it: at
+m it moves by -eta sin(p m) sin(p r) in a step. The left-hand side is b(0)^2/L_u.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families.family import Family, RoundData
+from dfltheory.counterexamples.families.opposing_gradients import bump_at_zero
+from dfltheory.counterexamples.problems import Ramps
+
+Array = NDArray[Any]
+
+
+class OpposingHeads(Family):
+    """The bump alone; the personal parts pull."""
+
+    name: ClassVar[str] = "opposing heads"
+    summary: ClassVar[str] = (
+        "F_i(u, v) = r(u) + (h/2)(v -+ pi/2)^2 + sin(p u) sin(v)/p, r' a bump at 0"
+    )
+    rounds: ClassVar[int] = 800
+    personal: ClassVar[bool] = True
+
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+        """Return the shared parts, which start at 0."""
+        return bump_at_zero(read, at)
+
+
+__all__ = ["OpposingHeads"]

@@ -1,0 +1,54 @@
+"""Piecewise-linear gradients with free knots, which are fitted to nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.problems import Ramps, Splits
+
+Array = NDArray[Any]
+
+
+def _one_client(read: Reader) -> tuple[Array, Array, Array, Array]:
+    """A clipped quadratic plus a bump: ramps (P, 3) and the slope far left (P,); 9
+    numbers.
+    """
+    steep, center = read.log(1e-2, 1), read.between(-1, 1)
+    low, high = read.log_or_zero(1e-3, 3, 0.3), read.log_or_zero(1e-3, 3, 0.3)
+    rise, fall = read.log(0.1, 1), read.log(0.1, 1)
+    sign = np.where(read.unit() < 0.5, -1.0, 1.0)
+    height, place = read.log_or_zero(1e-2, 3, 0.2), read.between(-2, 2)
+    knots = np.stack([center - low / steep, place - height / rise, place], -1)
+    widths = np.stack([(low + high) / steep, height / rise, height / fall], -1)
+    slopes = np.stack([steep, sign * rise, -sign * fall], -1)
+    return knots, widths, slopes, -low
+
+
+def ramps(read: Reader, clients: int) -> Ramps:
+    """Return clients of three ramps each."""
+    parts = [_one_client(read) for _ in range(clients)]
+    return Ramps(*(np.stack([part[k] for part in parts], axis=1) for k in range(4)))
+
+
+def splits(read: Reader, clients: int) -> Splits:
+    """Return ramps, parabolas and a coupling of both blocks; with one set of ramps two
+    copies of it.
+    """
+    b = np.stack([read.between(-3, 3), read.between(-3, 3)], -1)
+    shared = ramps(read, clients)
+    return Splits.of(shared, b, read.log(1e-2, 10), read.log_or_zero(1e-3, 3, 0.4))
+
+
+def starts(read: Reader, m: int, common: bool) -> Array:
+    """(P, m): one point for all; or, half of the time, one for each."""
+    points = np.stack([read.between(-4, 4) for _ in range(1 if common else m)], -1)
+    if common:
+        return np.repeat(points, m, axis=1)
+    return np.where((read.unit() < 0.5)[:, None], points, points[:, :1])
+
+
+__all__ = ["ramps", "splits", "starts"]

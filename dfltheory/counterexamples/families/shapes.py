@@ -1,0 +1,70 @@
+"""Functions on the line of which several families are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.problems import Ramps, Splits
+
+Array = NDArray[Any]
+REACH = 2.0
+"""How far from their centers the gradients of parabolas become constant."""
+
+
+def unfitted(size: int) -> Ramps:
+    """Two clients with L = B = 1, from whose constants steps are drawn before a problem
+    is fitted to them.
+    """
+    one = np.ones(size)
+    return wells(one, one, 0 * one)
+
+
+def bowl(size: int) -> Ramps:
+    """x^2/2 for one client."""
+    flat = np.zeros((size, 1, 1))
+    return Ramps(flat, 1 + flat, flat, flat[..., 0], curve=np.ones(size))
+
+
+def unfitted_two(read: Reader, heads: bool) -> Splits:
+    """Personal parts in a parabola around 0, where they start; or ``heads`` at +-pi/2,
+    uncoupled there, of which the shared parts have gradients +-cos(p u).
+    """
+    base, h, one = unfitted(len(read.u)), read.log(1e-2, 10), np.ones(len(read.u))
+    p = read.log(1e-2, 10) if heads else one
+    b = heads * np.pi / 2 * np.array([[1, -1]]) * one[:, None]
+    ramps = (base.knots, base.widths, base.slopes, base.left)
+    return Splits(*ramps, b, h, heads / p, p, one)
+
+
+def wells(v: Array, w: Array, e: Array) -> Ramps:
+    """phi + e and phi - e with wells at -2 v and 2 w, and a slope of 1 at most beyond
+    them.
+    """
+    knots = np.stack([-2 * v - 1, -v, w], -1)
+    widths = np.stack([v + 1, v + w, w + 1], -1)
+    slopes = np.tile([1.0, -1.0, 1.0], (len(v), 1, 1))
+    ramps = Ramps(knots[:, None], widths[:, None], slopes, -np.ones((len(v), 1)))
+    both = ramps.alike(2)
+    left = both.left + e[:, None] * np.array([1.0, -1.0])
+    return Ramps(both.knots, both.widths, both.slopes, left)
+
+
+def hill(knots: Array, widths: Array) -> Ramps:
+    """Two clients whose gradients both rise and fall again with slopes 1 and -1, and
+    else are 0.
+    """
+    slopes = np.tile([1.0, -1.0], (len(knots), 1, 1))
+    left = np.zeros((len(knots), 1))
+    return Ramps(knots[:, None], widths[:, None], slopes, left).alike(2)
+
+
+def both(start: Array) -> Array:
+    """(P, 2): one start for both clients."""
+    return np.stack([start, start], -1)
+
+
+__all__ = ["REACH", "both", "bowl", "hill", "unfitted", "unfitted_two", "wells"]

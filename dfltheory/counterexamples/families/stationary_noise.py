@@ -1,0 +1,71 @@
+"""Noise around the minimum of a parabola.
+
+m clients f'(x) = x with noise of variance sigma^2 that start at s, s = 0 mostly. A
+round multiplies the mean by q = (1 - eta)^K, and adds noise of variance eta^2
+(sigma^2/m) (1 - q^2)/(1 - (1 - eta)^2), so that E f'(xbar^t)^2 = q^2t s^2 + (1 - q^2t)
+eta sigma^2/(m (2 - eta)), for every W (:func:`noisy_square`). For statements about
+convex problems f'(x) = x has no end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families.family import Family, RoundData
+from dfltheory.counterexamples.families.shapes import bowl
+from dfltheory.counterexamples.problems import Ramps
+
+Array = NDArray[Any]
+FAR = 1e3
+"""How far from the minimum the gradient becomes constant."""
+
+
+class StationaryNoise(Family):
+    """x^2/2, as far as noise leads, for one client."""
+
+    name: ClassVar[str] = "stationary noise"
+    summary: ClassVar[str] = "f'(x) = x with noise, from the minimum mostly"
+    noisy: ClassVar[bool] = True
+    also_complete: ClassVar[bool] = True
+    networks: ClassVar[tuple[str, ...]] = (
+        "complete",
+        "alone",
+        "two groups of 4",
+        "two groups of 32",
+    )
+
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+        """Return one client and its start."""
+        far, one = np.full((len(at.eta), 1), FAR), np.ones((len(at.eta), 1, 1))
+        ramps = Ramps(-far[..., None], 2 * far[..., None], one, -far)
+        return ramps, _start(read)
+
+
+class StationaryNoiseConvex(Family):
+    """The same, strongly convex everywhere."""
+
+    name: ClassVar[str] = "stationary noise, strongly convex"
+    summary: ClassVar[str] = "f(x) = x^2/2 with noise, from the minimum mostly"
+    noisy: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+        """Return one client and its start."""
+        return bowl(len(at.eta)), _start(read)
+
+
+def _start(read: Reader) -> Array:
+    return read.log_or_zero(1e-4, 3, 0.6)[:, None]
+
+
+def noisy_square(eta: float, K: int, sigma: float, m: int, s: float, t: Array) -> Array:
+    """Return E f'(xbar^t)^2 of m clients on x^2/2 that start at s."""
+    q = (1 - eta) ** (2 * K * t)
+    return q * s**2 + (1 - q) * eta * sigma**2 / (m * (2 - eta))
+
+
+__all__ = ["StationaryNoise", "StationaryNoiseConvex", "noisy_square"]

@@ -1,0 +1,52 @@
+"""Almost identical clients that move into two different wells.
+
+f_i' = phi +- e, where phi is -x on [-v, w], and rises with slope 1 beyond, through the
+wells at -2 v and 2 w; rho = 0, start 0. The clients separate where lam (1 + eta)^K > 1.
+In the wells K steps map x to p_i + q (x - p_i), q = (1 - eta)^K, with p_i = -2 v - e, 2
+w + e; so that they are stationary at the mean w - v, which has the slope v - w, and at
+the half distance d = lam (1 - q)(w + v + e)/(1 - lam q) (:func:`well_limit`), if d >=
+max(v, w). That needs 1 - lam small against eta K, and sigma_g = e may be arbitrarily
+small.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families.family import Family, RoundData
+from dfltheory.counterexamples.families.shapes import both, wells
+from dfltheory.counterexamples.problems import Ramps
+
+Array = NDArray[Any]
+
+
+class TwoWells(Family):
+    """phi +- e with wells at -2 v and 2, v the least that holds the clients, or
+    larger.
+    """
+
+    name: ClassVar[str] = "two wells"
+    summary: ClassVar[str] = (
+        "f_i'(x) = phi(x) +- e with wells at -2 v and 2, one client in each"
+    )
+    rounds: ClassVar[int] = 1200
+
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+        """Return clients that start on the hill between the wells."""
+        q = (1 - at.eta) ** at.K
+        least = (1 - at.lam) / np.maximum(at.lam * (1 - q), 1e-300)
+        v, e = np.minimum(least * read.log(1.02, 20), 1.0), read.log(1e-6, 1e-1)
+        return wells(v, 1 + 0 * v, e), both(0 * v)
+
+
+def well_limit(v: Array, w: Array, e: Array, at: RoundData) -> tuple[Array, Array]:
+    """Return the mean and the half distance of the clients in their wells."""
+    q = (1 - at.eta) ** at.K
+    return w - v, at.lam * (1 - q) * (w + v + e) / (1 - at.lam * q)
+
+
+__all__ = ["TwoWells", "well_limit"]

@@ -1,0 +1,225 @@
+"""Search spaces: a family on one kind of network with fixed numbers of steps, as a unit
+cube.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.decoding import Layout, decoded
+from dfltheory.counterexamples.families import families
+from dfltheory.counterexamples.networks import Draw, networks
+from dfltheory.counterexamples.reach import check, hyperparameters
+from dfltheory.counterexamples.shared_numbers import (
+    Shared,
+    drawn_numbers,
+    radius_field,
+)
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[Any]
+Counts = dict[str, int]
+ROUNDS = {False: 300, True: 400}
+"""Rounds that are simulated of one block, and of two, where no schedule fixes the
+horizon.
+"""
+COUNTS = {0: ((),), 1: ((1,), (2,), (5,)), 2: ((1, 1), (2, 1), (1, 3), (2, 3))}
+"""Numbers of local steps, of one kind and of two."""
+PIECEWISE = {False: "piecewise linear", True: "piecewise linear, two blocks"}
+"""The name of the problems that are fitted to nothing, of one block and of two."""
+NUMERALS = {1: "one client", 2: "two clients", 3: "three clients", 4: "four clients"}
+
+
+def _no_numbers(rng: np.random.Generator) -> Shared:
+    return {}
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSpace:
+    """One part of the search.
+
+    Attributes
+    ----------
+    name : str
+    dimension : int
+    rounds : int
+        Rounds to be simulated where no schedule fixes the horizon.
+    decode : callable
+        Maps (P, dimension) points of the unit cube and the numbers that a batch shares
+        to candidates.
+    counts : dict
+        The numbers of local and gossip steps.
+    draw : callable
+        Draws the shared numbers.
+    T : int
+        The one horizon that is evaluated, where there is one.
+    """
+
+    name: str
+    dimension: int
+    rounds: int
+    decode: Callable[[Array, Shared], Batch]
+    counts: Counts
+    draw: Callable[[np.random.Generator], Shared] = _no_numbers
+    T: int = 0
+
+    def horizon(self, shared: Shared) -> int:
+        """The one horizon of the batch, or 0: the worst one is sought."""
+        return self.T or int(shared.get("T", 0))
+
+
+def search_spaces(theorem: Theorem) -> list[SearchSpace]:
+    """All search spaces of a statement with constants, those to be tried first in
+    front.
+
+    Raises
+    ------
+    InputError
+        The search cannot treat the statement.
+    """
+    check(theorem)
+    steps = _counts(theorem)
+    drawn = networks(theorem)
+    general = list(_piecewise_layouts(theorem, drawn, steps))
+    fitted = list(_fitted_layouts(theorem, drawn, steps))
+    spaces = [_space(theorem, layout) for layout in (*general, *fitted)]
+    count = len(general)
+    # where time is short the first ones alone are tried
+    return [*spaces[:2], *spaces[count:], *spaces[2:count]]
+
+
+def refused_families(theorem: Theorem) -> dict[str, str]:
+    """The families that have no candidates for a statement, and why."""
+    reasons = {family.name: family.refusal(theorem) for family in families()}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _counts(theorem: Theorem) -> list[Counts]:
+    """The numbers of steps to try, each with one gossip step."""
+    free, _ = hyperparameters(theorem)
+    whole = {name: q for name, q in free.items() if q.integer}
+    local = [name for name, q in whole.items() if q.neutral is None]
+    base = {name: 1 for name, q in whole.items() if q.neutral is not None}
+    size = len(local)
+    levels = COUNTS.get(size, ((1,) * size, (2,) * size))
+    return [base | dict(zip(local, level, strict=True)) for level in levels]
+
+
+def _gossip_counts(theorem: Theorem) -> list[str]:
+    free, _ = hyperparameters(theorem)
+    return [name for name, q in free.items() if q.integer and q.neutral is not None]
+
+
+# -- which families, networks and numbers of steps
+
+
+def _piecewise_layouts(
+    theorem: Theorem, drawn: list[Draw], steps: list[Counts]
+) -> Iterator[Layout]:
+    """Problems that are fitted to nothing; identical clients first."""
+    name, plain = PIECEWISE[theorem.scope.two_blocks], drawn[0]
+    if theorem.scope.two_blocks:
+        for counts in steps[:3]:
+            yield Layout(name, plain, counts, identical=True)
+            yield Layout(name, plain, counts, identical=False)
+        return
+    for counts in steps:
+        yield Layout(name, plain, counts, identical=True)
+        yield Layout(name, plain, counts, identical=False)
+    second = steps[min(1, len(steps) - 1)]
+    for gossip in _gossip_counts(theorem):
+        for value in (2, 4):
+            yield Layout(name, plain, second | {gossip: value}, identical=False)
+    for network in drawn[1:]:
+        if 2 <= network.m <= 4 and network.copies == 1:
+            yield from _on_network(f"{name}, {network.name}", network, steps[:2])
+
+
+def _on_network(name: str, network: Draw, steps: list[Counts]) -> Iterator[Layout]:
+    for counts in steps:
+        first = counts is steps[0]
+        if not network.drawn:
+            yield Layout(name, network, counts, identical=True)
+        if network.one_per_round and first:
+            yield Layout(name, network, counts | {"Q": 4}, identical=False)
+        elif not network.drawn or first:
+            yield Layout(name, network, counts, identical=False)
+
+
+def _fitted_layouts(
+    theorem: Theorem, drawn: list[Draw], steps: list[Counts]
+) -> Iterator[Layout]:
+    """Families that are fitted to network and step sizes."""
+    plain = drawn[0]
+    admitted = [family for family in families() if family.admits(theorem)]
+    if plain.m == 2:
+        for counts in steps[:: max(1, len(steps) - 1)]:
+            for family in admitted:
+                yield Layout(family.name, plain, counts, False, family)
+                if family.also_complete:
+                    name = f"{family.name}, lam = 0"
+                    yield Layout(name, _complete(plain), counts, False, family)
+    for family in admitted:
+        for network in drawn:
+            if network.name in family.networks:
+                own = _complete(network) if family.also_complete else network
+                name = f"{family.name}, {network.name}"
+                yield Layout(name, own, steps[0], False, family)
+
+
+def _complete(network: Draw) -> Draw:
+    """The same kind of network with lam = 0, as for copies of one client."""
+
+    def draw(read: Any, copies: bool) -> Any:
+        return network.draw(read, True)
+
+    return replace(network, draw=draw)
+
+
+# -- one search space
+
+
+def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
+    family, network = layout.family, layout.network
+    radius = radius_field(hyperparameters(theorem)[0])
+
+    def decode(points: Array, shared: Shared) -> Batch:
+        return decoded(theorem, Reader(points), layout, shared)
+
+    def draw(rng: np.random.Generator) -> Shared:
+        shared = drawn_numbers(theorem, rng, family)
+        if radius in shared and family is not None:
+            shared[radius] = float(family.sam)
+        if network.drawn and "T" in shared:
+            shared["T"] = float(rng.integers(1, 6))  # so that all draws are simulated
+        return shared
+
+    probe = Reader(np.full((1, 0), 0.5))
+    decoded(theorem, probe, layout, draw(np.random.default_rng(0)))
+    rounds = ROUNDS[theorem.scope.two_blocks]
+    if family is not None:
+        rounds = max(rounds, family.rounds)
+    return SearchSpace(_label(layout), probe.at, rounds, decode, layout.counts, draw)
+
+
+def _label(layout: Layout) -> str:
+    label = layout.name
+    for name, value in layout.counts.items():
+        if value != 1 or name in ("K", "K_u", "K_v"):
+            label += f", {name} = {value}"
+    if layout.identical:
+        return f"{label}, identical clients"
+    m = layout.network.m * layout.network.copies
+    return f"{label}, {NUMERALS.get(m, f'{m} clients')}"
+
+
+__all__ = ["SearchSpace", "refused_families", "search_spaces"]

@@ -1,0 +1,104 @@
+"""Numbers that all candidates of a batch share, as they have no unit: momentum, ratios
+of step sizes, whether there is SAM, and the horizon of a schedule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.bounds.symbols import GLOSSARY, STEP
+from dfltheory.counterexamples.families.family import Family
+from dfltheory.counterexamples.reach import hyperparameters
+from dfltheory.counterexamples.score import NOISY
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Shared = dict[str, float]
+SCHEDULED = 2000
+"""Largest horizon of a schedule that is simulated in full; beyond it only stationary
+states count.
+"""
+
+
+def scheduled(theorem: Theorem) -> bool:
+    """Whether the statement holds for its own step sizes alone."""
+    return theorem.kind == "corollary" and bool(theorem.schedule)
+
+
+def radius_field(free: dict[str, Any]) -> str | None:
+    """The hyperparameter that is the SAM radius, if the statement has one."""
+    return next((name for name, q in free.items() if q is GLOSSARY["rho"]), None)
+
+
+def drawn_numbers(
+    theorem: Theorem, rng: np.random.Generator, family: Family | None
+) -> Shared:
+    """The shared numbers at random."""
+    free, _ = hyperparameters(theorem)
+    shared: Shared = {}
+    first = True
+    for name, quantity in free.items():
+        if quantity.step and quantity.unit == STEP:
+            if not first:
+                shared[name] = float(rng.choice([1.0, 1000.0 ** rng.random()]))
+            first = False
+        elif quantity.step or quantity.integer:
+            continue
+        elif quantity.high == 1:
+            shared[name] = _share(quantity, rng)
+        elif name == radius_field(free):
+            shared[name] = float(rng.random() < 0.8)  # 0, or 1 unit of length
+        else:
+            shared[name] = 10.0 ** rng.uniform(-2, 2)
+    if scheduled(theorem):
+        shared["T"] = _horizon(rng, family)
+    return shared
+
+
+def _share(quantity: Any, rng: np.random.Generator) -> float:
+    """A number near 1 mostly."""
+    absent = 0.5 if quantity.open_low else 0.0
+    if quantity.neutral is not None:
+        absent = quantity.neutral
+    near = rng.choice([3, 9])
+    return 1 - 10.0 ** -(near * rng.random()) if rng.random() < 0.75 else absent
+
+
+def _horizon(rng: np.random.Generator, family: Family | None) -> float:
+    """A horizon on a logarithmic scale: a long one mostly if the state settles."""
+    settles = family is not None and family.settles
+    noisy = family is not None and family.noisy
+    low, high = 1.0, float(SCHEDULED)
+    if rng.random() < (0.8 if settles else 0.2):
+        low, high = (1e5 if settles else SCHEDULED), 1e8
+        if noisy:
+            low, high = SCHEDULED, NOISY
+    return float(np.floor(low * (high / low) ** rng.random()))
+
+
+def varied(
+    theorem: Theorem, shared: Shared, width: float, rng: np.random.Generator
+) -> Shared:
+    """The shared numbers, each moved a little: shares towards 1, ratios and horizons by
+    a factor.
+    """
+    new = dict(shared)
+    for name, value in shared.items():
+        step = width * rng.standard_normal()
+        share = theorem.glossary.get(name)
+        if share is not None and share.high == 1 and not share.step:
+            least = 1e-3 if share.open_low else 0.0
+            new[name] = 1 - min((1 - value) * 10.0**step, 1 - least) if value else value
+        elif name == "T":
+            new[name] = max(1.0, np.floor(value * 10.0**step))
+        elif value >= 1 and name != "rho":
+            new[name] = max(1.0, value * 10.0**step)
+        elif 0 < value < 1:
+            new[name] = 1 - min((1 - value) * 10.0**step, 1.0)
+    return new
+
+
+__all__ = ["Shared", "drawn_numbers", "radius_field", "scheduled", "varied"]

@@ -1,0 +1,193 @@
+"""Step sizes of candidates: those of the schedule, or the largest that the conditions
+admit and shares of it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from dfltheory.bounds.regions import compiled, conditions_of, equalities
+from dfltheory.bounds.symbols import STEP
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.reach import algorithm_class
+from dfltheory.counterexamples.shared_numbers import scheduled
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[Any]
+MARGIN = 1e-9
+OUTSIDE = 1e-3
+"""The step size where the conditions admit none: the candidate's fitness then measures
+the violation.
+"""
+GRID = 100 * 10.0 ** (-np.arange(0, 40) / 5)
+"""Multiples that are tried first."""
+HALVINGS = 12
+
+
+def step_sizes(
+    theorem: Theorem,
+    read: Reader,
+    free: dict[str, Any],
+    known: dict[str, Array],
+    shared: dict[str, float],
+    m: int,
+) -> tuple[dict[str, Array], Array]:
+    """Step sizes (P,) by field; and for which candidates they keep the ratios that the
+    batch shares.
+    """
+    cls, P = algorithm_class(theorem), len(read.u)
+    names = {name: cls.glossary.get(name, name) for name, q in free.items() if q.step}
+    values = {n: np.ones(P) for n in theorem.needs} | known
+    for name, value in shared.items():
+        values[cls.glossary.get(name, name)] = np.broadcast_to(float(value), P)
+    values["m"] = np.full(P, float(m))
+    if "T" not in shared:
+        values["T"] = np.full(P, 1000.0)
+    if scheduled(theorem):
+        read.share()
+        return _of_schedule(theorem, free, names, values)
+    towards = _directions(read, free, names, known, shared)
+    part = largest_multiple(theorem, towards, values) * read.share()
+    sizes = {name: direction * part for name, direction in towards.items()}
+    for name, arguments, rule in _ties(theorem):
+        if name in sizes:
+            at = values | sizes
+            sizes[name] = rule(*(at[n] for n in arguments))
+    return {name: sizes[term] for name, term in names.items()}, np.ones(P, dtype=bool)
+
+
+def _of_schedule(
+    theorem: Theorem,
+    free: dict[str, Any],
+    names: dict[str, str],
+    values: dict[str, Array],
+) -> tuple[dict[str, Array], Array]:
+    P = len(values["m"])
+    found: dict[str, Array] = {}
+    for name, term in names.items():
+        arguments, rule = _rules(theorem)[term]
+        found[name] = np.broadcast_to(rule(*(values[n] for n in arguments)), P) * 1.0
+    first = next(iter(found.values()), np.ones(P))
+    same = np.ones(P, dtype=bool)
+    for name, size in found.items():
+        if free[name].unit == STEP:
+            same &= np.isclose(size / first, size[0] / first[0], rtol=1e-9)
+    return found, same
+
+
+def _directions(
+    read: Reader,
+    free: dict[str, Any],
+    names: dict[str, str],
+    known: dict[str, Array],
+    shared: dict[str, float],
+) -> dict[str, Array]:
+    """Step sizes of which a common multiple is sought."""
+    towards: dict[str, Array] = {}
+    for name, term in names.items():
+        if free[name].unit == STEP:
+            L = known["L_u" if "L_u" in known else "L"]
+            towards[term] = np.broadcast_to(shared.get(name, 1.0) / L, len(read.u))
+        else:
+            towards[term] = read.log(1e-3, 1e2) / known["L_v"]
+    return towards
+
+
+def largest_multiple(
+    theorem: Theorem, towards: dict[str, Array], values: dict[str, Array]
+) -> Array:
+    """The largest multiple (P,) of the step sizes ``towards`` that all conditions on
+    them admit, at most 100; ``OUTSIDE`` where there is none.
+    """
+    P = len(next(iter(values.values())))
+    grid = np.repeat(GRID[:, None], P, axis=1)
+    good = _admitted(theorem, towards, values, grid)
+    top = good.argmax(0)
+    high = grid[top, np.arange(P)]
+    low, high = high, np.where(top > 0, high * 10**0.2, high)
+    for _ in range(HALVINGS):
+        middle = np.sqrt(low * high)
+        inside = _admitted(theorem, towards, values, middle[None])[0]
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return np.where(good.any(0), low * (1 - MARGIN), OUTSIDE)
+
+
+def _admitted(
+    theorem: Theorem,
+    towards: dict[str, Array],
+    values: dict[str, Array],
+    size: Array,
+) -> Array:
+    """Whether the conditions on step sizes hold at these multiples."""
+    ties = _ties(theorem)
+    at = values | {name: direction * size for name, direction in towards.items()}
+    for name, arguments, rule in ties:
+        tied = np.broadcast_to(rule(*(at[n] for n in arguments)), size.shape)
+        at[name] = tied * (1 - 1e-12)
+    sizes = {*towards, *(name for name, _, _ in ties)}
+    asked = _conditions_on(theorem, frozenset(sizes))
+    good = np.ones(size.shape, dtype=bool)
+    with np.errstate(all="ignore"):
+        grid = {name: np.broadcast_to(at[name], size.shape) for name in theorem.needs}
+        for condition, slack, holds in theorem.check_conditions(**grid):
+            scale = 1e-9 if condition.name in _tied_names(theorem) else 0.0
+            good &= holds | (np.abs(slack) <= scale) | (condition.name not in asked)
+    return good
+
+
+@lru_cache(maxsize=64)
+def _conditions_on(theorem: Theorem, names: frozenset[str]) -> frozenset[str]:
+    """The names of the conditions in which one of the quantities occurs."""
+    found = set()
+    for condition in conditions_of(theorem):
+        if names & {symbol.name for symbol in condition.slack.free_symbols}:
+            found.add(condition.name)
+    return frozenset(found)
+
+
+class _Tie:
+    """A step size as a function of other quantities."""
+
+    def __init__(self, function: Any):
+        self._function = function
+
+    def __call__(self, *values: Any) -> Any:
+        return self._function(*values)[0]
+
+
+@lru_cache(maxsize=64)
+def _ties(theorem: Theorem) -> list[tuple[str, list[str], _Tie]]:
+    """Step sizes that an equality among the conditions fixes: name, arguments, rule."""
+    ties = []
+    solved, _ = equalities(conditions_of(theorem), theorem.glossary)
+    for name, solution in solved.items():
+        arguments, function = compiled([solution])
+        ties.append((name, arguments, _Tie(function)))
+    return ties
+
+
+@lru_cache(maxsize=64)
+def _tied_names(theorem: Theorem) -> frozenset[str]:
+    conditions = conditions_of(theorem)
+    _, untied = equalities(conditions, theorem.glossary)
+    return frozenset(c.name for c in conditions) - frozenset(c.name for c in untied)
+
+
+@lru_cache(maxsize=64)
+def _rules(theorem: Theorem) -> dict[str, tuple[list[str], Any]]:
+    """The schedule: the arguments of each step size, and the rule."""
+    rules = {}
+    for name, rule in theorem.schedule.items():
+        symbols = sorted(sp.sympify(rule).free_symbols, key=str)
+        rules[name] = ([str(s) for s in symbols], sp.lambdify(symbols, rule, "numpy"))
+    return rules
+
+
+__all__ = ["largest_multiple", "step_sizes"]
