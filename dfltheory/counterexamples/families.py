@@ -23,7 +23,7 @@ from dfltheory.bounds.regions import compiled, conditions_of, equalities
 from dfltheory.bounds.symbols import GLOSSARY, STEP
 from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.networks import Draw, networks
+from dfltheory.counterexamples.networks import Draw, computed_on, in_range, networks
 from dfltheory.counterexamples.problems import Ramps, Splits
 from dfltheory.counterexamples.reach import (
     algorithm_class,
@@ -357,6 +357,9 @@ def _decode(
     for name, L in (("L", "L"), ("L_u", "L_u"), ("L_v", "L_v")):
         if L in numbers:
             numbers[name] = np.where(valid & (numbers[L] > 0), numbers[L], 1.0)
+    for name, values in computed_on(theorem, W, numbers).items():
+        fallback = in_range(theorem.glossary[name])
+        numbers[name] = np.where(np.isfinite(values), values, fallback)
     drawn = {**letters, **shared}
     radius = _radius(free)
     if radius is not None:
