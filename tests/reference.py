@@ -501,6 +501,29 @@ def pushpull(x0, gradient, draws, W, eta, order, decay=1.0, weight_decay=0.0):
     return path
 
 
+def cooperativesgd(x0, gradient, draws, W, eta, K, decay=1.0, **options):
+    """One step a round; after rounds K, 2 K, ... the neighbors' averages."""
+    x = [a.copy() for a in x0]
+    everything = list(range(len(x0[0])))
+    path = [x]
+    for t, matrix in enumerate(W):
+        z = [
+            block_steps(
+                gradient,
+                i,
+                x[i],
+                [draws[t][0][i]],
+                everything,
+                eta * decay**t,
+                **options,
+            )
+            for i in range(len(x))
+        ]
+        x = neighbours_average(matrix[0], z) if t % K == K - 1 else z
+        path.append(x)
+    return path
+
+
 def adpsgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
     x, m = [v.copy() for v in x0], len(x0)
     path = [x]

@@ -1,4 +1,4 @@
-"""Gossip with two matrices, inactive clients, duals of arcs, or trees."""
+"""Gossip with two matrices, at every K-th step, per link, or on trees."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from dfltheory.algorithms.base import (
 )
 from dfltheory.algorithms.corrected import DSGT
 from dfltheory.algorithms.gossip import StepState
+from dfltheory.algorithms.server import LocalSGD
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,25 @@ class PushPull(DSGT):
     def followed(self, slope: Tensor, mix: Mix) -> Tensor:
         """Return the slopes mixed by B."""
         return mix(slope, W="B")
+
+
+@dataclass(frozen=True)
+class CooperativeSGD(LocalSGD):
+    """Cooperative SGD without auxiliary variables: local SGD over a network.
+
+        z_i = x_i - eta grad F_i(x_i; xi)
+        x_i <- sum_l w_il z_l  in rounds K, 2 K, ...;  x_i <- z_i  in the others
+
+    A round is one step, so that the mean model is measured at every local step. With K
+    = 1 it is D-PSGD (adapt, then combine), with W = 11'/m it is LocalSGD, and after K
+    rounds it is one round of DFedAvg.
+
+    Parameters: ``eta`` step size, ``K`` steps between averages (tau there).
+    Source: Wang and Joshi 2021, (10), with v = 0.
+    """
+
+    needs_topology: ClassVar[bool] = True
+    source: ClassVar[str] = "Wang and Joshi 2021"
 
 
 @dataclass(frozen=True)
@@ -198,4 +218,12 @@ class RelaySGD(Algorithm):
         return replace(state, x=x, sums=sums, counts=counts)
 
 
-__all__ = ["ADPSGD", "LTADMM", "DualsState", "PushPull", "RelaySGD", "RelayState"]
+__all__ = [
+    "ADPSGD",
+    "LTADMM",
+    "CooperativeSGD",
+    "DualsState",
+    "PushPull",
+    "RelaySGD",
+    "RelayState",
+]

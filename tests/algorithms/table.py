@@ -18,6 +18,7 @@ SIGNATURES = {
     "extra": "(eta)",
     "d2": "(eta, lazy=False)",
     "pushpull": "(eta, order='adapt-then-combine')",
+    "cooperativesgd": "(eta, K)",
     "adpsgd": "(eta)",
     "ltadmm": "(eta, K, lam=0.5, beta=None)",
     "relaysgd": "(eta)",
