@@ -628,6 +628,28 @@ def localsgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
     return path
 
 
+def easgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
+    """One step a round; after rounds K, 2 K, ... models and center pull each other."""
+    x, everything = [a.copy() for a in x0], list(range(len(x0[0])))
+    center, m = sum(x) / len(x), len(x)
+    alpha = 2 / (m + 2)
+    path = [x]
+    for t in range(len(active)):
+        step = eta * decay**t
+        x = [
+            block_steps(
+                gradient, i, x[i], [draws[t][0][i]], everything, step, **options
+            )
+            for i in range(m)
+        ]
+        if (t + 1) % K == 0:
+            pulled = [(1 - alpha) * z + alpha * center for z in x]
+            center = (1 - m * alpha) * center + alpha * sum(x)
+            x = pulled
+        path.append(x)
+    return path
+
+
 def local(x0, gradient, draws, active, eta, K, decay=1.0, **options):
     x = [a.copy() for a in x0]
     path = [x]

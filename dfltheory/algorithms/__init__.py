@@ -23,6 +23,7 @@ from dfltheory.algorithms.drift import SCAFFOLD, FedDyn, FedPD, FedProx
 from dfltheory.algorithms.gossip import DPSGD, DFedAvg, DFedAvgM, DFedSAM, QGDSGDm
 from dfltheory.algorithms.networked import (
     ADPSGD,
+    EASGD,
     LTADMM,
     CooperativeSGD,
     PushPull,
@@ -62,6 +63,7 @@ _CLASSES: tuple[type[Algorithm], ...] = (
     # two matrices, every K-th step, pairs, duals of arcs, trees
     PushPull,
     CooperativeSGD,
+    EASGD,
     ADPSGD,
     LTADMM,
     RelaySGD,
@@ -234,6 +236,7 @@ __all__ = [
     # two matrices, every K-th step, pairs, duals of arcs, trees
     "PushPull",
     "CooperativeSGD",
+    "EASGD",
     "ADPSGD",
     "LTADMM",
     "RelaySGD",

@@ -26,6 +26,7 @@ HYPERPARAMETERS: dict[str, str] = {
     "CHOCOSGD": "compressor decay eta gamma levels omega share weight_decay",
     "PushPull": "decay eta order weight_decay",
     "CooperativeSGD": "alpha decay eta K rho weight_decay",
+    "EASGD": "alpha decay eta K rho weight_decay",
     "ADPSGD": "decay eta weight_decay",
     "LTADMM": "beta decay eta eta_pull K lam penalty weight_decay",
     "RelaySGD": "decay eta weight_decay",
@@ -56,7 +57,7 @@ HYPERPARAMETERS: dict[str, str] = {
 glossary.
 """
 
-ONE_STEP = frozenset({"CooperativeSGD", "DPSGD", "LocalSGD"})
+ONE_STEP = frozenset({"CooperativeSGD", "DPSGD", "EASGD", "LocalSGD"})
 """Classes whose rounds are single local steps: a left-hand side over local steps is one
 over their rounds.
 """

@@ -164,6 +164,7 @@ SERVER = {
         alg.FedSAM, reference.fedavg, 3, {"eta": 0.2, "K": 3, "rho": 0.3, "alpha": 0.4}
     ),
     "localsgd": case(alg.LocalSGD, reference.localsgd, 1, {"eta": 0.2, "K": 3}),
+    "easgd": case(alg.EASGD, reference.easgd, 1, {"eta": 0.2, "K": 2}),
     "local": case(alg.Local, reference.local, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
     "fedper": case(
         alg.FedPer, reference.fedper, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}, u=U, v=V

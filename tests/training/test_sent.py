@@ -37,6 +37,7 @@ def task(dtype=torch.float64):
 EVERY = {
     "localsgd": lambda a: a.K,
     "cooperativesgd": lambda a: a.K,
+    "easgd": lambda a: a.K,
     "fedpd": lambda a: a.R,
 }
 """In which rounds messages are sent: every so many."""

@@ -23,6 +23,7 @@ from dfltheory import bounds
 from dfltheory.files import write_json, write_text
 from dfltheory.number_format import number
 from dfltheory.verdicts.run_values import run_values
+from validation.pages.standard_notes import NOTES
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -48,6 +49,7 @@ BOUNDS = (
     ("wang_joshi2021.corollary_1_network", "printed"),
     ("wang_joshi2021.corollary_1_network_long", "printed"),
     ("wang_joshi2021.theorem_2_network", "printed"),
+    ("wang_joshi2021.theorem_3", "printed"),
     ("yuan2023.theorem_11", "appendix"),
     ("yuan2023.lemma_10", "composed"),
     ("vogels2023.theorem_6", "homogeneous"),
@@ -111,17 +113,18 @@ def algorithm_of(theorem: Theorem, eta: float) -> Any:
         for field, value in theorem.scope.letters.items()
         if field in ("order", "lazy")
     }
-    if name == "CooperativeSGD":
+    if name in ("CooperativeSGD", "EASGD"):
         letters["K"] = STEPS_BETWEEN
     return dfl.algorithms.get(name)(eta=eta, **letters)
 
 
 def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> History:
     """The run of the statement's algorithm with one step size."""
+    algorithm = algorithm_of(theorem, eta)
     return dfl.train(
-        algorithm_of(theorem, eta),
+        algorithm,
         setting.task(),
-        setting.matrix,
+        setting.matrix if algorithm.needs_topology else None,
         rounds=rounds,
         seeds=SEEDS,
         metrics=[dfl.verdicts.dist_sq],
@@ -213,9 +216,23 @@ def row(setting: Setting, key: str, variant: str) -> dict[str, Any]:
     }
 
 
-def measure() -> list[dict[str, Any]]:
-    """Every statement in every setting."""
-    return [row(s, key, variant) for s in SETTINGS for key, variant in BOUNDS]
+def measure() -> None:
+    """Write every statement in every setting; rows of the file are kept."""
+    known: dict[str, Any] = {}
+    if MEASURED.exists():
+        stored = json.loads(MEASURED.read_text(encoding="utf-8"))
+        known = {name_of(entry): entry for entry in stored}
+    for setting in SETTINGS:
+        for key, variant in BOUNDS:
+            name = f"{key}:{variant}, {setting.title}"
+            if name not in known:
+                known[name] = row(setting, key, variant)
+                write_json(MEASURED, list(known.values()))
+
+
+def name_of(entry: Mapping[str, Any]) -> str:
+    """The name of a row."""
+    return f"{entry['key']}:{entry['variant']}, {entry['setting']}"
 
 
 # -- the page
@@ -338,8 +355,8 @@ def markdown() -> str:
             " statement is at its own best admissible step size, with the algorithm of"
             " its scope: D-PSGD in the order that it covers, `D2` (exact diffusion) for"
             f" `yuan2023`, and `CooperativeSGD` with K = {STEPS_BETWEEN} for"
-            " `..._network`. *Measured* is the left-hand side of that run, over"
-            f" {SEEDS} seeds. *Start* is the measure before round 0: a bound above it is"
+            " `..._network`, `EASGD` with the same K for Theorem 3. *Measured* is the"
+            f" left-hand side of that run, over {SEEDS} seeds. *Start* is the measure before round 0: a bound above it is"
             " vacuous. *Informative from* is the first T of 10, 20, 40, ... at which"
             " the bound, at its best step size, is below the start; below that T it is"
             " vacuous for every admissible step size, or its conditions fail."
@@ -361,32 +378,10 @@ def markdown() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-NOTES = """## What is not entered, and why
-
-* Wang and Joshi 2021, Theorem 3 (EASGD): it bounds the gradient at the mean of the models and an auxiliary
-  variable, which no algorithm of the package has. By hand: with zeta = m/(m + 2) and v = 1, Theorem 1 gives
-  (m + 1)/2 (1 + (1 + 2/m + 2/m^2)(tau - 1)); the printed C = 1 + 2 (1 + 1/m)^2 is larger, so that Theorem 3
-  follows.
-* Vogels, Hendrikx and Jaggi 2023, Theorem 6 as printed: a contraction of a Lyapunov function in every round. The
-  file states it with a measure of its own and `aggregate = "each"`; the function needs the fixed point of D-SGD,
-  which no run knows, so that neither `compare` nor `falsify` can treat it. On quadratics a test computes it
-  exactly. Corollaries 7, 8 and 10: constants are not given, and the spectral dimension belongs to an infinite
-  family of graphs.
-* Vogels, Hendrikx and Jaggi 2023, Theorem 9: the norm on the left is printed without its square. The proof gives
-  12 in the noise where 6 is printed: 2 of (40), times 2 of sigma_M^2 in Theorem 6, times 3 of (45). The
-  printed bound is nevertheless true. In (45) the weights 3/2 and 3 can replace 3 and 3, and in (41) the term
-  ||x_eta - mean||^2 is counted twice; without that, 2 kappa + 3 kappa <= 6 kappa.
-* Lu and De Sa 2023, upper bounds (DeFacto, DeTAG, DeTAGM): the package has none of these algorithms. The lower
-  bounds are entered as orders, solved for the error.
-* Yuan, Alghunaim and Huang 2023, Theorem 22: a lower bound of the transient time, which belongs to many runs.
-  `dfl.rate_fit` measures transient times; no search can treat it.
-"""
-
-
 def main(arguments: list[str]) -> None:
     """Write the measurements, or the page."""
     if arguments == ["--measure"]:
-        write_json(MEASURED, measure())
+        measure()
         return
     write_text(Path(arguments[0]), markdown())
 

@@ -70,6 +70,17 @@ def theorem_2_network(sigma_g, K, lam, eta, L, **values):
     }
 
 
+def theorem_3(T, m, K, eta, L, sigma_l, f0_gap, **_):
+    """(23): eta_eff = m/(m + v) eta with v = 1, C = 1 + 2 (1 + 1/m)^2."""
+    eff = m / (m + 1) * eta
+    C = 1 + 2 * (1 + 1 / m) ** 2
+    return {
+        "optimization": 2 * f0_gap / (eff * T),
+        "noise": eff * L * sigma_l**2 / m,
+        "network": 0.5 * eff**2 * L**2 * sigma_l**2 * (m + 1) * (1 + C * (K - 1)),
+    }
+
+
 def synchronous(steps, m, L, sigma, gap):
     return (2 * L * gap + sigma**2) / math.sqrt(m * steps)
 
@@ -175,6 +186,13 @@ def when_theorem_2_network(T, K, eta, L, lam, **_):
     ]
 
 
+def when_theorem_3(T, m, K, eta, L, sigma_g, **_):
+    """(16) with v = 1 and zeta = m/(m + 2)."""
+    eff, gap = m / (m + 1) * eta, 1 - m / (m + 2)
+    left = eff * L + 5 * eff**2 * L**2 * ((1 + 1 / m) * K / gap) ** 2
+    return [(left, 1), (sigma_g, 0), periods(T, K)]
+
+
 def when_corollary_1_network(T, m, K, lam, sigma_g, **_):
     return [(10 * m * (K / (1 - lam)) ** 2, T), (sigma_g, 0), periods(T, K)]
 
@@ -221,6 +239,7 @@ _NAMES = [
     "corollary_1_network_long",
     "theorem_2",
     "theorem_2_network",
+    "theorem_3",
     "theorem_2_exact",
     "corollary_2",
     "corollary_2_tuned",
@@ -270,6 +289,7 @@ LABELS = {
         "wang_joshi2021.theorem_2_exact:restated",
         "wang_joshi2021.theorem_2_network:printed",
     ),
+    "Theorem 3, (23)": ("wang_joshi2021.theorem_3:printed",),
     "Corollary 2, (24)": ("wang_joshi2021.corollary_2:restated",),
     "Corollary 2, (25)": ("wang_joshi2021.corollary_2_tuned:restated",),
     "Corollary 3, (27)": ("wang_joshi2021.corollary_3:printed",),
@@ -278,5 +298,6 @@ LABELS = {
         "algorithms:DPSGD",
         "algorithms:LocalSGD",
         "algorithms:CooperativeSGD",
+        "algorithms:EASGD",
     ),
 }
