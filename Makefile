@@ -50,6 +50,7 @@ generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples
 	@$(BIN)/python -m tests.fidelity.page docs/fidelity.md
 	@$(BIN)/python -m tests.mutation --page docs/reliability.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.atlas docs/atlas.md docs/advice.json
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.standard docs/standard.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.scorecard docs/scorecard.json README.md paper.md
 
 test: $(DEV) ## the test suite, without the slow tests

@@ -81,12 +81,19 @@ class TypicalConstants(Source):
         return {}
 
 
+def missing_computed(theorem: Theorem, given: Mapping[str, Any]) -> list[str]:
+    """The quantities that a theorem computes from a network or a task, and that are not
+    given.
+    """
+    computed = {q.name for q in theorem.quantities if q.of is not None}
+    return sorted(computed & set(theorem.needs) - given.keys())
+
+
 def _require_computed(theorem: Theorem, given: Mapping[str, Any]) -> None:
     """Raise InputError for a quantity that is computed from a network, since no network
     is known here.
     """
-    computed = {q.name for q in theorem.quantities if q.of is not None}
-    missing = sorted(computed & set(theorem.needs) - given.keys())
+    missing = missing_computed(theorem, given)
     if missing:
         raise InputError(
             f"{theorem} computes {', '.join(missing)} from the network or the task,"

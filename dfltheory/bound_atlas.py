@@ -23,6 +23,7 @@ from dfltheory.best_bounds import (
     best_bounds,
     check_constants,
     constants,
+    missing_computed,
     own_values,
     with_network,
     yardstick,
@@ -223,7 +224,7 @@ def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
     """The constants that a theorem needs and that took usual values; none of a
     statement that is not evaluated.
     """
-    if theorem.order:
+    if theorem.order or missing_computed(theorem, values):
         return {}
     return {
         name: float(value)
@@ -237,6 +238,10 @@ def _entry(
 ) -> Entry:
     if theorem.order:
         return Entry(theorem, "constant not given", "stated as O(.) only")
+    missing = missing_computed(theorem, values)
+    if missing:
+        reason = f"{', '.join(missing)} must be given: no network is known here"
+        return Entry(theorem, "constant not given", reason)
     bounds, steps = best_bounds(theorem, values)
     bound, known = float(bounds[0]), float(yardstick(theorem, values)[0])
     chosen = {n: float(v[0]) for n, v in steps.items()}

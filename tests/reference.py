@@ -501,6 +501,29 @@ def pushpull(x0, gradient, draws, W, eta, order, decay=1.0, weight_decay=0.0):
     return path
 
 
+def cooperativesgd(x0, gradient, draws, W, eta, K, decay=1.0, **options):
+    """One step a round; after rounds K, 2 K, ... the neighbors' averages."""
+    x = [a.copy() for a in x0]
+    everything = list(range(len(x0[0])))
+    path = [x]
+    for t, matrix in enumerate(W):
+        z = [
+            block_steps(
+                gradient,
+                i,
+                x[i],
+                [draws[t][0][i]],
+                everything,
+                eta * decay**t,
+                **options,
+            )
+            for i in range(len(x))
+        ]
+        x = neighbours_average(matrix[0], z) if t % K == K - 1 else z
+        path.append(x)
+    return path
+
+
 def adpsgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
     x, m = [v.copy() for v in x0], len(x0)
     path = [x]
@@ -601,6 +624,28 @@ def localsgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
         ]
         if (t + 1) % K == 0:
             x = [server_average(x, range(len(x))) for _ in x]
+        path.append(x)
+    return path
+
+
+def easgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
+    """One step a round; after rounds K, 2 K, ... models and center pull each other."""
+    x, everything = [a.copy() for a in x0], list(range(len(x0[0])))
+    center, m = sum(x) / len(x), len(x)
+    alpha = 2 / (m + 2)
+    path = [x]
+    for t in range(len(active)):
+        step = eta * decay**t
+        x = [
+            block_steps(
+                gradient, i, x[i], [draws[t][0][i]], everything, step, **options
+            )
+            for i in range(m)
+        ]
+        if (t + 1) % K == 0:
+            pulled = [(1 - alpha) * z + alpha * center for z in x]
+            center = (1 - m * alpha) * center + alpha * sum(x)
+            x = pulled
         path.append(x)
     return path
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dfltheory as dfl
+from validation.pages.standard_picture import paper_standard
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +54,7 @@ FIGURES: dict[str, Callable[[], Axes]] = {
     "paper_curves": paper_curves,
     "paper_terms": paper_terms,
     "paper_networks": paper_networks,
+    "paper_standard": paper_standard,
 }
 """Name of a file -> how it is drawn."""
 

@@ -21,7 +21,14 @@ from dfltheory.algorithms.compressed import CHOCOSGD
 from dfltheory.algorithms.corrected import D2, DSGT, EXTRA, KGT
 from dfltheory.algorithms.drift import SCAFFOLD, FedDyn, FedPD, FedProx
 from dfltheory.algorithms.gossip import DPSGD, DFedAvg, DFedAvgM, DFedSAM, QGDSGDm
-from dfltheory.algorithms.networked import ADPSGD, LTADMM, PushPull, RelaySGD
+from dfltheory.algorithms.networked import (
+    ADPSGD,
+    EASGD,
+    LTADMM,
+    CooperativeSGD,
+    PushPull,
+    RelaySGD,
+)
 from dfltheory.algorithms.personalized import DFedMDC, DFedSMDC
 from dfltheory.algorithms.primal_dual import DFedADMM, DFedADMMSAM
 from dfltheory.algorithms.push_sum import OSGP, SGP, DFedSGPM, DFedSGPSM
@@ -53,8 +60,10 @@ _CLASSES: tuple[type[Algorithm], ...] = (
     D2,
     # compressed gossip
     CHOCOSGD,
-    # two matrices, pairs, duals of arcs, trees
+    # two matrices, every K-th step, pairs, duals of arcs, trees
     PushPull,
+    CooperativeSGD,
+    EASGD,
     ADPSGD,
     LTADMM,
     RelaySGD,
@@ -224,8 +233,10 @@ __all__ = [
     "D2",
     # compressed gossip
     "CHOCOSGD",
-    # two matrices, pairs, duals of arcs, trees
+    # two matrices, every K-th step, pairs, duals of arcs, trees
     "PushPull",
+    "CooperativeSGD",
+    "EASGD",
     "ADPSGD",
     "LTADMM",
     "RelaySGD",

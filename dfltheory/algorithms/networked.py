@@ -1,9 +1,9 @@
-"""Gossip with two matrices, inactive clients, duals of arcs, or trees."""
+"""Gossip with two matrices, at every K-th step, per link, or on trees."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
@@ -19,8 +19,10 @@ from dfltheory.algorithms.base import (
     replace,
     taking_part,
 )
+from dfltheory.algorithms.blocks import empty_tensor
 from dfltheory.algorithms.corrected import DSGT
 from dfltheory.algorithms.gossip import StepState
+from dfltheory.algorithms.server import CountingState, LocalSGD
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,70 @@ class PushPull(DSGT):
     def followed(self, slope: Tensor, mix: Mix) -> Tensor:
         """Return the slopes mixed by B."""
         return mix(slope, W="B")
+
+
+@dataclass(frozen=True)
+class CooperativeSGD(LocalSGD):
+    """Cooperative SGD without auxiliary variables: local SGD over a network.
+
+        z_i = x_i - eta grad F_i(x_i; xi)
+        x_i <- sum_l w_il z_l  in rounds K, 2 K, ...;  x_i <- z_i  in the others
+
+    A round is one step, so that the mean model is measured at every local step. With K
+    = 1 it is D-PSGD (adapt, then combine), with W = 11'/m it is LocalSGD, and after K
+    rounds it is one round of DFedAvg.
+
+    Parameters: ``eta`` step size, ``K`` steps between averages (tau there).
+    Source: Wang and Joshi 2021, (10), with v = 0.
+    """
+
+    needs_topology: ClassVar[bool] = True
+    source: ClassVar[str] = "Wang and Joshi 2021"
+
+
+@dataclass(frozen=True, eq=False)
+class CenterState(CountingState):
+    """State with the auxiliary ``center`` (S, m, d), equal for all clients."""
+
+    center: Tensor = field(default_factory=empty_tensor)
+
+
+@dataclass(frozen=True)
+class EASGD(LocalSGD):
+    """Elastic averaging SGD: models and a center pull each other.
+
+        z_i = x_i - eta grad F_i(x_i; xi);  in rounds K, 2 K, ..., at one time:
+        x_i <- (1 - alpha) z_i + alpha c,  c <- (1 - m alpha) c + alpha sum_i z_i
+        in the other rounds:  x_i <- z_i
+
+    alpha is 2/(m + 2), for which the mixing matrix of models and center contracts most.
+    A round is one step. The auxiliary point is the mean of the m models and the center,
+    which moves like SGD; the center starts at the mean of the models.
+
+    Parameters: ``eta`` step size, ``K`` steps between averages (tau there).
+    Source: Wang and Joshi 2021, (10) and (11), Lemma 1; Zhang et al. 2015.
+    """
+
+    source: ClassVar[str] = "Wang and Joshi 2021"
+
+    def init(self, x0: Tensor, grad: Oracle) -> CenterState:
+        center = x0.mean(-2, keepdim=True).expand_as(x0)
+        return CenterState(x=x0, z=x0, center=center)
+
+    def communicate(self, state: CountingState, mix: Mix) -> CountingState:
+        assert isinstance(state, CenterState)
+        steps = (state.steps + 1) % self.K
+        if steps:
+            return replace(state, x=state.z, steps=steps)
+        m = state.z.shape[-2]
+        alpha = 2 / (m + 2)
+        center = torch.lerp(state.center, mix(state.z), m * alpha)
+        x = torch.lerp(state.z, state.center, alpha)
+        return replace(state, x=x, center=center, steps=steps)
+
+    def auxiliary(self, state: CenterState) -> Tensor:
+        m = state.x.shape[-2]
+        return torch.lerp(state.x.mean(-2), state.center.mean(-2), 1 / (m + 1))
 
 
 @dataclass(frozen=True)
@@ -198,4 +264,14 @@ class RelaySGD(Algorithm):
         return replace(state, x=x, sums=sums, counts=counts)
 
 
-__all__ = ["ADPSGD", "LTADMM", "DualsState", "PushPull", "RelaySGD", "RelayState"]
+__all__ = [
+    "ADPSGD",
+    "EASGD",
+    "LTADMM",
+    "CenterState",
+    "CooperativeSGD",
+    "DualsState",
+    "PushPull",
+    "RelaySGD",
+    "RelayState",
+]

@@ -25,6 +25,8 @@ HYPERPARAMETERS: dict[str, str] = {
     "D2": "decay eta lazy weight_decay",
     "CHOCOSGD": "compressor decay eta gamma levels omega share weight_decay",
     "PushPull": "decay eta order weight_decay",
+    "CooperativeSGD": "alpha decay eta K rho weight_decay",
+    "EASGD": "alpha decay eta K rho weight_decay",
     "ADPSGD": "decay eta weight_decay",
     "LTADMM": "beta decay eta eta_pull K lam penalty weight_decay",
     "RelaySGD": "decay eta weight_decay",
@@ -53,6 +55,11 @@ HYPERPARAMETERS: dict[str, str] = {
 }
 """Class name -> its hyperparameters, under their own names and those of the
 glossary.
+"""
+
+ONE_STEP = frozenset({"CooperativeSGD", "DPSGD", "EASGD", "LocalSGD"})
+"""Classes whose rounds are single local steps: a left-hand side over local steps is one
+over their rounds.
 """
 
 NEUTRAL_HYPERPARAMETERS: dict[str, Any] = {

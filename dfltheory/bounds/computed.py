@@ -20,8 +20,8 @@ from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.errors import InputError
 
 EIGENVALUE = sp.Symbol("l", real=True)
-"""An eigenvalue in the argument of ``spectrum_sum``."""
-CALLS = {"spectrum_sum": "l", "effective_neighbors": ""}
+"""An eigenvalue in the argument of ``spectrum_sum`` and ``spectrum_min``."""
+CALLS = {"spectrum_sum": "l", "spectrum_min": "l", "effective_neighbors": ""}
 """Functions of a network, and the name that their argument may contain."""
 PROPERTIES = ("diameter", "average_degree")
 """Numbers of a network that are not in the glossary."""
@@ -29,7 +29,7 @@ _FIELDS = {
     "network": tuple(NetworkConstants.__dataclass_fields__),
     "task": tuple(ProblemConstants.__dataclass_fields__),
 }
-_CALL = re.compile(r"\b(spectrum_sum|effective_neighbors)\s*\(")
+_CALL = re.compile(rf"\b({'|'.join(CALLS)})\s*\(")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dfltheory.bounds.algorithm_names import ONE_STEP
 from dfltheory.bounds.clauses import Condition, Definition, LeftSide, ProofStep
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import read_computation
@@ -227,7 +228,10 @@ class StatementReader:
         if table.unit is not None:
             unit = self._reading(("left", "unit"), lambda: read_unit(str(table.unit)))
         measure = table.measure
-        if (table.at, table.over) != ("mean model", "rounds"):
+        over = table.over
+        if ONE_STEP.issuperset(self._table.scope.algorithms):
+            over = "rounds"
+        if (table.at, over) != ("mean model", "rounds"):
             known = MEASURES.get(measure)
             unit = known.unit if known is not None and unit is None else unit
             measure = f"{measure} at {table.at}, over {table.over}"

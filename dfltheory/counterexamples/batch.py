@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.counterexamples.networks import matchings
+from dfltheory.counterexamples.networks import matchings, whole_network
 from dfltheory.counterexamples.problems import TASKS, Ramps
 from dfltheory.errors import InputError
 from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
@@ -182,9 +182,7 @@ class Batch:
 
     def whole_network(self, W: Array) -> Array:
         """A matrix of the groups as that of all clients."""
-        if self.copies == 1:
-            return W
-        return np.kron(W, np.full((self.copies, self.copies), 1 / self.copies))
+        return whole_network(W, self.copies)
 
     @property
     def m(self) -> int:

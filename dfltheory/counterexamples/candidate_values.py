@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import CYCLE, Path
 from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.networks import computed_on, in_range
 from dfltheory.counterexamples.reach import CONVEX, convex
 from dfltheory.graphs import push_sum_constants
+from dfltheory.verdicts.computed_values import computed_quantities
 from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.rounding import RoundingError
 from dfltheory.verdicts.run_values import (
@@ -72,26 +74,12 @@ class CandidateRuns(Source):
     def computed(
         self, theorem: Theorem, values: Values
     ) -> tuple[Values, dict[str, RoundingError]]:
-        """Of each candidate on its one matrix; nan where it cannot be computed.
-
-        A value is at the upper end of its rounding error.
-        """
-        from dfltheory.verdicts.computed_values import (
-            computed_quantities,
-            computed_values,
-        )
-
+        """Of each candidate on its one matrix; nan where it cannot be computed."""
         batch = self._batch
-        fixed = batch.W.shape[1] == 1 and not batch.drawn
-        names = [quantity.name for quantity in computed_quantities(theorem)]
-        columns = {name: np.full(batch.size, np.nan) for name in names}
-        for i in range(batch.size):
-            own = {n: v[i] for n, v in values.items() if np.shape(v) == (batch.size,)}
-            W = batch.whole_network(batch.W[i, 0]) if fixed else None
-            found, errors = computed_values(theorem, own, W)
-            for name, value in found.items():
-                columns[name][i] = value + errors[name]
-        return dict(columns), {}
+        if batch.drawn:
+            names = [quantity.name for quantity in computed_quantities(theorem)]
+            return {name: np.full(batch.size, np.nan) for name in names}, {}
+        return dict(computed_on(theorem, batch.W, batch.copies, values)), {}
 
     def start(self, theorem: Theorem) -> Values:
         x0 = self._batch.x0
@@ -130,8 +118,9 @@ def candidate_values(
         finite = np.isfinite(value)
         if name != "B" or "B" in theorem.needs:
             valid = valid & (finite if finite.ndim < 2 else finite.all(0))
-        in_range = 0.5 if name in ("lam", "alpha", "q") else 1.0
-        values[name] = np.where(finite, value, in_range)
+        quantity = theorem.glossary.get(name)
+        inside = 1.0 if quantity is None else in_range(quantity)
+        values[name] = np.where(finite, value, inside)
     for name in ("L", "L_u", "L_v"):
         if name in values:
             positive = values[name] > 0

@@ -19,7 +19,7 @@ from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families import Family, RoundData
 from dfltheory.counterexamples.families.piecewise import ramps, splits, starts
 from dfltheory.counterexamples.families.shapes import bowl, unfitted, unfitted_two
-from dfltheory.counterexamples.networks import Draw
+from dfltheory.counterexamples.networks import Draw, computed_on, in_range
 from dfltheory.counterexamples.problems import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, convex, hyperparameters
 from dfltheory.counterexamples.shared_numbers import Shared, radius_field
@@ -63,6 +63,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     radius = radius_field(free)
     has_radius = radius is not None and bool(shared[radius])
     constants = _usable({**known, **network}, valid)
+    constants |= _computed(theorem, W, layout.network.copies, constants)
     steps, same = step_sizes(
         theorem, read, free, constants, drawn, m * layout.network.copies
     )
@@ -135,6 +136,17 @@ def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
             positive = valid & (usable[name] > 0)
             usable[name] = np.where(positive, usable[name], 1.0)
     return usable
+
+
+def _computed(
+    theorem: Theorem, W: Array, copies: int, known: dict[str, Array]
+) -> dict[str, Array]:
+    """The theorem's computed quantities; a value in their range where there is none."""
+    columns = computed_on(theorem, W, copies, known)
+    for name, values in columns.items():
+        fallback = in_range(theorem.glossary[name])
+        columns[name] = np.where(np.isfinite(values), values, fallback)
+    return columns
 
 
 def _round_data(

@@ -5,7 +5,7 @@ scope.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,8 +22,10 @@ from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs import push_sum_constants
+from dfltheory.verdicts.computed_values import computed_quantities, computed_values
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.symbols import Quantity
     from dfltheory.bounds.theorem import Theorem
 
 Array = NDArray[Any]
@@ -351,6 +353,43 @@ def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
     return turns, values, fits
 
 
+def whole_network(W: Array, copies: int) -> Array:
+    """A matrix of groups of identical clients as that of all clients."""
+    if copies == 1:
+        return W
+    return np.kron(W, np.full((copies, copies), 1 / copies))
+
+
+def computed_on(
+    theorem: Theorem, W: Array, copies: int, known: Mapping[str, Array]
+) -> dict[str, Array]:
+    """The theorem's computed quantities on each matrix of W (P, 1, m, m), (P,) each.
+
+    W is that of groups of ``copies`` identical clients.
+
+    A value is at the upper end of its rounding error; nan where it cannot be computed,
+    or where several matrices take turns.
+    """
+    quantities = {q.name: q for q in computed_quantities(theorem)}
+    columns = {name: np.full(len(W), np.nan) for name in quantities}
+    if not quantities or W.shape[1] > 1:
+        return columns
+    for i in range(len(W)):
+        own = {n: v[i] for n, v in known.items() if np.shape(v) == (len(W),)}
+        found, errors = computed_values(theorem, own, whole_network(W[i, 0], copies))
+        for name, value in found.items():
+            with suppress(InputError):  # beyond its range by its rounding error
+                columns[name][i] = quantities[name].check(value + errors[name])
+    return columns
+
+
+def in_range(quantity: Quantity) -> float:
+    """A value of the quantity, for candidates that have none."""
+    if quantity.high < math.inf:
+        return (quantity.low + quantity.high) / 2
+    return max(1.0, quantity.low + 1.0)
+
+
 def _push_sum(W: Array) -> dict[str, Array]:
     matrices, at = np.unique(W, axis=0, return_inverse=True)
     rows = np.array([_constants(one.tobytes(), one.shape) for one in matrices])
@@ -374,6 +413,7 @@ __all__ = [
     "digraphs",
     "group_means_suffice",
     "groups_matter",
+    "whole_network",
     "matchings",
     "networks",
 ]

@@ -17,6 +17,7 @@ from dfltheory.graphs.computed import (
     average_degree,
     diameter,
     effective_neighbors,
+    spectrum_min,
     spectrum_sum,
 )
 from dfltheory.graphs.definition_1 import check_mixing_matrix, check_push_sum
@@ -154,7 +155,8 @@ __all__ += [
 ]
 __all__ += ["Matcha"]
 # functions of a matrix that theorems use
-__all__ += ["average_degree", "diameter", "effective_neighbors", "spectrum_sum"]
+__all__ += ["average_degree", "diameter", "effective_neighbors"]
+__all__ += ["spectrum_min", "spectrum_sum"]
 # pictures
 __all__ += ["plot_topology"]
 # assumptions

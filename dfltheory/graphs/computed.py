@@ -1,5 +1,5 @@
-"""Numbers of a network beyond its constants: sums over its spectrum, effective
-neighbors, diameter and average degree.
+"""Numbers of a network beyond its constants: sums and minima over its spectrum,
+effective neighbors, diameter and average degree.
 
 Each takes a symmetric matrix, or the name of a topology with ``m``, for which complete,
 ring, torus, hypercube and others have closed forms.
@@ -57,6 +57,42 @@ def spectrum_sum(
     GraphError
         If W is not symmetric and doubly stochastic.
     """
+    terms, moved = _over_spectrum(W, function, m, options)
+    error = moved.sum() + (len(terms) + 1) * EPS * np.abs(terms).sum()
+    return WithError(float(terms.sum()), float(error))
+
+
+def spectrum_min(
+    W: Any,
+    function: Callable[[np.ndarray], Any],
+    *,
+    m: int | None = None,
+    **options: Any,
+) -> WithError:
+    """Return the least ``function(l)`` over all eigenvalues but the first, which is 1.
+
+    The parameters and errors are those of :func:`spectrum_sum`.
+
+    Raises
+    ------
+    GraphError
+        If W is not symmetric and doubly stochastic, or has one client only.
+    """
+    terms, moved = _over_spectrum(W, function, m, options)
+    if not terms.size:
+        raise GraphError("spectrum_min needs two clients or more: give a larger matrix")
+    least = float(terms.min())
+    error = float(moved.max() + 4 * EPS * abs(least))
+    return WithError(least, error)
+
+
+def _over_spectrum(
+    W: Any,
+    function: Callable[[np.ndarray], Any],
+    m: int | None,
+    options: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The function at all eigenvalues but the first, and its changes by rounding."""
     values = _symmetric_spectrum(W, m, options)
     others = values[1:]
     step = max(len(values), 4) * EPS
@@ -65,9 +101,7 @@ def spectrum_sum(
             np.broadcast_to(np.asarray(function(at), dtype=float), others.shape)
             for at in (others, others - step, others + step)
         )
-        moved = np.maximum(np.abs(low - terms), np.abs(high - terms)).sum()
-        error = moved + len(values) * EPS * np.abs(terms).sum()
-    return WithError(float(terms.sum()), float(error))
+        return terms, np.maximum(np.abs(low - terms), np.abs(high - terms))
 
 
 def effective_neighbors(
@@ -138,5 +172,6 @@ __all__ = [
     "average_degree",
     "diameter",
     "effective_neighbors",
+    "spectrum_min",
     "spectrum_sum",
 ]

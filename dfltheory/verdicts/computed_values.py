@@ -22,6 +22,11 @@ PROPERTIES = {
     "diameter": computed.diameter,
     "average_degree": computed.average_degree,
 }
+OVER_SPECTRUM = {
+    "spectrum_min": computed.spectrum_min,
+    "spectrum_sum": computed.spectrum_sum,
+}
+"""Functions of a function of the eigenvalues."""
 
 
 def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
@@ -37,14 +42,16 @@ def computed_values(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The values of computed quantities, and their rounding errors.
 
-    What cannot be computed is absent: ``W`` is None where no single matrix is used.
+    What cannot be computed, or is outside of the quantity's range, is absent: ``W`` is
+    None where no single matrix is used.
     """
     found: dict[str, float] = {}
     errors: dict[str, float] = {}
     for quantity in computed_quantities(theorem):
         with suppress(DFLTheoryError, ArithmeticError, np.linalg.LinAlgError):
             value, error = _value(quantity, values, W, task)
-            if math.isfinite(value) and math.isfinite(error):
+            quantity.check(value)
+            if math.isfinite(error):
                 found[quantity.name], errors[quantity.name] = value, error
     return found, errors
 
@@ -73,8 +80,8 @@ def _value(
         else:
             at[name] = float(np.mean(values[name]))
     for call, function in zip(computation.calls, _functions(computation), strict=True):
-        if call.function == "spectrum_sum":
-            number = computed.spectrum_sum(W, function)
+        if call.function in OVER_SPECTRUM:
+            number = OVER_SPECTRUM[call.function](W, function)
         else:
             number = computed.effective_neighbors(W, float(call.argument))
         at[call.symbol.name], errors[call.symbol.name] = number

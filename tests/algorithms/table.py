@@ -18,6 +18,8 @@ SIGNATURES = {
     "extra": "(eta)",
     "d2": "(eta, lazy=False)",
     "pushpull": "(eta, order='adapt-then-combine')",
+    "cooperativesgd": "(eta, K)",
+    "easgd": "(eta, K)",
     "adpsgd": "(eta)",
     "ltadmm": "(eta, K, lam=0.5, beta=None)",
     "relaysgd": "(eta)",
@@ -61,7 +63,7 @@ WITHOUT_NETWORK = {
     "fedrod",
     "ditto",
 }
-WITHOUT_NETWORK |= {"fedprox", "scaffold", "feddyn", "fedpd"}
+WITHOUT_NETWORK |= {"easgd", "fedprox", "scaffold", "feddyn", "fedpd"}
 PERSONAL = {
     "dfedmdc",
     "dfedsmdc",

@@ -52,12 +52,17 @@ test_families.py.
 """
 
 
+EVERY_ROUND = {"cooperativesgd": {"K": 1}}
+"""Letters with which neighbors exchange models in every round."""
+
+
 @pytest.mark.parametrize("name", KEEPS_MEANS)
 def test_communication_keeps_the_mean_and_lets_go_of_what_was_for_it_alone(name):
     """Where columns sum to 1, the mean is that of clients who hear nobody; twice: all
     fields count.
     """
-    algorithm, state = alg.get(name)(**LETTERS[name]), None
+    letters = LETTERS[name] | EVERY_ROUND.get(name, {})
+    algorithm, state = alg.get(name)(**letters), None
     for t in range(2):
         scripted = Scripted(gradients(3, seed=t))
         scripted.shared = slice(0, 2)
@@ -276,6 +281,15 @@ REDUCTIONS = {
         alg.PushPull(eta=0.2),
         alg.DSGT(eta=0.2),
         ({"W": RING, "B": RING}, RING),
+    ),
+    "K = 1: Cooperative SGD is D-PSGD, adapt then combine": (
+        alg.CooperativeSGD(eta=0.2, K=1),
+        alg.DPSGD(eta=0.2, order="adapt-then-combine"),
+    ),
+    "complete graph: Cooperative SGD is local SGD": (
+        alg.CooperativeSGD(eta=0.2, K=3),
+        alg.LocalSGD(eta=0.2, K=3),
+        COMPLETE,
     ),
     "nobody sleeps: AD-PSGD is D-PSGD": (alg.ADPSGD(eta=0.2), alg.DPSGD(eta=0.2)),
     "K = 1, one step size: LT-ADMM is EXTRA with W = I - eta lam (Laplacian)": (

@@ -25,6 +25,9 @@ def case(cls, twin, calls, letters, **more):
 
 
 GOSSIP = {
+    "cooperativesgd": case(
+        alg.CooperativeSGD, reference.cooperativesgd, 1, {"eta": 0.2, "K": 2}
+    ),
     "dpsgd": case(alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3}),
     "dpsgd-atc": case(
         alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3, "order": "adapt-then-combine"}
@@ -162,6 +165,7 @@ SERVER = {
         alg.FedSAM, reference.fedavg, 3, {"eta": 0.2, "K": 3, "rho": 0.3, "alpha": 0.4}
     ),
     "localsgd": case(alg.LocalSGD, reference.localsgd, 1, {"eta": 0.2, "K": 3}),
+    "easgd": case(alg.EASGD, reference.easgd, 1, {"eta": 0.2, "K": 2}),
     "local": case(alg.Local, reference.local, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
     "fedper": case(
         alg.FedPer, reference.fedper, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}, u=U, v=V
@@ -286,9 +290,11 @@ def test_over_networks(name, kind, schedule):
     run = train(algorithm, task, sequence, **options, check_topology=False)
     draws = draws_of(task, calls)
     of_seed = SEEDS if kind == "random" else 1
+    every = letters["K"] if name == "cooperativesgd" else 1  # rounds per exchange
     given = np.array(sequence.given).reshape(
-        ROUNDS, of_seed, letters.get("Q", 1), task.m, task.m
+        ROUNDS // every, of_seed, letters.get("Q", 1), task.m, task.m
     )
+    given = given.repeat(every, axis=0)
     for s in range(SEEDS):
         path = twin(
             list(x0[s]),

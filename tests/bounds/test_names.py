@@ -20,7 +20,7 @@ from dfltheory.bounds import (
     Scope,
     Theorem,
 )
-from dfltheory.bounds.algorithm_names import HYPERPARAMETERS
+from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, ONE_STEP
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
@@ -30,6 +30,7 @@ from dfltheory.verdicts.applicability import hyperparameter_values
 from dfltheory.verdicts.measures import DERIVED, METRICS
 from tests.bounds.texts import STATEMENTS
 
+PRINTED = dfl.bounds.get("wang_joshi2021.theorem_1_network")
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
 SCOPE = Scope(("DPSGD",), "symmetric", common_start=True)
 STEP = Condition("step", S["eta"] * S["L"], sp.Integer(1))
@@ -99,7 +100,7 @@ def test_measures_of_runs_are_those_that_runs_record():
 
 
 def test_measures_of_proofs_are_those_of_the_registry():
-    used = {theorem.lhs.measure for theorem in STATEMENTS}
+    used = {theorem.lhs.measure for theorem in STATEMENTS} & set(MEASURES)
     assert set(MEASURES) - set(MEASURES_OF_RUNS) == used - set(MEASURES_OF_RUNS)
 
 
@@ -449,3 +450,34 @@ def test_statements_of_the_registry_survive_replacement():
     for theorem in dfl.bounds.statements():
         assert replace(theorem).bound == theorem.bound
         assert replace(theorem.lhs) == theorem.lhs
+
+
+def test_local_steps_are_the_rounds_of_classes_whose_round_is_one_step():
+    """With exact gradients of one round, the mean model takes one step, whatever K."""
+    for name in ONE_STEP:
+        kind = dfl.algorithms.get(name)
+        letters = {f.name: 3 for f in fields(kind) if f.name == "K"}
+        task = dfl.tasks.quadratic(m=4, d=2, zeta=0.0, sigma=0.0)
+        network = dfl.graphs.ring(4) if kind.needs_topology else None
+        algorithm = kind(eta=0.1, **letters)
+        run = dfl.train(algorithm, task, network, rounds=1, seeds=1)
+        first, last = run.loss[0, 0], run.loss[0, -1]
+        step = dfl.algorithms.DPSGD(eta=0.1)
+        one = dfl.train(step, task, dfl.graphs.ring(4), rounds=1, seeds=1)
+        assert first == pytest.approx(one.loss[0, 0])
+        assert last == pytest.approx(one.loss[0, -1])
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "measure"),
+    [
+        ("CooperativeSGD", "grad_norm_sq"),
+        ("DFedAvg", "grad_norm_sq at mean model, over local steps"),
+    ],
+)
+def test_local_steps_are_measured_where_they_are_rounds(tmp_path, algorithm, measure):
+    text = PRINTED.to_toml().replace('"CooperativeSGD"', f'"{algorithm}"')
+    text = text.replace("[statement.left]", '[statement.left]\nover = "local steps"')
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    assert dfl.bounds.load(str(path)).lhs.measure == measure

@@ -34,8 +34,13 @@ def task(dtype=torch.float64):
     return Rows(d=D, shared=slice(0, BODY), parts=((0, 3), (3, D)), dtype=dtype)
 
 
-EVERY = {"localsgd": lambda a: a.K, "fedpd": lambda a: a.R}
-"""In which rounds a server is talked to: every so many."""
+EVERY = {
+    "localsgd": lambda a: a.K,
+    "cooperativesgd": lambda a: a.K,
+    "easgd": lambda a: a.K,
+    "fedpd": lambda a: a.R,
+}
+"""In which rounds messages are sent: every so many."""
 
 
 def messages(algorithm):

@@ -138,6 +138,7 @@ def values_of_statement(theorem: Theorem) -> dict[str, Values]:
     found: dict[str, Values] = {}
     if not theorem.order:
         given = {"L": 2.0, "m": 8.0, "lam": 0.5}
+        given |= {q.name: 0.25 for q in theorem.quantities if q.of is not None}
         found["typical"] = plain(of_constants(theorem, given), theorem)
     try:
         run = run_of(theorem)

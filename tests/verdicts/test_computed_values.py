@@ -14,11 +14,12 @@ from dfltheory import best_bounds, graphs
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.reference import load
-from dfltheory.errors import InputError
+from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.computed import (
     average_degree,
     diameter,
     effective_neighbors,
+    spectrum_min,
     spectrum_sum,
 )
 from dfltheory.verdicts.run_values import run_values
@@ -166,3 +167,32 @@ def test_best_bound_asks_for_a_computed_quantity_and_takes_a_given_one(
     with pytest.raises(InputError, match="spec"):
         best_bounds.constants(theorem, values)
     assert best_bounds.constants(theorem, values | {"spec": 2.0})["spec"] == 2.0
+
+
+def test_spectrum_min_of_a_ring_is_at_the_second_eigenvalue_or_the_last():
+    m = 8
+    eigenvalues = (1 + 2 * np.cos(2 * np.pi * np.arange(m) / m)) / 3
+    others = np.sort(eigenvalues)[:-1]
+    value, error = spectrum_min("ring", lambda l: 1 - l, m=m)
+    assert abs(value - (1 - others.max())) <= error + 1e-15
+    value, error = spectrum_min(matrix("ring", m), lambda l: l)
+    assert abs(value - others.min()) <= error + 1e-15
+
+
+def test_spectrum_min_of_one_client_is_a_graph_error():
+    with pytest.raises(GraphError):
+        spectrum_min(np.ones((1, 1)), lambda l: l)
+
+
+def test_second_eigenvalue_is_minus_the_least_of_the_negative(tmp_path):
+    path = written(tmp_path, "network: 1 - spectrum_min(-l)")
+    run = run_on(matrix("ring", 9), 9)
+    expected = 1 + (1 + 2 * np.cos(2 * np.pi / 9)) / 3
+    assert run_values(run, load(str(path)))["spec"] == pytest.approx(expected)
+
+
+def test_computed_value_beyond_its_range_leaves_the_quantity_unknown(tmp_path):
+    path = written(tmp_path, "network: spectrum_min(-l)")  # negative on a ring
+    run = run_on(matrix("ring", 9), 9)
+    assert "spec" not in run_values(run, load(str(path)))
+    assert dfl.compare(run, load(str(path))).kind == "not applicable"

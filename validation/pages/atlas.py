@@ -21,7 +21,6 @@ from validation.pages.atlas_pictures import PLACE, PLANES, draw
 NOT_ENTERED: dict[str, str] = {
     "Lian et al. 2017 (D-PSGD: Theorem 1, Corollary 2)": "",
     "Sun et al. 2022 (DFedAvgM)": "",
-    "Wang and Joshi (Cooperative SGD)": "",
     "Assran et al. 2019 (SGP)": "",
     "Koloskova et al. 2020 (unified theory, but for what a later paper restates)": "",
     "Khaled et al. 2020 (tighter theory for Local SGD; their first paper, of 2019, is entered)": (
@@ -34,7 +33,7 @@ NOT_ENTERED: dict[str, str] = {
     "D^2 (but for rates that are restated)": "",
     "MATCHA": "",
     "RelaySGD": "",
-    "the lower bounds of decentralized SGD (Lu and De Sa 2021; Yuan et al. 2022)": "",
+    "the lower bounds of decentralized SGD of Yuan et al. 2022": "",
     "Koloskova et al. 2021 (gradient tracking), the non-convex rate": (
         "its P is not defined in the text at hand, the paper as submitted. (There the"
         " rate on strongly convex clients has R_0 where the units ask for R_0^2, as on"
@@ -143,7 +142,8 @@ def places() -> Iterator[str]:
             f"`{e.theorem.key}` {e.theorem.variant}" for e in found if e.theorem.order
         ]
         yield f"### {measure}"
-        if rows := [_row(e, PLACE) for e in found if not e.theorem.order]:
+        given = [e for e in found if e.status != "constant not given"]
+        if rows := [_row(e, PLACE) for e in given]:
             yield _table(head, rows)
             yield assumed(found)
         silent = [e.theorem for e in found if e.status == "silent"]
@@ -162,6 +162,16 @@ def places() -> Iterator[str]:
         if orders:
             yield (
                 f"Constant not given, as they are stated as O(.): {', '.join(orders)}."
+            )
+        needs_network = [
+            f"`{e.theorem.key}` {e.theorem.variant}"
+            for e in found
+            if e.status == "constant not given" and not e.theorem.order
+        ]
+        if needs_network:
+            yield (
+                "Evaluated on networks only ([the standard theorems](standard.md)):"
+                f" {', '.join(needs_network)}."
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 WHOLE = ("m", "K", "T", "Q", "K_u", "K_v", "window")
-SHARES = ("lam", "lam_min", "alpha", "q", "delta")
+SHARES = ("lam", "lam_2", "lam_min", "omega_l", "p_W", "alpha", "q", "delta")
 
 
 def point(rng: random.Random, names) -> dict[str, float]:

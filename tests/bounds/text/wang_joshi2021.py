@@ -9,6 +9,7 @@ tau^2/(1 - zeta) (2 zeta^2/(1 + zeta) + 2 zeta/(1 - zeta) + (tau - 1)/tau) <= 1/
 zeta^2)/(1 - zeta^2) tau - 1) sigma^2", where "10 m (tau/(1 - zeta))^2 <= K"; and
 "2[L(F(u_1) - F_inf) + sigma^2]/sqrt(m K)", where also "m^2 m (tau/(1 - zeta))^2 <= K".
 Corollaries 2 and 3 are typed one by one below. Their K is our T, tau our K, zeta lam.
+"the total number of iterations K can be divided by the communication period tau".
 """
 
 from __future__ import annotations
@@ -57,6 +58,29 @@ def theorem_2_exact(sigma_g, K, eta, L, **values):
     }
 
 
+def theorem_1_network(T, m, K, lam, eta, L, sigma_l, f0_gap, **_):
+    first, second, third = iid(T, m, K, lam, eta, L, sigma_l, f0_gap)
+    return {"optimization": first, "noise": second, "network": third}
+
+
+def theorem_2_network(sigma_g, K, lam, eta, L, **values):
+    common = theorem_1_network(K=K, lam=lam, eta=eta, L=L, **values)
+    return {name: 2 * value for name, value in common.items()} | {
+        "heterogeneity": dissimilarity(eta, L, K, lam) * sigma_g**2
+    }
+
+
+def theorem_3(T, m, K, eta, L, sigma_l, f0_gap, **_):
+    """(23): eta_eff = m/(m + v) eta with v = 1, C = 1 + 2 (1 + 1/m)^2."""
+    eff = m / (m + 1) * eta
+    C = 1 + 2 * (1 + 1 / m) ** 2
+    return {
+        "optimization": 2 * f0_gap / (eff * T),
+        "noise": eff * L * sigma_l**2 / m,
+        "network": 0.5 * eff**2 * L**2 * sigma_l**2 * (m + 1) * (1 + C * (K - 1)),
+    }
+
+
 def synchronous(steps, m, L, sigma, gap):
     return (2 * L * gap + sigma**2) / math.sqrt(m * steps)
 
@@ -68,9 +92,19 @@ def corollary_1(T, m, lam, L, sigma_l, f0_gap, **_):
     }
 
 
+def corollary_1_network(T, m, K, lam, L, sigma_l, f0_gap, **_):
+    return {
+        "synchronous": synchronous(T, m, L, sigma_l, f0_gap),
+        "network": m / T * spread(lam, K) * sigma_l**2,
+    }
+
+
 def corollary_1_long(T, m, L, sigma_l, f0_gap, **_):
     root = math.sqrt(m * T)
     return {"optimization": 2 * L * f0_gap / root, "noise": 2 * sigma_l**2 / root}
+
+
+corollary_1_network_long = corollary_1_long
 
 
 def corollary_2(T, m, K, eta, L, sigma_l, f0_gap, **_):
@@ -135,6 +169,43 @@ def when_corollary_1_long(T, m, lam, sigma_g, **_):
     ]
 
 
+def periods(T, K):
+    """K*floor(T/K) >= T, where floor(T/K) is at most T/K."""
+    return (0.0, K * math.floor(T / K) - T)
+
+
+def when_theorem_1_network(T, K, eta, L, lam, sigma_g, **_):
+    return [step_of_theorem_1(eta, L, K, lam), (sigma_g, 0), periods(T, K)]
+
+
+def when_theorem_2_network(T, K, eta, L, lam, **_):
+    return [
+        (eta * L, 1),
+        (dissimilarity(eta, L, K, lam), 0.5),
+        periods(T, K),
+    ]
+
+
+def when_theorem_3(T, m, K, eta, L, sigma_g, **_):
+    """(16) with v = 1 and zeta = m/(m + 2)."""
+    eff, gap = m / (m + 1) * eta, 1 - m / (m + 2)
+    left = eff * L + 5 * eff**2 * L**2 * ((1 + 1 / m) * K / gap) ** 2
+    return [(left, 1), (sigma_g, 0), periods(T, K)]
+
+
+def when_corollary_1_network(T, m, K, lam, sigma_g, **_):
+    return [(10 * m * (K / (1 - lam)) ** 2, T), (sigma_g, 0), periods(T, K)]
+
+
+def when_corollary_1_network_long(T, m, K, lam, sigma_g, **_):
+    return [
+        (10 * m * (K / (1 - lam)) ** 2, T),
+        (m**2 * m * (K / (1 - lam)) ** 2, T),
+        (sigma_g, 0),
+        periods(T, K),
+    ]
+
+
 def when_corollary_2(K, eta, L, sigma_g, **_):
     return [
         (eta * L + eta**2 * L**2 * K * (K - 1), 1),
@@ -161,9 +232,14 @@ def step(T, m, L, **_):
 _NAMES = [
     "theorem_1",
     "theorem_1_exact",
+    "theorem_1_network",
     "corollary_1",
     "corollary_1_long",
+    "corollary_1_network",
+    "corollary_1_network_long",
     "theorem_2",
+    "theorem_2_network",
+    "theorem_3",
     "theorem_2_exact",
     "corollary_2",
     "corollary_2_tuned",
@@ -188,6 +264,8 @@ SCHEDULES = {
     for name in (
         "corollary_1",
         "corollary_1_long",
+        "corollary_1_network",
+        "corollary_1_network_long",
         "corollary_2_tuned",
         "corollary_3_tuned",
     )
@@ -196,16 +274,30 @@ LABELS = {
     "Theorem 1": (
         "wang_joshi2021.theorem_1:printed",
         "wang_joshi2021.theorem_1_exact:restated",
+        "wang_joshi2021.theorem_1_network:printed",
     ),
-    "Corollary 1, (18)": ("wang_joshi2021.corollary_1:printed",),
-    "Corollary 1, after (19)": ("wang_joshi2021.corollary_1_long:printed",),
+    "Corollary 1, (18)": (
+        "wang_joshi2021.corollary_1:printed",
+        "wang_joshi2021.corollary_1_network:printed",
+    ),
+    "Corollary 1, after (19)": (
+        "wang_joshi2021.corollary_1_long:printed",
+        "wang_joshi2021.corollary_1_network_long:printed",
+    ),
     "Theorem 2": (
         "wang_joshi2021.theorem_2:printed",
         "wang_joshi2021.theorem_2_exact:restated",
+        "wang_joshi2021.theorem_2_network:printed",
     ),
+    "Theorem 3, (23)": ("wang_joshi2021.theorem_3:printed",),
     "Corollary 2, (24)": ("wang_joshi2021.corollary_2:restated",),
     "Corollary 2, (25)": ("wang_joshi2021.corollary_2_tuned:restated",),
     "Corollary 3, (27)": ("wang_joshi2021.corollary_3:printed",),
     "Corollary 3, (28)": ("wang_joshi2021.corollary_3_tuned:printed",),
-    "(10)": ("algorithms:DPSGD", "algorithms:LocalSGD"),
+    "(10)": (
+        "algorithms:DPSGD",
+        "algorithms:LocalSGD",
+        "algorithms:CooperativeSGD",
+        "algorithms:EASGD",
+    ),
 }

@@ -1,0 +1,66 @@
+"""docs/standard.md: the stored page, its measurements and its searches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dfltheory import bounds
+from validation.pages import standard
+
+ENTRIES = json.loads(standard.MEASURED.read_text(encoding="utf-8"))
+SEARCHES = json.loads(standard.SEARCHED.read_text(encoding="utf-8"))
+PAPERS = ("wang_joshi2021", "yuan2023", "vogels2023", "lu_desa2023")
+
+
+def test_stored_page_is_what_its_files_give():
+    page = standard.DOCS / "standard.md"
+    assert page.read_text(encoding="utf-8") == standard.markdown()
+
+
+def test_every_new_statement_of_the_papers_has_a_row():
+    named = {*standard.BOUNDS, *standard.OTHERS}
+    registered = {
+        (t.key, t.variant)
+        for t in bounds.registry.statements()
+        if t.key.partition(".")[0] in PAPERS and t.scope.algorithms != ("LocalSGD",)
+    }
+    assert registered == named
+
+
+def test_every_statement_was_measured_in_every_setting_and_none_is_violated():
+    measured = {(e["key"], e["variant"], e["setting"]) for e in ENTRIES}
+    assert measured == {
+        (*name, setting.title)
+        for name in standard.BOUNDS
+        for setting in standard.SETTINGS
+    }
+    assert {e["kind"] for e in ENTRIES} <= {
+        "holds",
+        "undecided",
+        "not applicable",
+        "conditions not met",
+    }
+    assert all(e["measured"] <= e["bound"] for e in ENTRIES if "bound" in e)
+
+
+def test_every_statement_with_constants_was_searched_and_no_ratio_is_above_one():
+    names = {f"{key}:{variant}" for key, variant in standard.BOUNDS}
+    assert names <= set(SEARCHES)
+    assert all(search["ratio"] <= 1 for search in SEARCHES.values())
+
+
+def test_stored_bound_is_computed_again():
+    key, variant = "wang_joshi2021.theorem_2", "printed"
+    setting = standard.SETTINGS[0]
+    stored = next(
+        e for e in ENTRIES if (e["key"], e["setting"]) == (key, setting.title)
+    )
+    values = standard.values_of(setting, bounds.get(key, variant))
+    bound, eta = standard.bound_of(setting, key, variant, values)
+    assert bound == pytest.approx(stored["bound"], rel=1e-9)
+    assert eta == pytest.approx(stored["eta"], rel=1e-9)
+    longer = replace(setting, rounds=4 * setting.rounds)
+    assert standard.bound_of(longer, key, variant, values)[0] < bound

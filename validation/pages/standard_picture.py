@@ -1,0 +1,54 @@
+"""The figure of docs/standard.md, from the measurements in ``docs/standard.json``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dfltheory import bounds
+from dfltheory.plots import look
+from validation.pages.standard import BOUNDS, MEASURED, SETTINGS, STEPS_BETWEEN
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MARKERS = ("o", "s", "^")
+
+
+def label(key: str, variant: str) -> str:
+    """Author, year and number of a statement, short enough for the figure."""
+    source = bounds.get(key, variant).source.split(", ")
+    author = source[0].replace(" and Joshi", ", Joshi").replace(" et al.", "")
+    number = source[2].removeprefix("proof of ")
+    steps = f", K = {STEPS_BETWEEN}" if "_network" in key else ""
+    long = ", long" if key.endswith("_long") else ""
+    tuned = ", tuned" if key.endswith("_tuned") else ""
+    return f"{author}: {number}{steps}{long}{tuned}"
+
+
+def paper_standard() -> Axes:
+    """Bound / measured value of each statement in each setting."""
+    import matplotlib.pyplot as plt
+
+    entries: list[dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8"))
+    rows = {name: i for i, name in enumerate(reversed(BOUNDS))}
+    with look.style():
+        figure, ax = plt.subplots(figsize=(look.ONE_COLUMN, 3.6), layout="constrained")
+        for setting, marker in zip(SETTINGS, MARKERS, strict=True):
+            own = [
+                entry
+                for entry in entries
+                if entry["setting"] == setting.title and "bound" in entry
+            ]
+            ax.semilogx(
+                [entry["bound"] / entry["measured"] for entry in own],
+                [rows[entry["key"], entry["variant"]] for entry in own],
+                marker,
+                markersize=4,
+                label=setting.title,
+            )
+        ax.axvline(1.0, color="black", linewidth=0.8)
+        ax.set_yticks(list(rows.values()), [label(*name) for name in rows], fontsize=6)
+        ax.set_xlabel("bound / measured value")
+        figure.legend(loc="outside lower center", fontsize=6)
+    return ax
