@@ -1,0 +1,104 @@
+"""The declared steps of a proof: which one does not follow, and what it should say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import sympy as sp
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding, check, error, note, warning
+from dfltheory.proofs.declared_steps import DeclaredProof, JudgedStep
+from dfltheory.proofs.deduction import Witness
+from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.moments import Moment
+
+_LONGEST_REASON = 300
+
+
+def has_steps(theorem: Theorem) -> bool:
+    """Does a statement declare steps of its proof?"""
+    return bool(theorem.steps)
+
+
+@check("steps")
+def check_declared_steps(theorem: Theorem) -> Iterator[Finding]:
+    """Steps that do not follow, with a witness in fractions; those that are not
+    decided; and what the others rest on.
+    """
+    if not theorem.steps:
+        return
+    proof = DeclaredProof(theorem)
+    judged = proof.judged()
+    names = {moment: name for name, moment in proof.moments.items()}
+    first = True
+    for number, step in enumerate(judged, start=1):
+        place = f"step {step.name} ({number} of {len(judged)})"
+        if step.outcome == "does not follow":
+            yield _wrong(place, step, names, first)
+            first = False
+        elif step.outcome == "not decided":
+            yield warning(place, f"not decided: {_short(step.reason)}", term=step.name)
+    yield _summary(theorem, judged)
+
+
+def _wrong(
+    place: str, step: JudgedStep, names: dict[Moment, str], first: bool
+) -> Finding:
+    rank = "the first step that does not follow" if first else "does not follow"
+    source = ", ".join([*step.step.premises, *step.step.by])
+    message = f"{rank} from {source}: {step.step.claim}"
+    evidence: dict[str, object] = {"term": step.name, "claim": step.step.claim}
+    point = step.point
+    if step.witness is not None:
+        point = step.witness.point
+        values = _values(step.witness, names)
+        message += (
+            f"; at {_numbers(point)} the premises hold with {_numbers(values)}, where"
+            f" the right-hand side is less than the left by {-step.witness.left_over}"
+        )
+        evidence["moments"] = {name: str(value) for name, value in values.items()}
+    elif point is not None:
+        message += f"; {_short(step.reason)}, which fails at {_numbers(point)}"
+    evidence["point"] = {str(name): str(value) for name, value in (point or {}).items()}
+    evidence["corrections"] = [str(correction) for correction in step.corrections]
+    mend = "; ".join(map(str, step.corrections)) or None
+    return error(place, message, mend, **evidence)
+
+
+def _values(witness: Witness, names: dict[Moment, str]) -> dict[str, Fraction]:
+    """The values of named moments; others are determined by the rules."""
+    return {
+        names.get(moment, str(moment)): value
+        for moment, value in witness.values.items()
+        if moment != ONE
+    }
+
+
+def _numbers(values: dict[str, Fraction] | dict[sp.Symbol, Fraction]) -> str:
+    return (
+        ", ".join(f"{name} = {value}" for name, value in values.items()) or "no values"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
+
+
+def _summary(theorem: Theorem, judged: Sequence[JudgedStep]) -> Finding:
+    """How many steps follow, what they assume, and whether they end in the bound."""
+    follow = sum(step.outcome == "follows" for step in judged)
+    assumed = [step.name for step in judged if step.outcome == "assumed"]
+    uses = sorted({use.says for step in judged for use in step.uses})
+    message = f"{follow} of {len(judged)} declared steps follow"
+    if assumed:
+        message += f"; taken without proof: {', '.join(assumed)}"
+    if uses:
+        message += f"; their rules use: {'; '.join(uses)}"
+    if "bound" not in theorem.steps[-1].claim:
+        message += "; the last step does not claim the bound"
+    return note("steps", message, follow=follow, assumed=assumed)
+
+
+__all__ = ["check_declared_steps", "has_steps"]

@@ -1,0 +1,338 @@
+"""Does an inequality between moments follow from others?
+
+Moments are taken as numbers: squares, roots and constants are not negative, inner
+products and values of f may have any sign. An inequality follows if it is a sum of the
+premises with multipliers that are not negative, and of moments that are not negative.
+
+Multipliers are found at a rational point of the region by a linear program, computed as
+formulas from its active rows, and their signs are proved wherever the conditions hold
+(:class:`~dfltheory.bounds.inequalities.region.Region`). If at some rational point the
+program has no solution, there are values of the moments at which all premises hold and
+the inequality does not: a witness in fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import sympy as sp
+
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.linear_programs import minimum
+from dfltheory.proofs.moments import Moment
+from dfltheory.proofs.step_points import Point, rational_points, value_at
+
+Slack = Mapping[Moment, Expr]
+"""A linear form that is not negative where an inequality holds."""
+Numbers = dict[Moment, Fraction]
+
+_POINTS = 12
+_LARGEST_VALUE = 10**9
+SIGNED = ("value", "inner")
+"""Kinds of moments that may be negative."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A point, and values of the moments: all premises hold, the inequality does not.
+
+    ``left_over``: right - left of the inequality, which is negative.
+    """
+
+    point: Point
+    values: Numbers
+    left_over: Fraction
+
+
+class StepRegion:
+    """The region of a statement: its inequalities and its rational points.
+
+    Parameters
+    ----------
+    conditions : without definitions
+    symbols : of all claims
+    glossary : the ranges of quantities
+    """
+
+    def __init__(
+        self,
+        conditions: Sequence[Condition],
+        symbols: Iterable[sp.Symbol],
+        glossary: Mapping[str, Quantity],
+    ):
+        self.conditions = tuple(conditions)
+        self.glossary = glossary
+        self._symbols = frozenset(symbols)
+        self._known: dict[tuple[Expr, bool], bool] = {}
+
+    def holds(self, expr: Expr, strict: bool = False) -> bool:
+        """Is ``expr >= 0`` (``> 0``) proved in the region?"""
+        key = (sp.sympify(expr), strict)
+        if key not in self._known:
+            region = Region(self.conditions, glossary=self.glossary)
+            self._known[key] = region.holds(key[0], strict)
+        return self._known[key]
+
+    def is_defined(self, expr: Expr) -> bool:
+        """Is it proved that nothing in an expression divides by 0?"""
+        for power in sp.sympify(expr).atoms(sp.Pow):
+            if power.exp.is_nonnegative or power.base.is_positive:
+                continue
+            if not any(
+                self.holds(base, strict=True) for base in (power.base, -power.base)
+            ):
+                return False
+        return True
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Some rational points."""
+        return rational_points(
+            self.conditions, self._symbols, self.glossary, most=_POINTS
+        )
+
+    def negative_at(self, expr: Expr, strict: bool = False) -> Point | None:
+        """A point at which ``expr >= 0`` (``> 0``) fails."""
+        for point in self.points:
+            value = value_at(expr, point)
+            if value is not None and (value < 0 or (strict and value == 0)):
+                return point
+        return None
+
+
+@dataclass(frozen=True)
+class _AtPoint:
+    """Everything in numbers at one point; rows are moments."""
+
+    moments: tuple[Moment, ...]
+    claim: tuple[Fraction, ...]
+    premises: tuple[tuple[Fraction, ...], ...]
+
+
+class Deduction:
+    """One inequality, and those from which it shall follow.
+
+    Parameters
+    ----------
+    claim : its slack
+    premises : their slacks
+    region : where it shall hold
+    """
+
+    def __init__(self, claim: Slack, premises: Sequence[Slack], region: StepRegion):
+        self.claim = claim
+        self.premises = tuple(premises)
+        self.region = region
+        found = dict.fromkeys(claim)
+        for premise in self.premises:
+            found |= dict.fromkeys(premise)
+        found[ONE] = None
+        self.moments = tuple(found)
+
+    def witness(self) -> Witness | None:
+        """Values at which it does not follow; None where none were found."""
+        for point in self.region.points:
+            there = self._at(point)
+            found = None if there is None else _counterexample(there)
+            if found is not None:
+                values = dict(zip(self.moments, found, strict=True))
+                left = sum(
+                    (c * x for c, x in zip(there.claim, found, strict=True)),
+                    Fraction(0),
+                )
+                return Witness(point, values, left)
+        return None
+
+    def proved(self) -> bool:
+        """Is it proved to follow?"""
+        return any(self._is_proof(multipliers) for multipliers in self.multipliers())
+
+    def multipliers(self, loose: bool = False) -> Iterator[tuple[Expr, ...]]:
+        """Candidates for the multipliers of the premises, as formulas.
+
+        ``loose``: coefficients of the claim may be too small; as little as possible.
+        """
+        seen: set[tuple[Expr, ...]] = set()
+        for point in self.region.points[:4]:
+            there = self._at(point)
+            if there is None:
+                continue
+            for numbers in _solutions(there, self.claim, loose):
+                candidate = self._symbolic(there, numbers)
+                if candidate is not None and candidate not in seen:
+                    seen.add(candidate)
+                    yield candidate
+
+    def rest(self, multipliers: Sequence[Expr]) -> dict[Moment, Expr]:
+        """The claim's slack less the sum of the premises'."""
+        total = {}
+        for moment in self.moments:
+            used = [
+                weight * premise.get(moment, sp.S.Zero)
+                for weight, premise in zip(multipliers, self.premises, strict=True)
+            ]
+            total[moment] = sp.cancel(
+                sp.sympify(self.claim.get(moment, sp.S.Zero)) - sp.Add(*used)
+            )
+        return total
+
+    def _is_proof(self, multipliers: Sequence[Expr]) -> bool:
+        if not all(map(self.region.holds, multipliers)):
+            return False
+        used = [
+            c
+            for weight, premise in zip(multipliers, self.premises, strict=True)
+            if weight != 0
+            for c in premise.values()
+        ]
+        if not all(map(self.region.is_defined, (*multipliers, *used))):
+            return False
+        for moment, left in self.rest(multipliers).items():
+            if left == 0:
+                continue
+            if moment.kind in SIGNED or not self.region.holds(left):
+                return False
+        return True
+
+    def _at(self, point: Point) -> _AtPoint | None:
+        rows = []
+        for slack in (self.claim, *self.premises):
+            row = [value_at(slack.get(m, sp.S.Zero), point) for m in self.moments]
+            if None in row:
+                return None
+            rows.append(tuple(row))
+        return _AtPoint(self.moments, rows[0], tuple(rows[1:]))
+
+    def _symbolic(
+        self, there: _AtPoint, numbers: Sequence[Fraction]
+    ) -> tuple[Expr, ...] | None:
+        """Multipliers as formulas: those that are not 0 solve the rows in which nothing
+        is left over at the point, first of the moments that the claim does not have.
+        """
+        used = [i for i, number in enumerate(numbers) if number != 0]
+        if not used:
+            return (sp.S.Zero,) * len(numbers)
+        rows = [j for j in range(len(self.moments)) if _left(there, numbers, j) == 0]
+        rows.sort(key=self._is_of_claim)
+        chosen = _independent(
+            [[there.premises[i][j] for i in used] for j in rows], len(used)
+        )
+        if chosen is None:
+            return None
+        kept = [self.moments[rows[position]] for position in chosen]
+        matrix = sp.Matrix(
+            [[self.premises[i].get(m, sp.S.Zero) for i in used] for m in kept]
+        )
+        target = sp.Matrix([sp.sympify(self.claim.get(m, sp.S.Zero)) for m in kept])
+        try:
+            solved = matrix.LUsolve(target)
+        except (ValueError, ZeroDivisionError):  # singular as formulas
+            return None
+        found = [sp.S.Zero] * len(numbers)
+        for i, formula in zip(used, solved, strict=True):
+            found[i] = sp.factor(formula)
+        return tuple(found)
+
+    def _is_of_claim(self, row: int) -> bool:
+        return self.moments[row] in self.claim
+
+
+def _left(there: _AtPoint, numbers: Sequence[Fraction], row: int) -> Fraction:
+    used = sum(
+        (n * premise[row] for n, premise in zip(numbers, there.premises, strict=True)),
+        Fraction(0),
+    )
+    return there.claim[row] - used
+
+
+def _independent(rows: Sequence[Sequence[Fraction]], count: int) -> list[int] | None:
+    """The first ``count`` rows that are linearly independent."""
+    chosen: list[int] = []
+    for position in range(len(rows)):
+        tried = [rows[i] for i in (*chosen, position)]
+        exact = sp.Matrix(
+            [[sp.Rational(x.numerator, x.denominator) for x in r] for r in tried]
+        )
+        if exact.rank() == len(tried):
+            chosen.append(position)
+        if len(chosen) == count:
+            return chosen
+    return None
+
+
+def _solutions(there: _AtPoint, claim: Slack, loose: bool) -> Iterator[list[Fraction]]:
+    """Multipliers at a point: with the least sum, and with least left over in the
+    moments that the claim does not have.
+    """
+    count = len(there.premises)
+    if loose:
+        yield from _loose_solutions(there, claim)
+        return
+    at_most, equal = [], []
+    for j, moment in enumerate(there.moments):
+        row = ([premise[j] for premise in there.premises], there.claim[j])
+        (equal if moment.kind in SIGNED else at_most).append(row)
+    absent = [j for j, moment in enumerate(there.moments) if moment not in claim]
+    spare = [
+        -sum((premise[j] for j in absent), Fraction(0)) for premise in there.premises
+    ]
+    for costs in ([Fraction(1)] * count, spare):
+        found = minimum(costs, at_most, equal) if count else (Fraction(0), [])
+        if found is not None:
+            yield found[1]
+
+
+def _loose_solutions(there: _AtPoint, claim: Slack) -> Iterator[list[Fraction]]:
+    """Multipliers with which the claim's own coefficients are exceeded as little as
+    possible, each in its own size.
+    """
+    count = len(there.premises)
+    loose = [
+        j
+        for j, moment in enumerate(there.moments)
+        if moment.kind not in SIGNED
+        and (moment in claim or moment == ONE)
+        and there.claim[j] >= 0
+    ]
+    at_most, equal = [], []
+    for j, moment in enumerate(there.moments):
+        row = [premise[j] for premise in there.premises]
+        row += [Fraction(-1 if j == own else 0) for own in loose]
+        (equal if moment.kind in SIGNED else at_most).append((row, there.claim[j]))
+    costs = [Fraction(0)] * count
+    costs += [1 / (there.claim[j] or Fraction(1)) for j in loose]
+    found = minimum(costs, at_most, equal)
+    if found is not None:
+        yield found[1][:count]
+
+
+def _counterexample(there: _AtPoint) -> list[Fraction] | None:
+    """Values of the moments at which all premises hold and the claim does not."""
+    constant = there.moments.index(ONE)
+    at_most = [
+        ([-value for value in premise], Fraction(0)) for premise in there.premises
+    ]
+    fixed = [Fraction(int(j == constant)) for j in range(len(there.moments))]
+    bounds = [
+        (-_LARGEST_VALUE if m.kind in SIGNED else 0, _LARGEST_VALUE)
+        for m in there.moments
+    ]
+    found = minimum(there.claim, at_most, [(fixed, Fraction(1))], bounds)
+    if found is None or found[0] >= 0:
+        return None
+    values = found[1]
+    premises_hold = all(
+        sum((c * x for c, x in zip(premise, values, strict=True)), Fraction(0)) >= 0
+        for premise in there.premises
+    )
+    return values if premises_hold else None
+
+
+__all__ = ["SIGNED", "Deduction", "Slack", "StepRegion", "Witness"]
