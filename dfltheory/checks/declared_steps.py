@@ -12,7 +12,6 @@ from dfltheory.checks.finding import Finding, check, error, note, warning
 from dfltheory.proofs.declared_steps import DeclaredProof, JudgedStep
 from dfltheory.proofs.deduction import Witness
 from dfltheory.proofs.linear_facts import ONE
-from dfltheory.proofs.moments import Moment
 
 _LONGEST_REASON = 300
 
@@ -31,29 +30,26 @@ def check_declared_steps(theorem: Theorem) -> Iterator[Finding]:
         return
     proof = DeclaredProof(theorem)
     judged = proof.judged()
-    names = {moment: name for name, moment in proof.moments.items()}
     first = True
     for number, step in enumerate(judged, start=1):
         place = f"step {step.name} ({number} of {len(judged)})"
         if step.outcome == "does not follow":
-            yield _wrong(place, step, names, first)
+            yield _wrong(place, step, proof, first)
             first = False
         elif step.outcome == "not decided":
             yield warning(place, f"not decided: {_short(step.reason)}", term=step.name)
-    yield _summary(theorem, judged)
+    yield _summary(proof, judged)
 
 
-def _wrong(
-    place: str, step: JudgedStep, names: dict[Moment, str], first: bool
-) -> Finding:
+def _wrong(place: str, step: JudgedStep, proof: DeclaredProof, first: bool) -> Finding:
     rank = "the first step that does not follow" if first else "does not follow"
     source = ", ".join([*step.step.premises, *step.step.by])
     message = f"{rank} from {source}: {step.step.claim}"
     evidence: dict[str, object] = {"term": step.name, "claim": step.step.claim}
     point = step.point
     if step.witness is not None:
-        point = step.witness.point
-        values = _values(step.witness, names)
+        point = _spoken(step)
+        values = _values(step.witness, proof)
         message += (
             f"; at {_numbers(point)} the premises hold with {_numbers(values)}, where"
             f" the right-hand side is less than the left by {-step.witness.left_over}"
@@ -67,10 +63,17 @@ def _wrong(
     return error(place, message, mend, **evidence)
 
 
-def _values(witness: Witness, names: dict[Moment, str]) -> dict[str, Fraction]:
-    """The values of named moments; others are determined by the rules."""
+def _spoken(step: JudgedStep) -> dict[sp.Symbol, Fraction]:
+    """The quantities of the witness that the step is about."""
+    assert step.witness is not None
+    inside = set(step.witness.symbols)
+    return {x: value for x, value in step.witness.point.items() if x in inside}
+
+
+def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
+    """The values of the moments."""
     return {
-        names.get(moment, str(moment)): value
+        proof.text(moment): value
         for moment, value in witness.values.items()
         if moment != ONE
     }
@@ -86,7 +89,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
 
 
-def _summary(theorem: Theorem, judged: Sequence[JudgedStep]) -> Finding:
+def _summary(proof: DeclaredProof, judged: Sequence[JudgedStep]) -> Finding:
     """How many steps follow, what they assume, and whether they end in the bound."""
     follow = sum(step.outcome == "follows" for step in judged)
     assumed = [step.name for step in judged if step.outcome == "assumed"]
@@ -96,8 +99,10 @@ def _summary(theorem: Theorem, judged: Sequence[JudgedStep]) -> Finding:
         message += f"; taken without proof: {', '.join(assumed)}"
     if uses:
         message += f"; their rules use: {'; '.join(uses)}"
-    if "bound" not in theorem.steps[-1].claim:
-        message += "; the last step does not claim the bound"
+    if proof.ends_in_statement():
+        message += "; the last one is the statement"
+    else:
+        message += "; whether the last one is the statement is not known"
     return note("steps", message, follow=follow, assumed=assumed)
 
 

@@ -29,7 +29,8 @@ from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs.deduction import Deduction, StepRegion, Witness
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.linear_facts import ONE, LinearFact
-from dfltheory.proofs.moments import Demand, Moment
+from dfltheory.proofs.moment_text import text_of
+from dfltheory.proofs.moments import Demand, Moment, form, sq
 from dfltheory.proofs.step_corrections import Correction, corrections
 from dfltheory.proofs.step_notation import StepNotation
 from dfltheory.proofs.step_points import Point
@@ -106,6 +107,22 @@ class DeclaredProof:
                 self.names, self.theorem.steps, rules, strict=True
             )
         ]
+
+    def ends_in_statement(self) -> bool:
+        """Does the last step claim the statement: its left-hand side, and its bound?"""
+        left, known = self.theorem.lhs, self._round
+        horizon = self.theorem.glossary["T"].symbol
+        rounds = (left.first, left.last, left.start)
+        if known is None or rounds != (0, horizon - 1, 0):
+            return False
+        if left.measure != "grad_norm_sq" or left.aggregate not in ("mean", "min"):
+            return False
+        gradient = known.algorithm.full(known.algorithm.mean_model)
+        mean = LinearFact({sq(gradient).at(rounds="mean"): sp.S.One}, {})
+        wanted = mean.rewritten(self._moment, self._coefficient).left
+        bound = self._coefficient(self.theorem.bound)
+        last = self.claims[self.names[-1]]
+        return last.left == wanted and last.right == form(({ONE: bound}, sp.S.One))
 
     # -- reading
 
@@ -251,7 +268,7 @@ class DeclaredProof:
                 return JudgedStep(name, step, "not decided", reason, uses=uses)
             witness = deduction.witness()
             if witness is not None:
-                wrong = corrections(deduction, witness, self._names_of_moments())
+                wrong = corrections(deduction, witness, self.text)
                 return JudgedStep(
                     name,
                     step,
@@ -274,9 +291,11 @@ class DeclaredProof:
             return False
         return bool(use.scope(scope))
 
-    def _names_of_moments(self) -> dict[Moment, str]:
-        found = {moment: name for name, moment in self.moments.items()}
-        return {**found, ONE: "1"}
+    def text(self, moment: Moment) -> str:
+        """The name of a moment, or how a theorem file would write it."""
+        named = {other: name for name, other in self.moments.items()}
+        single = self._round is not None and self._round.single
+        return named.get(moment) or text_of(moment, single)
 
 
 def _neutral_values(theorem: Theorem) -> dict[Expr, sp.Integer]:

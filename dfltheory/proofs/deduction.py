@@ -13,10 +13,11 @@ the inequality does not: a witness in fractions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 
 import sympy as sp
 
@@ -27,14 +28,24 @@ from dfltheory.bounds.units import Expr
 from dfltheory.proofs.linear_facts import ONE
 from dfltheory.proofs.linear_programs import minimum
 from dfltheory.proofs.moments import Moment
-from dfltheory.proofs.step_points import Point, rational_points, value_at
+from dfltheory.proofs.step_points import (
+    Point,
+    approximate_value,
+    rational_points,
+    value_at,
+)
 
 Slack = Mapping[Moment, Expr]
 """A linear form that is not negative where an inequality holds."""
 Numbers = dict[Moment, Fraction]
 
-_POINTS = 12
+_POINTS, _GENERIC = 12, 4
+"""Points in all, and those at which multipliers are computed."""
 _LARGEST_VALUE = 10**9
+_SIZES = tuple(
+    map(Fraction, ("0", "1/1000", "1/100", "1/10", "1/2", "1", "2", "10", "1000"))
+)
+"""Values of a root that are tried together with its square."""
 SIGNED = ("value", "inner")
 """Kinds of moments that may be negative."""
 
@@ -43,12 +54,14 @@ SIGNED = ("value", "inner")
 class Witness:
     """A point, and values of the moments: all premises hold, the inequality does not.
 
-    ``left_over``: right - left of the inequality, which is negative.
+    ``left_over``: right - left of the inequality, which is negative; ``symbols``: the
+    quantities in the inequality and its premises.
     """
 
     point: Point
     values: Numbers
     left_over: Fraction
+    symbols: frozenset[sp.Symbol]
 
 
 class StepRegion:
@@ -109,11 +122,14 @@ class StepRegion:
 
 @dataclass(frozen=True)
 class _AtPoint:
-    """Everything in numbers at one point; rows are moments."""
+    """Everything in numbers at one point; rows are moments. ``pinned``: the places of
+    moments with an irrational coefficient, here 0.
+    """
 
     moments: tuple[Moment, ...]
     claim: tuple[Fraction, ...]
     premises: tuple[tuple[Fraction, ...], ...]
+    pinned: tuple[int, ...] = ()
 
 
 class Deduction:
@@ -139,16 +155,25 @@ class Deduction:
     def witness(self) -> Witness | None:
         """Values at which it does not follow; None where none were found."""
         for point in self.region.points:
-            there = self._at(point)
+            there = self._exactly_at(point)
             found = None if there is None else _counterexample(there)
+            if there is not None and found is not None:
+                found = _with_squares(there, found)
             if found is not None:
                 values = dict(zip(self.moments, found, strict=True))
                 left = sum(
                     (c * x for c, x in zip(there.claim, found, strict=True)),
                     Fraction(0),
                 )
-                return Witness(point, values, left)
+                return Witness(point, values, left, self._symbols())
         return None
+
+    def _symbols(self) -> frozenset[sp.Symbol]:
+        found: set[sp.Symbol] = set()
+        for slack in (self.claim, *self.premises):
+            for coefficient in slack.values():
+                found |= sp.sympify(coefficient).free_symbols
+        return frozenset(found)
 
     def proved(self) -> bool:
         """Is it proved to follow?"""
@@ -160,8 +185,8 @@ class Deduction:
         ``loose``: coefficients of the claim may be too small; as little as possible.
         """
         seen: set[tuple[Expr, ...]] = set()
-        for point in self.region.points[:4]:
-            there = self._at(point)
+        for point in self.region.points[-_GENERIC:]:
+            there = self._nearly_at(point)
             if there is None:
                 continue
             for numbers in _solutions(there, self.claim, loose):
@@ -201,14 +226,34 @@ class Deduction:
                 return False
         return True
 
-    def _at(self, point: Point) -> _AtPoint | None:
-        rows = []
-        for slack in (self.claim, *self.premises):
-            row = [value_at(slack.get(m, sp.S.Zero), point) for m in self.moments]
-            if None in row:
-                return None
-            rows.append(tuple(row))
-        return _AtPoint(self.moments, rows[0], tuple(rows[1:]))
+    def _exactly_at(self, point: Point) -> _AtPoint | None:
+        """Everything at a point; None where a constant is irrational."""
+        rows = self._rows(point, value_at)
+        pinned = [
+            place
+            for place in range(len(self.moments))
+            if any(row[place] is None for row in rows)
+        ]
+        if self.moments.index(ONE) in pinned:
+            return None
+        filled = [tuple(x or Fraction(0) for x in row) for row in rows]
+        return _AtPoint(self.moments, filled[0], tuple(filled[1:]), tuple(pinned))
+
+    def _nearly_at(self, point: Point) -> _AtPoint | None:
+        """Everything at a point, irrational numbers rounded."""
+        rows = self._rows(point, approximate_value)
+        filled = [tuple(x for x in row if x is not None) for row in rows]
+        if any(len(row) < len(self.moments) for row in filled):
+            return None
+        return _AtPoint(self.moments, filled[0], tuple(filled[1:]))
+
+    def _rows(
+        self, point: Point, value: Callable[[Expr, Point], Fraction | None]
+    ) -> list[list[Fraction | None]]:
+        return [
+            [value(slack.get(m, sp.S.Zero), point) for m in self.moments]
+            for slack in (self.claim, *self.premises)
+        ]
 
     def _symbolic(
         self, there: _AtPoint, numbers: Sequence[Fraction]
@@ -313,18 +358,55 @@ def _loose_solutions(there: _AtPoint, claim: Slack) -> Iterator[list[Fraction]]:
         yield found[1][:count]
 
 
-def _counterexample(there: _AtPoint) -> list[Fraction] | None:
-    """Values of the moments at which all premises hold and the claim does not."""
-    constant = there.moments.index(ONE)
+def _with_squares(there: _AtPoint, values: list[Fraction]) -> list[Fraction] | None:
+    """A counterexample in which each square is the square of its root; None where none
+    was found.
+    """
+    pairs = _roots_and_squares(there.moments)
+    if all(values[square] == values[of] ** 2 for of, square in pairs):
+        return values
+    for size in _SIZES:
+        if {place for pair in pairs for place in pair} & set(there.pinned):
+            return None
+        fixed = {of: size for of, _ in pairs} | {sq: size**2 for _, sq in pairs}
+        found = _counterexample(there, fixed)
+        if found is not None:
+            return found
+    return None
+
+
+def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:
+    """The places of a root and of its square, where both occur."""
+    places = {moment: place for place, moment in enumerate(moments)}
+    return [
+        (place, places[replace(moment, kind="sq")])
+        for moment, place in places.items()
+        if moment.kind == "root" and replace(moment, kind="sq") in places
+    ]
+
+
+def _counterexample(
+    there: _AtPoint, fixed: Mapping[int, Fraction] = MappingProxyType({})
+) -> list[Fraction] | None:
+    """Values of the moments at which all premises hold and the claim does not.
+
+    ``fixed``: values of some moments, by their places.
+    """
+    known = {place: Fraction(0) for place in there.pinned}
+    known |= {there.moments.index(ONE): Fraction(1), **fixed}
     at_most = [
         ([-value for value in premise], Fraction(0)) for premise in there.premises
     ]
-    fixed = [Fraction(int(j == constant)) for j in range(len(there.moments))]
+    count = len(there.moments)
+    equal = [
+        ([Fraction(int(j == place)) for j in range(count)], value)
+        for place, value in known.items()
+    ]
     bounds = [
         (-_LARGEST_VALUE if m.kind in SIGNED else 0, _LARGEST_VALUE)
         for m in there.moments
     ]
-    found = minimum(there.claim, at_most, [(fixed, Fraction(1))], bounds)
+    found = minimum(there.claim, at_most, equal, bounds)
     if found is None or found[0] >= 0:
         return None
     values = found[1]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import sympy as sp
 
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.units import Expr
-from dfltheory.proofs.deduction import SIGNED, Deduction, Witness
+from dfltheory.proofs.deduction import SIGNED, Deduction, StepRegion, Witness
 from dfltheory.proofs.linear_facts import ONE
 from dfltheory.proofs.moments import Moment
 from dfltheory.proofs.step_points import Point, value_at
@@ -47,8 +47,16 @@ class Correction:
         return f"{text}: {' and '.join(self.factors)}" if self.factors else text
 
 
+@dataclass(frozen=True)
+class Where:
+    """The region of the statement, and the point of the witness."""
+
+    region: StepRegion
+    point: Point
+
+
 def corrections(
-    deduction: Deduction, witness: Witness, names: Mapping[Moment, str]
+    deduction: Deduction, witness: Witness, text: Callable[[Moment], str]
 ) -> tuple[Correction, ...]:
     """The terms of a claim that are smaller than what its premises give.
 
@@ -56,7 +64,7 @@ def corrections(
     ----------
     deduction : a claim with its premises, which does not follow
     witness : where it does not
-    names : of the moments
+    text : the name of a moment
 
     Returns
     -------
@@ -74,11 +82,11 @@ def corrections(
             correction
             for moment, left in rest.items()
             if _is_negative(left, witness.point)
-            for correction in _terms(
+            for correction in _of_moment(
                 sp.sympify(deduction.claim.get(moment, sp.S.Zero)),
                 left,
-                names.get(moment, str(moment)),
-                witness.point,
+                text(moment),
+                Where(deduction.region, witness.point),
             )
         ]
         if found and (not best or len(found) < len(best)):
@@ -101,29 +109,52 @@ def _is_negative(left: Expr, point: Point) -> bool:
     return value is not None and value < 0
 
 
-def _terms(claimed: Expr, left: Expr, moment: str, point: Point) -> list[Correction]:
-    """The coefficient of one moment: as a whole, or by its terms where the others
-    agree.
-    """
+def _of_moment(
+    claimed: Expr, left: Expr, moment: str, where: Where
+) -> list[Correction]:
+    """The coefficient of one moment: by one factor of the whole, or term by term."""
     derived = sp.factor(claimed - left)
+    whole = _by_one_factor(moment, claimed, derived, where)
+    if whole is not None:
+        return [whole]
     own, wanted = _by_monomial(claimed), _by_monomial(derived)
     if own is None or wanted is None:
-        return [_correction(moment, sp.factor(claimed), derived)]
-    short = {
-        key: part
-        for key, part in wanted.items()
-        if _is_negative(own.get(key, sp.S.Zero) - part, point)
-    }
+        return [_correction(moment, claimed, derived)]
     spare = {key: part for key, part in own.items() if key not in wanted}
     found = []
-    for key, part in short.items():
+    for key, part in wanted.items():
         before = own.get(key, sp.S.Zero)
+        if not _is_negative(before - part, where.point):
+            continue
         if before == 0 and spare:
             nearest = min(spare, key=lambda other: (_distance(other, key), str(other)))
             if _distance(nearest, key) <= _NEAR:
                 before = spare.pop(nearest)
-        found.append(_correction(moment, sp.factor(before), sp.factor(part)))
-    return found or [_correction(moment, sp.factor(claimed), derived)]
+        found.append(
+            _by_one_factor(moment, before, part, where)
+            or _correction(moment, before, part)
+        )
+    return found or [_correction(moment, claimed, derived)]
+
+
+def _by_one_factor(
+    moment: str, claimed: Expr, derived: Expr, where: Where
+) -> Correction | None:
+    """The claimed term with another power of one of its factors, if that is enough."""
+    if claimed == 0:
+        return None
+    number, before = _factored(claimed)
+    _, after = _factored(derived)
+    for base in sorted({*before, *after}, key=str):
+        exponent = after.get(base, sp.S.Zero)
+        if exponent == before.get(base, sp.S.Zero):
+            continue
+        changed = number * sp.Mul(
+            *(b**e for b, e in {**before, base: exponent}.items())
+        )
+        if where.region.holds(sp.factor(changed - derived)):
+            return _correction(moment, claimed, changed)
+    return None
 
 
 def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
@@ -148,54 +179,55 @@ def _distance(one: Key, other: Key) -> int:
 
 
 def _correction(moment: str, claimed: Expr, derived: Expr) -> Correction:
-    return Correction(moment, claimed, derived, _factors(claimed, derived))
+    factors = _factors(claimed, derived)
+    return Correction(moment, _turned(claimed), _turned(derived), factors)
+
+
+def _turned(expr: Expr) -> Expr:
+    """An expression in factors that are positive where their symbols are small."""
+    number, powers = _factored(expr)
+    return number * sp.Mul(*(base**exponent for base, exponent in powers.items()))
 
 
 def _factors(claimed: Expr, derived: Expr) -> tuple[str, ...]:
     """The factors that differ, each with both of its powers."""
     if claimed == 0:
         return ()
-    before, after = _powers(claimed), _powers(derived)
-    found = []
-    numbers = [before.pop(None), after.pop(None)]
-    if numbers[0] != numbers[1]:
-        found.append(f"{numbers[0]} should be {numbers[1]}")
+    (number, before), (other, after) = _factored(claimed), _factored(derived)
+    found = [] if number == other else [f"{number} should be {other}"]
     for base in sorted({*before, *after}, key=str):
         own, wanted = (powers.get(base, sp.S.Zero) for powers in (before, after))
-        if own == wanted:
-            continue
-        texts = [_power(base, exponent) for exponent in (own, wanted)]
-        found.append(f"{texts[0]} should be {texts[1]}")
-    return tuple(found) if len(found) <= 3 else ()
+        if own != wanted:
+            texts = [_power(base, exponent) for exponent in (own, wanted)]
+            found.append(f"{texts[0]} should be {texts[1]}")
+    return tuple(found) if len(found) <= _NEAR else ()
 
 
-def _powers(expr: Expr) -> dict[Expr | None, Expr]:
-    """The exponents of the factors, each sum turned so that its constant is positive;
-    under None the number.
+def _factored(expr: Expr) -> tuple[Expr, dict[Expr, Expr]]:
+    """The number and the powers of a product; each sum turned so that its constant is
+    positive.
     """
     number: Expr = sp.S.One
-    powers: dict[Expr | None, Expr] = {}
+    powers: dict[Expr, Expr] = {}
     for factor in sp.Mul.make_args(sp.factor(expr)):
         base, exponent = factor.as_base_exp()
         if factor.is_number:
             number *= factor
             continue
-        if base.is_Add and base.subs(dict.fromkeys(base.free_symbols, 0)).is_negative:
+        constant = base.subs(dict.fromkeys(base.free_symbols, 0))
+        if base.is_Add and constant.is_negative and exponent.is_Integer:
             base = -base
             number *= (-1) ** exponent
         powers[base] = powers.get(base, sp.S.Zero) + exponent
-    powers[None] = number
-    return powers
+    return number, powers
 
 
 def _power(base: Expr, exponent: Expr) -> str:
     text = write_formula(base)
-    return f"{text if base.is_Symbol else f'({text})'}^{_exponent(exponent)}"
-
-
-def _exponent(exponent: Expr) -> str:
-    text = write_formula(exponent)
-    return text if exponent.is_Integer or exponent.is_Symbol else f"({text})"
+    name = text if base.is_Symbol else f"({text})"
+    power = write_formula(exponent)
+    plain = exponent.is_Integer or exponent.is_Symbol
+    return f"{name}^{power if plain else f'({power})'}"
 
 
 __all__ = ["Correction", "corrections"]

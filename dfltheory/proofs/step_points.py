@@ -18,6 +18,7 @@ from dfltheory.errors import InputError
 Point = Mapping[sp.Symbol, Fraction]
 
 _TRIED = 20_000
+_LONG = 4
 _SHARES = ("0", "1/2", "1/4", "3/5", "4/5", "9/10", "99/100", "999/1000", "1")
 _SIZES = ("0", "1/10", "1/2", "1", "1", "2", "3", "10", "100")
 _STEPS = ("1", "1/2", "1/4", "1/10", "1/20", "1/100", "1/1000")
@@ -30,7 +31,8 @@ def rational_points(
     glossary: Mapping[str, Quantity],
     most: int,
 ) -> list[Point]:
-    """At most ``most`` points at which every condition holds, exactly.
+    """At most ``most`` points at which every condition holds, exactly: the first ones
+    of few digits, the others drawn.
 
     Parameters
     ----------
@@ -50,12 +52,33 @@ def rational_points(
         slacks = values_of([c.slack for c in conditions], columns)
         for slack in slacks:
             good &= slack >= -1e-12
+    candidates = [
+        {x: drawn[x][index] for x in ordered}
+        for index in np.flatnonzero(good)[: 20 * most]
+    ]
+    simple = sorted(candidates, key=_complexity)
+    third = most // 3
+    return [
+        *_admissible(simple, conditions, most - third),
+        *_admissible(candidates, conditions, third),
+    ]
+
+
+def _admissible(
+    candidates: Iterable[Point], conditions: Sequence[Condition], most: int
+) -> list[Point]:
     points: list[Point] = []
-    for index in np.flatnonzero(good)[: 20 * most]:
-        point = {x: drawn[x][index] for x in ordered}
-        if len(points) < most and all(_holds(c, point) for c in conditions):
+    for point in candidates:
+        if len(points) == most:
+            break
+        if all(_holds(c, point) for c in conditions):
             points.append(point)
     return points
+
+
+def _complexity(point: Point) -> int:
+    """Digits of the values; 0 and 1 are special, and count as long."""
+    return sum(len(str(x)) if x not in (0, 1) else _LONG for x in point.values())
 
 
 def _choices(symbol: sp.Symbol, glossary: Mapping[str, Quantity]) -> np.ndarray:
@@ -70,6 +93,8 @@ def _choices(symbol: sp.Symbol, glossary: Mapping[str, Quantity]) -> np.ndarray:
     numbers = [Fraction(text) for text in texts]
     if entry is not None and entry.high != 1 and not entry.integer and low > 0:
         numbers += [Fraction(low) + number for number in numbers]
+    if symbol.name == "m":  # one client has no network
+        low = 2.0
     inside = [
         n
         for n in numbers
@@ -102,4 +127,19 @@ def value_at(expr: Expr, point: Point) -> Fraction | None:
     return Fraction(int(value.p), int(value.q))
 
 
-__all__ = ["Point", "rational_points", "value_at"]
+def approximate_value(expr: Expr, point: Point) -> Fraction | None:
+    """The value of an expression at a point, irrational ones to 30 digits; None where
+    it is no real number.
+    """
+    known = value_at(expr, point)
+    if known is not None:
+        return known
+    numbers = {x: sp.Rational(v.numerator, v.denominator) for x, v in point.items()}
+    try:
+        value = sp.N(sp.sympify(expr).xreplace(numbers), 30)
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    return Fraction(str(value)) if value.is_Float and value.is_finite else None
+
+
+__all__ = ["Point", "approximate_value", "rational_points", "value_at"]
