@@ -262,13 +262,13 @@ class DeclaredProof:
     ) -> JudgedStep:
         slacks = [slack for fact in premises for slack in fact.slacks()]
         for claim in self.claims[name].slacks():
-            deduction = Deduction(claim, slacks, self._region)
+            deduction = Deduction(claim, slacks, self._region, self.claims[name].left)
             if len(deduction.moments) > MOST_MOMENTS:
                 reason = f"the step has more than {MOST_MOMENTS} moments"
                 return JudgedStep(name, step, "not decided", reason, uses=uses)
             witness = deduction.witness()
             if witness is not None:
-                wrong = corrections(deduction, witness, self.text)
+                wrong = corrections(deduction, witness, self.text, self.theorem.bound)
                 return JudgedStep(
                     name,
                     step,

@@ -13,6 +13,7 @@ the inequality does not: a witness in fractions.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -41,11 +42,13 @@ Numbers = dict[Moment, Fraction]
 
 _POINTS, _GENERIC = 12, 4
 """Points in all, and those at which multipliers are computed."""
-_LARGEST_VALUE = 10**9
+_BOXES = (10, 10**4, 10**9)
+"""Largest values of the moments in a witness: the first box that has one."""
 _SIZES = tuple(
     map(Fraction, ("0", "1/1000", "1/100", "1/10", "1/2", "1", "2", "10", "1000"))
 )
 """Values of a root that are tried together with its square."""
+_MOST_SQUARES = 3
 SIGNED = ("value", "inner")
 """Kinds of moments that may be negative."""
 
@@ -90,8 +93,30 @@ class StepRegion:
         key = (sp.sympify(expr), strict)
         if key not in self._known:
             region = Region(self.conditions, glossary=self.glossary)
-            self._known[key] = region.holds(key[0], strict)
+            self._known[key] = region.holds(key[0], strict) or (
+                not strict and self._by_squares(key[0])
+            )
         return self._known[key]
+
+    def _by_squares(self, expr: Expr) -> bool:
+        """Is it proved with 2 x y <= x^2 + y^2 for the products that it subtracts?"""
+        over, _ = sp.fraction(sp.together(expr))
+        symbols = sorted(over.free_symbols, key=str)
+        if not symbols or not over.is_polynomial(*symbols):
+            return False
+        pairs: dict[tuple[Expr, Expr], None] = {}
+        for powers, coefficient in sp.Poly(over, *symbols).terms():
+            odd = [x for x, n in zip(symbols, powers, strict=True) if n == 1]
+            if coefficient.is_negative:
+                pairs |= dict.fromkeys(itertools.combinations(odd, 2))
+        squares = [
+            Condition("square", 2 * x * y, x**2 + y**2)
+            for x, y in list(pairs)[:_MOST_SQUARES]
+        ]
+        if not squares:
+            return False
+        region = Region((*self.conditions, *squares), glossary=self.glossary)
+        return region.holds(sp.factor(expr))
 
     def is_defined(self, expr: Expr) -> bool:
         """Is it proved that nothing in an expression divides by 0?"""
@@ -140,10 +165,18 @@ class Deduction:
     claim : its slack
     premises : their slacks
     region : where it shall hold
+    left : the moments of the claim's left-hand side
     """
 
-    def __init__(self, claim: Slack, premises: Sequence[Slack], region: StepRegion):
+    def __init__(
+        self,
+        claim: Slack,
+        premises: Sequence[Slack],
+        region: StepRegion,
+        left: Iterable[Moment] = (),
+    ):
         self.claim = claim
+        self.left = frozenset(left)
         self.premises = tuple(premises)
         self.region = region
         found = dict.fromkeys(claim)
@@ -189,7 +222,7 @@ class Deduction:
             there = self._nearly_at(point)
             if there is None:
                 continue
-            for numbers in _solutions(there, self.claim, loose):
+            for numbers in self._solutions(there, loose):
                 candidate = self._symbolic(there, numbers)
                 if candidate is not None and candidate not in seen:
                     seen.add(candidate)
@@ -285,6 +318,20 @@ class Deduction:
             found[i] = sp.factor(formula)
         return tuple(found)
 
+    def _solutions(self, there: _AtPoint, loose: bool) -> Iterator[list[Fraction]]:
+        places = range(len(self.moments))
+        if not loose:
+            absent = [j for j in places if self.moments[j] not in self.claim]
+            yield from _tight_solutions(there, absent)
+            return
+        kept = [j for j in places if self._may_change(self.moments[j])]
+        yield from _loose_solution(there, kept)
+
+    def _may_change(self, moment: Moment) -> bool:
+        """Is it a moment of the claim's right-hand side, or the constant?"""
+        right = moment in self.claim and moment not in self.left
+        return moment.kind not in SIGNED and (right or moment == ONE)
+
     def _is_of_claim(self, row: int) -> bool:
         return self.moments[row] in self.claim
 
@@ -312,48 +359,48 @@ def _independent(rows: Sequence[Sequence[Fraction]], count: int) -> list[int] | 
     return None
 
 
-def _solutions(there: _AtPoint, claim: Slack, loose: bool) -> Iterator[list[Fraction]]:
-    """Multipliers at a point: with the least sum, and with least left over in the
-    moments that the claim does not have.
+def _programs(
+    there: _AtPoint, extra: Sequence[int] = ()
+) -> tuple[list[tuple[list[Fraction], Fraction]], ...]:
+    """Rows of the linear program for the multipliers: what is left over is not
+    negative, or 0 for moments with signs. ``extra``: moments for which a further
+    variable may be added.
     """
-    count = len(there.premises)
-    if loose:
-        yield from _loose_solutions(there, claim)
-        return
     at_most, equal = [], []
-    for j, moment in enumerate(there.moments):
-        row = ([premise[j] for premise in there.premises], there.claim[j])
-        (equal if moment.kind in SIGNED else at_most).append(row)
-    absent = [j for j, moment in enumerate(there.moments) if moment not in claim]
+    for place, moment in enumerate(there.moments):
+        row = [premise[place] for premise in there.premises]
+        row += [Fraction(-1 if place == own else 0) for own in extra]
+        rows = equal if moment.kind in SIGNED else at_most
+        rows.append((row, there.claim[place]))
+    return at_most, equal
+
+
+def _tight_solutions(
+    there: _AtPoint, absent: Sequence[int]
+) -> Iterator[list[Fraction]]:
+    """Multipliers with the least sum, and with least left over in some moments."""
+    count = len(there.premises)
+    if not count:
+        yield []
+        return
     spare = [
-        -sum((premise[j] for j in absent), Fraction(0)) for premise in there.premises
+        -sum((premise[place] for place in absent), Fraction(0))
+        for premise in there.premises
     ]
     for costs in ([Fraction(1)] * count, spare):
-        found = minimum(costs, at_most, equal) if count else (Fraction(0), [])
+        found = minimum(costs, *_programs(there))
         if found is not None:
             yield found[1]
 
 
-def _loose_solutions(there: _AtPoint, claim: Slack) -> Iterator[list[Fraction]]:
-    """Multipliers with which the claim's own coefficients are exceeded as little as
-    possible, each in its own size.
+def _loose_solution(there: _AtPoint, loose: Sequence[int]) -> Iterator[list[Fraction]]:
+    """Multipliers with which the claim's coefficients of some moments are exceeded as
+    little as possible, each in its own size.
     """
     count = len(there.premises)
-    loose = [
-        j
-        for j, moment in enumerate(there.moments)
-        if moment.kind not in SIGNED
-        and (moment in claim or moment == ONE)
-        and there.claim[j] >= 0
-    ]
-    at_most, equal = [], []
-    for j, moment in enumerate(there.moments):
-        row = [premise[j] for premise in there.premises]
-        row += [Fraction(-1 if j == own else 0) for own in loose]
-        (equal if moment.kind in SIGNED else at_most).append((row, there.claim[j]))
     costs = [Fraction(0)] * count
-    costs += [1 / (there.claim[j] or Fraction(1)) for j in loose]
-    found = minimum(costs, at_most, equal)
+    costs += [1 / (abs(there.claim[place]) or Fraction(1)) for place in loose]
+    found = minimum(costs, *_programs(there, loose))
     if found is not None:
         yield found[1][:count]
 
@@ -392,6 +439,16 @@ def _counterexample(
 
     ``fixed``: values of some moments, by their places.
     """
+    for largest in _BOXES:
+        values = _within(there, fixed, largest)
+        if values is not None:
+            return values
+    return None
+
+
+def _within(
+    there: _AtPoint, fixed: Mapping[int, Fraction], largest: int
+) -> list[Fraction] | None:
     known = {place: Fraction(0) for place in there.pinned}
     known |= {there.moments.index(ONE): Fraction(1), **fixed}
     at_most = [
@@ -402,10 +459,7 @@ def _counterexample(
         ([Fraction(int(j == place)) for j in range(count)], value)
         for place, value in known.items()
     ]
-    bounds = [
-        (-_LARGEST_VALUE if m.kind in SIGNED else 0, _LARGEST_VALUE)
-        for m in there.moments
-    ]
+    bounds = [(-largest if m.kind in SIGNED else 0, largest) for m in there.moments]
     found = minimum(there.claim, at_most, equal, bounds)
     if found is None or found[0] >= 0:
         return None

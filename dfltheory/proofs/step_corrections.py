@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -16,6 +16,8 @@ from dfltheory.proofs.step_points import Point, value_at
 
 Key = tuple[tuple[str, int], ...]
 """Powers of quantities in a monomial."""
+Powers = dict[Expr, Expr]
+"""Exponents by factor."""
 _NEAR = 3
 """Largest difference of the powers of two terms that are taken as the same."""
 
@@ -49,14 +51,17 @@ class Correction:
 
 @dataclass(frozen=True)
 class Where:
-    """The region of the statement, and the point of the witness."""
+    """The region of the statement, the point of the witness, and the sums among the
+    factors of the bound.
+    """
 
     region: StepRegion
     point: Point
+    sums: tuple[Expr, ...]
 
 
 def corrections(
-    deduction: Deduction, witness: Witness, text: Callable[[Moment], str]
+    deduction: Deduction, witness: Witness, text: Callable[[Moment], str], bound: Expr
 ) -> tuple[Correction, ...]:
     """The terms of a claim that are smaller than what its premises give.
 
@@ -65,6 +70,7 @@ def corrections(
     deduction : a claim with its premises, which does not follow
     witness : where it does not
     text : the name of a moment
+    bound : whose factors are preferred
 
     Returns
     -------
@@ -86,7 +92,7 @@ def corrections(
                 sp.sympify(deduction.claim.get(moment, sp.S.Zero)),
                 left,
                 text(moment),
-                Where(deduction.region, witness.point),
+                Where(deduction.region, witness.point, _sums(bound)),
             )
         ]
         if found and (not best or len(found) < len(best)):
@@ -145,16 +151,39 @@ def _by_one_factor(
         return None
     number, before = _factored(claimed)
     _, after = _factored(derived)
-    for base in sorted({*before, *after}, key=str):
-        exponent = after.get(base, sp.S.Zero)
-        if exponent == before.get(base, sp.S.Zero):
-            continue
-        changed = number * sp.Mul(
-            *(b**e for b, e in {**before, base: exponent}.items())
-        )
+    for base, exponent in _edits(before, after, where.sums):
+        powers = {**before, base: exponent}
+        changed = number * sp.Mul(*(b**e for b, e in powers.items()))
         if where.region.holds(sp.factor(changed - derived)):
             return _correction(moment, claimed, changed)
     return None
+
+
+def _edits(
+    before: Powers, after: Powers, sums: Sequence[Expr]
+) -> Iterator[tuple[Expr, Expr]]:
+    """Factors and their new powers: those of what is derived, first with the sums of
+    the bound in the place of others.
+    """
+    different = [
+        (base, after.get(base, sp.S.Zero))
+        for base in sorted({*before, *after}, key=str)
+        if after.get(base, sp.S.Zero) != before.get(base, sp.S.Zero)
+    ]
+    yield from (edit for edit in different if edit[0].is_Symbol or edit[0] in sums)
+    for base, exponent in different:
+        if base.is_Add and base not in sums:
+            yield from ((own, before.get(own, sp.S.Zero) + exponent) for own in sums)
+    yield from different
+
+
+def _sums(bound: Expr) -> tuple[Expr, ...]:
+    """The sums that divide a term of the bound."""
+    found: dict[Expr, None] = {}
+    for term in sp.Add.make_args(bound):
+        _, powers = _factored(term)
+        found |= {b: None for b, e in powers.items() if b.is_Add and e.is_negative}
+    return tuple(found)
 
 
 def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
@@ -199,7 +228,11 @@ def _factors(claimed: Expr, derived: Expr) -> tuple[str, ...]:
         own, wanted = (powers.get(base, sp.S.Zero) for powers in (before, after))
         if own != wanted:
             texts = [_power(base, exponent) for exponent in (own, wanted)]
-            found.append(f"{texts[0]} should be {texts[1]}")
+            found.append(
+                f"{texts[0]} should be {texts[1]}"
+                if own != 0
+                else f"the factor {texts[1]} is missing"
+            )
     return tuple(found) if len(found) <= _NEAR else ()
 
 
