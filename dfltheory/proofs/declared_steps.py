@@ -266,20 +266,21 @@ class DeclaredProof:
             if len(deduction.moments) > MOST_MOMENTS:
                 reason = f"the step has more than {MOST_MOMENTS} moments"
                 return JudgedStep(name, step, "not decided", reason, uses=uses)
+            if deduction.proved():
+                continue
             witness = deduction.witness()
-            if witness is not None:
-                wrong = corrections(deduction, witness, self.text, self.theorem.bound)
-                return JudgedStep(
-                    name,
-                    step,
-                    "does not follow",
-                    witness=witness,
-                    corrections=wrong,
-                    uses=uses,
-                )
-            if not deduction.proved():
+            if witness is None:
                 reason = "neither a proof nor a witness was found"
                 return JudgedStep(name, step, "not decided", reason, uses=uses)
+            wrong = corrections(deduction, witness, self.text, self.theorem.bound)
+            return JudgedStep(
+                name,
+                step,
+                "does not follow",
+                witness=witness,
+                corrections=wrong,
+                uses=uses,
+            )
         return JudgedStep(name, step, "follows", uses=uses)
 
     def _grants(self, use: Hypothesis) -> bool:

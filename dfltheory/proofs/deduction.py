@@ -439,11 +439,14 @@ def _counterexample(
 
     ``fixed``: values of some moments, by their places.
     """
-    for largest in _BOXES:
+    any_size = _within(there, fixed, _BOXES[-1])
+    if any_size is None:
+        return None
+    for largest in _BOXES[:-1]:
         values = _within(there, fixed, largest)
         if values is not None:
             return values
-    return None
+    return any_size
 
 
 def _within(
