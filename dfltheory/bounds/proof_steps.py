@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sympy as sp
 
@@ -52,6 +53,12 @@ class LinearClaim:
     left: Mapping[str, Expr]
     right: Mapping[str, Expr]
     equal: bool
+
+
+def step_of_table(table: Any) -> ProofStep:
+    """The step that a table of a theorem file declares."""
+    by = (table.by,) if isinstance(table.by, str) else tuple(table.by)
+    return ProofStep(table.claim, tuple(table.from_), by, table.name)
 
 
 def names_of(steps: Sequence[ProofStep]) -> tuple[str, ...]:
@@ -170,5 +177,6 @@ __all__ = [
     "expanded_size",
     "names_of",
     "read_claim",
+    "step_of_table",
     "step_problems",
 ]

@@ -20,7 +20,12 @@ from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.plain_tables import plain_table
-from dfltheory.bounds.proof_steps import ProofStep, read_claim, step_problems
+from dfltheory.bounds.proof_steps import (
+    ProofStep,
+    read_claim,
+    step_of_table,
+    step_problems,
+)
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import Theorem
@@ -217,15 +222,7 @@ class StatementReader:
     def _steps(self, bound: Expr) -> tuple[ProofStep, ...]:
         """The declared steps; each claim is read, so that errors have their place."""
         table = self._table
-        steps = tuple(
-            ProofStep(
-                step.claim,
-                tuple(step.from_),
-                (step.by,) if isinstance(step.by, str) else tuple(step.by),
-                step.name,
-            )
-            for step in table.steps
-        )
+        steps = tuple(map(step_of_table, table.steps))
         for index, field, message in step_problems(steps, table.moments, self._symbols):
             place = ("moments",) if index is None else ("steps", index)
             self._file.stop((*self._path, *place, field), message)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
 
@@ -79,7 +80,7 @@ def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
     }
 
 
-def _numbers(values: dict[str, Fraction] | dict[sp.Symbol, Fraction]) -> str:
+def _numbers(values: Mapping[Any, Fraction]) -> str:
     return (
         ", ".join(f"{name} = {value}" for name, value in values.items()) or "no values"
     )
@@ -99,11 +100,14 @@ def _summary(proof: DeclaredProof, judged: Sequence[JudgedStep]) -> Finding:
         message += f"; taken without proof: {', '.join(assumed)}"
     if uses:
         message += f"; their rules use: {'; '.join(uses)}"
-    if proof.ends_in_statement():
+    complete = proof.ends_in_statement()
+    if complete:
         message += "; the last one is the statement"
     else:
         message += "; whether the last one is the statement is not known"
-    return note("steps", message, follow=follow, assumed=assumed)
+    return note(
+        "steps", message, follow=follow, assumed=assumed, ends_in_statement=complete
+    )
 
 
 __all__ = ["check_declared_steps", "has_steps"]

@@ -26,7 +26,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.proofs import hypotheses as h
-from dfltheory.proofs.deduction import Deduction, StepRegion, Witness
+from dfltheory.proofs.deduction import Deduction, Witness
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.linear_facts import ONE, LinearFact
 from dfltheory.proofs.moment_text import text_of
@@ -34,6 +34,7 @@ from dfltheory.proofs.moments import Demand, Moment, form, sq
 from dfltheory.proofs.step_corrections import Correction, corrections
 from dfltheory.proofs.step_notation import StepNotation
 from dfltheory.proofs.step_points import Point
+from dfltheory.proofs.step_region import StepRegion
 from dfltheory.proofs.step_rounds import round_of, single_step
 
 Outcome = Literal["follows", "assumed", "does not follow", "not decided"]
@@ -299,11 +300,11 @@ class DeclaredProof:
         return named.get(moment) or text_of(moment, single)
 
 
-def _neutral_values(theorem: Theorem) -> dict[Expr, sp.Integer]:
+def _neutral_values(theorem: Theorem) -> dict[Expr, Expr]:
     """The neutral values of quantities that a statement neither has nor fixes."""
     spoken = (*theorem.needs, *theorem.scope.letters)
     return {
-        theorem.glossary[name].symbol: sp.Rational(value)
+        theorem.glossary[name].symbol: sp.nsimplify(value)
         for name, value in theorem.neutral.items()
         if name not in spoken
     }

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
 from sympy.solvers.simplex import InfeasibleLPError, UnboundedLPError, linprog
 
 Row = Sequence[Fraction]
+Rows = Sequence[tuple[Row, Fraction]]
 Bounds = tuple[int | None, int | None]
 
 
 def minimum(
     costs: Row,
-    at_most: Sequence[tuple[Row, Fraction]],
-    equal: Sequence[tuple[Row, Fraction]] = (),
+    at_most: Rows,
+    equal: Rows = (),
     bounds: Sequence[Bounds] | None = None,
 ) -> tuple[Fraction, list[Fraction]] | None:
     """The least value of ``costs`` where rows are at most, or equal to, numbers.
@@ -44,12 +46,12 @@ def minimum(
     return _fraction(least), [_fraction(value) for value in where]
 
 
-def _numbers(row: Row) -> list[sp.Rational]:
+def _numbers(row: Row) -> list[Any]:
     return [sp.Rational(value.numerator, value.denominator) for value in row]
 
 
-def _fraction(value: sp.Expr) -> Fraction:
-    exact = sp.Rational(value)
+def _fraction(value: Any) -> Fraction:
+    exact: Any = sp.Rational(value)
     return Fraction(int(exact.p), int(exact.q))
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sympy as sp
 
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.units import Expr
-from dfltheory.proofs.deduction import SIGNED, Deduction, StepRegion, Witness
+from dfltheory.proofs.deduction import Deduction, Witness
 from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.moment_rows import SIGNED
 from dfltheory.proofs.moments import Moment
 from dfltheory.proofs.step_points import Point, value_at
+from dfltheory.proofs.step_region import StepRegion
 
 Key = tuple[tuple[str, int], ...]
 """Powers of quantities in a monomial."""
@@ -189,7 +192,7 @@ def _sums(bound: Expr) -> tuple[Expr, ...]:
 def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
     """The terms of a sum by their powers of the quantities that divide nothing."""
     over, under = sp.fraction(sp.together(expr))
-    free = sorted(over.free_symbols - under.free_symbols, key=str)
+    free: list[Any] = sorted(over.free_symbols - under.free_symbols, key=str)
     if not free or not over.is_polynomial(*free):
         return None
     found = {}
@@ -242,7 +245,8 @@ def _factored(expr: Expr) -> tuple[Expr, dict[Expr, Expr]]:
     """
     number: Expr = sp.S.One
     powers: dict[Expr, Expr] = {}
-    for factor in sp.Mul.make_args(sp.factor(expr)):
+    product: Any = sp.factor(expr)
+    for factor in sp.Mul.make_args(product):
         base, exponent = factor.as_base_exp()
         if factor.is_number:
             number *= factor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -45,14 +46,16 @@ def rational_points(
         found |= sp.sympify(condition.slack).free_symbols
     ordered = sorted(found, key=str)
     rng = np.random.default_rng(0)
-    drawn = {x: rng.choice(_choices(x, glossary), _TRIED) for x in ordered}
+    drawn: dict[sp.Symbol, Any] = {
+        x: rng.choice(_choices(x, glossary), _TRIED) for x in ordered
+    }
     columns = {x.name: values.astype(float) for x, values in drawn.items()}
     good = np.ones(_TRIED, dtype=bool)
     if conditions:
         slacks = values_of([c.slack for c in conditions], columns)
         for slack in slacks:
             good &= slack >= -1e-12
-    candidates = [
+    candidates: list[Point] = [
         {x: drawn[x][index] for x in ordered}
         for index in np.flatnonzero(good)[: 20 * most]
     ]
