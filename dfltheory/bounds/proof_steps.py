@@ -79,12 +79,10 @@ def step_problems(
     taken : names that mean something else: quantities and definitions
     """
     for name in moments:
-        if not _NAME.fullmatch(name) or name in taken or name in _TAKEN:
-            yield (
-                None,
-                name,
-                f"{name!r:.60} cannot be the name of a moment: choose another",
-            )
+        if name in taken:
+            yield None, name, f"{name} is a quantity already: choose another name"
+        elif not _NAME.fullmatch(name) or name in _TAKEN:
+            yield None, name, f"{name!r:.60} cannot be the name of a moment"
     names = names_of(steps)
     for index, (name, step) in enumerate(zip(names, steps, strict=True)):
         if not _NAME.fullmatch(name) or name in _TAKEN or name in moments:

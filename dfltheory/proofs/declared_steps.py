@@ -94,20 +94,16 @@ class DeclaredProof:
         }
         self.moments = self._named_moments()
         self.claims = self._read_claims()
+        self._facts = [
+            self._reading(name, "by", lambda s=step: self._facts_of(s))
+            for name, step in zip(self.names, theorem.steps, strict=True)
+        ]
         self._region = self._region_of_steps()
 
     def judged(self) -> list[JudgedStep]:
         """Every step, in order."""
-        rules = [
-            self._reading(name, "by", lambda s=step: self._facts(s))
-            for name, step in zip(self.names, self.theorem.steps, strict=True)
-        ]
-        return [
-            self._judge(name, step, facts)
-            for name, step, facts in zip(
-                self.names, self.theorem.steps, rules, strict=True
-            )
-        ]
+        steps = zip(self.names, self.theorem.steps, self._facts, strict=True)
+        return [self._judge(name, step, facts) for name, step, facts in steps]
 
     def ends_in_statement(self) -> bool:
         """Does the last step claim the statement: its left-hand side, and its bound?"""
@@ -200,16 +196,21 @@ class DeclaredProof:
             )
             for c in conditions_of(self.theorem)
         ]
+        facts = list(self.claims.values())
+        for of_step in self._facts:
+            facts += of_step if isinstance(of_step, list) else []
         symbols: set[sp.Symbol] = set()
-        for claim in self.claims.values():
-            for coefficient in (*claim.left.values(), *claim.right.values()):
+        for fact in facts:
+            for coefficient in (*fact.left.values(), *fact.right.values()):
                 symbols |= coefficient.free_symbols
+            for demand in fact.demands:
+                symbols |= demand.expr.free_symbols
         if k in symbols:
             K = self.theorem.glossary["K"].symbol
             conditions.append(Condition("local steps", k + 1, K))
         return StepRegion(conditions, symbols, self.theorem.glossary)
 
-    def _facts(self, step: ProofStep) -> list[LinearFact] | str:
+    def _facts_of(self, step: ProofStep) -> list[LinearFact] | str:
         """What the rules of a step give; or why one of them does not apply."""
         known = {name: self.claims[name] for name in step.premises}
         found = []

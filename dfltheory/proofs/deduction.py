@@ -108,17 +108,21 @@ class Deduction:
         """Is it proved to follow?"""
         return any(self._is_proof(multipliers) for multipliers in self.multipliers())
 
-    def multipliers(self, loose: bool = False) -> Iterator[tuple[Expr, ...]]:
+    def multipliers(self, failing: Point | None = None) -> Iterator[tuple[Expr, ...]]:
         """Candidates for the multipliers of the premises, as formulas.
 
-        ``loose``: coefficients of the claim may be too small; as little as possible.
+        Parameters
+        ----------
+        failing : a point at which the claim does not follow: its coefficients may then
+            be too small, by as little as possible; None: they may not
         """
+        points = self.region.points[-_GENERIC:] if failing is None else [failing]
         seen: set[tuple[Expr, ...]] = set()
-        for point in self.region.points[-_GENERIC:]:
+        for point in points:
             there = self._nearly_at(point)
             if there is None:
                 continue
-            for numbers in self._solutions(there, loose):
+            for numbers in self._solutions(there, failing is not None):
                 candidate = self._symbolic(there, numbers)
                 if candidate is not None and candidate not in seen:
                     seen.add(candidate)

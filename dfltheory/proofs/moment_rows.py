@@ -6,6 +6,7 @@ the claim.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,7 +18,8 @@ from dfltheory.proofs.moments import Moment
 
 _BOXES = (10, 10**4, 10**9)
 """Largest values of the moments in a witness: the first box that has one."""
-_SIZES = tuple(map(Fraction, (0, "1/1000", "1/100", "1/10", "1/2", 1, 2, 10, 1000)))
+_SIZES = tuple(map(Fraction, (1, "1/10", 10)))
+_QUOTIENTS, _MOST_PAIRS = 6, 2
 """Values of a root that are tried together with its square."""
 SIGNED = ("value", "inner")
 """Kinds of moments that may be negative."""
@@ -101,14 +103,32 @@ def _with_squares(there: MomentRows, values: list[Fraction]) -> list[Fraction] |
     pairs = _roots_and_squares(there.moments)
     if all(values[square] == values[of] ** 2 for of, square in pairs):
         return values
-    for size in _SIZES:
-        if {place for pair in pairs for place in pair} & set(there.pinned):
-            return None
-        fixed = {of: size for of, _ in pairs} | {sq: size**2 for _, sq in pairs}
+    for sizes in _sizes(there, len(pairs)):
+        fixed: dict[int, Fraction] = {}
+        for (of, square), size in zip(pairs, sizes, strict=True):
+            fixed |= {of: size, square: size**2}
         found = _counterexample(there, fixed)
         if found is not None:
             return found
     return None
+
+
+def _sizes(there: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
+    """Values of some roots that are tried together with their squares: equal ones, and
+    ones whose quotient is a number of the premises.
+    """
+    numbers = {abs(x) for premise in there.premises for x in premise if x}
+    quotients = sorted({Fraction(1), *numbers})[:_QUOTIENTS]
+    found = []
+    for size in _SIZES:
+        if count > _MOST_PAIRS:
+            found.append((size,) * count)
+            continue
+        others = itertools.product(quotients, repeat=count - 1)
+        found += [(size, *(size * quotient for quotient in q)) for q in others]
+        others = itertools.product(quotients, repeat=count - 1)
+        found += [(*(size * quotient for quotient in q), size) for q in others]
+    return list(dict.fromkeys(found))
 
 
 def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:

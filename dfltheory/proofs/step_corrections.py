@@ -81,7 +81,7 @@ def corrections(
         Empty where the premises give no bound of this form.
     """
     best: tuple[Correction, ...] = ()
-    for multipliers in deduction.multipliers(loose=True):
+    for multipliers in deduction.multipliers(witness.point):
         if not all(map(deduction.region.holds, multipliers)):
             continue
         rest = deduction.rest(multipliers)
@@ -104,9 +104,10 @@ def corrections(
 
 
 def _is_of_this_form(deduction: Deduction, rest: Mapping[Moment, Expr]) -> bool:
-    """Is only in the claim's own moments something missing?"""
+    """Is only on the claim's right-hand side something missing?"""
     for moment, left in rest.items():
-        if left == 0 or moment in deduction.claim or moment == ONE:
+        own = moment in deduction.claim and moment not in deduction.left
+        if left == 0 or own or moment == ONE:
             continue
         if moment.kind in SIGNED or not deduction.region.holds(left):
             return False

@@ -32,8 +32,8 @@ def rational_points(
     glossary: Mapping[str, Quantity],
     most: int,
 ) -> list[Point]:
-    """At most ``most`` points at which every condition holds, exactly: the first ones
-    of few digits, the others drawn.
+    """At most ``most`` points at which every condition holds, exactly: points of few
+    digits, points close to where a condition fails, and others.
 
     Parameters
     ----------
@@ -51,20 +51,26 @@ def rational_points(
     }
     columns = {x.name: values.astype(float) for x, values in drawn.items()}
     good = np.ones(_TRIED, dtype=bool)
-    if conditions:
-        slacks = values_of([c.slack for c in conditions], columns)
-        for slack in slacks:
-            good &= slack >= -1e-12
-    candidates: list[Point] = [
-        {x: drawn[x][index] for x in ordered}
-        for index in np.flatnonzero(good)[: 20 * most]
-    ]
-    simple = sorted(candidates, key=_complexity)
+    nearest = np.full(_TRIED, np.inf)
+    for condition in conditions:
+        slack, right = values_of([condition.slack, condition.right], columns)
+        good &= slack >= -1e-12
+        with np.errstate(all="ignore"):
+            nearest = np.fmin(nearest, np.abs(slack / right))
+    chosen = np.flatnonzero(good)
+    close = chosen[np.argsort(nearest[chosen], kind="stable")]
+    groups = [_at_indices(drawn, indices[: 20 * most]) for indices in (chosen, close)]
+    simple, tight = (sorted(group, key=_complexity) for group in groups)
     third = most // 3
     return [
-        *_admissible(simple, conditions, most - third),
-        *_admissible(candidates, conditions, third),
+        *_admissible(simple, conditions, most - 2 * third),
+        *_admissible(tight, conditions, third),
+        *_admissible(groups[0], conditions, third),
     ]
+
+
+def _at_indices(drawn: Mapping[sp.Symbol, Any], indices: Iterable[int]) -> list[Point]:
+    return [{x: values[i] for x, values in drawn.items()} for i in indices]
 
 
 def _admissible(

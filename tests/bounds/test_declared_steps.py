@@ -237,11 +237,11 @@ def test_a_step_judges_its_own_premises_alone():
 
 
 def test_weights_of_young_that_sum_to_more_than_1_fail():
-    claim = "S2 <= eta^2*U + eta^2*V"
+    claim = "Sum2 <= eta^2*U + eta^2*V"
     theorem = replace(
         draft(),
         moments={
-            "S2": "sq(eta*mean(g) + eta*mean(n))",
+            "Sum2": "sq(eta*mean(g) + eta*mean(n))",
             "U": "sq(mean(g))",
             "V": "sq(mean(n))",
         },
@@ -251,7 +251,7 @@ def test_weights_of_young_that_sum_to_more_than_1_fail():
     )
     assert last_judged(theorem).outcome == "does not follow"
     halves = ("young([1/2, 1/2], eta*mean(g), eta*mean(n))",)
-    right = replace(theorem.steps[0], claim="S2 <= 2*eta^2*(U + V)", by=halves)
+    right = replace(theorem.steps[0], claim="Sum2 <= 2*eta^2*(U + V)", by=halves)
     assert last_judged(replace(theorem, steps=(right,))).outcome == "follows"
 
 
@@ -260,11 +260,11 @@ def test_a_parameter_of_young_is_a_quantity():
     head = text[: text.index("[statement.moments]")]
     step = """
     [statement.moments]
-    S2 = "sq(x + g)"
+    Sum2 = "sq(x + g)"
     X2 = "sq(x)"
     G2 = "sq(g)"
     [[statement.steps]]
-    claim = "S2 <= X2/theta_ + G2/(1 - theta_)"
+    claim = "Sum2 <= X2/theta_ + G2/(1 - theta_)"
     by = "young([theta_, 1 - theta_], x, g)"
     """
     quantity = '[quantities.theta_]\nrange = "(0, 1)"\n[[statement]]'
