@@ -114,13 +114,15 @@ def _with_squares(there: MomentRows, values: list[Fraction]) -> list[Fraction] |
 
 
 def _sizes(there: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
-    """Values of some roots that are tried together with their squares: equal ones, and
-    ones whose quotient is a number of the premises.
+    """Values of some roots that are tried together with their squares: constants of the
+    premises and others, equal ones or with quotients that the premises have.
     """
     numbers = {abs(x) for premise in there.premises for x in premise if x}
     quotients = sorted({Fraction(1), *numbers})[:_QUOTIENTS]
+    constant = there.moments.index(ONE)
+    constants = {abs(premise[constant]) for premise in there.premises}
     found = []
-    for size in _SIZES:
+    for size in (*sorted(constants - {0}), *_SIZES):
         if count > _MOST_PAIRS:
             found.append((size,) * count)
             continue
