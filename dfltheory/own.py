@@ -88,8 +88,23 @@ def own(reference: str) -> Any:
         raise InputError(
             f"{reference!r} is not a reference: give FILE.py:NAME or MODULE:NAME"
         )
+    module = own_module(place)
     try:
-        module = (
+        return attrgetter(name)(module)  # of nested classes too
+    except AttributeError:
+        raise InputError(f"{reference}: {place} defines no {name}") from None
+
+
+def own_module(place: str) -> Any:
+    """Return the module at ``place``, ``FILE.py`` or ``MODULE``, importing it.
+
+    Raises
+    ------
+    InputError
+        There is no such file or module, or its import fails.
+    """
+    try:
+        return (
             _from_file(Path(place))
             if _is_file(place)
             else importlib.import_module(place)
@@ -100,10 +115,6 @@ def own(reference: str) -> Any:
     except (Exception, SystemExit) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{place} cannot be imported: {reason}") from error
-    try:
-        return attrgetter(name)(module)  # of nested classes too
-    except AttributeError:
-        raise InputError(f"{reference}: {place} defines no {name}") from None
 
 
 def own_name(reference: str) -> str:
@@ -159,4 +170,4 @@ def _from_file(path: Path) -> Any:
     return module
 
 
-__all__ = ["Trust", "own", "own_name", "require_trust", "trusting"]
+__all__ = ["Trust", "own", "own_module", "own_name", "require_trust", "trusting"]

@@ -20,6 +20,7 @@ from dfltheory.bounds.measures import (
     latex_of,
     unit_of,
 )
+from dfltheory.bounds.proof_steps import ProofStep, step_problems
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import (
     GLOSSARY,
@@ -281,17 +282,6 @@ class Definition:
     numeric: ScalarFunction | None = None
 
 
-@dataclass(frozen=True)
-class ProofStep:
-    """A step of a proof as its author declares it: what it claims, from which facts, by
-    which rule.
-    """
-
-    claim: str
-    premises: tuple[str, ...]
-    rule: str
-
-
 @dataclass(frozen=True, eq=False)
 class Statement:
     """What a :class:`~dfltheory.bounds.Theorem` says, which documents the attributes;
@@ -316,6 +306,7 @@ class Statement:
     quantities: tuple[Quantity, ...] = ()
     control: bool = False
     steps: tuple[ProofStep, ...] = ()
+    moments: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.scope, Scope):
@@ -327,6 +318,7 @@ class Statement:
         checked_quantities(str(self), self.quantities)
         self._check_names()
         self._check_formulas()
+        self._check_steps()
 
     def _check_words(self) -> None:
         for name in ("key", "variant", "title", "source"):
@@ -403,6 +395,20 @@ class Statement:
         for name, rule in self.schedule.items():
             self._check_scheduled(name)
             self._check_formula(f"schedule of {name}", rule, ())
+
+    def _check_steps(self) -> None:
+        """Names and references of the proof's steps are in order."""
+        whole = isinstance(self.steps, tuple) and all(
+            isinstance(step, ProofStep) for step in self.steps
+        )
+        if not whole or not isinstance(self.moments, Mapping):
+            raise InputError(
+                f"{self}: steps must be a tuple of ProofStep, and moments texts by name"
+            )
+        taken = {**self.glossary, **{d.symbol.name: d for d in self.definitions}}
+        for index, place, message in step_problems(self.steps, self.moments, taken):
+            where = "moments" if index is None else f"steps[{index}]"
+            raise InputError(f"{self}: {where}.{place}: {message}")
 
     def _check_conditions(self, defined: Collection[sp.Symbol]) -> None:
         if not isinstance(self.conditions, (tuple, list)):

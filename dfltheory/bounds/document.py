@@ -62,7 +62,7 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
     """
     written = WRITTEN_OUT | {quantity.name for quantity in theorem.quantities}
     own = [theorem.glossary[name] for name in theorem.symbols if name in written]
-    kept = _fields(theorem, "quantities", "control", "steps")
+    kept = _fields(theorem, "quantities", "control", "steps", "moments")
     return {"format": FORMAT, "quantities": _plain(own)} | kept
 
 

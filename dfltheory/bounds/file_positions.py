@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _STATEMENT = re.compile(r"^[ \t]*\[\[[ \t]*statement[ \t]*\]\]", re.MULTILINE)
+_STEP = re.compile(
+    r"^[ \t]*\[\[[ \t]*statement[ \t]*\.[ \t]*steps[ \t]*\]\]", re.MULTILINE
+)
 _QUOTES = ('"""', "'''", '"', "'")
 
 
@@ -49,8 +52,10 @@ class FilePositions:
         """
         start, end = self._block(path)
         place = start
-        for name in path:
-            if isinstance(name, str) and name != "statement":
+        for before, name in zip(("", *path), path, strict=False):
+            if before == "steps" and isinstance(name, int):
+                place = self._step(name, start, end)
+            elif isinstance(name, str) and name not in ("statement", "steps"):
                 place = self._after_name(name, place, end)
         return self._position(self._in_value(place, value, offset))
 
@@ -66,6 +71,11 @@ class FilePositions:
             return 0, len(self._text)
         ends = [*self._starts[1:], len(self._text)]
         return self._starts[number], ends[number]
+
+    def _step(self, number: int, start: int, end: int) -> int:
+        """Where a step begins: after its header; ``start`` if there is none."""
+        found = [match.end() for match in _STEP.finditer(self._text, start, end)]
+        return found[number] if number < len(found) else start
 
     def _after_name(self, name: str, start: int, end: int) -> int:
         """Where the value of a name begins: after its ``=``, or its header; ``start``

@@ -46,7 +46,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "constants": [],
         },
         "definition": {"latex": "", "meaning": "", "sign": None, "function": None},
-        "step": {"from_": []},
+        "step": {"name": "", "from_": [], "by": "algebra"},
         "statement": {
             "variant": "stated",
             "order": None,
@@ -58,6 +58,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "definitions": {},
             "conditions": {},
             "schedule": {},
+            "moments": {},
             "steps": [],
         },
     }

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dfltheory.bounds.registry import REGISTRY, Registry
+from dfltheory.bounds.registry import REGISTRY, Registry, refuse_loose_steps
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_file import read_theorem_file, with_parents
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.own import Trust, own
+from dfltheory.own import Trust, own, own_module
 
 _FILE = re.compile(
     r"(?P<path>.+\.toml)(?::(?P<key>[^:]+))?(?::(?P<variant>[^:]+))?", re.IGNORECASE
@@ -142,7 +142,11 @@ def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
 
 
 def _object(reference: Theorem | str) -> Theorem:
-    found = own(reference) if isinstance(reference, str) else reference
+    found = reference
+    if isinstance(reference, str):
+        found = own(reference)
+        place = reference.rpartition(":")[0]
+        refuse_loose_steps(place, own_module(place))
     if not isinstance(found, Theorem):
         raise InputError(
             f"{reference} is a {type(found).__name__} there, not a"

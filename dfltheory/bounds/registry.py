@@ -280,8 +280,20 @@ def _of_module(name: str) -> tuple[Paper, list[Theorem]]:
     known = getattr(modules[0], "PAPER", None)
     if not isinstance(known, Paper):
         raise InputError(f"{name} has no PAPER = Paper(title, citation): give it")
+    for module in modules:
+        refuse_loose_steps(module.__name__, module)
     stated = (module for module in modules if hasattr(module, "statements"))
     return known, [theorem for module in stated for theorem in module.statements()]
+
+
+def refuse_loose_steps(place: str, module: object) -> None:
+    """Raise InputError if a module has a ``STEPS``, which belongs to no statement."""
+    if hasattr(module, "STEPS"):
+        raise InputError(
+            f"{place} has a STEPS, which no statement refers to: give the steps of a"
+            " proof as Theorem(..., steps=(ProofStep(...),), moments={...}), or as"
+            " [[statement.steps]] of a theorem file"
+        )
 
 
 def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:

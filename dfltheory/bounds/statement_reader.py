@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import ONE_STEP
-from dfltheory.bounds.clauses import Condition, Definition, LeftSide, ProofStep
+from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
@@ -21,6 +21,12 @@ from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.plain_tables import plain_table
+from dfltheory.bounds.proof_steps import (
+    ProofStep,
+    read_claim,
+    step_of_table,
+    step_problems,
+)
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import Theorem
@@ -99,10 +105,8 @@ class StatementReader:
             "of": parent,
             "remark": table.remark,
             "control": table.control,
-            "steps": tuple(
-                ProofStep(step.claim, tuple(step.from_), step.by)
-                for step in table.steps
-            ),
+            "steps": self._steps(sp.Add(*parts.values())),
+            "moments": dict(table.moments),
         }
         return self._reading((), lambda: Theorem(quantities=used, **fields))
 
@@ -206,11 +210,30 @@ class StatementReader:
             for formula in formulas
             for symbol in sp.sympify(formula).free_symbols
         }
+        for step in self._table.steps:
+            names.update(_WORDS.findall(step.claim))
         return tuple(
             q
             for q in self._quantities
             if q.name in names | set(self._table.left.constants)
         )
+
+    # -- steps of the proof
+
+    def _steps(self, bound: Expr) -> tuple[ProofStep, ...]:
+        """The declared steps; each claim is read, so that errors have their place."""
+        table = self._table
+        steps = tuple(map(step_of_table, table.steps))
+        for index, field, message in step_problems(steps, table.moments, self._symbols):
+            place = ("moments",) if index is None else ("steps", index)
+            self._file.stop((*self._path, *place, field), message)
+        for index, step in enumerate(steps):
+            self._reading(
+                ("steps", index, "claim"),
+                lambda s=step: read_claim(s.claim, self._symbols, table.moments, bound),
+                step.claim,
+            )
+        return steps
 
     # -- left-hand side and scope
 

@@ -18,10 +18,10 @@ from dfltheory.bounds.clauses import (
     Kind,
     LeftSide,
     Number,
-    ProofStep,
     Statement,
 )
 from dfltheory.bounds.display import condition_latex, expression_latex
+from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
@@ -53,6 +53,8 @@ class Theorem(Statement):
     of : key and variant of the statement that this one is drawn from, or that statement
         itself, for a corollary, a rate, and a theorem that is stated in O(.)
     quantities : what it adds to the glossary, which holds for it alone
+    steps, moments : its proof as the author declares it, and the names of the
+        expectations in it; :func:`dfltheory.audit` checks each step
     """
 
     def derivative(self, name: str) -> Expr:

@@ -140,12 +140,22 @@ class DefinitionTable(_Table):
     """
 
 
+Rules = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
 class StepTable(_Table):
     """A step of the proof, as the author declares it."""
 
-    claim: Line
-    from_: list[Line] = Field(default_factory=list, alias="from", max_length=50)
-    by: Line
+    name: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = Field(
+        default="", max_length=60
+    )
+    """Its name; ``s1``, ``s2``, ... by position where none is given."""
+    claim: Formula
+    """One comparison by ``<=``, ``>=`` or ``==``, linear in the moments."""
+    from_: list[Identifier] = Field(default_factory=list, alias="from", max_length=50)
+    """Names of earlier steps."""
+    by: Rules | Annotated[list[Rules], Field(min_length=1, max_length=20)] = "algebra"
+    """``algebra``, ``assumption``, or rules of the kernel with their arguments."""
 
 
 def _kind_of_definition(value: Any) -> str:
@@ -189,7 +199,10 @@ class StatementTable(_Table):
     """One comparison of two formulas each."""
     schedule: dict[Identifier, Formula] = Field(default_factory=dict, max_length=50)
     """Formulas of hyperparameters."""
-    steps: list[StepTable] = Field(default_factory=list, max_length=200)
+    moments: dict[Identifier, Line] = Field(default_factory=dict, max_length=100)
+    """Names of the expectations in the proof, as ``sq(dev(x))``."""
+    steps: list[StepTable] = Field(default_factory=list, max_length=100)
+    """The proof."""
 
 
 class FileTables(_Table):

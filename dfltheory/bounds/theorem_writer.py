@@ -14,6 +14,7 @@ from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.measures import MEASURES, latex_of_left
 from dfltheory.bounds.numeric_functions import name_of
 from dfltheory.bounds.paper import Paper
+from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import GLOSSARY, Quantity
 from dfltheory.bounds.unit_text import Interval, write_range, write_unit
@@ -124,18 +125,23 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
         "schedule": {
             name: write_formula(rule) for name, rule in theorem.schedule.items()
         },
+        "moments": dict(theorem.moments),
     }
     for name, table in tables.items():
         if table:
             lines += _table(f"statement.{name}", table)
     for step in theorem.steps:
-        lines += [
-            "[[statement.steps]]",
-            *_entries(
-                {"claim": step.claim, "from": list(step.premises), "by": step.rule}
-            ),
-        ]
+        lines += ["[[statement.steps]]", *_entries(_step(step))]
     return "\n".join(lines)
+
+
+def _step(step: ProofStep) -> dict[str, Any]:
+    return {
+        "name": step.name or None,
+        "claim": step.claim,
+        "from": list(step.premises) or None,
+        "by": step.by[0] if len(step.by) == 1 else list(step.by),
+    }
 
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:

@@ -10,6 +10,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.agreement import check_agreement, has_agreement
 from dfltheory.checks.conditions import check_conditions, has_conditions
 from dfltheory.checks.corollaries import check_corollary, has_rate
+from dfltheory.checks.declared_steps import check_declared_steps, has_steps
 from dfltheory.checks.extremes import check_extremes, has_limits
 from dfltheory.checks.finding import ORDER, Applies, Finding, always
 from dfltheory.checks.floors import check_floors, has_floors
@@ -26,6 +27,7 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "agreement": check_agreement,
     "corollary": check_corollary,
     "conditions": check_conditions,
+    "steps": check_declared_steps,
 }
 APPLIES: dict[str, Applies] = {
     "units": always,
@@ -35,6 +37,7 @@ APPLIES: dict[str, Applies] = {
     "agreement": has_agreement,
     "corollary": has_rate,
     "conditions": has_conditions,
+    "steps": has_steps,
 }
 """Check -> does it have something to examine in a statement?"""
 

@@ -222,7 +222,11 @@ def test_every_field_of_a_theorem_is_written():
             ),
         ),
         control=True,
-        steps=(ProofStep("L <= K", ("smooth",), "descent"),),
+        moments={"D": "root(dev(x))"},
+        steps=(
+            ProofStep("D <= L", (), ("assumption",), "start"),
+            ProofStep("2*D <= own*L", ("start",), ("algebra", "variance()")),
+        ),
     )
     found = written(theorem)
     for name in (
@@ -238,7 +242,15 @@ def test_every_field_of_a_theorem_is_written():
         "of",
     ):
         assert getattr(found, name) == getattr(theorem, name), name
-    for name in ("remark", "quantities", "control", "steps", "parts", "schedule"):
+    for name in (
+        "remark",
+        "quantities",
+        "control",
+        "steps",
+        "moments",
+        "parts",
+        "schedule",
+    ):
         assert getattr(found, name) == getattr(theorem, name), name
     assert [(c.left, c.right, c.strict) for c in found.conditions] == [
         (c.left, c.right, c.strict) for c in theorem.conditions

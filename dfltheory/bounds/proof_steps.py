@@ -1,0 +1,180 @@
+"""Declared steps of a proof: their names, their references and their claims.
+
+A claim is one comparison, linear in the moments that a statement names. What a moment
+is and which rules there are is the matter of :mod:`dfltheory.proofs.step_notation`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dfltheory.bounds.formulas import read_comparison
+from dfltheory.bounds.real_numbers import k
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import InputError
+
+ALGEBRA = ("algebra",)
+"""The rule of a step that names none."""
+BOUND = "bound"
+"""In a claim: the sum of the statement's terms."""
+LARGEST = 2000
+"""Most terms of a claim, if its products were multiplied out."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TAKEN = ("algebra", "assumption", BOUND, "k", "one")
+
+
+@dataclass(frozen=True)
+class ProofStep:
+    """A step of a proof as its author declares it.
+
+    Attributes
+    ----------
+    claim : a comparison by ``<=``, ``>=`` or ``==``, linear in the moments
+    premises : names of earlier steps
+    by : ``algebra``, ``assumption``, or rules of the kernel with their arguments
+    name : its name; by default ``s1``, ``s2``, ... by position
+    """
+
+    claim: str
+    premises: tuple[str, ...] = ()
+    by: tuple[str, ...] = ALGEBRA
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class LinearClaim:
+    """``left <= right`` (``==`` if ``equal``): coefficients by moment; 1 has none."""
+
+    left: Mapping[str, Expr]
+    right: Mapping[str, Expr]
+    equal: bool
+
+
+def step_of_table(table: Any) -> ProofStep:
+    """The step that a table of a theorem file declares."""
+    by = (table.by,) if isinstance(table.by, str) else tuple(table.by)
+    return ProofStep(table.claim, tuple(table.from_), by, table.name)
+
+
+def names_of(steps: Sequence[ProofStep]) -> tuple[str, ...]:
+    """The name of each step."""
+    return tuple(
+        step.name or f"s{number}" for number, step in enumerate(steps, start=1)
+    )
+
+
+def step_problems(
+    steps: Sequence[ProofStep], moments: Mapping[str, str], taken: Mapping[str, object]
+) -> Iterator[tuple[int | None, str, str]]:
+    """What is wrong with names and references: the step's index, the field, a message.
+
+    Parameters
+    ----------
+    steps, moments : as declared
+    taken : names that mean something else: quantities and definitions
+    """
+    for name in moments:
+        if name in taken:
+            yield None, name, f"{name} is a quantity already: choose another name"
+        elif not _NAME.fullmatch(name) or name in _TAKEN:
+            yield None, name, f"{name!r:.60} cannot be the name of a moment"
+    names = names_of(steps)
+    for index, (name, step) in enumerate(zip(names, steps, strict=True)):
+        if not _NAME.fullmatch(name) or name in _TAKEN or name in moments:
+            yield index, "name", f"{name!r:.60} cannot be the name of a step"
+        if name in names[:index]:
+            yield index, "name", f"two steps are called {name!r:.60}: rename one"
+        for premise in step.premises:
+            if premise not in names[:index]:
+                yield index, "from", _reference_problem(premise, names)
+        if not step.by:
+            yield index, "by", "a step needs a rule: algebra, or one of the kernel"
+
+
+def _reference_problem(premise: str, names: Sequence[str]) -> str:
+    if premise in names:
+        return (
+            f"{premise!r:.60} is not an earlier step: a step follows from earlier ones"
+        )
+    return f"there is no step {premise!r:.60}: name an earlier one"
+
+
+def read_claim(
+    text: str, symbols: Mapping[str, Expr], moments: Mapping[str, str], bound: Expr
+) -> LinearClaim:
+    """A claim in the quantities of a statement and its moments.
+
+    Raises
+    ------
+    FormulaError
+        The text is no comparison of formulas.
+    InputError
+        The comparison is strict, not linear in the moments, or too large.
+    """
+    own = {name: sp.Symbol(name, real=True) for name in moments}
+    known = {**symbols, **own, "k": k, BOUND: sp.Symbol(BOUND, real=True)}
+    left, relation, right = read_comparison(text, known)
+    if relation in ("<", ">"):
+        raise InputError(f"a claim of a step is {relation}=, not {relation}")
+    if relation == ">=":
+        left, right = right, left
+    total = {known[BOUND]: bound}
+    sides = [_linear(side.xreplace(total), own) for side in (left, right)]
+    return LinearClaim(sides[0], sides[1], relation == "==")
+
+
+def _linear(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
+    """The coefficients of moments; under the empty name what has none."""
+    if expanded_size(side) > LARGEST:
+        raise InputError(f"a claim has at most {LARGEST} terms when multiplied out")
+    inside = side.free_symbols
+    found = {
+        name: sp.diff(side, symbol)
+        for name, symbol in moments.items()
+        if symbol in inside
+    }
+    for name, coefficient in found.items():
+        if coefficient.free_symbols & set(moments.values()) or coefficient.has(
+            sp.Derivative
+        ):
+            raise InputError(f"a claim is linear in the moments, and not in {name}")
+    rest = side.xreplace(dict.fromkeys(moments.values(), sp.S.Zero))
+    return {name: c for name, c in {**found, "": rest}.items() if c != 0}
+
+
+def expanded_size(expr: Expr) -> int:
+    """An upper bound of the number of terms of an expression that is multiplied out."""
+    if expr.is_Add:
+        return sum(map(expanded_size, expr.args))
+    if expr.is_Mul:
+        size = 1
+        for factor in expr.args:
+            size = min(size * expanded_size(factor), LARGEST + 1)
+        return size
+    if expr.is_Pow and expr.exp.is_Integer:
+        return _size_of_power(expanded_size(expr.base), abs(int(expr.exp)))
+    return max(map(expanded_size, expr.args), default=1)
+
+
+def _size_of_power(terms: int, exponent: int) -> int:
+    size = 1
+    for _ in range(min(exponent, 100) if terms > 1 else 0):
+        size = min(size * terms, LARGEST + 1)
+    return size
+
+
+__all__ = [
+    "ALGEBRA",
+    "LinearClaim",
+    "ProofStep",
+    "expanded_size",
+    "names_of",
+    "read_claim",
+    "step_of_table",
+    "step_problems",
+]

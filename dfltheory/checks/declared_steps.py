@@ -1,0 +1,113 @@
+"""The declared steps of a proof: which one does not follow, and what it should say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding, check, error, note, warning
+from dfltheory.proofs.declared_steps import DeclaredProof, JudgedStep
+from dfltheory.proofs.deduction import Witness
+from dfltheory.proofs.linear_facts import ONE
+
+_LONGEST_REASON = 300
+
+
+def has_steps(theorem: Theorem) -> bool:
+    """Does a statement declare steps of its proof?"""
+    return bool(theorem.steps)
+
+
+@check("steps")
+def check_declared_steps(theorem: Theorem) -> Iterator[Finding]:
+    """Steps that do not follow, with a witness in fractions; those that are not
+    decided; and what the others rest on.
+    """
+    if not theorem.steps:
+        return
+    proof = DeclaredProof(theorem)
+    judged = proof.judged()
+    first = True
+    for number, step in enumerate(judged, start=1):
+        place = f"step {step.name} ({number} of {len(judged)})"
+        if step.outcome == "does not follow":
+            yield _wrong(place, step, proof, first)
+            first = False
+        elif step.outcome == "not decided":
+            yield warning(place, f"not decided: {_short(step.reason)}", term=step.name)
+    yield _summary(proof, judged)
+
+
+def _wrong(place: str, step: JudgedStep, proof: DeclaredProof, first: bool) -> Finding:
+    rank = "the first step that does not follow" if first else "does not follow"
+    source = ", ".join([*step.step.premises, *step.step.by])
+    message = f"{rank} from {source}: {step.step.claim}"
+    evidence: dict[str, object] = {"term": step.name, "claim": step.step.claim}
+    point = step.point
+    if step.witness is not None:
+        point = _spoken(step)
+        values = _values(step.witness, proof)
+        message += (
+            f"; at {_numbers(point)} the premises hold with {_numbers(values)}, where"
+            f" the right-hand side is less than the left by {-step.witness.left_over}"
+        )
+        evidence["moments"] = {name: str(value) for name, value in values.items()}
+    elif point is not None:
+        message += f"; {_short(step.reason)}, which fails at {_numbers(point)}"
+    evidence["point"] = {str(name): str(value) for name, value in (point or {}).items()}
+    evidence["corrections"] = [str(correction) for correction in step.corrections]
+    mend = "; ".join(map(str, step.corrections)) or None
+    return error(place, message, mend, **evidence)
+
+
+def _spoken(step: JudgedStep) -> dict[sp.Symbol, Fraction]:
+    """The quantities of the witness that the step is about."""
+    assert step.witness is not None
+    inside = set(step.witness.symbols)
+    return {x: value for x, value in step.witness.point.items() if x in inside}
+
+
+def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
+    """The values of the moments."""
+    return {
+        proof.text(moment): value
+        for moment, value in witness.values.items()
+        if moment != ONE
+    }
+
+
+def _numbers(values: Mapping[Any, Fraction]) -> str:
+    return (
+        ", ".join(f"{name} = {value}" for name, value in values.items()) or "no values"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
+
+
+def _summary(proof: DeclaredProof, judged: Sequence[JudgedStep]) -> Finding:
+    """How many steps follow, what they assume, and whether they end in the bound."""
+    follow = sum(step.outcome == "follows" for step in judged)
+    assumed = [step.name for step in judged if step.outcome == "assumed"]
+    uses = sorted({use.says for step in judged for use in step.uses})
+    message = f"{follow} of {len(judged)} declared steps follow"
+    if assumed:
+        message += f"; taken without proof: {', '.join(assumed)}"
+    if uses:
+        message += f"; their rules use: {'; '.join(uses)}"
+    complete = proof.ends_in_statement()
+    if complete:
+        message += "; the last one is the statement"
+    else:
+        message += "; whether the last one is the statement is not known"
+    return note(
+        "steps", message, follow=follow, assumed=assumed, ends_in_statement=complete
+    )
+
+
+__all__ = ["check_declared_steps", "has_steps"]

@@ -1,0 +1,334 @@
+"""Declared proof steps of a statement, each judged by its own premises and rules.
+
+A step that fails does not spoil those after it: each is judged as if the claims of its
+premises held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import sympy as sp
+
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.proof_steps import (
+    LARGEST,
+    ProofStep,
+    expanded_size,
+    names_of,
+    read_claim,
+)
+from dfltheory.bounds.real_numbers import RuleError, k
+from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs.deduction import Deduction, Witness
+from dfltheory.proofs.hypotheses import Hypothesis
+from dfltheory.proofs.linear_facts import ONE, LinearFact
+from dfltheory.proofs.moment_text import text_of
+from dfltheory.proofs.moments import Demand, Moment, form, sq
+from dfltheory.proofs.step_corrections import Correction, corrections
+from dfltheory.proofs.step_notation import StepNotation
+from dfltheory.proofs.step_points import Point
+from dfltheory.proofs.step_region import StepRegion
+from dfltheory.proofs.step_rounds import round_of, single_step
+
+Outcome = Literal["follows", "assumed", "does not follow", "not decided"]
+Read = TypeVar("Read")
+MOST_MOMENTS = 30
+"""Most moments in a step with its premises."""
+
+
+@dataclass(frozen=True)
+class JudgedStep:
+    """What is known of one step.
+
+    Attributes
+    ----------
+    name, step : as declared
+    outcome : ``follows``; ``assumed``; ``does not follow``, with a witness; or
+        ``not decided``, with a reason
+    reason : why it is not decided, or which demand of a rule fails
+    witness : values at which all premises hold and the claim does not
+    point : where a demand of a rule fails
+    corrections : what the premises give in the place of wrong coefficients
+    uses : hypotheses of its rules
+    """
+
+    name: str
+    step: ProofStep
+    outcome: Outcome
+    reason: str = ""
+    witness: Witness | None = None
+    point: Point | None = None
+    corrections: tuple[Correction, ...] = ()
+    uses: frozenset[Hypothesis] = frozenset()
+
+
+class DeclaredProof:
+    """The steps of one statement.
+
+    Parameters
+    ----------
+    theorem : with ``steps`` and ``moments``
+
+    Raises
+    ------
+    InputError
+        A moment, a rule or a claim cannot be read: which, and why.
+    """
+
+    def __init__(self, theorem: Theorem):
+        self.theorem = theorem
+        self.names = names_of(theorem.steps)
+        self._round = round_of(theorem)
+        self._neutral = _neutral_values(theorem)
+        definitions = {d.symbol.name: d.symbol for d in theorem.definitions}
+        self._symbols: dict[str, Expr] = {
+            **{name: entry.symbol for name, entry in theorem.glossary.items()},
+            **definitions,
+        }
+        self.moments = self._named_moments()
+        self.claims = self._read_claims()
+        self._facts = [
+            self._reading(name, "by", lambda s=step: self._facts_of(s))
+            for name, step in zip(self.names, theorem.steps, strict=True)
+        ]
+        self._region = self._region_of_steps()
+
+    def judged(self) -> list[JudgedStep]:
+        """Every step, in order."""
+        steps = zip(self.names, self.theorem.steps, self._facts, strict=True)
+        return [self._judge(name, step, facts) for name, step, facts in steps]
+
+    def ends_in_statement(self) -> bool:
+        """Does the last step claim the statement: its left-hand side, and its bound?"""
+        left, known = self.theorem.lhs, self._round
+        horizon = self.theorem.glossary["T"].symbol
+        rounds = (left.first, left.last, left.start)
+        if known is None or rounds != (0, horizon - 1, 0):
+            return False
+        if left.measure != "grad_norm_sq" or left.aggregate not in ("mean", "min"):
+            return False
+        gradient = known.algorithm.full(known.algorithm.mean_model)
+        mean = LinearFact({sq(gradient).at(rounds="mean"): sp.S.One}, {})
+        wanted = mean.rewritten(self._moment, self._coefficient).left
+        bound = self._coefficient(self.theorem.bound)
+        last = self.claims[self.names[-1]]
+        return last.left == wanted and last.right == form(({ONE: bound}, sp.S.One))
+
+    # -- reading
+
+    def _reading(self, name: str, field: str, read: Callable[[], Read]) -> Read:
+        """What ``read`` returns; errors get the place of the step."""
+        try:
+            return read()
+        except DFLTheoryError as wrong:
+            message = f"{self.theorem}: step {name}: {field}: {wrong}"
+            raise InputError(message) from None
+
+    def _notation(self, facts: Mapping[str, LinearFact]) -> StepNotation:
+        known = None if self._round is None else self._round.algorithm
+        named = getattr(self, "moments", {})
+        return StepNotation(self._symbols, known, named, facts)
+
+    def _named_moments(self) -> dict[str, Moment]:
+        notation = self._notation({})
+        found = {}
+        for name, text in self.theorem.moments.items():
+            try:
+                moment = notation.moment(name, text)
+            except DFLTheoryError as wrong:
+                raise InputError(f"{self.theorem}: moments.{name}: {wrong}") from None
+            fact = LinearFact({moment: sp.S.One}, {}).rewritten(
+                self._moment, self._coefficient
+            )
+            (found[name],) = fact.left
+        return found
+
+    def _moment(self, moment: Moment) -> Moment:
+        single = self._round is not None and self._round.single
+        return single_step(moment) if single else moment
+
+    def _coefficient(self, expr: Expr) -> Expr:
+        """A coefficient in glossary symbols, at the neutral values of what the
+        statement does not have.
+        """
+        found = self.theorem.expand(sp.sympify(expr)).subs(self._neutral)
+        if self._round is not None and self._round.single:
+            found = found.subs(k, 0)
+        if expanded_size(found) > LARGEST:
+            raise InputError(f"a coefficient has more than {LARGEST} terms")
+        return found
+
+    def _read_claims(self) -> dict[str, LinearFact]:
+        found = {}
+        bound = self.theorem.bound
+        for name, step in zip(self.names, self.theorem.steps, strict=True):
+            claim = self._reading(
+                name,
+                "claim",
+                lambda s=step: read_claim(
+                    s.claim, self._symbols, self.theorem.moments, bound
+                ),
+            )
+            sides = [
+                {self.moments[m] if m else ONE: c for m, c in side.items()}
+                for side in (claim.left, claim.right)
+            ]
+            found[name] = self._reading(
+                name,
+                "claim",
+                lambda s=sides, e=claim.equal: LinearFact(s[0], s[1], e).rewritten(
+                    self._moment, self._coefficient
+                ),
+            )
+        return found
+
+    def _region_of_steps(self) -> StepRegion:
+        conditions = [
+            Condition(
+                c.name, self._coefficient(c.left), self._coefficient(c.right), c.strict
+            )
+            for c in conditions_of(self.theorem)
+        ]
+        facts = list(self.claims.values())
+        for of_step in self._facts:
+            facts += of_step if isinstance(of_step, list) else []
+        symbols: set[sp.Symbol] = set()
+        for fact in facts:
+            for coefficient in (*fact.left.values(), *fact.right.values()):
+                symbols |= coefficient.free_symbols
+            for demand in fact.demands:
+                symbols |= demand.expr.free_symbols
+        if k in symbols:
+            K = self.theorem.glossary["K"].symbol
+            conditions.append(Condition("local steps", k + 1, K))
+        return StepRegion(conditions, symbols, self.theorem.glossary)
+
+    def _facts_of(self, step: ProofStep) -> list[LinearFact] | str:
+        """What the rules of a step give; or why one of them does not apply."""
+        known = {name: self.claims[name] for name in step.premises}
+        found = []
+        for text in step.by:
+            if text in ("algebra", "assumption"):
+                continue
+            try:
+                fact = self._notation(known).rule(text)
+            except RuleError as wrong:
+                return str(wrong)
+            found.append(fact.rewritten(self._moment, self._coefficient))
+        return found
+
+    # -- judging
+
+    def _judge(
+        self, name: str, step: ProofStep, facts: list[LinearFact] | str
+    ) -> JudgedStep:
+        if "assumption" in step.by:
+            return JudgedStep(name, step, "assumed")
+        if isinstance(facts, str):
+            return JudgedStep(name, step, "not decided", facts)
+        uses = frozenset[Hypothesis]().union(*(fact.uses for fact in facts))
+        refused = [use.says for use in sorted(uses) if not self._grants(use)]
+        if refused:
+            reason = f"the scope does not grant: {'; '.join(refused)}"
+            return JudgedStep(name, step, "not decided", reason, uses=uses)
+        demands = [demand for fact in facts for demand in fact.demands]
+        for demand in demands:
+            if not self._region.holds(demand.expr, demand.strict):
+                return self._unmet(name, step, demand, uses)
+        premises = [*facts, *(self.claims[premise] for premise in step.premises)]
+        return self._deduced(name, step, premises, uses)
+
+    def _unmet(
+        self, name: str, step: ProofStep, demand: Demand, uses: frozenset[Hypothesis]
+    ) -> JudgedStep:
+        """A demand of a rule that fails somewhere, or is not shown."""
+        sign = ">" if demand.strict else ">="
+        reason = f"the rule needs {demand.expr} {sign} 0 ({demand.why})"
+        point = self._region.negative_at(demand.expr, demand.strict)
+        outcome: Outcome = "not decided" if point is None else "does not follow"
+        return JudgedStep(name, step, outcome, reason, point=point, uses=uses)
+
+    def _deduced(
+        self,
+        name: str,
+        step: ProofStep,
+        premises: list[LinearFact],
+        uses: frozenset[Hypothesis],
+    ) -> JudgedStep:
+        slacks = [slack for fact in premises for slack in fact.slacks()]
+        for claim in self.claims[name].slacks():
+            deduction = Deduction(claim, slacks, self._region, self.claims[name].left)
+            if len(deduction.moments) > MOST_MOMENTS:
+                reason = f"the step has more than {MOST_MOMENTS} moments"
+                return JudgedStep(name, step, "not decided", reason, uses=uses)
+            if deduction.proved():
+                continue
+            witness = deduction.witness()
+            if witness is None:
+                reason = "neither a proof nor a witness was found"
+                return JudgedStep(name, step, "not decided", reason, uses=uses)
+            wrong = corrections(deduction, witness, self.text, self.theorem.bound)
+            return JudgedStep(
+                name,
+                step,
+                "does not follow",
+                witness=witness,
+                corrections=wrong,
+                uses=uses,
+            )
+        return JudgedStep(name, step, "follows", uses=uses)
+
+    def _grants(self, use: Hypothesis) -> bool:
+        """Does the scope allow a hypothesis?"""
+        scope = self.theorem.scope
+        if use in (h.BOUNDED, h.MOMENT) and not scope.bounded_gradients:
+            return False
+        if use == h.SAMPLE_SMOOTH and not scope.samplewise:
+            return False
+        return bool(use.scope(scope))
+
+    def text(self, moment: Moment) -> str:
+        """The name of a moment, or how a theorem file would write it."""
+        named = {other: name for name, other in self.moments.items()}
+        single = self._round is not None and self._round.single
+        return named.get(moment) or text_of(moment, single)
+
+
+def _neutral_values(theorem: Theorem) -> dict[Expr, Expr]:
+    """The neutral values of quantities that a statement neither has nor fixes."""
+    spoken = (*theorem.needs, *theorem.scope.letters)
+    return {
+        theorem.glossary[name].symbol: sp.nsimplify(value)
+        for name, value in theorem.neutral.items()
+        if name not in spoken
+    }
+
+
+def judge_steps(theorem: Theorem) -> list[JudgedStep]:
+    """Judge the declared steps of a statement.
+
+    Parameters
+    ----------
+    theorem : with ``steps`` and ``moments``
+
+    Returns
+    -------
+    list of JudgedStep
+        One for each step, in order.
+
+    Raises
+    ------
+    InputError
+        A moment, a rule or a claim cannot be read.
+    """
+    return DeclaredProof(theorem).judged()
+
+
+__all__ = ["DeclaredProof", "JudgedStep", "judge_steps"]

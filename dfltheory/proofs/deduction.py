@@ -1,0 +1,256 @@
+"""Does an inequality between moments follow from others?
+
+Moments are taken as numbers: squares, roots and constants are not negative, inner
+products and values of f may have any sign. An inequality follows if it is a sum of the
+premises with multipliers that are not negative, and of moments that are not negative.
+
+Multipliers are found at a rational point of the region by a linear program, computed as
+formulas from its active rows, and their signs are proved wherever the conditions hold
+(:class:`~dfltheory.proofs.step_region.StepRegion`). If at some rational point the
+program has no solution, there are values of the moments at which all premises hold and
+the inequality does not: a witness in fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import sympy as sp
+
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.moment_rows import (
+    SIGNED,
+    MomentRows,
+    counterexample,
+    left_over,
+    loose_solution,
+    tight_solutions,
+)
+from dfltheory.proofs.moments import Moment
+from dfltheory.proofs.step_points import Point, approximate_value, value_at
+from dfltheory.proofs.step_region import StepRegion
+
+Slack = Mapping[Moment, Expr]
+"""A linear form that is not negative where an inequality holds."""
+Numbers = dict[Moment, Fraction]
+
+_GENERIC = 4
+"""Points at which multipliers are computed."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A point, and values of the moments: all premises hold, the inequality does not.
+
+    ``left_over``: right - left of the inequality, which is negative; ``symbols``: the
+    quantities in the inequality and its premises.
+    """
+
+    point: Point
+    values: Numbers
+    left_over: Fraction
+    symbols: frozenset[sp.Symbol]
+
+
+class Deduction:
+    """One inequality, and those from which it shall follow.
+
+    Parameters
+    ----------
+    claim : its slack
+    premises : their slacks
+    region : where it shall hold
+    left : the moments of the claim's left-hand side
+    """
+
+    def __init__(
+        self,
+        claim: Slack,
+        premises: Sequence[Slack],
+        region: StepRegion,
+        left: Iterable[Moment] = (),
+    ):
+        self.claim = claim
+        self.left = frozenset(left)
+        self.premises = tuple(premises)
+        self.region = region
+        found = dict.fromkeys(claim)
+        for premise in self.premises:
+            found |= dict.fromkeys(premise)
+        found[ONE] = None
+        self.moments = tuple(found)
+
+    def witness(self) -> Witness | None:
+        """Values at which it does not follow; None where none were found."""
+        for point in self.region.points:
+            there = self._exactly_at(point)
+            found = None if there is None else counterexample(there)
+            if there is not None and found is not None:
+                values = dict(zip(self.moments, found, strict=True))
+                left = sum(
+                    (c * x for c, x in zip(there.claim, found, strict=True)),
+                    Fraction(0),
+                )
+                return Witness(point, values, left, self._symbols())
+        return None
+
+    def _symbols(self) -> frozenset[sp.Symbol]:
+        found: set[sp.Symbol] = set()
+        for slack in (self.claim, *self.premises):
+            for coefficient in slack.values():
+                found |= sp.sympify(coefficient).free_symbols
+        return frozenset(found)
+
+    def proved(self) -> bool:
+        """Is it proved to follow?"""
+        return any(self._is_proof(multipliers) for multipliers in self.multipliers())
+
+    def multipliers(self, failing: Point | None = None) -> Iterator[tuple[Expr, ...]]:
+        """Candidates for the multipliers of the premises, as formulas.
+
+        Parameters
+        ----------
+        failing : a point at which the claim does not follow: its coefficients may then
+            be too small, by as little as possible; None: they may not
+        """
+        points = self.region.points[-_GENERIC:] if failing is None else [failing]
+        seen: set[tuple[Expr, ...]] = set()
+        for point in points:
+            there = self._nearly_at(point)
+            if there is None:
+                continue
+            for numbers in self._solutions(there, failing is not None):
+                candidate = self._symbolic(there, numbers)
+                if candidate is not None and candidate not in seen:
+                    seen.add(candidate)
+                    yield candidate
+
+    def rest(self, multipliers: Sequence[Expr]) -> dict[Moment, Expr]:
+        """The claim's slack less the sum of the premises'."""
+        total = {}
+        for moment in self.moments:
+            used = [
+                weight * premise.get(moment, sp.S.Zero)
+                for weight, premise in zip(multipliers, self.premises, strict=True)
+            ]
+            total[moment] = sp.cancel(
+                sp.sympify(self.claim.get(moment, sp.S.Zero)) - sp.Add(*used)
+            )
+        return total
+
+    def _is_proof(self, multipliers: Sequence[Expr]) -> bool:
+        if not all(map(self.region.holds, multipliers)):
+            return False
+        used = [
+            c
+            for weight, premise in zip(multipliers, self.premises, strict=True)
+            if weight != 0
+            for c in premise.values()
+        ]
+        if not all(map(self.region.is_defined, (*multipliers, *used))):
+            return False
+        for moment, left in self.rest(multipliers).items():
+            if left == 0:
+                continue
+            if moment.kind in SIGNED or not self.region.holds(left):
+                return False
+        return True
+
+    def _exactly_at(self, point: Point) -> MomentRows | None:
+        """Everything at a point; None where a constant is irrational."""
+        rows = self._rows(point, value_at)
+        pinned = [
+            place
+            for place in range(len(self.moments))
+            if any(row[place] is None for row in rows)
+        ]
+        if self.moments.index(ONE) in pinned:
+            return None
+        filled = [tuple(x or Fraction(0) for x in row) for row in rows]
+        return MomentRows(self.moments, filled[0], tuple(filled[1:]), tuple(pinned))
+
+    def _nearly_at(self, point: Point) -> MomentRows | None:
+        """Everything at a point, irrational numbers rounded."""
+        rows = self._rows(point, approximate_value)
+        filled = [tuple(x for x in row if x is not None) for row in rows]
+        if any(len(row) < len(self.moments) for row in filled):
+            return None
+        return MomentRows(self.moments, filled[0], tuple(filled[1:]))
+
+    def _rows(
+        self, point: Point, value: Callable[[Expr, Point], Fraction | None]
+    ) -> list[list[Fraction | None]]:
+        return [
+            [value(slack.get(m, sp.S.Zero), point) for m in self.moments]
+            for slack in (self.claim, *self.premises)
+        ]
+
+    def _symbolic(
+        self, there: MomentRows, numbers: Sequence[Fraction]
+    ) -> tuple[Expr, ...] | None:
+        """Multipliers as formulas: those that are not 0 solve the rows in which nothing
+        is left over at the point, first of the moments that the claim does not have.
+        """
+        used = [i for i, number in enumerate(numbers) if number != 0]
+        if not used:
+            return (sp.S.Zero,) * len(numbers)
+        rows = [
+            j for j in range(len(self.moments)) if left_over(there, numbers, j) == 0
+        ]
+        rows.sort(key=self._is_of_claim)
+        chosen = _independent(
+            [[there.premises[i][j] for i in used] for j in rows], len(used)
+        )
+        if chosen is None:
+            return None
+        kept = [self.moments[rows[position]] for position in chosen]
+        matrix = sp.Matrix(
+            [[self.premises[i].get(m, sp.S.Zero) for i in used] for m in kept]
+        )
+        target = sp.Matrix([sp.sympify(self.claim.get(m, sp.S.Zero)) for m in kept])
+        try:
+            solved = matrix.LUsolve(target)
+        except (ValueError, ZeroDivisionError):  # singular as formulas
+            return None
+        found: list[Expr] = [sp.S.Zero] * len(numbers)
+        for i, formula in zip(used, solved, strict=True):
+            found[i] = sp.factor(formula)
+        return tuple(found)
+
+    def _solutions(self, there: MomentRows, loose: bool) -> Iterator[list[Fraction]]:
+        places = range(len(self.moments))
+        if not loose:
+            absent = [j for j in places if self.moments[j] not in self.claim]
+            yield from tight_solutions(there, absent)
+            return
+        kept = [j for j in places if self._may_change(self.moments[j])]
+        yield from loose_solution(there, kept)
+
+    def _may_change(self, moment: Moment) -> bool:
+        """Is it a moment of the claim's right-hand side, or the constant?"""
+        right = moment in self.claim and moment not in self.left
+        return moment.kind not in SIGNED and (right or moment == ONE)
+
+    def _is_of_claim(self, row: int) -> bool:
+        return self.moments[row] in self.claim
+
+
+def _independent(rows: Sequence[Sequence[Fraction]], count: int) -> list[int] | None:
+    """The first ``count`` rows that are linearly independent."""
+    chosen: list[int] = []
+    for position in range(len(rows)):
+        tried = [rows[i] for i in (*chosen, position)]
+        exact = sp.Matrix(
+            [[sp.Rational(x.numerator, x.denominator) for x in r] for r in tried]
+        )
+        if exact.rank() == len(tried):
+            chosen.append(position)
+        if len(chosen) == count:
+            return chosen
+    return None
+
+
+__all__ = ["Deduction", "Slack", "Witness"]

@@ -1,0 +1,136 @@
+"""Inequalities linear in moments, as declared proof steps have them.
+
+They have the sides of a fact of the kernel, so that its rules can read them, and are
+none: a claim of an author is not proved by being written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import sympy as sp
+
+from dfltheory.bounds.real_numbers import expression, need, reality
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs.hypotheses import Hypothesis
+from dfltheory.proofs.kernel import RULES
+from dfltheory.proofs.moments import (
+    Atom,
+    Claim,
+    Demand,
+    Form,
+    Moment,
+    Vec,
+    form,
+    k,
+    one,
+    shown,
+)
+
+ONE = one("")
+"""The number 1, with which all constants are collected."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFact:
+    """``left <= right`` (``==`` if ``equal``), where the ``demands`` hold, under the
+    hypotheses that it ``uses``.
+    """
+
+    left: Form
+    right: Form
+    equal: bool = False
+    demands: tuple[Demand, ...] = ()
+    uses: frozenset[Hypothesis] = field(default_factory=frozenset)
+    of: None = None
+
+    @property
+    def phases(self) -> set[str]:
+        """The phase of the step k that it is about, if any."""
+        sides = (*self.left.items(), *self.right.items())
+        found: set[str] = set()
+        for moment, coefficient in sides:
+            found |= moment.phases
+            found |= {""} if k in sp.sympify(coefficient).free_symbols else set()
+        return found
+
+    def slacks(self) -> list[dict[Moment, Expr]]:
+        """What is not negative: right - left, and its opposite for an equality."""
+        slack = form((self.right, sp.S.One), (self.left, sp.S.NegativeOne))
+        if not self.equal:
+            return [slack]
+        return [slack, form((slack, sp.S.NegativeOne))]
+
+    def rewritten(
+        self, moment: Callable[[Moment], Moment], coefficient: Callable[[Expr], Expr]
+    ) -> LinearFact:
+        """The same with other moments and coefficients; all constants as one."""
+        sides = []
+        for side in (self.left, self.right):
+            parts = [
+                ({_merged(moment(m)): coefficient(sp.sympify(c))}, sp.S.One)
+                for m, c in side.items()
+            ]
+            sides.append(form(*parts))
+        demands = tuple(replace(d, expr=coefficient(d.expr)) for d in self.demands)
+        return replace(self, left=sides[0], right=sides[1], demands=demands)
+
+
+def _merged(moment: Moment) -> Moment:
+    """A moment up to its sign, and the constant without its label."""
+    if moment.kind == "one":
+        return ONE
+    if moment.kind in ("sq", "root") and _is_turned(moment.vec):
+        return replace(moment, vec=-moment.vec)
+    return moment
+
+
+def _is_turned(vec: Vec) -> bool:
+    """Has the last of its atoms, by name, a coefficient with a minus sign?"""
+    terms = sorted(vec.terms, key=_name_of_term)
+    return bool(terms) and terms[-1][1].could_extract_minus_sign()
+
+
+def _name_of_term(term: tuple[Atom, Expr]) -> str:
+    return shown(term[0])
+
+
+def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFact:
+    """What a rule says of its arguments, under the demands and the hypotheses of the
+    facts among them.
+    """
+    given = list(arguments)
+    facts = [fact for fact in given if isinstance(fact, LinearFact)]
+    demands = dict.fromkeys(d for fact in facts for d in fact.demands)
+    demands |= dict.fromkeys(claim.demands)
+    for expr in sorted(_expressions(given), key=str):
+        for sign, strict in reality(expression(expr)):
+            demands[Demand(sign, f"{expr} is a real number", strict)] = None
+    fact = LinearFact(
+        claim.left,
+        claim.right,
+        claim.equal,
+        tuple(d for d in demands if not d.plain),
+        frozenset(RULES[name].uses).union(*(f.uses for f in facts)),
+    )
+    need(len(fact.phases) <= 1, "{}: the step k of a fact is of one phase", name)
+    return fact
+
+
+def _expressions(arguments: Iterable[object]) -> set[Expr]:
+    """The formulas in arguments of a rule."""
+    found: set[Expr] = set()
+    for given in arguments:
+        if isinstance(given, sp.Basic):
+            found.add(given)
+        elif isinstance(given, Vec):
+            found |= {c for _, c in given.terms}
+        elif isinstance(given, (list, tuple)):
+            found |= _expressions(given)
+        elif isinstance(given, Mapping):
+            found |= _expressions(given.values())
+    return found
+
+
+__all__ = ["ONE", "LinearFact", "from_claim"]

@@ -1,0 +1,195 @@
+"""Claim and premises at one point, in numbers.
+
+Linear programs give multipliers of the premises, or values of the moments that refute
+the claim.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+
+from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.linear_programs import Rows, minimum
+from dfltheory.proofs.moments import Moment
+
+_BOXES = (10, 10**4, 10**9)
+"""Largest values of the moments in a witness: the first box that has one."""
+_SIZES = tuple(map(Fraction, (1, "1/10", 10)))
+_QUOTIENTS, _MOST_PAIRS = 6, 2
+"""Values of a root that are tried together with its square."""
+SIGNED = ("value", "inner")
+"""Kinds of moments that may be negative."""
+
+
+@dataclass(frozen=True)
+class MomentRows:
+    """Everything in numbers at one point; rows are moments. ``pinned``: the places of
+    moments with an irrational coefficient, here 0.
+    """
+
+    moments: tuple[Moment, ...]
+    claim: tuple[Fraction, ...]
+    premises: tuple[tuple[Fraction, ...], ...]
+    pinned: tuple[int, ...] = ()
+
+
+def left_over(there: MomentRows, numbers: Sequence[Fraction], place: int) -> Fraction:
+    """What a sum of premises leaves of the claim's coefficient of a moment."""
+    pairs = zip(numbers, there.premises, strict=True)
+    used = sum((number * premise[place] for number, premise in pairs), Fraction(0))
+    return there.claim[place] - used
+
+
+def counterexample(there: MomentRows) -> list[Fraction] | None:
+    """Values of the moments at which all premises hold and the claim does not; each
+    square is the square of its root.
+    """
+    found = _counterexample(there)
+    return None if found is None else _with_squares(there, found)
+
+
+def _programs(there: MomentRows, extra: Sequence[int] = ()) -> tuple[Rows, Rows]:
+    """Rows of the linear program for the multipliers: what is left over is not
+    negative, or 0 for moments with signs. ``extra``: moments for which a further
+    variable may be added.
+    """
+    at_most, equal = [], []
+    for place, moment in enumerate(there.moments):
+        row = [premise[place] for premise in there.premises]
+        row += [Fraction(-1 if place == own else 0) for own in extra]
+        rows = equal if moment.kind in SIGNED else at_most
+        rows.append((row, there.claim[place]))
+    return at_most, equal
+
+
+def tight_solutions(
+    there: MomentRows, absent: Sequence[int]
+) -> Iterator[list[Fraction]]:
+    """Multipliers with the least sum, and with least left over in some moments."""
+    count = len(there.premises)
+    if not count:
+        yield []
+        return
+    spare = [
+        -sum((premise[place] for place in absent), Fraction(0))
+        for premise in there.premises
+    ]
+    for costs in ([Fraction(1)] * count, spare):
+        found = minimum(costs, *_programs(there))
+        if found is not None:
+            yield found[1]
+
+
+def loose_solution(there: MomentRows, loose: Sequence[int]) -> Iterator[list[Fraction]]:
+    """Multipliers with which the claim's coefficients of some moments are exceeded as
+    little as possible, each in its own size.
+    """
+    count = len(there.premises)
+    costs = [Fraction(0)] * count
+    costs += [1 / (abs(there.claim[place]) or Fraction(1)) for place in loose]
+    found = minimum(costs, *_programs(there, loose))
+    if found is not None:
+        yield found[1][:count]
+
+
+def _with_squares(there: MomentRows, values: list[Fraction]) -> list[Fraction] | None:
+    """A counterexample in which each square is the square of its root; None where none
+    was found.
+    """
+    pairs = _roots_and_squares(there.moments)
+    if all(values[square] == values[of] ** 2 for of, square in pairs):
+        return values
+    for sizes in _sizes(there, len(pairs)):
+        fixed: dict[int, Fraction] = {}
+        for (of, square), size in zip(pairs, sizes, strict=True):
+            fixed |= {of: size, square: size**2}
+        found = _counterexample(there, fixed)
+        if found is not None:
+            return found
+    return None
+
+
+def _sizes(there: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
+    """Values of some roots that are tried together with their squares: constants of the
+    premises and others, equal ones or with quotients that the premises have.
+    """
+    numbers = {abs(x) for premise in there.premises for x in premise if x}
+    quotients = sorted({Fraction(1), *numbers})[:_QUOTIENTS]
+    constant = there.moments.index(ONE)
+    constants = {abs(premise[constant]) for premise in there.premises}
+    found = []
+    for size in (*sorted(constants - {0}), *_SIZES):
+        if count > _MOST_PAIRS:
+            found.append((size,) * count)
+            continue
+        others = itertools.product(quotients, repeat=count - 1)
+        found += [(size, *(size * quotient for quotient in q)) for q in others]
+        others = itertools.product(quotients, repeat=count - 1)
+        found += [(*(size * quotient for quotient in q), size) for q in others]
+    return list(dict.fromkeys(found))
+
+
+def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:
+    """The places of a root and of its square, where both occur."""
+    places = {moment: place for place, moment in enumerate(moments)}
+    return [
+        (place, places[replace(moment, kind="sq")])
+        for moment, place in places.items()
+        if moment.kind == "root" and replace(moment, kind="sq") in places
+    ]
+
+
+def _counterexample(
+    there: MomentRows, fixed: Mapping[int, Fraction] = MappingProxyType({})
+) -> list[Fraction] | None:
+    """Values of the moments at which all premises hold and the claim does not.
+
+    ``fixed``: values of some moments, by their places.
+    """
+    any_size = _within(there, fixed, _BOXES[-1])
+    if any_size is None:
+        return None
+    for largest in _BOXES[:-1]:
+        values = _within(there, fixed, largest)
+        if values is not None:
+            return values
+    return any_size
+
+
+def _within(
+    there: MomentRows, fixed: Mapping[int, Fraction], largest: int
+) -> list[Fraction] | None:
+    known = {place: Fraction(0) for place in there.pinned}
+    known |= {there.moments.index(ONE): Fraction(1), **fixed}
+    at_most = [
+        ([-value for value in premise], Fraction(0)) for premise in there.premises
+    ]
+    count = len(there.moments)
+    equal = [
+        ([Fraction(int(j == place)) for j in range(count)], value)
+        for place, value in known.items()
+    ]
+    bounds = [(-largest if m.kind in SIGNED else 0, largest) for m in there.moments]
+    found = minimum(there.claim, at_most, equal, bounds)
+    if found is None or found[0] >= 0:
+        return None
+    values = found[1]
+    premises_hold = all(
+        sum((c * x for c, x in zip(premise, values, strict=True)), Fraction(0)) >= 0
+        for premise in there.premises
+    )
+    return values if premises_hold else None
+
+
+__all__ = [
+    "SIGNED",
+    "MomentRows",
+    "counterexample",
+    "left_over",
+    "loose_solution",
+    "tight_solutions",
+]

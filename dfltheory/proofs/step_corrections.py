@@ -1,0 +1,271 @@
+"""What premises give in the place of a wrong coefficient, term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dfltheory.bounds.formula_writer import write_formula
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs.deduction import Deduction, Witness
+from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.moment_rows import SIGNED
+from dfltheory.proofs.moments import Moment
+from dfltheory.proofs.step_points import Point, value_at
+from dfltheory.proofs.step_region import StepRegion
+
+Key = tuple[tuple[str, int], ...]
+"""Powers of quantities in a monomial."""
+Powers = dict[Expr, Expr]
+"""Exponents by factor."""
+_NEAR = 3
+"""Largest difference of the powers of two terms that are taken as the same."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A term of a claim that is too small.
+
+    Attributes
+    ----------
+    moment : the name of the moment that it multiplies; ``1`` for constants
+    claimed, derived : the term, and what the premises give
+    factors : what differs, as ``(1 - lam)^(-1) should be (1 - lam)^(-2)``
+    """
+
+    moment: str
+    claimed: Expr
+    derived: Expr
+    factors: tuple[str, ...]
+
+    def __str__(self) -> str:
+        of = "" if self.moment == "1" else f" of {self.moment}"
+        if self.claimed == 0:
+            return f"add the term {write_formula(self.derived)}{of}"
+        text = (
+            f"the term {write_formula(self.claimed)}{of} should be"
+            f" {write_formula(self.derived)}"
+        )
+        return f"{text}: {' and '.join(self.factors)}" if self.factors else text
+
+
+@dataclass(frozen=True)
+class Where:
+    """The region of the statement, the point of the witness, and the sums among the
+    factors of the bound.
+    """
+
+    region: StepRegion
+    point: Point
+    sums: tuple[Expr, ...]
+
+
+def corrections(
+    deduction: Deduction, witness: Witness, text: Callable[[Moment], str], bound: Expr
+) -> tuple[Correction, ...]:
+    """The terms of a claim that are smaller than what its premises give.
+
+    Parameters
+    ----------
+    deduction : a claim with its premises, which does not follow
+    witness : where it does not
+    text : the name of a moment
+    bound : whose factors are preferred
+
+    Returns
+    -------
+    tuple of Correction
+        Empty where the premises give no bound of this form.
+    """
+    best: tuple[Correction, ...] = ()
+    for multipliers in deduction.multipliers(witness.point):
+        if not all(map(deduction.region.holds, multipliers)):
+            continue
+        rest = deduction.rest(multipliers)
+        if not _is_of_this_form(deduction, rest):
+            continue
+        found = [
+            correction
+            for moment, left in rest.items()
+            if _is_negative(left, witness.point)
+            for correction in _of_moment(
+                sp.sympify(deduction.claim.get(moment, sp.S.Zero)),
+                left,
+                text(moment),
+                Where(deduction.region, witness.point, _sums(bound)),
+            )
+        ]
+        if found and (not best or len(found) < len(best)):
+            best = tuple(found)
+    return best
+
+
+def _is_of_this_form(deduction: Deduction, rest: Mapping[Moment, Expr]) -> bool:
+    """Is only on the claim's right-hand side something missing?"""
+    for moment, left in rest.items():
+        own = moment in deduction.claim and moment not in deduction.left
+        if left == 0 or own or moment == ONE:
+            continue
+        if moment.kind in SIGNED or not deduction.region.holds(left):
+            return False
+    return True
+
+
+def _is_negative(left: Expr, point: Point) -> bool:
+    value = value_at(left, point)
+    return value is not None and value < 0
+
+
+def _of_moment(
+    claimed: Expr, left: Expr, moment: str, where: Where
+) -> list[Correction]:
+    """The coefficient of one moment: by one factor of the whole, or term by term."""
+    derived = sp.factor(claimed - left)
+    whole = _by_one_factor(moment, claimed, derived, where)
+    if whole is not None:
+        return [whole]
+    own, wanted = _by_monomial(claimed), _by_monomial(derived)
+    if own is None or wanted is None:
+        return [_correction(moment, claimed, derived)]
+    spare = {key: part for key, part in own.items() if key not in wanted}
+    found = []
+    for key, part in wanted.items():
+        before = own.get(key, sp.S.Zero)
+        if not _is_negative(before - part, where.point):
+            continue
+        if before == 0 and spare:
+            nearest = min(spare, key=lambda other: (_distance(other, key), str(other)))
+            if _distance(nearest, key) <= _NEAR:
+                before = spare.pop(nearest)
+        found.append(
+            _by_one_factor(moment, before, part, where)
+            or _correction(moment, before, part)
+        )
+    return found or [_correction(moment, claimed, derived)]
+
+
+def _by_one_factor(
+    moment: str, claimed: Expr, derived: Expr, where: Where
+) -> Correction | None:
+    """The claimed term with another power of one of its factors, if that is enough."""
+    if claimed == 0:
+        return None
+    number, before = _factored(claimed)
+    _, after = _factored(derived)
+    for base, exponent in _edits(before, after, where.sums):
+        powers = {**before, base: exponent}
+        changed = number * sp.Mul(*(b**e for b, e in powers.items()))
+        if where.region.holds(sp.factor(changed - derived)):
+            return _correction(moment, claimed, changed)
+    return None
+
+
+def _edits(
+    before: Powers, after: Powers, sums: Sequence[Expr]
+) -> Iterator[tuple[Expr, Expr]]:
+    """Factors and their new powers: those of what is derived, first with the sums of
+    the bound in the place of others.
+    """
+    different = [
+        (base, after.get(base, sp.S.Zero))
+        for base in sorted({*before, *after}, key=str)
+        if after.get(base, sp.S.Zero) != before.get(base, sp.S.Zero)
+    ]
+    yield from (edit for edit in different if edit[0].is_Symbol or edit[0] in sums)
+    for base, exponent in different:
+        if base.is_Add and base not in sums:
+            yield from ((own, before.get(own, sp.S.Zero) + exponent) for own in sums)
+    yield from different
+
+
+def _sums(bound: Expr) -> tuple[Expr, ...]:
+    """The sums that divide a term of the bound."""
+    found: dict[Expr, None] = {}
+    for term in sp.Add.make_args(bound):
+        _, powers = _factored(term)
+        found |= {b: None for b, e in powers.items() if b.is_Add and e.is_negative}
+    return tuple(found)
+
+
+def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
+    """The terms of a sum by their powers of the quantities that divide nothing."""
+    over, under = sp.fraction(sp.together(expr))
+    free: list[Any] = sorted(over.free_symbols - under.free_symbols, key=str)
+    if not free or not over.is_polynomial(*free):
+        return None
+    found = {}
+    for powers, coefficient in sp.Poly(over, *free).terms():
+        monomial = sp.Mul(*(x**n for x, n in zip(free, powers, strict=True)))
+        key = tuple((x.name, n) for x, n in zip(free, powers, strict=True) if n)
+        found[key] = sp.factor(coefficient * monomial / under)
+    return found
+
+
+def _distance(one: Key, other: Key) -> int:
+    powers, others = dict(one), dict(other)
+    return sum(
+        abs(powers.get(name, 0) - others.get(name, 0)) for name in {*powers, *others}
+    )
+
+
+def _correction(moment: str, claimed: Expr, derived: Expr) -> Correction:
+    factors = _factors(claimed, derived)
+    return Correction(moment, _turned(claimed), _turned(derived), factors)
+
+
+def _turned(expr: Expr) -> Expr:
+    """An expression in factors that are positive where their symbols are small."""
+    number, powers = _factored(expr)
+    return number * sp.Mul(*(base**exponent for base, exponent in powers.items()))
+
+
+def _factors(claimed: Expr, derived: Expr) -> tuple[str, ...]:
+    """The factors that differ, each with both of its powers."""
+    if claimed == 0:
+        return ()
+    (number, before), (other, after) = _factored(claimed), _factored(derived)
+    found = [] if number == other else [f"{number} should be {other}"]
+    for base in sorted({*before, *after}, key=str):
+        own, wanted = (powers.get(base, sp.S.Zero) for powers in (before, after))
+        if own != wanted:
+            texts = [_power(base, exponent) for exponent in (own, wanted)]
+            found.append(
+                f"{texts[0]} should be {texts[1]}"
+                if own != 0
+                else f"the factor {texts[1]} is missing"
+            )
+    return tuple(found) if len(found) <= _NEAR else ()
+
+
+def _factored(expr: Expr) -> tuple[Expr, dict[Expr, Expr]]:
+    """The number and the powers of a product; each sum turned so that its constant is
+    positive.
+    """
+    number: Expr = sp.S.One
+    powers: dict[Expr, Expr] = {}
+    product: Any = sp.factor(expr)
+    for factor in sp.Mul.make_args(product):
+        base, exponent = factor.as_base_exp()
+        if factor.is_number:
+            number *= factor
+            continue
+        constant = base.subs(dict.fromkeys(base.free_symbols, 0))
+        if base.is_Add and constant.is_negative and exponent.is_Integer:
+            base = -base
+            number *= (-1) ** exponent
+        powers[base] = powers.get(base, sp.S.Zero) + exponent
+    return number, powers
+
+
+def _power(base: Expr, exponent: Expr) -> str:
+    text = write_formula(base)
+    name = text if base.is_Symbol else f"({text})"
+    power = write_formula(exponent)
+    plain = exponent.is_Integer or exponent.is_Symbol
+    return f"{name}^{power if plain else f'({power})'}"
+
+
+__all__ = ["Correction", "corrections"]

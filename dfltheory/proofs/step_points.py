@@ -1,0 +1,154 @@
+"""Rational points of the region where a statement's conditions hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.regions import values_of
+from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.tree import at_numbers
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import InputError
+
+Point = Mapping[sp.Symbol, Fraction]
+
+_TRIED = 20_000
+_LONG = 4
+_SHARES = ("0", "1/2", "1/4", "3/5", "4/5", "9/10", "99/100", "999/1000", "1")
+_SIZES = ("0", "1/10", "1/2", "1", "1", "2", "3", "10", "100")
+_STEPS = ("1", "1/2", "1/4", "1/10", "1/20", "1/100", "1/1000")
+_COUNTS = ("0", "1", "2", "3", "4", "5", "9", "16", "25", "100", "10000")
+
+
+def rational_points(
+    conditions: Sequence[Condition],
+    symbols: Iterable[sp.Symbol],
+    glossary: Mapping[str, Quantity],
+    most: int,
+) -> list[Point]:
+    """At most ``most`` points at which every condition holds, exactly: points of few
+    digits, points close to where a condition fails, and others.
+
+    Parameters
+    ----------
+    conditions : without definitions
+    symbols : what is given a value, next to the symbols of the conditions
+    glossary : the ranges of quantities
+    """
+    found = set(symbols)
+    for condition in conditions:
+        found |= sp.sympify(condition.slack).free_symbols
+    ordered = sorted(found, key=str)
+    rng = np.random.default_rng(0)
+    drawn: dict[sp.Symbol, Any] = {
+        x: rng.choice(_choices(x, glossary), _TRIED) for x in ordered
+    }
+    columns = {x.name: values.astype(float) for x, values in drawn.items()}
+    good = np.ones(_TRIED, dtype=bool)
+    nearest = np.full(_TRIED, np.inf)
+    for condition in conditions:
+        slack, right = values_of([condition.slack, condition.right], columns)
+        good &= slack >= -1e-12
+        with np.errstate(all="ignore"):
+            nearest = np.fmin(nearest, np.abs(slack / right))
+    chosen = np.flatnonzero(good)
+    close = chosen[np.argsort(nearest[chosen], kind="stable")]
+    groups = [_at_indices(drawn, indices[: 20 * most]) for indices in (chosen, close)]
+    simple, tight = (sorted(group, key=_complexity) for group in groups)
+    third = most // 3
+    return [
+        *_admissible(simple, conditions, most - 2 * third),
+        *_admissible(tight, conditions, third),
+        *_admissible(groups[0], conditions, third),
+    ]
+
+
+def _at_indices(drawn: Mapping[sp.Symbol, Any], indices: Iterable[int]) -> list[Point]:
+    return [{x: values[i] for x, values in drawn.items()} for i in indices]
+
+
+def _admissible(
+    candidates: Iterable[Point], conditions: Sequence[Condition], most: int
+) -> list[Point]:
+    points: list[Point] = []
+    for point in candidates:
+        if len(points) == most:
+            break
+        if all(_holds(c, point) for c in conditions):
+            points.append(point)
+    return points
+
+
+def _complexity(point: Point) -> int:
+    """Digits of the values; 0 and 1 are special, and count as long."""
+    return sum(len(str(x)) if x not in (0, 1) else _LONG for x in point.values())
+
+
+def _choices(symbol: sp.Symbol, glossary: Mapping[str, Quantity]) -> np.ndarray:
+    """Simple values in the range of a quantity."""
+    entry = glossary.get(symbol.name)
+    if entry is None:
+        texts, low, high = _COUNTS, 0.0, float("inf")
+    else:
+        low, high = entry.low, entry.high
+        texts = _COUNTS if entry.integer else _STEPS if entry.step else _SIZES
+        texts = _SHARES if high == 1 else texts
+    numbers = [Fraction(text) for text in texts]
+    if entry is not None and entry.high != 1 and not entry.integer and low > 0:
+        numbers += [Fraction(low) + number for number in numbers]
+    if symbol.name == "m":  # one client has no network
+        low = 2.0
+    inside = [
+        n
+        for n in numbers
+        if low <= n <= high
+        and not (entry is not None and entry.open_low and n == low)
+        and not (entry is not None and entry.open_high and n == high)
+    ]
+    return np.array(inside or [Fraction(low)], dtype=object)
+
+
+def _holds(condition: Condition, point: Point) -> bool:
+    slack = value_at(condition.slack, point)
+    if slack is None:
+        return False
+    return slack > 0 if condition.strict else slack >= 0
+
+
+def value_at(expr: Expr, point: Point) -> Fraction | None:
+    """The value of an expression at a point; None where it is not rational."""
+    numbers = {
+        symbol: sp.Rational(value.numerator, value.denominator)
+        for symbol, value in point.items()
+    }
+    try:
+        value = at_numbers(sp.sympify(expr), numbers)
+    except (InputError, ZeroDivisionError, TypeError):
+        return None
+    if not value.is_Rational or not value.is_finite:
+        return None
+    return Fraction(int(value.p), int(value.q))
+
+
+def approximate_value(expr: Expr, point: Point) -> Fraction | None:
+    """The value of an expression at a point, irrational ones to 30 digits; None where
+    it is no real number.
+    """
+    known = value_at(expr, point)
+    if known is not None:
+        return known
+    numbers = {x: sp.Rational(v.numerator, v.denominator) for x, v in point.items()}
+    try:
+        value = sp.N(sp.sympify(expr).xreplace(numbers), 30)
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    return Fraction(str(value)) if value.is_Float and value.is_finite else None
+
+
+__all__ = ["Point", "approximate_value", "rational_points", "value_at"]

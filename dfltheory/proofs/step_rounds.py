@@ -1,0 +1,83 @@
+"""One round of the algorithms that declared proof steps are about.
+
+A class with one local step takes its gradients at the models of the round's start. The
+sums over steps then have one term, and :func:`single_step` writes all of them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.proofs.algorithm_rounds import ROUNDS
+from dfltheory.proofs.moments import PLAIN, Algorithm, Atom, G, Moment, N, Vec, X, k
+
+
+@dataclass(frozen=True)
+class StepRound:
+    """``algorithm`` as the kernel has it; ``single``: one local step a round."""
+
+    algorithm: Algorithm
+    single: bool = False
+
+
+_GOSSIP = "dfltheory.algorithms.gossip"
+_ONE_STEP = MappingProxyType({k: 0, s.K: 1})
+STEP_ROUNDS: Mapping[str, StepRound] = MappingProxyType(
+    {
+        "DPSGD": StepRound(
+            Algorithm("DPSGD", X, X - (G + N).sum(s.K) * s.eta, X.mean()),
+            single=True,
+        ),
+        "DFedAvg": StepRound(
+            Algorithm(
+                "DFedAvg",
+                X - (G + N).sum(k) * s.eta,
+                X - (G + N).sum(s.K) * s.eta,
+                X.mean(),
+            )
+        ),
+        "DFedSAM": StepRound(ROUNDS["DFedSAM"]),
+    }
+)
+"""By the name of the package's class."""
+
+
+def round_of(theorem: Theorem) -> StepRound | None:
+    """The round of the first, most general class of a scope; None if none is known."""
+    scope = theorem.scope
+    first = scope.algorithms[0]
+    of_user = ":" in first if isinstance(first, str) else first.__module__ != _GOSSIP
+    adapt_first = scope.letters.get("order") == "adapt-then-combine"
+    if of_user or scope.two_blocks or scope.participation != "full":
+        return None
+    if "DPSGD" in scope.names and not adapt_first:
+        return None
+    return STEP_ROUNDS.get(scope.names[0])
+
+
+def single_step(moment: Moment) -> Moment:
+    """A moment with the only step of a round written as a sum over the steps."""
+    vec, other = _single(moment.vec), _single(moment.other)
+    return replace(moment, vec=vec, other=other, steps="")
+
+
+def _single(vec: Vec) -> Vec:
+    pairs = []
+    for atom, coefficient in vec.terms:
+        if isinstance(atom.step, tuple) and atom.step[1] == k:
+            continue  # there is no earlier step
+        pairs.append((_only_step(atom), coefficient.subs(_ONE_STEP)))
+    return Vec.of(pairs)
+
+
+def _only_step(atom: Atom) -> Atom:
+    point = None if atom.point is None else _single(atom.point)
+    step = None if atom.step is None else (PLAIN, s.K)
+    return replace(atom, step=step, point=point)
+
+
+__all__ = ["STEP_ROUNDS", "StepRound", "round_of", "single_step"]
