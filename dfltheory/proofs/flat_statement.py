@@ -1,0 +1,186 @@
+"""The statement of a proof as flat text: hypotheses, conditions, bound, and the
+quantities in which its inequalities are shown.
+
+The lines come in an order in which each needs only those before it: what is free of the
+totals of weighted sums, the weights, the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sympy as sp
+from sympy.printing.str import StrPrinter
+
+from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs.hypotheses import Hypothesis
+from dfltheory.proofs.moments import Lag
+from dfltheory.proofs.script import Range, Script
+
+WEIGHTS = "M"
+"""The name of the weights of a sum; a proof has one kind of weights at most."""
+
+
+class _Printer(StrPrinter):
+    """Expressions of Python with rational numbers: powers, no roots."""
+
+    def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+        return super()._print_Pow(expr, rational=True)
+
+
+def expression_text(expr: Expr, names: Mapping[sp.Symbol, str]) -> str:
+    """Return an expression as text, its symbols under other names."""
+    renamed = {old: sp.Symbol(new) for old, new in names.items()}
+    return _Printer().doprint(sp.sympify(expr).xreplace(renamed))
+
+
+class FlatStatement:
+    """The lines of a statement.
+
+    Parameters
+    ----------
+    theorem : the statement
+    script : its proof
+    """
+
+    def __init__(self, theorem: Theorem, script: Script):
+        self.theorem, self.script = theorem, script
+        self.lines: list[str] = []
+        self.closed = {
+            symbol: closed
+            for weights in script.lags
+            for symbol, closed in weights.meanings.items()
+        }
+        self.totals = {str(symbol) for symbol in self.closed}
+        self.values = {
+            old: new for old, new in script.values.items() if not new.is_Add
+        }
+        used = {str(x) for new in self.values.values() for x in new.free_symbols}
+        self.ranges = [
+            r for r in script.ranges if str(r.symbol) in used | self.totals
+        ]
+        self.names = {
+            r.symbol: str(r.symbol) if str(r.symbol) in self.totals else f"c_{r.symbol}"
+            for r in self.ranges
+        }
+
+    def expr(self, expr: Expr) -> str:
+        """Text of an expression."""
+        return expression_text(expr, self.names)
+
+    def coefficient(self, expr: Expr) -> str:
+        """Text of a coefficient; with a sum in its denominator as one fraction in the
+        quantities of the script, which keeps later sums short.
+        """
+        _, under = sp.fraction(sp.together(expr))
+        if not under.atoms(sp.Add):
+            return self.expr(expr)
+        new = expr.subs(self._replacements()).subs(self._simple_values())
+        return self.expr(sp.factor(new))
+
+    def _simple_values(self) -> dict[Expr, Expr]:
+        return {old: new for old, new in self.values.items() if not _is_root(new)}
+
+    def _replacements(self) -> dict[Expr, Expr]:
+        """Powers with an exponent n whose value is known, as lam^Q."""
+        return {
+            old ** (1 / new.exp): new.base
+            for old, new in self.values.items()
+            if _is_root(new)
+        }
+
+    def write_statement(self, uses: Iterable[Hypothesis]) -> None:
+        """Everything that comes before the algorithm."""
+        self.lines.append(f"claim {self.theorem.key}:{self.theorem.variant}")
+        for text in self.theorem.assumptions:
+            for hypothesis in self.script.grants.get(text, ()):
+                if hypothesis in set(uses):
+                    words = text.replace(" | ", " ; ").replace("\n", " ")
+                    self.lines.append(f"assume {hypothesis.name} | {words}")
+        self._write_part(False)
+        for weights in self.script.lags:
+            self._write_weights(weights)
+        self._write_part(True)
+        names = {str(x) for x in self.names}
+        for old, new in self.values.items():
+            if {str(x) for x in new.free_symbols} & names:
+                self._write_value(old, new)
+        self._write_terms()
+
+    def _late(self, expr: Expr) -> bool:
+        """Does an expression have totals of the weights?"""
+        return bool({str(x) for x in expr.free_symbols} & self.totals)
+
+    def _write_part(self, late: bool) -> None:
+        for definition in self.theorem.definitions:
+            used = self._used(definition.symbol)
+            if self._late(used) is late:
+                self._write_definition(definition.symbol, definition.expr, used)
+        for number, condition in enumerate(self.theorem.conditions, start=1):
+            sides = (condition.left, condition.right)
+            if any(self._late(self._used(x)) for x in sides) is late:
+                left, right = map(self.expr, sides)
+                self.lines.append(f"condition C{number} | {left} <= {right}")
+        for declared in self.ranges:
+            own = str(declared.symbol) in self.totals
+            if (own or self._late(declared.means)) is late:
+                self._write_coordinate(declared)
+
+    def _used(self, expr: Expr) -> Expr:
+        """An expression with the totals of the weights as symbols."""
+        known = {symbol: symbol for symbol in self.closed} | dict(self.script.names)
+        given = self.theorem.expanded_definitions(known)
+        own = {old: known.get(old, new) for old, new in given.items()}
+        return sp.sympify(expr).xreplace(own)
+
+    def _write_definition(self, symbol: sp.Symbol, formula: Expr, used: Expr) -> None:
+        line = f"define {symbol} = {self.expr(formula)}"
+        if self._late(used):
+            line += f" | {self.expr(used)}"
+        self.lines.append(line)
+
+    def _write_coordinate(self, declared: Range) -> None:
+        name, means = self.names[declared.symbol], declared.means
+        end = "> 0" if declared.symbol.is_positive else ">= 0"
+        line = f"coordinate {name} = {self.expr(means)} | {end}"
+        if declared.high is not None:
+            self.write_hint(declared.high - means)
+            line += f" | <= {declared.high}"
+        self.lines.append(line)
+
+    def _write_weights(self, weights: Lag) -> None:
+        for power in sorted(weights.weight.atoms(sp.Pow), key=str):
+            if power.exp.free_symbols:
+                self.write_hint(power.base)
+        at, before = weights.at, weights.before
+        sums = [weights.weight, weights.total, weights.squares]
+        parts = [self.expr(x) for x in sums]
+        parts += ["-" if x is None else self.expr(x) for x in (at, before, weights.squared)]
+        self.lines.append(f"weights {WEIGHTS} | {' | '.join(parts)}")
+
+    def _write_value(self, old: sp.Symbol, new: Expr) -> None:
+        left, right = self.expr(old), self.expr(new)
+        if _is_root(new):
+            left, right = f"{left}**{1 / new.exp}", self.expr(new.base)
+        self.lines.append(f"value {left} = {right}")
+
+    def _write_terms(self) -> None:
+        for number, part in enumerate(self.theorem.parts.values(), start=1):
+            self.lines.append(f"term t{number} = {self.expr(part)}")
+
+    def write_hint(self, target: Expr) -> None:
+        """A factor with which one of the conditions is the target, if there is one."""
+        for number, condition in enumerate(self.theorem.conditions, start=1):
+            slack = self.theorem.expand(condition.slack)
+            factor = sp.factor(sp.cancel(self.theorem.expand(target) / slack))
+            if factor.is_nonnegative or Region().holds(factor):
+                self.lines.append(f"hint {self.expr(factor)} times C{number}")
+                return
+
+
+def _is_root(expr: Expr) -> bool:
+    """Is it an n-th root for a symbol n?"""
+    return bool(expr.is_Pow and (1 / expr.exp).is_Symbol)
