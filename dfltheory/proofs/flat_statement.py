@@ -7,17 +7,20 @@ totals of weighted sums, the weights, the rest.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
-from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
+from dfltheory.bounds.inequalities.rewriting import rational
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.hypotheses import Hypothesis
-from dfltheory.proofs.moments import Lag
+from dfltheory.proofs.moments import Lag, is_zero
 from dfltheory.proofs.script import Range, Script
 
 WEIGHTS = "M"
@@ -76,7 +79,8 @@ class FlatStatement:
         quantities of the script, which keeps later sums short.
         """
         _, under = sp.fraction(sp.together(expr))
-        if not under.atoms(sp.Add):
+        roots = [p for p in expr.atoms(sp.Pow) if p.base.is_Add and p.exp.is_Rational]
+        if not under.atoms(sp.Add) or not all(p.exp.is_Integer for p in roots):
             return self.expr(expr)
         new = expr.subs(self._replacements()).subs(self._simple_values())
         return self.expr(sp.factor(new))
@@ -105,6 +109,12 @@ class FlatStatement:
             self._write_weights(weights)
         self._write_part(True)
         names = {str(x) for x in self.names}
+        meanings = {r.symbol: r.means for r in self.ranges}
+        for old, new in self.values.items():
+            difference = new.subs(meanings) - old
+            if not (_is_root(new) or is_zero(difference)):
+                self.write_hint(difference)
+                self.write_hint(-difference)
         for old, new in self.values.items():
             if {str(x) for x in new.free_symbols} & names:
                 self._write_value(old, new)
@@ -124,6 +134,7 @@ class FlatStatement:
             if any(self._late(self._used(x)) for x in sides) is late:
                 left, right = map(self.expr, sides)
                 self.lines.append(f"condition C{number} | {left} <= {right}")
+                self.lines.append(f"hint 1 times C{number}")
         for declared in self.ranges:
             own = str(declared.symbol) in self.totals
             if (own or self._late(declared.means)) is late:
@@ -175,12 +186,63 @@ class FlatStatement:
         """A factor with which one of the conditions is the target, if there is one."""
         for number, condition in enumerate(self.theorem.conditions, start=1):
             slack = self.theorem.expand(condition.slack)
-            factor = sp.factor(sp.cancel(self.theorem.expand(target) / slack))
-            if factor.is_nonnegative or Region().holds(factor):
-                self.lines.append(f"hint {self.expr(factor)} times C{number}")
+            base, power = _power(self.theorem.expand(target))
+            factor = sp.factor(sp.cancel(base / slack))
+            if EVERYWHERE.holds(factor):
+                text = self.expr(factor * power)
+                self.lines.append(f"hint {text} times C{number}")
                 return
+
+    def write_hints(self, targets: Iterable[Expr]) -> None:
+        """Factors of conditions that remove a quantity without upper end from targets
+        in which its highest power has a negative coefficient.
+        """
+        bounded = {str(x) for x in self.names}
+        written = set()
+        for number, condition in enumerate(self.theorem.conditions, start=1):
+            slack = self.coordinates(condition.slack)
+            free = [x for x in slack.free_symbols if str(x) not in bounded]
+            for symbol, target in itertools.product(free, targets):
+                factor = _factor(self.coordinates(target), slack, symbol)
+                if factor is None or factor in written:
+                    continue
+                if Region(intervals=self._intervals()).holds(factor):
+                    written.add(factor)
+                    self.lines.append(f"hint {self.expr(factor)} times C{number}")
+
+    def coordinates(self, expr: Expr) -> Expr:
+        """An expression in the quantities of the script."""
+        given = self._used(expr).subs(self._replacements())
+        return given.subs(self._simple_values(), simultaneous=True)
+
+    def _intervals(self) -> dict[sp.Symbol, Interval]:
+        return {
+            r.symbol: Interval(high=None if r.high is None else rational(r.high))
+            for r in self.ranges
+        }
 
 
 def _is_root(expr: Expr) -> bool:
     """Is it an n-th root for a symbol n?"""
     return bool(expr.is_Pow and (1 / expr.exp).is_Symbol)
+
+
+def _power(expr: Expr) -> tuple[Expr, Expr]:
+    """b and b^(n - 1) for b^n with a symbol n; an expression and 1 for others."""
+    if expr.is_Pow and expr.exp.is_Symbol:
+        return expr.base, expr.base ** (expr.exp - 1)
+    return expr, sp.S.One
+
+
+def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
+    """The quotient of the coefficients of the highest power of a symbol, which is of
+    the same degree in both, where it is that of a target which decreases in it.
+    """
+    parts = [sp.fraction(sp.together(x)) for x in (target, slack)]
+    if any(under.has(symbol) for _, under in parts):
+        return None
+    polys = [sp.Poly(over, symbol) for over, _ in parts if over.is_polynomial(symbol)]
+    if len(polys) < 2 or polys[0].degree() != polys[1].degree() or not polys[0].degree():
+        return None
+    leads = [p.LC() / under for p, (_, under) in zip(polys, parts, strict=True)]
+    return sp.factor(leads[0] / leads[1])

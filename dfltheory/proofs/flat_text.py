@@ -156,8 +156,10 @@ class FlatProof(FlatStatement):
         for name in ("kept", "personal", "local", "sent", "mean_model", "dual"):
             update = getattr(algorithm, name)
             if update is not None:
-                self.lines.append(f"algorithm {name} = {self.vector(update)}")
+                label = "dual_after" if name == "dual" else name
+                self.lines.append(f"algorithm {label} = {self.vector(update)}")
         self.lines.append(f"left {self.form(self.fact.left)}")
+        self.write_hints([d.expr for d in self.fact.demands])
         for fact in self.fact.trail():
             self.step(fact)
         self.lines.append(f"prove {self.facts[id(self.fact)]}")

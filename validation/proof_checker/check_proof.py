@@ -218,7 +218,7 @@ def following(v):
     """A mean of states, or the dual, in the next round."""
     after = Linear()
     for a, c in v.terms:
-        own = {("dual", ""): "dual", ("x", "v"): "kept"}.get((a.name, a.block))
+        own = {("dual", ""): "dual_after", ("x", "v"): "kept"}.get((a.name, a.block))
         need(not a.pushed and (own or a.mean), "not a mean of a state")
         if own:
             now = proof.algorithm[own]
@@ -391,7 +391,7 @@ def diversity_at(u):
 def dual_part(u):
     """Is it the dual, its mean, or the rest, of an algorithm that has one?"""
     dual = atom("dual")
-    return "dual" in proof.algorithm and u in (dual, mean(dual), dual - mean(dual))
+    return "dual_after" in proof.algorithm and u in (dual, mean(dual), dual - mean(dual))
 
 
 RULES = {}
@@ -599,8 +599,11 @@ def convolution(stated, fact):
     root[start](U)/(T (1 - p^2))^(1/2) + sum_j c_j b_j[mean t]/(1 - p).
     """
     now, p, rest = recursion(fact)
-    size = power(symbol("T") * (ONE - p * p), number(Fraction(1, 2)))
-    right = Linear([(now._replace(rounds="start"), ONE / size)])
+    begin = now._replace(rounds="start")
+    size = stated[2].get(begin)
+    need(size * size * symbol("T") * (ONE - p * p) == ONE, "not the root")
+    DEMANDS.append((size, ">="))
+    right = Linear([(begin, size)])
     right = right + over(rest, fact, rounds="mean") / (ONE - p)
     return Linear([(now._replace(rounds="mean"), ONE)]), "<=", right
 
@@ -675,8 +678,20 @@ class Proof:
         arguments = [self.value(x, own) for x in node.args]
         return self.call(node.func.id, arguments)
 
+    def divided(self, left, node, own):
+        """A quotient by a product, one factor after the other."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return self.divided(self.divided(left, node.left, own), node.right, own)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            exponent = self.value(node.right, own)
+            if exponent == number(2):
+                return self.divided(self.divided(left, node.left, own), node.left, own)
+        return left / self.value(node, own)
+
     def operation(self, node, own):
         """A sum, product, quotient or power."""
+        if isinstance(node.op, ast.Div):
+            return self.divided(self.value(node.left, own), node.right, own)
         left, right = self.value(node.left, own), self.value(node.right, own)
         if isinstance(node.op, ast.Add):
             return left + right
@@ -684,8 +699,6 @@ class Proof:
             return left - right
         if isinstance(node.op, ast.Mult):
             return right * left if type(right) is Linear else left * right
-        if isinstance(node.op, ast.Div):
-            return left / right
         need(isinstance(node.op, ast.Pow), "an operation that has no meaning here")
         return power(left, right)
 
@@ -858,7 +871,9 @@ class Proof:
         name, _, formula = source.partition(" = ")
         old = self.evaluate(name)
         means = self.evaluate(formula, **self.coordinates)
-        need(means == old, f"{source} is no identity")
+        if means != old:
+            DEMANDS.extend([(means - old, ">="), (old - means, ">=")])
+            self.flush()
         (((own, degree),), one), *more = old.top.items()
         need(not more and one == degree == 1 and not old.bottom, "no symbol")
         new = self.evaluate(formula)
@@ -907,12 +922,12 @@ class Proof:
     def line_define(self, source, used=None):
         """An abbreviation of the statement, and an equal expression to be used."""
         name, _, formula = source.partition(" = ")
-        value = self.evaluate(formula)
         if used is not None:
             closed = {}
             for weights in self.weights:
                 if weights != "1":
                     closed |= self.meanings(weights)
+            value = self.evaluate(formula, **closed)
             need(self.evaluate(used, **closed) == value, f"{name}: not the same")
         self.definitions[name] = (formula, used)
         if used != name:
@@ -1059,7 +1074,7 @@ FUNCTIONS = {
     "following": following,
     "dual_part": dual_part,
 }
-UPDATES = ("local", "sent", "mean_model", "dual", "gossips", "personal", "kept")
+UPDATES = ("local", "sent", "mean_model", "dual_after", "gossips", "personal", "kept")
 RESERVED = {"x", "dual", "xbar", "g", "n", "e", "ehat", "sq", "root", "root_w"}
 RESERVED |= {"inner", "value", "one", *PLACES, *UPDATES}
 proof = Proof()
