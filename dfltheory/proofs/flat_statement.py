@@ -182,12 +182,37 @@ class FlatStatement:
         for number, part in enumerate(self.theorem.parts.values(), start=1):
             self.lines.append(f"term t{number} = {self.expr(part)}")
 
+    def write_corollary(self, source: Theorem) -> None:
+        """The lines by which this statement, a corollary, follows from ``source``."""
+        self.lines.append(f"corollary {self.theorem.key}:{self.theorem.variant}")
+        self._write_part(False)
+        self._write_part(True)
+        schedule = {}
+        if source.kind == "theorem" and self.theorem.kind != "theorem":
+            schedule = {
+                self.theorem.glossary[name].symbol: sp.sympify(value)
+                for name, value in self.theorem.schedule.items()
+            }
+        for name, value in schedule.items():
+            self.lines.append(f"schedule {name} = {self.expr(value)}")
+        kept = {symbol: symbol for symbol in self.closed}
+        kept = {x: y for x, y in kept.items() if not self._moves(x, schedule)}
+        given = source.expanded_definitions(kept)
+        for condition in source.conditions:
+            slack = condition.slack.xreplace({**given, **kept})
+            self.write_hint(slack.subs(schedule, simultaneous=True))
+        self._write_terms()
+        self.lines.append("follows")
+
+    def _moves(self, total: sp.Symbol, schedule: Mapping[sp.Symbol, Expr]) -> bool:
+        return bool(self.closed[total].free_symbols & set(schedule))
+
     def write_hint(self, target: Expr) -> None:
         """A factor with which one of the conditions is the target, if there is one."""
         for number, condition in enumerate(self.theorem.conditions, start=1):
-            slack = self.theorem.expand(condition.slack)
-            base, power = _power(self.theorem.expand(target))
-            factor = sp.factor(sp.cancel(base / slack))
+            slack = self._used(condition.slack)
+            base, power = _power(self._used(target))
+            factor = _quotient(base, slack)
             if EVERYWHERE.holds(factor):
                 text = self.expr(factor * power)
                 self.lines.append(f"hint {text} times C{number}")
@@ -246,3 +271,13 @@ def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
         return None
     leads = [p.LC() / under for p, (_, under) in zip(polys, parts, strict=True)]
     return sp.factor(leads[0] / leads[1])
+
+
+def _quotient(over: Expr, under: Expr) -> Expr:
+    """A quotient in lowest terms, as one of the roots of its symbols."""
+    roots = {x: sp.Dummy(str(x), positive=True) for x in (over / under).free_symbols}
+    squares = {x: root**2 for x, root in roots.items()}
+    if not any(p.exp.is_Rational and p.exp.q == 2 for p in over.atoms(sp.Pow)):
+        return sp.factor(sp.cancel(over / under))
+    found = sp.factor(sp.cancel(sp.powdenest((over / under).subs(squares))))
+    return found.subs({root: sp.sqrt(x) for x, root in roots.items()})

@@ -9,6 +9,7 @@ format. Rules that only add inequalities (chain, add, weaken, label, solve) beco
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -29,7 +30,7 @@ from dfltheory.proofs.moments import (
     form,
     root,
 )
-from dfltheory.proofs.script import Script
+from dfltheory.proofs.script import Corollary, Script
 
 _KINDS = {"e^": "ehat"}
 Combination = list[tuple[Fact, Expr]]
@@ -243,25 +244,42 @@ _WRITERS: Mapping[str, Callable[[FlatProof, Fact], None]] = {
 }
 
 
-def flat_proof(theorem: Theorem, script: Script) -> str:
+def flat_proof(
+    theorem: Theorem,
+    script: Script | Corollary,
+    parent: tuple[Theorem, Script] | None = None,
+) -> str:
     """Return a proof as flat text.
 
     Parameters
     ----------
     theorem : the statement
     script : its proof
+    parent : of a corollary: the statement from which it follows, and its proof
 
     Raises
     ------
     InputError
-        The proof has two cases, or a rule that the format does not have.
+        A corollary has no parent, or the proof has two cases or a rule that the format
+        does not have.
     """
+    if isinstance(script, Corollary):
+        if parent is None:
+            raise InputError(f"{script.claim} follows from {script.of}: give its proof")
+        return flat_proof(*parent) + _corollary(theorem, *parent)
     if script.case is not None:
         raise InputError(f"{script.claim}: the format has no proofs of two cases")
     fact = script.prove(**script.weights)
     text = FlatProof(theorem, script, fact)
     text.write_statement(fact.uses)
     text.write_proof()
+    return "\n".join(text.lines) + "\n"
+
+
+def _corollary(theorem: Theorem, source: Theorem, script: Script) -> str:
+    bare = replace(script, ranges=(), values={})
+    text = FlatStatement(theorem, bare)
+    text.write_corollary(source)
     return "\n".join(text.lines) + "\n"
 
 

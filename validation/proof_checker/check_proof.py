@@ -995,7 +995,7 @@ class Proof:
         DEMANDS.append((value, ">" if strict else ">="))
         self.schedule[name] = value
 
-    def line_follows(self):
+    def line_follows(self, _=""):
         """The parent's conditions hold, and its bound is at most the corollary's."""
         conditions, definitions, terms = self.parent
         own = dict(self.schedule)
