@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import wraps
+from inspect import signature
 from types import MappingProxyType
 from weakref import WeakSet
 
@@ -78,6 +79,7 @@ class Fact:
 
     __slots__ = (
         "__weakref__",
+        "arguments",
         "demands",
         "equal",
         "lags",
@@ -218,6 +220,7 @@ def rule(
                     *(p.lags for p in premises)
                 ),
                 premises=premises,
+                arguments=signature(function).bind(*arguments, **named),
                 rule=name,
                 of=next(iter(about), None),
             )

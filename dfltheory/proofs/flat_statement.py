@@ -1,0 +1,283 @@
+"""The statement of a proof as flat text: hypotheses, conditions, bound, and the
+quantities in which its inequalities are shown.
+
+The lines come in an order in which each needs only those before it: what is free of the
+totals of weighted sums, the weights, the rest.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sympy as sp
+from sympy.printing.str import StrPrinter
+
+from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
+from dfltheory.bounds.inequalities.rewriting import rational
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs.hypotheses import Hypothesis
+from dfltheory.proofs.moments import Lag, is_zero
+from dfltheory.proofs.script import Range, Script
+
+WEIGHTS = "M"
+"""The name of the weights of a sum; a proof has one kind of weights at most."""
+
+
+class _Printer(StrPrinter):
+    """Expressions of Python with rational numbers: powers, no roots."""
+
+    def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+        return super()._print_Pow(expr, rational=True)
+
+
+def expression_text(expr: Expr, names: Mapping[sp.Symbol, str]) -> str:
+    """Return an expression as text, its symbols under other names."""
+    renamed = {old: sp.Symbol(new) for old, new in names.items()}
+    return _Printer().doprint(sp.sympify(expr).xreplace(renamed))
+
+
+class FlatStatement:
+    """The lines of a statement.
+
+    Parameters
+    ----------
+    theorem : the statement
+    script : its proof
+    """
+
+    def __init__(self, theorem: Theorem, script: Script):
+        self.theorem, self.script = theorem, script
+        self.lines: list[str] = []
+        self.closed = {
+            symbol: closed
+            for weights in script.lags
+            for symbol, closed in weights.meanings.items()
+        }
+        self.totals = {str(symbol) for symbol in self.closed}
+        self.values = {
+            old: new for old, new in script.values.items() if not new.is_Add
+        }
+        used = {str(x) for new in self.values.values() for x in new.free_symbols}
+        self.ranges = [
+            r for r in script.ranges if str(r.symbol) in used | self.totals
+        ]
+        self.names = {
+            r.symbol: str(r.symbol) if str(r.symbol) in self.totals else f"c_{r.symbol}"
+            for r in self.ranges
+        }
+
+    def expr(self, expr: Expr) -> str:
+        """Text of an expression."""
+        return expression_text(expr, self.names)
+
+    def coefficient(self, expr: Expr) -> str:
+        """Text of a coefficient; with a sum in its denominator as one fraction in the
+        quantities of the script, which keeps later sums short.
+        """
+        _, under = sp.fraction(sp.together(expr))
+        roots = [p for p in expr.atoms(sp.Pow) if p.base.is_Add and p.exp.is_Rational]
+        if not under.atoms(sp.Add) or not all(p.exp.is_Integer for p in roots):
+            return self.expr(expr)
+        new = expr.subs(self._replacements()).subs(self._simple_values())
+        return self.expr(sp.factor(new))
+
+    def _simple_values(self) -> dict[Expr, Expr]:
+        return {old: new for old, new in self.values.items() if not _is_root(new)}
+
+    def _replacements(self) -> dict[Expr, Expr]:
+        """Powers with an exponent n whose value is known, as lam^Q."""
+        return {
+            old ** (1 / new.exp): new.base
+            for old, new in self.values.items()
+            if _is_root(new)
+        }
+
+    def write_statement(self, uses: Iterable[Hypothesis]) -> None:
+        """Everything that comes before the algorithm."""
+        self.lines.append(f"claim {self.theorem.key}:{self.theorem.variant}")
+        for text in self.theorem.assumptions:
+            for hypothesis in self.script.grants.get(text, ()):
+                if hypothesis in set(uses):
+                    words = text.replace(" | ", " ; ").replace("\n", " ")
+                    self.lines.append(f"assume {hypothesis.name} | {words}")
+        self._write_part(False)
+        for weights in self.script.lags:
+            self._write_weights(weights)
+        self._write_part(True)
+        names = {str(x) for x in self.names}
+        meanings = {r.symbol: r.means for r in self.ranges}
+        for old, new in self.values.items():
+            difference = new.subs(meanings) - old
+            if not (_is_root(new) or is_zero(difference)):
+                self.write_hint(difference)
+                self.write_hint(-difference)
+        for old, new in self.values.items():
+            if {str(x) for x in new.free_symbols} & names:
+                self._write_value(old, new)
+        self._write_terms()
+
+    def _late(self, expr: Expr) -> bool:
+        """Does an expression have totals of the weights?"""
+        return bool({str(x) for x in expr.free_symbols} & self.totals)
+
+    def _write_part(self, late: bool) -> None:
+        for definition in self.theorem.definitions:
+            used = self._used(definition.symbol)
+            if self._late(used) is late:
+                self._write_definition(definition.symbol, definition.expr, used)
+        for number, condition in enumerate(self.theorem.conditions, start=1):
+            sides = (condition.left, condition.right)
+            if any(self._late(self._used(x)) for x in sides) is late:
+                left, right = map(self.expr, sides)
+                self.lines.append(f"condition C{number} | {left} <= {right}")
+                self.lines.append(f"hint 1 times C{number}")
+        for declared in self.ranges:
+            own = str(declared.symbol) in self.totals
+            if (own or self._late(declared.means)) is late:
+                self._write_coordinate(declared)
+
+    def _used(self, expr: Expr) -> Expr:
+        """An expression with the totals of the weights as symbols."""
+        known = {symbol: symbol for symbol in self.closed} | dict(self.script.names)
+        given = self.theorem.expanded_definitions(known)
+        own = {old: known.get(old, new) for old, new in given.items()}
+        return sp.sympify(expr).xreplace(own)
+
+    def _write_definition(self, symbol: sp.Symbol, formula: Expr, used: Expr) -> None:
+        line = f"define {symbol} = {self.expr(formula)}"
+        if self._late(used):
+            line += f" | {self.expr(used)}"
+        self.lines.append(line)
+
+    def _write_coordinate(self, declared: Range) -> None:
+        name, means = self.names[declared.symbol], declared.means
+        end = "> 0" if declared.symbol.is_positive else ">= 0"
+        line = f"coordinate {name} = {self.expr(means)} | {end}"
+        if declared.high is not None:
+            self.write_hint(declared.high - means)
+            line += f" | <= {declared.high}"
+        self.lines.append(line)
+
+    def _write_weights(self, weights: Lag) -> None:
+        for power in sorted(weights.weight.atoms(sp.Pow), key=str):
+            if power.exp.free_symbols:
+                self.write_hint(power.base)
+        at, before = weights.at, weights.before
+        sums = [weights.weight, weights.total, weights.squares]
+        parts = [self.expr(x) for x in sums]
+        parts += ["-" if x is None else self.expr(x) for x in (at, before, weights.squared)]
+        self.lines.append(f"weights {WEIGHTS} | {' | '.join(parts)}")
+
+    def _write_value(self, old: sp.Symbol, new: Expr) -> None:
+        left, right = self.expr(old), self.expr(new)
+        if _is_root(new):
+            left, right = f"{left}**{1 / new.exp}", self.expr(new.base)
+        self.lines.append(f"value {left} = {right}")
+
+    def _write_terms(self) -> None:
+        for number, part in enumerate(self.theorem.parts.values(), start=1):
+            self.lines.append(f"term t{number} = {self.expr(part)}")
+
+    def write_corollary(self, source: Theorem) -> None:
+        """The lines by which this statement, a corollary, follows from ``source``."""
+        self.lines.append(f"corollary {self.theorem.key}:{self.theorem.variant}")
+        self._write_part(False)
+        self._write_part(True)
+        schedule = {}
+        if source.kind == "theorem" and self.theorem.kind != "theorem":
+            schedule = {
+                self.theorem.glossary[name].symbol: sp.sympify(value)
+                for name, value in self.theorem.schedule.items()
+            }
+        for name, value in schedule.items():
+            self.lines.append(f"schedule {name} = {self.expr(value)}")
+        kept = {symbol: symbol for symbol in self.closed}
+        kept = {x: y for x, y in kept.items() if not self._moves(x, schedule)}
+        given = source.expanded_definitions(kept)
+        for condition in source.conditions:
+            slack = condition.slack.xreplace({**given, **kept})
+            self.write_hint(slack.subs(schedule, simultaneous=True))
+        self._write_terms()
+        self.lines.append("follows")
+
+    def _moves(self, total: sp.Symbol, schedule: Mapping[sp.Symbol, Expr]) -> bool:
+        return bool(self.closed[total].free_symbols & set(schedule))
+
+    def write_hint(self, target: Expr) -> None:
+        """A factor with which one of the conditions is the target, if there is one."""
+        for number, condition in enumerate(self.theorem.conditions, start=1):
+            slack = self._used(condition.slack)
+            base, power = _power(self._used(target))
+            factor = _quotient(base, slack)
+            if EVERYWHERE.holds(factor):
+                text = self.expr(factor * power)
+                self.lines.append(f"hint {text} times C{number}")
+                return
+
+    def write_hints(self, targets: Iterable[Expr]) -> None:
+        """Factors of conditions that remove a quantity without upper end from targets
+        in which its highest power has a negative coefficient.
+        """
+        bounded = {str(x) for x in self.names}
+        written = set()
+        for number, condition in enumerate(self.theorem.conditions, start=1):
+            slack = self.coordinates(condition.slack)
+            free = [x for x in slack.free_symbols if str(x) not in bounded]
+            for symbol, target in itertools.product(free, targets):
+                factor = _factor(self.coordinates(target), slack, symbol)
+                if factor is None or factor in written:
+                    continue
+                if Region(intervals=self._intervals()).holds(factor):
+                    written.add(factor)
+                    self.lines.append(f"hint {self.expr(factor)} times C{number}")
+
+    def coordinates(self, expr: Expr) -> Expr:
+        """An expression in the quantities of the script."""
+        given = self._used(expr).subs(self._replacements())
+        return given.subs(self._simple_values(), simultaneous=True)
+
+    def _intervals(self) -> dict[sp.Symbol, Interval]:
+        return {
+            r.symbol: Interval(high=None if r.high is None else rational(r.high))
+            for r in self.ranges
+        }
+
+
+def _is_root(expr: Expr) -> bool:
+    """Is it an n-th root for a symbol n?"""
+    return bool(expr.is_Pow and (1 / expr.exp).is_Symbol)
+
+
+def _power(expr: Expr) -> tuple[Expr, Expr]:
+    """b and b^(n - 1) for b^n with a symbol n; an expression and 1 for others."""
+    if expr.is_Pow and expr.exp.is_Symbol:
+        return expr.base, expr.base ** (expr.exp - 1)
+    return expr, sp.S.One
+
+
+def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
+    """The quotient of the coefficients of the highest power of a symbol, which is of
+    the same degree in both, where it is that of a target which decreases in it.
+    """
+    parts = [sp.fraction(sp.together(x)) for x in (target, slack)]
+    if any(under.has(symbol) for _, under in parts):
+        return None
+    polys = [sp.Poly(over, symbol) for over, _ in parts if over.is_polynomial(symbol)]
+    if len(polys) < 2 or polys[0].degree() != polys[1].degree() or not polys[0].degree():
+        return None
+    leads = [p.LC() / under for p, (_, under) in zip(polys, parts, strict=True)]
+    return sp.factor(leads[0] / leads[1])
+
+
+def _quotient(over: Expr, under: Expr) -> Expr:
+    """A quotient in lowest terms, as one of the roots of its symbols."""
+    roots = {x: sp.Dummy(str(x), positive=True) for x in (over / under).free_symbols}
+    squares = {x: root**2 for x, root in roots.items()}
+    if not any(p.exp.is_Rational and p.exp.q == 2 for p in over.atoms(sp.Pow)):
+        return sp.factor(sp.cancel(over / under))
+    found = sp.factor(sp.cancel(sp.powdenest((over / under).subs(squares))))
+    return found.subs({root: sp.sqrt(x) for x, root in roots.items()})

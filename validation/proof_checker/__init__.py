@@ -1,0 +1,1 @@
+"""A second checker of proofs, which shares no code with the package, and its tests."""
