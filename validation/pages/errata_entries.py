@@ -124,7 +124,7 @@ def corrected_terms(erratum: Erratum) -> list[tuple[str, str]]:
     terms = erratum.terms.get(erratum.origin, {})
     if not terms:
         return []
-    origin, corrected = statement(erratum.origin), erratum.correction(erratum.origin)
+    origin, corrected = statement(erratum.origin), erratum.corrected_statement(erratum.origin)
     should = "It should read:"
     # false in the other form as well
     if erratum.severity == FALSE and not erratum.corrected:
