@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import sympy as sp
 from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
@@ -25,7 +25,7 @@ from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, UnknownNameError
 from validation.papers import FOLDER, PAPERS, statement
 from validation.papers.witness import Witness
 
@@ -46,6 +46,7 @@ FOUND_BY: tuple[FoundBy, ...] = get_args(FoundBy)
 GENERAL_CHECK, PROOF_STEP, PROOF_LINE, SEARCH, READER = FOUND_BY
 
 
+Record = TypeVar("Record")
 Verification = Literal[
     "its witness",
     "the checks that reported it",
@@ -178,10 +179,56 @@ class Erratum:
         return found
 
 
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class StatementNote:
+    """What is said of a main statement of a paper, to its authors.
+
+    Attributes
+    ----------
+    claim : the statement as printed
+    name : as the paper calls it
+    cause, survives : one line each, for the tables
+    text : a paragraph to the authors, in their notation
+    unaffected : what the mistakes do not touch
+    corrected : the claim of the statement that holds instead
+    example, also : ids of the errata whose witnesses are shown
+    """
+
+    claim: str
+    name: str
+    cause: str
+    survives: str
+    corrected: str
+    text: str = ""
+    unaffected: str = ""
+    example: str = ""
+    also: str = ""
+
+
 @cache
 def errata(paper: str) -> tuple[Erratum, ...]:
     """The errata of a paper, in its own order; none of a paper that has no folder."""
     return read_errata(FOLDER / paper / "errata.toml") if paper in PAPERS else ()
+
+
+@cache
+def notes(paper: str) -> tuple[StatementNote, ...]:
+    """What is said of the main statements of a paper."""
+    return _records(FOLDER / paper / "errata.toml", "statement", _NOTE)
+
+
+def erratum(name: str) -> Erratum:
+    """The erratum of this id.
+
+    Raises
+    ------
+    UnknownNameError
+        No paper has an erratum of this id.
+    """
+    known = {entry.id: entry for paper in PAPERS for entry in errata(paper)}
+    if name not in known:
+        raise UnknownNameError("erratum", name, set(known))
+    return known[name]
 
 
 def read_errata(file: Path) -> tuple[Erratum, ...]:
@@ -193,18 +240,25 @@ def read_errata(file: Path) -> tuple[Erratum, ...]:
         A record has a field that errata do not have, lacks one, or has another severity
         or source.
     """
-    found: list[Erratum] = []
-    for record in tomllib.loads(file.read_text(encoding="utf-8"))["erratum"]:
+    return _records(file, "erratum", _ERRATUM)
+
+
+def _records(
+    file: Path, name: str, record_type: TypeAdapter[Record]
+) -> tuple[Record, ...]:
+    """The records of one name, in the order of the file."""
+    found: list[Record] = []
+    for record in tomllib.loads(file.read_text(encoding="utf-8"))[name]:
         try:
-            found.append(_RECORD.validate_python(record))
+            found.append(record_type.validate_python(record))
         except ValidationError as wrong:
-            raise InputError(
-                f"{file}: {record.get('id', 'a record without id')}: {wrong}"
-            ) from None
+            place = record.get("id", record.get("claim", f"a {name} without a name"))
+            raise InputError(f"{file}: {place}: {wrong}") from None
     return tuple(found)
 
 
-_RECORD = TypeAdapter(Erratum)
+_ERRATUM = TypeAdapter(Erratum)
+_NOTE = TypeAdapter(StatementNote)
 
 
 def _symbols(theorem: Theorem, definitions: Sequence[Definition]) -> dict[str, Expr]:
@@ -238,14 +292,23 @@ def _definition(
 
 
 __all__ = [
+    "BY_CHECKS",
+    "BY_COUNTEREXAMPLE",
+    "BY_LINES",
+    "BY_READING",
+    "BY_WITNESS",
     "FALSE",
     "FOUND_BY",
     "GENERAL_CHECK",
     "PROOF_STEP",
     "SEVERITIES",
+    "TYPO",
     "Erratum",
     "FoundBy",
     "Severity",
+    "StatementNote",
     "errata",
+    "erratum",
+    "notes",
     "read_errata",
 ]
