@@ -93,7 +93,10 @@ def index() -> str:
     rows = [
         (
             f"[{paper}]({paper}.md#entries)",
-            *(sum(e.severity == severity for e in errata(paper)) for severity in SEVERITIES),
+            *(
+                sum(e.severity == severity for e in errata(paper))
+                for severity in SEVERITIES
+            ),
             f"[coverage-{paper}.json](coverage-{paper}.json)",
         )
         for paper in PAPERS
@@ -210,11 +213,14 @@ def _corrected(note: StatementNote) -> Iterator[str]:
         f" {theorem.status.kind}):"
     )
     yield ""
-    if (note.example or note.text) and note.corrected not in {other.corrected for other in _before(note)}:
+    if (note.example or note.text) and note.corrected not in {
+        other.corrected for other in _before(note)
+    }:
         yield f"$${theorem.latex()}$$"
         yield ""
         conditions = ", ".join(
-            f"${condition_latex(condition, theorem)}$" for condition in theorem.conditions
+            f"${condition_latex(condition, theorem)}$"
+            for condition in theorem.conditions
         )
         yield (
             f"if {conditions}; and {'; '.join(theorem.assumptions)}. Left side:"

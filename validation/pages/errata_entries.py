@@ -78,9 +78,7 @@ def _sides(erratum: Erratum, compared: Comparison) -> str:
             " by nothing as corrected"
         )
     where = f" (`{witness.line}`)" if witness.line else ""
-    shown = (
-        f"left side ${number(left)}$, printed right side ${number(printed)}${where}"
-    )
+    shown = f"left side ${number(left)}$, printed right side ${number(printed)}${where}"
     if witness.excluded_by:
         return f"{shown}; the added assumption excludes it"
     if witness.corrected_left or corrected == printed:

@@ -1,8 +1,8 @@
 """Witnesses of errata: values at which the printed line is false and the corrected one
 holds.
 
-A witness is data. :func:`compare` evaluates both readings in rational numbers, so that a
-test can require that the printed term contradicts the witness and that the corrected
+A witness is data. :func:`compare` evaluates both readings in rational numbers, so that
+a test can require that the printed term contradicts the witness and that the corrected
 term does not.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 CLOSE = sp.Rational(1, 10)
 """Relative deviation up to which the relation ``~`` holds."""
 GROWTH = 2
-"""Factor by which left/printed grows at least from one point of a family to the next."""
+"""Least factor by which left/printed grows from one point of a family to the next."""
 
 
 class Witness(BaseModel):
@@ -39,8 +40,8 @@ class Witness(BaseModel):
 
     Attributes
     ----------
-    words : the witness in at most five lines; ``{left}``, ``{printed}``, ``{corrected}``
-        and ``{ratio}`` are replaced by what is evaluated
+    words : the witness in at most five lines; ``{left}``, ``{printed}``,
+        ``{corrected}``, ``{ratio}`` and ``{growth}`` are replaced by what is evaluated
     at : values by name; a value may be a formula in the names before it
     along : values of one name, each at least twice as bad as the one before, for a
         statement in O(.)
@@ -78,8 +79,13 @@ class Witness(BaseModel):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both readings of a line at a witness: a row of (left, printed, corrected) for each
-    point, and the hypothesis that excludes it.
+    """Both readings of a line at a witness.
+
+    Attributes
+    ----------
+    rows : (left, printed, corrected) for each point
+    printed_holds, corrected_holds : whether each reading is true there
+    exact : all values are rational or algebraic, none is in floating point
     """
 
     rows: tuple[tuple[Any, Any, Any], ...]
@@ -162,7 +168,7 @@ def _family(erratum: Erratum, witness: Witness) -> Comparison:
         printed = bound_at(statement(witness.claim), values)
         rows.append((left, printed, bound_at(corrected, values)))
     ratios = [left / printed for left, printed, _ in rows]
-    grows = all(b >= GROWTH * a for a, b in zip(ratios, ratios[1:], strict=False))
+    grows = all(after >= GROWTH * before for before, after in pairwise(ratios))
     return Comparison(
         rows=tuple(rows),
         printed_holds=not grows,
