@@ -40,11 +40,13 @@ figures: $(DEV) ## every picture of the README, the documentation and the notebo
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.figures
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.paper_figures
 
-generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples, fields, coverage, fidelity, atlas, covered statements
+generated: $(DEV) ## every page that code writes: audit, errata, proofs, counterexamples, fields, coverage, fidelity, atlas, covered statements
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.proofs docs/proofs.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.statuses
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.audit docs/audit.md docs/covered.md
+	@$(BIN)/python -m validation.pages.errata docs
 	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md docs/covered.md
+	@$(BIN)/python -m validation.pages.power docs/counterexamples docs/power.md
 	@$(BIN)/python -m validation.pages.config docs/experiment-files.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.coverage docs/coverage.json docs/verdicts.md
 	@$(BIN)/python -m tests.fidelity.page docs/fidelity.md
@@ -107,7 +109,7 @@ notebooks: $(DEV) ## execute the notebooks again and keep what they show
 
 power: $(DEV) ## search false versions of the corrected theorems; goes on where it was stopped
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.counterexamples.power docs/power.json --seconds 60
-	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md docs/covered.md
+	@$(BIN)/python -m validation.pages.power docs/counterexamples docs/power.md
 
 docs: $(DEV) ## the documentation, built strictly into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

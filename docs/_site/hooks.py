@@ -34,16 +34,6 @@ _ROLE = re.compile(r":(?:func|class|data|mod|meth):<code>~?((?:\w+\.)*)")
 _SOURCE = re.compile(r"^\{\{ source (\w+) \}\}$", flags=re.MULTILINE)
 
 
-def on_config(config):
-    """The papers' pages follow the overview of the theory: the registry says which
-    there are.
-    """
-    section = next(entry["Theory"] for entry in config.nav if "Theory" in entry)
-    after = next(i for i, entry in enumerate(section) if "Overview" in entry) + 1
-    section[after:after] = theory.navigation()
-    return config
-
-
 def on_files(files, config):
     """Add the generated pages to the site."""
     docs = Path(config.docs_dir)

@@ -4,6 +4,7 @@ rate and findings.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -40,44 +41,37 @@ def _registry():
     )
 
 
-def navigation() -> list[dict[str, str]]:
-    """The papers' pages by title, as mkdocs.yml lists pages."""
-    from dfltheory.bounds import registry
-
-    return [
-        {registry.paper(name).title: f"theory/{name}.md"} for name in registry.papers()
-    ]
-
-
 def _index() -> str:
+    """A table of the papers: their main statements, the others, and their errata."""
+    from dfltheory.markdown import table
+    from validation.papers import PAPERS
+
     registry = _registry()
-    lines = [
-        "# The theorems",
-        "",
-        (
+    rows = []
+    for paper in registry.papers():
+        keys = registry.keys(paper, all=True)
+        shown = [key for key in keys if main(_first(key))]
+        links = ", ".join(
+            f"[{key.partition('.')[2]}]({paper}.md#{anchor(key)})" for key in shown
+        )
+        rest = len(keys) - len(shown)
+        others = f"[{rest}]({paper}.md#the-rest)" if rest else ""
+        errata = f"[errata](../errata/{paper}.md)" if paper in PAPERS else ""
+        title = f"[{registry.paper(paper).title}]({paper}.md)"
+        rows.append((title, links, others, errata))
+    heads = ("paper", "theorems and corollaries", "other statements", "errata")
+    return "\n".join(
+        [
+            "# The theorems",
+            "",
             "Made from the registry at build time. Each statement has variants:"
             " *printed* (the main text), *appendix* (as derived there, where that"
-            " differs) and *corrected* (re-derived with proof)."
-        ),
-        "",
-    ]
-    for paper in registry.papers():
-        lines += [
-            f"## {registry.paper(paper).title}",
+            " differs) and *corrected* (re-derived with proof).",
             "",
-            "| statement | kind | variants |",
-            "|---|---|---|",
+            table(heads, rows),
+            "",
         ]
-        for key in sorted(
-            registry.keys(paper, all=True), key=lambda key: not main(_first(key))
-        ):
-            shown = f"[`{key}`]({paper}.md#{anchor(key)})"
-            lines.append(
-                f"| {shown} | {_first(key).kind} |"
-                f" {', '.join(registry.variants(key))} |"
-            )
-        lines.append("")
-    return "\n".join(lines) + "\n"
+    )
 
 
 def _first(key: str):
@@ -216,11 +210,13 @@ def _listed(entries) -> list[str]:
     if not entries:
         return []
     lines = [
-        f"- **{e.id}: {e.severity}.** *{e.place}.* {_sentence(e.cause)}"
+        f"- **[{e.id}](../errata/{e.paper}.md#{e.id.lower()}): {e.severity}.**"
+        f" *{e.place}.* {_sentence(e.cause)}"
         for e in entries
     ]
     return [
-        "Errata, with corrections and evidence on [their page](../audit.md):",
+        "Errata, with corrections and witnesses on"
+        f" [their page](../errata/{entries[0].paper}.md):",
         "",
         *lines,
         "",
@@ -238,6 +234,8 @@ def _outcomes(key: str, page: Path) -> list[str]:
     first = lines.index(rows[0])
     rule = max(i for i in range(first) if lines[i].startswith("|---"))
     title = "What the search for counterexamples found ([how](../falsify.md))"
+    rows = [re.sub(r'<a id="[^"]*"></a>', "", row) for row in rows]
+    rows = [row.replace("](counterexamples/", "](../counterexamples/") for row in rows]
     return [title, "", lines[rule - 1], lines[rule], *rows, ""]
 
 

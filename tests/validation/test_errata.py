@@ -5,65 +5,42 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dfltheory import bounds
 from dfltheory.checks.finding import Finding
-from dfltheory.errors import InputError
-from validation.pages import audit as page
-from validation.pages.errata_entries import corrected_terms
+from dfltheory.errors import InputError, UnknownNameError
+from validation.pages import audit as audit_page
+from validation.pages import errata as page
+from validation.pages import errata_entries as entries_page
 from validation.papers import PAPERS, appendix, examination, findings, statement
 from validation.papers.__main__ import main as papers_command
 from validation.papers.erratum import (
-    FALSE,
     GENERAL_CHECK,
     PROOF_LINE,
     PROOF_STEP,
     READER,
     SEARCH,
     TYPO,
-    Erratum,
     errata,
+    erratum,
+    notes,
     read_errata,
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENTRIES = [(paper, erratum) for paper in PAPERS for erratum in errata(paper)]
-READ = {
-    "DFedADMM-E15",
-    "DFedADMM-E16",
-    "DFedADMM-E17",
-    "DFedSAM-E29",
-    "DFedSAM-E30",
-    "DFedSGPSM-E14",
-    "DFedSGPSM-E15",
-    "DFedMDC-E20",
-    "DFedMDC-E21",
-}
-"""Hypotheses, citations and notation: found by reading, without a correction that is
-computed.
-"""
-
-
-def erratum(name):
-    """The erratum of this id."""
-    return next(entry for _, entry in ENTRIES if entry.id == name)
 
 
 def test_ids_are_used_once_and_errata_are_complete():
     ids = [entry.id for _, entry in ENTRIES]
     assert len(set(ids)) == len(ids) == 83
     for _, entry in ENTRIES:
-        corrected = entry.terms or entry.conditions or entry.scope or entry.holds
-        assert (
-            corrected
-            or entry.lines
-            or entry.refutes
-            or entry.corrected
-            or entry.id in READ
-        ), entry.id
+        assert entry.quotation
+        assert entry.correction
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -147,6 +124,9 @@ def test_command_repeats_evidence(capsys):
     assert "[agreement]" in capsys.readouterr().out
     assert papers_command(["dfedsam", "Lemma D.5"]) == 0
     assert "refuted: Lemma D.5" in capsys.readouterr().out
+    assert papers_command(["DFedSAM-E1"]) == 0
+    assert "printed line holds: False" in capsys.readouterr().out
+    assert papers_command(["DFedSAM-E30"]) == 0
     assert papers_command(["lian2017"]) == papers_command([]) == 2
 
 
@@ -154,117 +134,198 @@ def test_corrections_change_terms_conditions_and_scope():
     right = erratum("DFedADMM-E5")
     before, after = (
         statement("dfedadmm.theorem_1"),
-        right.correction("dfedadmm.theorem_1"),
+        right.corrected_statement("dfedadmm.theorem_1"),
     )
     assert {
         name for name in before.parts if before.parts[name] != after.parts[name]
     } == {"sharpness"}
-    longer = erratum("DFedMDC-E2").correction("dfedmdc.theorem_1")
+    longer = erratum("DFedMDC-E2").corrected_statement("dfedmdc.theorem_1")
     assert len(longer.conditions) == len(statement("dfedmdc.theorem_1").conditions) + 1
-    scope = erratum("DFedSGPSM-E7").correction("dfedsgpsm.theorem_1:appendix").scope
+    scope = (
+        erratum("DFedSGPSM-E7")
+        .corrected_statement("dfedsgpsm.theorem_1:appendix")
+        .scope
+    )
     assert scope.samplewise
     assert not statement("dfedsgpsm.theorem_1:appendix").scope.samplewise
     other = "dfedadmm.theorem_1:corrected"
-    assert right.correction(other).parts == statement(other).parts
+    assert right.corrected_statement(other).parts == statement(other).parts
     removed = replace(right, terms={"dfedadmm.theorem_1": {"sharpness": "0"}})
-    assert "sharpness" not in removed.correction("dfedadmm.theorem_1").parts
+    assert "sharpness" not in removed.corrected_statement("dfedadmm.theorem_1").parts
 
 
-def test_errata_reject_unknown_severities_provenances_and_terms():
-    fields = {"id": "X-E1", "place": "here", "cause": "so"}
-    with pytest.raises(InputError, match="severity"):
-        Erratum(severity="bad", found_by=READER, **fields)
-    with pytest.raises(InputError, match="found_by"):
-        Erratum(severity=TYPO, found_by="luck", **fields)
+RECORD = {
+    "id": "X-E1",
+    "severity": TYPO,
+    "place": "here",
+    "quotation": "x",
+    "cause": "so",
+    "correction": "y",
+    "found_by": READER,
+    "verified_by": ["reading"],
+    "no_witness": "none",
+}
+
+
+def written(folder, **fields):
+    """A file with one record in which some fields differ."""
+    record = {**RECORD, **fields}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in record.items()]
+    file = folder / "errata.toml"
+    file.write_text("[[erratum]]\n" + "\n".join(lines) + "\n")
+    return file
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"severity": "bad"},
+        {"found_by": "luck"},
+        {"verified_by": ["hope"]},
+        {"places": "here"},
+        {"no_witness": ""},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_record_with_a_wrong_field_is_refused(tmp_path, fields):
+    (record,) = read_errata(written(tmp_path))
+    assert record.paper == "x"
+    with pytest.raises(InputError, match=next(iter(fields))):
+        read_errata(written(tmp_path, **fields))
+
+
+def test_a_correction_of_a_term_that_a_statement_does_not_have_is_refused(tmp_path):
     lemma = "dfedsgpsm.lemma_3"
-    wrong = Erratum(
-        severity=TYPO, found_by=READER, terms={lemma: {"noise": "1"}}, **fields
-    )
+    (record,) = read_errata(written(tmp_path))
+    wrong = replace(record, terms={lemma: {"noise": "1"}})
     with pytest.raises(InputError, match="noise"):
-        wrong.correction(lemma)
+        wrong.corrected_statement(lemma)
 
 
-def test_a_record_with_an_unknown_field_is_refused(tmp_path):
-    file = tmp_path / "errata.toml"
-    file.write_text('[[erratum]]\nid = "X-E1"\nseverity = "typo"\nplaces = "here"\n')
-    with pytest.raises(InputError, match="places"):
-        read_errata(file)
+# -- the pages
 
 
-# -- the page
+def test_a_name_that_no_erratum_has_is_refused():
+    with pytest.raises(UnknownNameError):
+        erratum("DFedSAM-E99")
 
 
 @pytest.fixture(scope="module")
-def text():
-    """The page with one finding, so that no audit runs."""
-    finding = Finding(
-        "units", "error", "dfedsam.theorem_4_5", "printed", "a term", "no unit"
+def pages():
+    """The text of each page of errata."""
+    return {paper: page.paper_page(paper, DOCS) for paper in PAPERS}
+
+
+def test_the_pages_of_errata_are_what_their_records_say(pages):
+    assert (DOCS / "errata" / "index.md").read_text(encoding="utf-8") == page.index()
+    for paper, text in pages.items():
+        assert (DOCS / "errata" / f"{paper}.md").read_text(encoding="utf-8") == text
+        assert len(text.splitlines()) <= 300
+        stored = (DOCS / "errata" / f"coverage-{paper}.json").read_text(
+            encoding="utf-8"
+        )
+        assert json.loads(stored) == page.coverage(paper)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_erratum_has_its_anchor_and_every_anchor_that_is_linked_exists(
+    paper, pages
+):
+    text = pages[paper]
+    for entry in errata(paper):
+        assert text.count(f"{{: #{entry.id.lower()} }}") == 1
+        assert entry.quotation.rstrip(".") in text
+    anchors = set(re.findall(r"\{: #([\w-]+) \}", text))
+    assert set(re.findall(r"\]\(#([\w-]+)\)", text)) <= anchors
+    shown = set(re.findall(rf"\({paper}\.md#([\w-]+)\)", page.index()))
+    assert shown <= anchors
+    pictures = re.findall(r"!\[[^]]*\]\((\S+)\)", text)
+    assert pictures
+    assert all((DOCS / "errata" / name).is_file() for name in pictures)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_notes_cover_the_printed_theorems_corollaries_and_name_what_holds(paper):
+    claims = {note.claim for note in notes(paper)}
+    for theorem in bounds.statements(paper):
+        printed = theorem.variant.startswith("printed")
+        if printed and theorem.kind in ("theorem", "corollary"):
+            assert entries_page.claim_of(theorem) in claims
+    for note in notes(paper):
+        assert statement(note.corrected).status.kind == "proved"
+        for name in filter(None, (note.example, note.also)):
+            assert erratum(name).paper == paper
+
+
+def test_every_word_of_a_witness_is_filled_in(pages):
+    assert not re.findall(
+        r"\{(left|printed|corrected|ratio|growth)\}", "".join(pages.values())
     )
-    return page.markdown([finding], DOCS)
 
 
-def test_page_has_every_erratum_with_provenance_and_verification(text):
-    ids = [entry.id for _, entry in ENTRIES]
-    assert [name for name in ids if f"#### {name} " not in text] == []
-    assert text.count("Found by ") == len(ids)
-    assert text.count("Correction verified") + text.count(
-        "The correction is refuted"
-    ) == len(ids)
-    counts = [int(n) for n in re.findall(r"(\d+) by an? ", text.split("####")[0])]
-    assert sum(counts) == len(ids)
-    (verified,) = re.findall(r"verified the correction of (\d+);", text)
-    assert int(verified) == text.count("Correction verified: ")
+def test_a_page_counts_the_lines_that_were_examined():
+    for paper in PAPERS:
+        coverage = page.coverage(paper)
+        assert len(coverage["lines"]) == sum(coverage["counts"].values())
+        named = {name for line in coverage["lines"] for name in line["errata"]}
+        assert {entry.id for entry in errata(paper) if entry.lines} <= named
 
 
-def test_page_evaluates_refuted_lines(text):
-    assert (
-        "the left side"
-        not in text.split("### dfedsam: coverage")[0].split("#### DFedSAM-E21 ")[1][
-            :600
+@pytest.mark.parametrize(
+    ("claim", "expected", "causes"),
+    [
+        ("dfedsam.theorem_4_5", "false", ["DFedSAM-E1"]),
+        ("dfedsam.rate_abstract", "does not follow", []),
+        ("dfedadmm.theorem_1", "false", ["DFedADMM-E1", "DFedADMM-E5"]),
+        ("dfedmdc.theorem_1", "false", ["DFedMDC-E10", "DFedMDC-E2"]),
+        ("dfedsgpsm.theorem_1", "false", ["DFedSGPSM-E4"]),
+        ("lian2017.rate:restated", "nothing found", []),
+    ],
+)
+def test_verdicts_name_the_errata_that_make_a_statement_false(claim, expected, causes):
+    theorem = statement(claim)
+    assert entries_page.verdict(theorem) == expected
+    assert [entry.id for entry in entries_page.causes_of(theorem)] == causes
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Fraction(5, 16), r"\frac{5}{16}"),
+        (Fraction(117, 50), "2.34"),
+        (3, "3"),
+        (8.78e-14, r"8.78\cdot10^{-14}"),
+        (float("inf"), r"\infty"),
+    ],
+)
+def test_numbers_are_fractions_decimals_or_three_digits(value, shown):
+    assert entries_page.number(value) == shown
+
+
+# -- the page of the audit
+
+
+def test_the_audit_page_starts_with_the_papers_that_have_errors():
+    def finding(key, severity):
+        return Finding("units", severity, key, "printed", "a term", "no unit")
+
+    text = audit_page.markdown(
+        [
+            finding("bottou2018.theorem_4_6", "warning"),
+            finding("dfedsam.theorem_4_5", "error"),
+            finding("dfedsam.theorem_4_5", "error"),
+            finding("dfedmdc.theorem_1", "error"),
         ]
     )
-    assert "left 49 > right 38" in text
-
-
-def test_page_lists_errors_of_the_audit_and_the_archived_lines(text):
-    assert "### dfedsam: errors of the audit\n\n- `error: dfedsam.theorem_4_5" in text
-    for paper in PAPERS:
-        assert f"Of {len(examination(paper)['lines'])} displayed lines" in text
-
-
-def test_corrected_terms_of_a_false_statement_are_not_recommended():
-    for _, entry in ENTRIES:
-        shown = corrected_terms(entry)
-        assert bool(shown) == bool(entry.terms.get(entry.origin)), entry.id
-        meant = entry.severity == FALSE and not entry.corrected
-        assert ("As it is meant:" in dict(shown)) == (meant and bool(shown)), entry.id
-
-
-@pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
-def test_headlines_of_the_corollaries_name_the_dropped_consensus_error(key):
-    cause, _, others = page.headline(bounds.get(key), DOCS).partition("Further entries")
-    assert "DFedSAM-E1]" in cause
-    assert "DFedSAM-E24]" not in cause
-    assert "DFedSAM-E24]" in others
-
-
-def test_headline_of_a_refuted_theorem_links_its_counterexample():
-    shown = page.headline(bounds.get("dfedsgpsm.theorem_1"), DOCS)
-    assert "counterexamples/dfedsgpsm.theorem_1-printed.json" in shown
-    assert shown.endswith("What holds instead: `dfedsgpsm.theorem_1:corrected`.")
-    saved = json.loads(
-        (DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json").read_text()
-    )
-    assert saved["violated"]
-
-
-def test_headline_without_errata_says_what_was_examined():
-    quoted = bounds.get("dfedsam.rate_quoted_dfedavg")
-    assert (
-        "`dfltheory falsify dfedsam.rate_quoted_dfedavg --variant printed`"
-        in page.headline(quoted, None)
-    )
-    assert "2 errors" in page.headline(quoted, None, errors=2)
+    order = [
+        "{: #dfedsam }",
+        "{: #dfedmdc }",
+        "## Papers without errors",
+        "`bottou2018.",
+    ]
+    assert [text.index(name) for name in order] == sorted(map(text.index, order))
+    assert "| `dfedsam.theorem_4_5` | printed | 2 (units 2) |" in text
+    assert "`dfltheory audit dfedsam.theorem_4_5 --variant printed`" in text
 
 
 def test_statements_of_appendices_are_known_by_their_claims():

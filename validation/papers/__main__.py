@@ -2,7 +2,8 @@
 
 ``python -m validation.papers PAPER [PLACE]`` evaluates the refuted lines of a paper at
 their witnesses; ``python -m validation.papers CLAIM`` audits a statement, as
-``dfedsam.lemma_D3``, and checks its proof.
+``dfedsam.lemma_D3``, and checks its proof; ``python -m validation.papers ID`` evaluates
+the witness of an erratum, as ``DFedSAM-E1``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import sys
 
 from validation.papers import PAPERS, checked, findings, scripts
+from validation.papers.erratum import erratum
 from validation.papers.lines import refuted_lines
+from validation.papers.witness import compare
 
 
 def main(arguments: list[str]) -> int:
@@ -19,10 +22,12 @@ def main(arguments: list[str]) -> int:
     """
     if len(arguments) == 1 and "." in arguments[0]:
         return _examine(arguments[0])
+    if len(arguments) == 1 and "-E" in arguments[0]:
+        return _compare(arguments[0])
     if not 1 <= len(arguments) <= 2 or arguments[0] not in PAPERS:
         usage = (
             f"usage: python -m validation.papers {{{','.join(PAPERS)}}} [PLACE], or"
-            " CLAIM"
+            " CLAIM, or ID"
         )
         print(usage, file=sys.stderr)
         return 2
@@ -32,6 +37,24 @@ def main(arguments: list[str]) -> int:
     for evaluation in evaluations:
         print(f"{'refuted' if evaluation.refuted else 'NOT REFUTED'}: {evaluation}")
     return 0 if all(evaluation.refuted for evaluation in evaluations) else 1
+
+
+def _compare(name: str) -> int:
+    """Print both readings of an erratum at its witness; 1 if it does not show the
+    mistake.
+    """
+    entry = erratum(name)
+    if entry.witness is None or entry.witness.family:
+        print(
+            f"{name}: no witness that a formula evaluates. {entry.no_witness}".rstrip()
+        )
+        return 0
+    found = compare(entry)
+    for left, printed, corrected in found.rows:
+        print(f"left {left}, printed {printed}, corrected {corrected}")
+    print(f"printed line holds: {found.printed_holds}")
+    print(f"corrected line holds: {found.corrected_holds}")
+    return int(found.printed_holds or not found.corrected_holds)
 
 
 def _examine(claim: str) -> int:

@@ -101,7 +101,7 @@ def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
     document = read_document(file)
     if not document["violated"]:
         raise InputError(f"{claim}: the saved outcome is no refutation")
-    corrected = erratum.correction(claim)
+    corrected = erratum.corrected_statement(claim)
     if document.get("divergence") is not None:
         return _family(
             erratum.id, theorem, corrected, Divergence(**document["divergence"])

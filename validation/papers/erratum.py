@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import sympy as sp
+from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic.dataclasses import dataclass
 
 from dfltheory.bounds.clauses import Condition, Definition
 from dfltheory.bounds.comparisons import conditions_of
@@ -23,8 +25,9 @@ from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, UnknownNameError
 from validation.papers import FOLDER, PAPERS, statement
+from validation.papers.witness import Witness
 
 Severity = Literal[
     "the statement is false", "does not follow, repairable", "constant", "typo", "loose"
@@ -41,23 +44,36 @@ FoundBy = Literal[
 ]
 FOUND_BY: tuple[FoundBy, ...] = get_args(FoundBy)
 GENERAL_CHECK, PROOF_STEP, PROOF_LINE, SEARCH, READER = FOUND_BY
-Text = Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True)
+Record = TypeVar("Record")
+Verification = Literal[
+    "its witness",
+    "the checks that reported it",
+    "its lines as corrected, evaluated",
+    "a saved counterexample",
+    "reading",
+]
+BY_WITNESS, BY_CHECKS, BY_LINES, BY_COUNTEREXAMPLE, BY_READING = get_args(Verification)
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Erratum:
     """One mistake of a paper. A claim is ``key`` (the printed variant) or
     ``key:variant``.
 
     Attributes
     ----------
-    id : stays what it is
+    id : never changes
     severity : one of ``SEVERITIES``
     place : where it is, in the paper's own words
-    cause : sentences with formulas between dollar signs
+    quotation : what is printed there, as LaTeX between dollar signs or in words
+    cause : why it is wrong
+    correction : the least change that makes it right
     found_by : a check that reads the statement alone; a step or an inequality of its
         proof; a displayed line that was transcribed and evaluated; a saved
         counterexample; or a reader
+    verified_by : how the correction was verified; by reading alone if by nothing else
     origin : the claim in which it begins; empty where no statement has it, as in a
         table
     bears_on : theorems, corollaries and rates of the main text that it affects
@@ -67,41 +83,44 @@ class Erratum:
         files
     conditions : claim -> name -> comparison to be added
     scope : claim -> fields of the scope to be demanded
-    holds : what holds in place of a false inequality, in words
     corrected : the claim of the corrected statement
     refutes : claims whose saved counterexamples this correction alone explains
         (:mod:`validation.papers.causes`)
     lines : places of the refuted lines that it makes false
-    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems
-        that no search draws; ``dfltheory falsify --replay`` measures it again
+    witness : values at which the printed line is false
+    no_witness : why there is none
     """
 
     id: str
     severity: Severity
     place: str
+    quotation: str
     cause: str
+    correction: str
     found_by: FoundBy
+    verified_by: tuple[Verification, ...]
     origin: str = ""
-    bears_on: Sequence[str] = ()
-    terms: Text = field(default_factory=dict)
-    definitions: Mapping[str, Any] = field(default_factory=dict)
-    conditions: Text = field(default_factory=dict)
-    scope: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    holds: Sequence[str] = ()
+    bears_on: tuple[str, ...] = ()
+    terms: dict[str, dict[str, str]] = field(default_factory=dict)
+    definitions: dict[str, Any] = field(default_factory=dict)
+    conditions: dict[str, dict[str, str]] = field(default_factory=dict)
+    scope: dict[str, dict[str, Any]] = field(default_factory=dict)
     corrected: str = ""
-    refutes: Sequence[str] = ()
-    lines: Sequence[str] = ()
-    witness: str = ""
+    refutes: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    witness: Witness | None = None
+    no_witness: str = ""
 
-    def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("severity", self.severity, SEVERITIES),
-            ("found_by", self.found_by, FOUND_BY),
-        ):
-            if value not in allowed:
-                raise InputError(
-                    f"{self.id}: {name} = {value!r} must be one of {', '.join(allowed)}"
-                )
+    @model_validator(mode="after")
+    def _witness_or_reason(self) -> Erratum:
+        if (self.witness is None) == (not self.no_witness):
+            raise ValueError("give witness or no_witness, and not both")
+        return self
+
+    @property
+    def paper(self) -> str:
+        """The name of the paper's folder."""
+        return self.id.split("-")[0].lower()
 
     def added_conditions(self, claim: str) -> tuple[Condition, ...]:
         """The conditions that this erratum adds to a statement."""
@@ -111,7 +130,7 @@ class Erratum:
             added += conditions_of(name, *read_comparison(text, symbols))
         return tuple(added)
 
-    def correction(self, claim: str) -> Theorem:
+    def corrected_statement(self, claim: str) -> Theorem:
         """A statement with this erratum's corrected terms, conditions and scope alone.
 
         Raises
@@ -160,10 +179,56 @@ class Erratum:
         return found
 
 
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class StatementNote:
+    """What is said of a main statement of a paper, to its authors.
+
+    Attributes
+    ----------
+    claim : the statement as printed
+    name : as the paper calls it
+    cause, survives : one line each, for the tables
+    text : a paragraph to the authors, in their notation
+    unaffected : what the mistakes do not touch
+    corrected : the claim of the statement that holds instead
+    example, also : ids of the errata whose witnesses are shown
+    """
+
+    claim: str
+    name: str
+    cause: str
+    survives: str
+    corrected: str
+    text: str = ""
+    unaffected: str = ""
+    example: str = ""
+    also: str = ""
+
+
 @cache
 def errata(paper: str) -> tuple[Erratum, ...]:
     """The errata of a paper, in its own order; none of a paper that has no folder."""
     return read_errata(FOLDER / paper / "errata.toml") if paper in PAPERS else ()
+
+
+@cache
+def notes(paper: str) -> tuple[StatementNote, ...]:
+    """What is said of the main statements of a paper."""
+    return _records(FOLDER / paper / "errata.toml", "statement", _NOTE)
+
+
+def erratum(name: str) -> Erratum:
+    """The erratum of this id.
+
+    Raises
+    ------
+    UnknownNameError
+        No paper has an erratum of this id.
+    """
+    known = {entry.id: entry for paper in PAPERS for entry in errata(paper)}
+    if name not in known:
+        raise UnknownNameError("erratum", name, set(known))
+    return known[name]
 
 
 def read_errata(file: Path) -> tuple[Erratum, ...]:
@@ -175,15 +240,25 @@ def read_errata(file: Path) -> tuple[Erratum, ...]:
         A record has a field that errata do not have, lacks one, or has another severity
         or source.
     """
-    found = []
-    for record in tomllib.loads(file.read_text(encoding="utf-8"))["erratum"]:
+    return _records(file, "erratum", _ERRATUM)
+
+
+def _records(
+    file: Path, name: str, record_type: TypeAdapter[Record]
+) -> tuple[Record, ...]:
+    """The records of one name, in the order of the file."""
+    found: list[Record] = []
+    for record in tomllib.loads(file.read_text(encoding="utf-8"))[name]:
         try:
-            found.append(Erratum(**record))
-        except TypeError as wrong:
-            raise InputError(
-                f"{file}: {record.get('id', 'a record without id')}: {wrong}"
-            ) from None
+            found.append(record_type.validate_python(record))
+        except ValidationError as wrong:
+            place = record.get("id", record.get("claim", f"a {name} without a name"))
+            raise InputError(f"{file}: {place}: {wrong}") from None
     return tuple(found)
+
+
+_ERRATUM = TypeAdapter(Erratum)
+_NOTE = TypeAdapter(StatementNote)
 
 
 def _symbols(theorem: Theorem, definitions: Sequence[Definition]) -> dict[str, Expr]:
@@ -217,14 +292,23 @@ def _definition(
 
 
 __all__ = [
+    "BY_CHECKS",
+    "BY_COUNTEREXAMPLE",
+    "BY_LINES",
+    "BY_READING",
+    "BY_WITNESS",
     "FALSE",
     "FOUND_BY",
     "GENERAL_CHECK",
     "PROOF_STEP",
     "SEVERITIES",
+    "TYPO",
     "Erratum",
     "FoundBy",
     "Severity",
+    "StatementNote",
     "errata",
+    "erratum",
+    "notes",
     "read_errata",
 ]

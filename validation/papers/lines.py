@@ -85,6 +85,7 @@ class RefutedLines:
         self.paper = paper
         self.problems = {problem.__name__: problem for problem in problems}
         self.by_place: dict[str, RefutedLine] = {}
+        self.corrections: dict[str, RefutedLine] = {}
 
     def refutes(
         self, *places: str, equality: bool = False, under: str = ""
@@ -98,6 +99,18 @@ class RefutedLines:
                 if place in self.by_place:
                     raise InputError(f"{place} of {self.paper} has two functions")
                 self.by_place[place] = RefutedLine(place, function, equality, under)
+            return function
+
+        return register
+
+    def corrects(
+        self, *places: str, equality: bool = False
+    ) -> Callable[[Sides], Sides]:
+        """Register a function that evaluates the sides of these lines as corrected."""
+
+        def register(function: Sides) -> Sides:
+            for place in places:
+                self.corrections[place] = RefutedLine(place, function, equality)
             return function
 
         return register
@@ -123,9 +136,26 @@ class RefutedLines:
         UnknownNameError
             No function is registered for this place.
         """
-        if place not in self.by_place:
-            raise UnknownNameError("refuted line", place, set(self.by_place))
-        line, arguments = self.by_place[place], self.arguments(place)
+        return self._evaluated(place, self.by_place)
+
+    def evaluate_corrected(self, place: str) -> Evaluation:
+        """Both sides of a line as corrected, at the witness of the printed line.
+
+        Raises
+        ------
+        UnknownNameError
+            No corrected function is registered for this place.
+        """
+        return self._evaluated(place, self.corrections)
+
+    def exact_arguments(self, place: str) -> dict[str, Any]:
+        """The arguments of a line in rational numbers, where they have them."""
+        return {name: exact(value) for name, value in self.arguments(place).items()}
+
+    def _evaluated(self, place: str, lines: Mapping[str, RefutedLine]) -> Evaluation:
+        if place not in lines:
+            raise UnknownNameError("refuted line", place, set(lines))
+        line, arguments = lines[place], self.arguments(place)
         point = arguments.pop("point", None)
         if point is not None:
             left, right = (_substituted(side, point) for side in line.sides())

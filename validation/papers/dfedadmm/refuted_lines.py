@@ -257,11 +257,23 @@ def dual_of_wrong_round(problem: FiniteProblem) -> Pair:
     """The step of the mean model with the dual of round t in place of that of round t -
     1.
     """
+    return steps_of_mean(problem, later=1)
+
+
+@LINES.corrects("proof of Lemma 9, fourth", equality=True)
+def dual_of_right_round(problem: FiniteProblem) -> Pair:
+    """The step of the mean model with the dual of round t - 1."""
+    return steps_of_mean(problem, later=0)
+
+
+def steps_of_mean(problem: FiniteProblem, later: int) -> Pair:
+    """The steps of the mean model, and their formula with a dual that is ``later``
+    rounds later than that of Lemma 2.
+    """
     p, run, sides = problem, problem.admm_sam, []
     for t in range(p.T):
-        step = (
-            -p.penalty * blend(p, run.sam[t]) + p.penalty * gamma(p) * run.dual[t + 1]
-        )
+        dual = run.dual[t + later]
+        step = -p.penalty * blend(p, run.sam[t]) + p.penalty * gamma(p) * dual
         right = average_clients(step - p.penalty * run.dual[t])
         sides.append((average_clients(run.x[t + 1] - run.x[t]), right))
     return np.array([left for left, _ in sides]), np.array(
@@ -272,6 +284,17 @@ def dual_of_wrong_round(problem: FiniteProblem) -> Pair:
 @LINES.refutes("proof of Lemma 10, sixth", equality=True)
 def sign_of_second_term(problem: FiniteProblem) -> Pair:
     """xbar^t - w^t with a minus before the term of the duals."""
+    return distances_from_w(problem, sign=-1)
+
+
+@LINES.corrects("proof of Lemma 10, sixth", equality=True)
+def right_sign_of_second_term(problem: FiniteProblem) -> Pair:
+    """xbar^t - w^t with a plus before the term of the duals."""
+    return distances_from_w(problem, sign=1)
+
+
+def distances_from_w(problem: FiniteProblem, sign: int) -> Pair:
+    """xbar^t - w^t in each round, and its formula with this sign before the duals."""
     p, run, c, sides = problem, problem.admm_sam, gamma(problem), []
     for t in range(1, p.T):
         newest = -p.penalty * average_clients(blend(p, run.sam[t - 1])) / c
@@ -279,7 +302,7 @@ def sign_of_second_term(problem: FiniteProblem) -> Pair:
         sides.append(
             (
                 average_clients(run.x[t]) - shifted_mean(p, run, t),
-                (c - 1) * newest - older,
+                (c - 1) * newest + sign * older,
             )
         )
     return np.array([left for left, _ in sides]), np.array(

@@ -152,11 +152,32 @@ def missing_square(problem: BlocksProblem) -> Pair:
     return convolution(p), p.mean(total)
 
 
+@LINES.corrects("proof of Lemma 5, convolution, sign 2")
+def square_of_the_sum(problem: BlocksProblem) -> Pair:
+    """A square against the square of a sum of norms."""
+    p, total = problem, 0 * problem.one
+    for A, zeta in zip(mixing_differences(p), p.zeta, strict=True):
+        total = total + np.linalg.norm(A.astype(float), 2) * np.sqrt(
+            (zeta**2).sum(axis=-1).astype(float)
+        )
+    return convolution(p), p.mean(total**2)
+
+
 @LINES.refutes("proof of Lemma 5, one round")
 def gradients_of_another_round(problem: BlocksProblem) -> Pair:
     """The distance of the first round, bounded by the gradients of the last."""
     first = problem.run.u[0]
     return problem.frobenius(first[0] - first[-1]), problem.m * drift_bound(problem)
+
+
+@LINES.corrects("proof of Lemma 5, one round")
+def gradients_of_the_same_round(problem: BlocksProblem) -> Pair:
+    """The distance of the first round, bounded by the gradients of the first."""
+    first, v = problem.run.u[0], problem.run.v[0][-1]
+    moment = problem.squared(problem.in_shared(first[0], v))
+    noise = problem.sigma_u_sq + problem.delta_sq + moment
+    right = 18 * problem.eta**2 * problem.K_u**2 * noise
+    return problem.frobenius(first[0] - first[-1]), problem.m * right
 
 
 @LINES.refutes("proof of Lemma 5, closed", "proof of Lemma 6, closed")
@@ -184,6 +205,17 @@ def gradient_of_the_wrong_round(problem: BlocksProblem) -> Pair:
     """The descent with Delta_u at V^t, where the step is at V^{t+1}."""
     p, gradients = problem, problem.run.g[problem.t]
     delta = p.squared(p.in_shared(p.mean_u, p.v))
+    at_mean = p.in_u(p.mean_at_clients, p.v_next)
+    lost = product(p, [at_mean - gradient for gradient in gradients])
+    left = -product(p, gradients) + p.step_term
+    return left, -p.eta * p.K_u * delta + lost + p.step_term
+
+
+@LINES.corrects("(8), sign 3", "(22), sign 3")
+def gradient_of_the_right_round(problem: BlocksProblem) -> Pair:
+    """The descent with Delta_u at V^{t+1}."""
+    p, gradients = problem, problem.run.g[problem.t]
+    delta = p.squared(p.in_shared(p.mean_u, p.v_next))
     at_mean = p.in_u(p.mean_at_clients, p.v_next)
     lost = product(p, [at_mean - gradient for gradient in gradients])
     left = -product(p, gradients) + p.step_term
@@ -237,6 +269,15 @@ def gradients_at_one_point(problem: BlocksProblem) -> Pair:
     there = p.in_v(p.u, p.v)
     right = -p.eta_v * p.K_v * p.mean((coupling(p) + there) * there)
     return along_step(p, p.in_v(p.mean_at_clients, p.v)), right
+
+
+@LINES.corrects("(15), sign 1", "(29), sign 1", "(15), sign 2", "(29), sign 2")
+def gradients_at_their_own_points(problem: BlocksProblem) -> Pair:
+    """The step in v with the K_v gradients at v_i^{t,k}."""
+    p = problem
+    there = p.in_v(p.mean_at_clients, p.v)
+    own = sum(p.in_v(p.u, v) for v in p.run.v[p.t][:-1])
+    return along_step(p, there), -p.eta_v * p.mean(there * own)
 
 
 @LINES.refutes("(15), sign 2", "(29), sign 2")

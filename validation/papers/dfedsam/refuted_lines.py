@@ -230,6 +230,17 @@ def distance_in_round_j(problem: FiniteProblem) -> Pair:
     return left, min(bound_of_8(problem, t, problem.sigma_l_sq) for t in rounds)
 
 
+@LINES.corrects("proof of Lemma D.5, for any j", "proof of Lemma D.6, for any j")
+def distance_in_its_own_round(problem: FiniteProblem) -> Pair:
+    """The distance of one round, bounded by the gradients of the same round."""
+
+    def sides(p: FiniteProblem, t: int) -> Pair:
+        run = p.gossip
+        return p.sq(run.x[t] - run.z[t]), bound_of_8(p, t, p.sigma_l_sq)
+
+    return worst_round(problem, sides)
+
+
 @LINES.refutes("proof of Lemma D.6, Cauchy, first")
 def norm_of_powers(problem: FiniteProblem) -> Pair:
     """||W^n - P + P||^(Q-1) against lam^((Q-1)n) + 1/m^(Q-1), times lam^n: ||P|| is 1,
@@ -319,6 +330,23 @@ def line_b_of_20(problem: FiniteProblem) -> Pair:
     return worst_round(problem, sides)
 
 
+@LINES.corrects("D.2, (20), b", "D.3, (29), b")
+def young_for_each_term(problem: FiniteProblem) -> Pair:
+    """The left side of step b), bounded by Young's inequality for each local step."""
+
+    def sides(p: FiniteProblem, t: int) -> Pair:
+        run, here = p.gossip, gradient_at_mean(p, t)
+        mean = average_clients(run.x[t])
+        at_mean = p.at(mean)
+        difference = sum(average_clients(at_mean - gradient) for gradient in run.sam[t])
+        left = -p.eta * p.K * p.sq(here) + p.inner(here, p.eta * difference)
+        points = [run.y[t][k] + run.delta[t][k] for k in range(p.K)]
+        moved = sum(p.sq(mean[..., None, :] - point) for point in points)
+        return left, p.eta / 2 * (p.L**2 * moved - p.K * p.sq(here))
+
+    return worst_round(problem, sides)
+
+
 @LINES.refutes("D.2, (20), c", "D.3, (29), c")
 def dropped_consensus_error(problem: FiniteProblem) -> Pair:
     """The whole chain (20): the distance between the clients and their mean is
@@ -336,6 +364,16 @@ def jensen_reversed(problem: FiniteProblem) -> Pair:
 
     def sides(p: FiniteProblem, t: int) -> Pair:
         return p.sq(p.gossip.z[t] - p.gossip.x[t]), p.sq(mean_step(p, t))
+
+    return worst_round(problem, sides)
+
+
+@LINES.corrects("D.2, (21), second", "D.3, (30), second")
+def jensen(problem: FiniteProblem) -> Pair:
+    """The square of the clients' mean step against the mean square of their steps."""
+
+    def sides(p: FiniteProblem, t: int) -> Pair:
+        return p.sq(mean_step(p, t)), p.sq(p.gossip.z[t] - p.gossip.x[t])
 
     return worst_round(problem, sides)
 

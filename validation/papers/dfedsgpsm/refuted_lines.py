@@ -116,6 +116,15 @@ def lost_minus(problem: PushSumProblem) -> Pair:
     return left, grown_distance(p) + 2 * p.K * p.of_client(heavy_ball(p, 1, gradients))
 
 
+@LINES.corrects("proof of Lemma 3, recursion, sign 2")
+def with_its_minus(problem: PushSumProblem) -> Pair:
+    """Young's inequality with -eta g on both sides."""
+    p, gradients = problem, problem.run.g[0]
+    step = heavy_ball(p, -1, gradients)
+    left = p.of_client(p.x[p.k] - p.x[0] + step)
+    return left, grown_distance(p) + 2 * p.K * p.of_client(step)
+
+
 @LINES.refutes("proof of Lemma 3, recursion, sign 3")
 def noise_split_off(problem: PushSumProblem) -> Pair:
     """The variance split off from a gradient that is not unbiased."""

@@ -1,0 +1,100 @@
+"""Pictures of the counterexamples on the pages of errata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import sympy as sp
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dfltheory.bounds.growth import paces
+from dfltheory.bounds.theorem import Theorem
+from validation.papers import statement
+from validation.papers.erratum import Erratum, StatementNote, erratum
+from validation.papers.witness import bound_at, points
+
+STYLE: dict[str, Any] = {
+    "svg.hashsalt": "errata",
+    "svg.fonttype": "path",
+    "font.size": 8,
+}
+SIZE = (6.4, 2.4)
+"""Width and height in inches."""
+
+
+def draw(note: StatementNote, docs: Path, file: Path) -> None:
+    """The clients' functions and the bounds over T; of a statement in O(.) the growth of
+    measured/claimed along its saved family.
+    """
+    theorem = statement(note.claim)
+    name = f"{theorem.key}-{theorem.variant}.json"
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=SIZE, layout="constrained")
+        if theorem.order:
+            saved = json.loads((docs / "counterexamples" / name).read_text("utf-8"))
+            _growth(figure.subplots(), saved["divergence"])
+        else:
+            simple = docs / "counterexamples" / "simple" / name
+            slopes, bounds = figure.subplots(1, 2)
+            _slopes(slopes, json.loads(simple.read_text("utf-8"))["instance"]["task"])
+            _bounds(bounds, erratum(note.example), statement(note.corrected))
+        figure.savefig(file, metadata={"Date": None})
+
+
+def _slopes(axes: Axes, task: dict[str, Any]) -> None:
+    """The derivatives of the clients: a constant, and ramps of given widths and
+    slopes.
+    """
+    knots, widths = np.array(task["knots"]), np.array(task["widths"])
+    ends = (knots + widths).max() + 0.7
+    x = np.linspace(knots.min() - 0.7, ends, 400)
+    for client, left in enumerate(task["left"]):
+        y = np.full_like(x, left)
+        for knot, width, slope in zip(
+            task["knots"][client],
+            task["widths"][client],
+            task["slopes"][client],
+            strict=True,
+        ):
+            y += slope * np.clip(x - knot, 0, width)
+        style = "-" if client == 0 else "--"
+        axes.plot(x, y, style, label=f"$f_{client + 1}'$")
+    axes.axvline(0, color="gray", linewidth=0.6, linestyle=":")
+    axes.set(title="the clients' gradients; start at 0", xlabel="x")
+    axes.legend()
+
+
+def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
+    """The measured value, and both bounds, over T."""
+    witness = entry.witness
+    assert witness is not None
+    (values,) = points(witness)
+    last = float(values["T"])
+    horizons = [int(t) for t in np.geomspace(max(last / 10**4, 10), last * 3, 40)]
+    left = float(sp.sympify(witness.left, rational=True))
+    axes.loglog(horizons, [left] * len(horizons), "k-", label="measured")
+    for theorem, style in ((statement(witness.claim), "r--"), (corrected, "g-.")):
+        name = "claimed" if theorem is not corrected else "corrected"
+        bounds = [float(bound_at(theorem, {**values, "T": t})) for t in horizons]
+        axes.loglog(horizons, bounds, style, label=name)
+    axes.axvline(last, color="gray", linewidth=0.6, linestyle=":")
+    axes.set(title="squared gradient", xlabel="T")
+    axes.legend()
+
+
+def _growth(axes: Axes, family: dict[str, Any]) -> None:
+    """Measured over claimed along the members of a family."""
+    axes.loglog(family["values"], family["ratios"], "ko-")
+    growing = next(iter(paces(family["parameter"])))
+    axes.set(
+        title="measured / claimed along a family of problems",
+        xlabel=growing,
+    )
+
+
+__all__ = ["draw"]
