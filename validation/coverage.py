@@ -68,6 +68,7 @@ MEANS: dict[str, Draw] = {
     ),
     "lognormal(1.5)": lambda rng, n: rng.lognormal(-(1.5**2) / 2, 1.5, (n, 1)),
     "mean of AR(1) rounds": walk,
+    "Pareto(2.2)": lambda rng, n: 1.2 * rng.pareto(2.2, (n, 1)),
 }
 MINIMA: dict[str, Draw] = {
     "minimum of equal rounds": walk,

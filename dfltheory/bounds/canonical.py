@@ -415,10 +415,11 @@ def _own_quantities(statement: Statement) -> dict[str, Any]:
     }
     names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
     known = [statement.glossary[name] for name in sorted(names)]
-    return {quantity.name: _counted(quantity) for quantity in known}
+    own = frozenset(quantity.name for quantity in statement.quantities)
+    return {quantity.name: _counted(quantity, own) for quantity in known}
 
 
-def _counted(quantity: Quantity) -> dict[str, Any]:
+def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, Any]:
     """What counts of a quantity: its unit, its range, and how it is computed."""
     fields = ("unit", "low", "high", "open_low", "open_high")
     counted = {field: _plain(getattr(quantity, field)) for field in fields}
@@ -428,7 +429,7 @@ def _counted(quantity: Quantity) -> dict[str, Any]:
         return counted
     if callable(of):
         return counted | {"of": f"{of.__module__}:{getattr(of, '__qualname__', of)}"}
-    return counted | {"of": read_computation(of).text}
+    return counted | {"of": read_computation(of, own).text}
 
 
 __all__ = ["canonical_document", "formula_text", "statement_hash"]

@@ -1,22 +1,24 @@
 """How a quantity is computed, as files write it: ``network: spectrum_sum(l)/m``.
 
-Only the formula is read here, within the limits of all formulas; its values come from
+Formulas and arguments of functions may contain the names of other quantities. Only the
+formula is read here, within the limits of all formulas; its values come from
 :mod:`dfltheory.graphs.computed`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 
 import sympy as sp
 
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.formulas import LENGTH, read_formula
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.symbols import GLOSSARY, Quantity
 from dfltheory.bounds.units import Expr
-from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.errors import InputError
 
 EIGENVALUE = sp.Symbol("l", real=True)
@@ -25,10 +27,8 @@ CALLS = {"spectrum_sum": "l", "spectrum_min": "l", "effective_neighbors": ""}
 """Functions of a network, and the name that their argument may contain."""
 PROPERTIES = ("diameter", "average_degree")
 """Numbers of a network that are not in the glossary."""
-_FIELDS = {
-    "network": tuple(NetworkConstants.__dataclass_fields__),
-    "task": tuple(ProblemConstants.__dataclass_fields__),
-}
+SUBJECTS = ("network", "task")
+"""What a formula may be about."""
 _CALL = re.compile(rf"\b({'|'.join(CALLS)})\s*\(")
 
 
@@ -39,6 +39,11 @@ class Call:
     symbol: sp.Symbol
     function: str
     argument: Expr
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quantities in its argument, in alphabetical order."""
+        return tuple(sorted(str(s) for s in self.argument.free_symbols - {EIGENVALUE}))
 
 
 @dataclass(frozen=True)
@@ -58,9 +63,15 @@ class Computation:
 
     @property
     def names(self) -> frozenset[str]:
-        """The constants and properties that the formula contains."""
+        """The quantities and properties that the formula contains outside of calls."""
         own = {call.symbol for call in self.calls}
         return frozenset(str(s) for s in self.formula.free_symbols - own)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The quantities that must be known for its value."""
+        inside = [call.names for call in self.calls]
+        return self.names.union(*inside) - set(PROPERTIES)
 
     @property
     def text(self) -> str:
@@ -73,8 +84,15 @@ class Computation:
 
 
 @cache
-def read_computation(text: str) -> Computation:
+def read_computation(text: str, own: frozenset[str] = frozenset()) -> Computation:
     """Read ``network: FORMULA`` or ``task: FORMULA``.
+
+    Parameters
+    ----------
+    text : str
+        The formula and what it is about.
+    own : frozenset of str
+        Names of quantities that the file or theorem adds to the glossary.
 
     Raises
     ------
@@ -83,25 +101,27 @@ def read_computation(text: str) -> Computation:
     """
     subject, colon, formula = text.partition(":")
     subject = subject.strip()
-    if not colon or subject not in _FIELDS:
+    if not colon or subject not in SUBJECTS:
         raise InputError(
             f"of = {text!r:.80} must be 'network: FORMULA', 'task: FORMULA' or"
             " 'FILE.py:NAME'"
         )
     if len(formula) > LENGTH:
         raise InputError(f"of: a formula has at most {LENGTH} characters")
-    symbols: dict[str, Expr] = {
-        name: GLOSSARY[name].symbol for name in _FIELDS[subject] if name in GLOSSARY
-    }
+    known = {name: entry.symbol for name, entry in GLOSSARY.items()}
+    known |= {name: sp.Symbol(name, real=True) for name in sorted(own)}
+    symbols: dict[str, Expr] = dict(known)
     calls: tuple[Call, ...] = ()
     if subject == "network":
         symbols |= {name: sp.Symbol(name, nonnegative=True) for name in PROPERTIES}
-        formula, calls = _without_calls(formula)
+        formula, calls = _without_calls(formula, known)
         symbols |= {call.symbol.name: call.symbol for call in calls}
     return Computation(subject, sp.sympify(read_formula(formula, symbols)), calls)
 
 
-def _without_calls(formula: str) -> tuple[str, tuple[Call, ...]]:
+def _without_calls(
+    formula: str, known: Mapping[str, Expr]
+) -> tuple[str, tuple[Call, ...]]:
     """The formula with a name in place of each call of a function of the network."""
     stem = "call"
     while stem in formula:
@@ -112,13 +132,38 @@ def _without_calls(formula: str) -> tuple[str, tuple[Call, ...]]:
     while found := _CALL.search(formula, position):
         end = _closing(formula, found.end())
         name = found[1]
-        inside = {"l": EIGENVALUE} if CALLS[name] else {}
+        inside = {**known, "l": EIGENVALUE} if CALLS[name] else known
         argument = sp.sympify(read_formula(formula[found.end() : end], inside))
         symbol = sp.Symbol(f"{stem}{len(calls)}", real=True)
         calls.append(Call(symbol, name, argument))
         pieces += [formula[position : found.start()], f" {symbol.name} "]
         position = end + 1
     return "".join([*pieces, formula[position:]]), tuple(calls)
+
+
+def in_order(quantities: Iterable[Quantity]) -> tuple[Quantity, ...]:
+    """Return quantities with a formula, each after those that its formula needs.
+
+    Raises
+    ------
+    InputError
+        A quantity needs itself, by way of others or not.
+    """
+    by_name = {q.name: q for q in quantities if isinstance(q.of, str)}
+    own = frozenset(q.name for q in quantities)
+    needs = {
+        name: read_computation(str(q.of), own).needs & by_name.keys()
+        for name, q in by_name.items()
+    }
+    try:
+        names = tuple(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        circle = " -> ".join(error.args[1])
+        raise InputError(
+            f"of: the quantities {circle} need each other: compute one of them from the"
+            " network or the task alone"
+        ) from None
+    return tuple(by_name[name] for name in names)
 
 
 def _closing(formula: str, start: int) -> int:
@@ -135,7 +180,9 @@ __all__ = [
     "CALLS",
     "EIGENVALUE",
     "PROPERTIES",
+    "SUBJECTS",
     "Call",
     "Computation",
+    "in_order",
     "read_computation",
 ]

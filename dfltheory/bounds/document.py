@@ -18,7 +18,7 @@ from typing import Any, get_args
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
-from dfltheory.bounds.computed import read_computation
+from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.scope import LAWS, Scope
@@ -62,8 +62,24 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
     """
     written = WRITTEN_OUT | {quantity.name for quantity in theorem.quantities}
     own = [theorem.glossary[name] for name in theorem.symbols if name in written]
+    own += [quantity for quantity in theorem.quantities if quantity not in own]
     kept = _fields(theorem, "quantities", "control", "steps", "moments")
     return {"format": FORMAT, "quantities": _plain(own)} | kept
+
+
+def _stated_names(document: Any) -> frozenset[str]:
+    """The names of the quantities in a document that is not checked yet."""
+    entries = document.get("quantities") if isinstance(document, dict) else None
+    tables = entries if isinstance(entries, list) else []
+    names = [table.get("name") for table in tables if isinstance(table, dict)]
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def _added_quantities(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+    """Those that the glossary does not have; none of them needs itself."""
+    added = tuple(q for q in quantities if q.name not in GLOSSARY)
+    in_order(added)
+    return added
 
 
 def _fields(thing: Any, *but: str) -> dict[str, Any]:
@@ -252,7 +268,7 @@ def theorem_from_document(document: Any) -> Theorem:
         added = Quantity(**given | {"neutral": None, "of": of})
         try:
             if of is not None:
-                read_computation(of)
+                read_computation(of, _stated_names(document))
             checked_new(added)
         except InputError as wrong:
             raise InputError(f"{place}: {wrong}") from None
@@ -324,9 +340,7 @@ def theorem_from_document(document: Any) -> Theorem:
     read_fields = {
         name: read(f"theorem.{name}", given[name]) for name, read in readers.items()
     }
-    read_fields["quantities"] = tuple(
-        q for q in read_fields["quantities"] if q.name not in GLOSSARY
-    )
+    read_fields["quantities"] = _added_quantities(read_fields["quantities"])
     try:
         check_expansion(
             read_fields["definitions"],

@@ -13,7 +13,11 @@ from typing import Any
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.plain_tables import plain_file
-from dfltheory.bounds.statement_reader import StatementReader, parent_of, read_quantity
+from dfltheory.bounds.statement_reader import (
+    StatementReader,
+    parent_of,
+    read_quantities,
+)
 from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.theorem import Theorem
 
@@ -61,10 +65,7 @@ class PackageFile:
 
     @cached_property
     def _quantities(self) -> tuple[Quantity, ...]:
-        tables = self._tables.quantities
-        return tuple(
-            read_quantity(self._reader, name, table) for name, table in tables.items()
-        )
+        return read_quantities(self._reader, self._tables.quantities)
 
     def _statement(self, number: int) -> Theorem:
         table = self._tables.statement[number]

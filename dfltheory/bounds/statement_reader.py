@@ -13,7 +13,7 @@ import sympy as sp
 from dfltheory.bounds.algorithm_names import ONE_STEP
 from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
-from dfltheory.bounds.computed import read_computation
+from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.file_reader import FileReader, KeyPath
 from dfltheory.bounds.formulas import read_comparison, read_formula
@@ -212,11 +212,12 @@ class StatementReader:
         }
         for step in self._table.steps:
             names.update(_WORDS.findall(step.claim))
-        return tuple(
-            q
-            for q in self._quantities
-            if q.name in names | set(self._table.left.constants)
-        )
+        names.update(self._table.left.constants)
+        own = frozenset(q.name for q in self._quantities)
+        for quantity in reversed(in_order(self._quantities)):
+            if quantity.name in names:
+                names |= read_computation(str(quantity.of), own).needs
+        return tuple(q for q in self._quantities if q.name in names)
 
     # -- steps of the proof
 
@@ -363,8 +364,21 @@ def _sign(expression: Expr) -> str:
     return "nonnegative" if expression.is_nonnegative else "real"
 
 
-def read_quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity:
-    """A quantity that a file adds to the glossary."""
+def read_quantities(
+    file: FileReader, tables: Mapping[str, QuantityTable]
+) -> tuple[Quantity, ...]:
+    """The quantities that a file adds to the glossary."""
+    own = frozenset(tables)
+    quantities = tuple(
+        _read_quantity(file, name, table, own) for name, table in tables.items()
+    )
+    file.reading(("quantities",), None, lambda: in_order(quantities))
+    return quantities
+
+
+def _read_quantity(
+    file: FileReader, name: str, table: QuantityTable, own: frozenset[str]
+) -> Quantity:
     path = ("quantities", name)
     unit = file.reading((*path, "unit"), table.unit, lambda: read_unit(table.unit))
     interval = file.reading(
@@ -373,7 +387,8 @@ def read_quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity
     names_code = table.of is not None and CODE.fullmatch(table.of) is not None
     of = file.code((*path, "of"), str(table.of)) if names_code else table.of
     if table.of is not None and not names_code:
-        file.reading((*path, "of"), table.of, lambda: read_computation(str(table.of)))
+        text = str(table.of)
+        file.reading((*path, "of"), text, lambda: read_computation(text, own))
     neutral = None if table.neutral is None else float(table.neutral)
     quantity = Quantity(
         name=name,
@@ -406,4 +421,4 @@ def parent_of(
     return key, variant or next(iter(known), "stated")
 
 
-__all__ = ["CODE", "StatementReader", "parent_of", "read_quantity"]
+__all__ = ["CODE", "StatementReader", "parent_of", "read_quantities"]

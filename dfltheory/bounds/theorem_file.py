@@ -17,7 +17,11 @@ from pydantic import ValidationError
 
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
-from dfltheory.bounds.statement_reader import StatementReader, parent_of, read_quantity
+from dfltheory.bounds.statement_reader import (
+    StatementReader,
+    parent_of,
+    read_quantities,
+)
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_models import FORMAT, FileTables
 from dfltheory.errors import InputError
@@ -101,9 +105,7 @@ def template() -> str:
 
 def _read(file: FileReader) -> TheoremFile:
     tables = _tables(file)
-    quantities = tuple(
-        read_quantity(file, n, table) for n, table in tables.quantities.items()
-    )
+    quantities = read_quantities(file, tables.quantities)
     source = tables.source
     paper = Paper(source.title, source.citation, source.notation, source.provenance)
     theorems: dict[tuple[str, str], Theorem] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from inspect import signature
@@ -12,7 +12,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.computed import EIGENVALUE, Computation, read_computation
+from dfltheory.bounds.computed import (
+    EIGENVALUE,
+    Computation,
+    in_order,
+    read_computation,
+)
 from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
@@ -47,45 +52,93 @@ def computed_values(
     """
     found: dict[str, float] = {}
     errors: dict[str, float] = {}
-    for quantity in computed_quantities(theorem):
+    own = frozenset(quantity.name for quantity in theorem.quantities)
+    for quantity in _computable(theorem):
+        known = {**values, **found}
         with suppress(DFLTheoryError, ArithmeticError, np.linalg.LinAlgError):
-            value, error = _value(quantity, values, W, task)
+            if callable(quantity.of):
+                value, error = _by_function(quantity.of, W, task)
+            else:
+                computation = read_computation(str(quantity.of), own)
+                value, error = _by_formula(computation, known, errors, W)
             quantity.check(value)
             if math.isfinite(error):
                 found[quantity.name], errors[quantity.name] = value, error
     return found, errors
 
 
-def _value(
-    quantity: Quantity, values: Mapping[str, Any], W: Any, task: Any
+def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
+    """Computed quantities of the theorem, each after those that its formula needs."""
+    computed_ones = [q for q in theorem.quantities if q.of is not None]
+    by_function = tuple(q for q in computed_ones if callable(q.of))
+    return by_function + in_order(computed_ones)
+
+
+def _by_function(of: Callable[..., Any], W: Any, task: Any) -> tuple[float, float]:
+    """The value of a function of the network, or of the task if it takes ``task``."""
+    about_task = next(iter(signature(of).parameters), "") == "task"
+    subject = task if about_task else W
+    if subject is None:
+        return _UNKNOWN
+    value = float(of(subject))
+    return value, 64 * np.finfo(float).eps * abs(value)
+
+
+_UNKNOWN = (math.nan, math.nan)
+
+
+def _by_formula(
+    computation: Computation,
+    values: Mapping[str, Any],
+    errors: Mapping[str, float],
+    W: Any,
 ) -> tuple[float, float]:
-    unknown = (math.nan, math.nan)
-    if callable(quantity.of):
-        about_task = next(iter(signature(quantity.of).parameters), "") == "task"
-        subject = task if about_task else W
-        if subject is None:
-            return unknown
-        value = float(quantity.of(subject))
-        return value, 64 * np.finfo(float).eps * abs(value)
-    computation = read_computation(str(quantity.of))
+    """The value of a formula, and how far errors of its quantities may move it."""
+    uses_network = bool(computation.calls or computation.names & PROPERTIES.keys())
+    if W is None and uses_network:
+        return _UNKNOWN
     at: dict[str, float] = {}
+    for name in computation.needs:
+        if values.get(name) is None:
+            return _UNKNOWN
+        at[name] = float(np.mean(values[name]))
+    value, own_error = _evaluated(computation, at, W)
+    for name in computation.needs & errors.keys():
+        for sign in (-1, 1):
+            moved = {**at, name: at[name] + sign * errors[name]}
+            own_error += abs(_evaluated(computation, moved, W)[0] - value)
+    return value, own_error
+
+
+def _evaluated(
+    computation: Computation, known: Mapping[str, float], W: Any
+) -> tuple[float, float]:
+    """The value at exact quantities, and its error by rounding of the eigenvalues."""
+    at = dict(known)
     errors: dict[str, float] = {}
-    if W is None and (computation.calls or computation.names & PROPERTIES.keys()):
-        return unknown
-    for name in computation.names:
-        if name in PROPERTIES:
-            at[name] = PROPERTIES[name](W)
-        elif values.get(name) is None:
-            return unknown
-        else:
-            at[name] = float(np.mean(values[name]))
+    for name in computation.names & PROPERTIES.keys():
+        at[name] = PROPERTIES[name](W)
     for call, function in zip(computation.calls, _functions(computation), strict=True):
+        arguments = [np.float64(at[name]) for name in call.names]
         if call.function in OVER_SPECTRUM:
-            number = OVER_SPECTRUM[call.function](W, function)
+            number = OVER_SPECTRUM[call.function](
+                W, _of_eigenvalue(function, arguments)
+            )
         else:
-            number = computed.effective_neighbors(W, float(call.argument))
+            number = computed.effective_neighbors(W, float(function(0.0, *arguments)))
         at[call.symbol.name], errors[call.symbol.name] = number
     return _with_error(_outer(computation), at, errors)
+
+
+def _of_eigenvalue(
+    function: Callable[..., Any], arguments: list[np.float64]
+) -> Callable[[np.ndarray], Any]:
+    """A function of the eigenvalue and of quantities, at values of the latter."""
+
+    def at_eigenvalues(eigenvalues: np.ndarray) -> Any:
+        return function(eigenvalues, *arguments)
+
+    return at_eigenvalues
 
 
 def _with_error(
@@ -106,10 +159,15 @@ def _with_error(
 
 @cache
 def _functions(computation: Computation) -> tuple[Any, ...]:
-    return tuple(
-        sp.lambdify(EIGENVALUE, call.argument, modules="numpy")
-        for call in computation.calls
-    )
+    """Each call's argument as a function of the eigenvalue and of its quantities."""
+    functions = []
+    for call in computation.calls:
+        by_name = {str(symbol): symbol for symbol in call.argument.free_symbols}
+        quantities = [by_name[name] for name in call.names]
+        functions.append(
+            sp.lambdify([EIGENVALUE, *quantities], call.argument, modules="numpy")
+        )
+    return tuple(functions)
 
 
 @cache

@@ -13,6 +13,7 @@ import dfltheory as dfl
 from dfltheory import best_bounds, graphs
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.computed import read_computation
+from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.reference import load
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.computed import (
@@ -120,7 +121,9 @@ def test_given_value_that_contradicts_the_network_is_refused():
         "network: " + "(" * 500 + "l" + ")" * 500,
         "network: spectrum_sum(l",
         "network: spectrum_sum(__import__)",
-        "network: effective_neighbors(lam)",
+        "network: effective_neighbors(l)",
+        "network: effective_neighbors(nonsense)",
+        "network: spec + 1",
         "network: spectrum_sum(spectrum_sum(l))",
         "network: l^2",
         "network: " + "9^99^99^99",
@@ -133,6 +136,73 @@ def test_hostile_formula_is_an_input_error(tmp_path, of):
         read_computation(of)
     with pytest.raises(InputError):
         load(str(written(tmp_path, of)))
+
+
+SECOND = """
+[quantities.decay]
+unit = "1"
+range = "[0, 1)"
+meaning = "decay of the noise"
+of = "{decay}"
+[[statement]]"""
+
+
+def with_decay(tmp_path, of, decay):
+    """Example 5 with a second quantity."""
+    path = written(tmp_path, of)
+    text = path.read_text()
+    path.write_text(text.replace("[[statement]]", SECOND.format(decay=decay), 1))
+    return path
+
+
+def test_arguments_are_other_quantities(tmp_path):
+    W = matrix("ring", 9)
+    run = run_on(W, 9)
+    path = with_decay(
+        tmp_path, "network: effective_neighbors(decay)", "task: 1 - eta*L/2"
+    )
+    L = run.constants.L
+    wanted = effective_neighbors(W, 1 - 0.01 * L / 2)
+    values = run_values(run, load(str(path)))
+    assert values["spec"] == pytest.approx(wanted.value, rel=1e-12)
+    assert values.errors["spec"].shift >= wanted.error
+
+
+def test_sum_over_the_spectrum_takes_quantities(tmp_path):
+    W = matrix("ring", 9)
+    of = "network: spectrum_sum((1 - decay)*l^2 + sigma_l*m)/m"
+    path = with_decay(tmp_path, of, "network: lam/2")
+    run = run_on(W, 9)
+    lam = np.sort(np.abs(np.linalg.eigvalsh(W)))[-2]
+    known = run_values(run, load(str(path)))
+    eigenvalues = np.linalg.eigvalsh(W)[:-1]
+    wanted = ((1 - lam / 2) * eigenvalues**2 + known["sigma_l"] * 9).sum() / 9
+    assert known["spec"] == pytest.approx(wanted, rel=1e-10)
+
+
+def test_error_of_an_argument_is_an_error_of_the_value(tmp_path):
+    path = with_decay(tmp_path, "network: 100*decay", "network: spectrum_sum(l^2)/m")
+    errors = run_values(run_on(matrix("ring", 9), 9), load(str(path))).errors
+    assert errors["spec"].shift > 0
+    alone = spectrum_sum(matrix("ring", 9), lambda l: l**2).error / 9
+    assert errors["spec"].shift >= 100 * alone
+
+
+def test_quantities_that_need_each_other_are_refused(tmp_path):
+    path = with_decay(tmp_path, "network: effective_neighbors(decay)", "network: spec")
+    with pytest.raises(InputError, match="quantities"):
+        load(str(path))
+
+
+def test_statement_keeps_the_quantities_that_its_own_need(tmp_path):
+    path = with_decay(tmp_path, "network: effective_neighbors(decay)", "network: lam")
+    theorem = load(str(path))
+    assert [quantity.name for quantity in theorem.quantities] == ["spec", "decay"]
+    back = theorem_from_document(theorem_to_document(theorem))
+    assert statement_hash(back) == statement_hash(theorem)
+    copy = tmp_path / "copy.toml"
+    copy.write_text(theorem.to_toml())
+    assert statement_hash(load(str(copy))) == statement_hash(theorem)
 
 
 def test_hash_follows_the_computation_and_not_its_layout(tmp_path):
