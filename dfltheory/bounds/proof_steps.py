@@ -6,6 +6,7 @@ is and which rules there are is the matter of :mod:`dfltheory.proofs.step_notati
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ ALGEBRA = ("algebra",)
 BOUND = "bound"
 """In a claim: the sum of the statement's terms."""
 LARGEST = 2000
-"""Most terms of a claim, if its products were multiplied out."""
+"""Most terms of a claim that is multiplied out over one denominator."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TAKEN = ("algebra", "assumption", BOUND, "k", "one")
 
@@ -131,7 +132,7 @@ def read_claim(
 def _linear(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
     """The coefficients of moments; under the empty name what has none."""
     if expanded_size(side) > LARGEST:
-        raise InputError(f"a claim has at most {LARGEST} terms when multiplied out")
+        raise InputError(f"a claim has at most {LARGEST} terms over one denominator")
     inside = side.free_symbols
     found = {
         name: sp.diff(side, symbol)
@@ -148,24 +149,53 @@ def _linear(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
 
 
 def expanded_size(expr: Expr) -> int:
-    """An upper bound of the number of terms of an expression that is multiplied out."""
+    """An upper bound of the number of terms of an expression over one denominator."""
+    over, under = _sizes(expr)
+    return _capped(over * _size_of(under))
+
+
+def _sizes(expr: Expr) -> tuple[int, dict[Expr, int]]:
+    """Terms of a numerator, and the powers of the factors of its denominator."""
     if expr.is_Add:
-        return sum(map(expanded_size, expr.args))
+        parts = [_sizes(term) for term in expr.args]
+        under: dict[Expr, int] = {}
+        for _, own in parts:
+            under |= {base: max(n, under.get(base, 0)) for base, n in own.items()}
+        return _capped(sum(over for over, _ in parts) * _size_of(under)), under
     if expr.is_Mul:
-        size = 1
-        for factor in expr.args:
-            size = min(size * expanded_size(factor), LARGEST + 1)
-        return size
+        over, under = 1, {}
+        for more, own in map(_sizes, expr.args):
+            over = _capped(over * more)
+            for base, n in own.items():
+                under[base] = under.get(base, 0) + n
+        return over, under
     if expr.is_Pow and expr.exp.is_Integer:
-        return _size_of_power(expanded_size(expr.base), abs(int(expr.exp)))
-    return max(map(expanded_size, expr.args), default=1)
+        power = abs(int(expr.exp))
+        over, under = _sizes(expr.base)
+        if expr.exp.is_negative:
+            return _size_of({base: n * power for base, n in under.items()}), {
+                expr.base: power
+            }
+        raised = {base: n * power for base, n in under.items()}
+        return _size_of_power(over, power), raised
+    return max(map(expanded_size, expr.args), default=1), {}
 
 
-def _size_of_power(terms: int, exponent: int) -> int:
+def _size_of(under: Mapping[Expr, int]) -> int:
     size = 1
-    for _ in range(min(exponent, 100) if terms > 1 else 0):
-        size = min(size * terms, LARGEST + 1)
+    for base, power in under.items():
+        terms = len(base.args) if base.is_Add else 1
+        size = _capped(size * _size_of_power(terms, power))
     return size
+
+
+def _size_of_power(terms: int, power: int) -> int:
+    """The number of monomials of a power of a sum."""
+    return _capped(math.comb(terms + power - 1, power)) if terms > 1 else 1
+
+
+def _capped(size: int) -> int:
+    return min(size, LARGEST + 1)
 
 
 __all__ = [

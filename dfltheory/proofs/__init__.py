@@ -9,6 +9,10 @@ from textbooks.
 ``script``             what a proof consists of
 ``script_region``      which numbers the symbols of a script may be
 ``comparison``         ``check(theorem, script)``: does the last fact give the theorem?
+``declared_steps``     the steps of a theorem file, each judged by its premises
+``step_notation``      moments and rules as a theorem file writes them
+``deduction``          does an inequality follow from others? proof or witness
+``step_corrections``   what premises give in the place of a wrong coefficient
 =====================  ============================================================
 """
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import sympy as sp
+from sympy.polys.matrices import DomainMatrix
+from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.linear_facts import ONE
@@ -39,6 +41,8 @@ Numbers = dict[Moment, Fraction]
 
 _GENERIC = 4
 """Points at which multipliers are computed."""
+_MOST_USED = 8
+"""Most premises of one step that are multiplied by formulas."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +201,8 @@ class Deduction:
         used = [i for i, number in enumerate(numbers) if number != 0]
         if not used:
             return (sp.S.Zero,) * len(numbers)
+        if len(used) > _MOST_USED:
+            return None
         rows = [
             j for j in range(len(self.moments)) if left_over(there, numbers, j) == 0
         ]
@@ -211,9 +217,8 @@ class Deduction:
             [[self.premises[i].get(m, sp.S.Zero) for i in used] for m in kept]
         )
         target = sp.Matrix([sp.sympify(self.claim.get(m, sp.S.Zero)) for m in kept])
-        try:
-            solved = matrix.LUsolve(target)
-        except (ValueError, ZeroDivisionError):  # singular as formulas
+        solved = _solved(matrix, target)
+        if solved is None:
             return None
         found: list[Expr] = [sp.S.Zero] * len(numbers)
         for i, formula in zip(used, solved, strict=True):
@@ -236,6 +241,17 @@ class Deduction:
 
     def _is_of_claim(self, row: int) -> bool:
         return self.moments[row] in self.claim
+
+
+def _solved(matrix: sp.Matrix, target: sp.Matrix) -> list[Expr] | None:
+    """The solution of a square linear system, as quotients of polynomials."""
+    both = DomainMatrix.from_Matrix(matrix.row_join(target)).to_field()
+    count = matrix.shape[0]
+    try:
+        solution = both[:, :count].lu_solve(both[:, count:])
+    except DMNonInvertibleMatrixError:
+        return None
+    return [sp.sympify(value) for value in solution.to_Matrix()]
 
 
 def _independent(rows: Sequence[Sequence[Fraction]], count: int) -> list[int] | None:

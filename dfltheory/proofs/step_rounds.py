@@ -1,7 +1,7 @@
 """One round of the algorithms that declared proof steps are about.
 
 A class with one local step takes its gradients at the models of the round's start. The
-sums over steps then have one term, and :func:`single_step` writes all of them alike.
+sums over steps then have one term, and :func:`single_step` writes a step as its sum.
 """
 
 from __future__ import annotations
