@@ -239,7 +239,7 @@ INSTANCES = (
     ),
     FloorInstance(
         name="a late slope",
-        words="one objective, almost flat at the start and steep later, exact gradients",
+        words="one objective, flat at the start and steep later, exact gradients",
         algorithms=PLAIN,
         measures=("grad_norm_sq",),
         aggregates=("last",),

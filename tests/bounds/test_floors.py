@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,9 +16,12 @@ from dfltheory import bounds
 from dfltheory.bounds.reference import load_all
 from dfltheory.checks import floor_instances as instances
 from dfltheory.checks.floors import check_floors, has_floors
+from dfltheory.checks.neutral import check_neutral, different_terms, without
 from dfltheory.constants import ProblemConstants
 from dfltheory.tasks.noise import FiniteSupport
 from dfltheory.tasks.separable import Clipped, Separable
+from validation.drawn_slip_results import new_alarms
+from validation.drawn_slips import draws, own, slipped
 
 SLIPS = Path(__file__).parent / "slips"
 
@@ -208,3 +212,73 @@ def test_an_unknown_scope_has_no_floors():
         replace(scope, network="column-stochastic"),
     ):
         assert not has_floors(replace(theorem, scope=changed))
+
+
+class LateSlope(Separable):
+    """The objective of ``late_floor``, for L = 2 and the slope g."""
+
+    name = "late"
+
+    def __init__(self, start, slope):
+        super().__init__(np.zeros((4, 1)), 0.0)
+        self.g, self.start = float(slope), float(start)
+        self.reach = self.g / 2
+        self.flat = 2 * self.start**2 / (2 * self.g)
+        self.x_star = torch.tensor([2 * self.reach + self.flat], dtype=torch.float64)
+
+    def client_gradient(self, x):
+        later = -2 * (2 * self.reach + self.flat - x)
+        return torch.maximum(-2 * x.clamp(min=0), torch.tensor(-self.g)).maximum(
+            later.clamp(max=0)
+        ) * (x > 0)
+
+    def client_loss(self, x):
+        rise = x.clamp(max=self.reach, min=0)
+        level = (x - self.reach).clamp(min=0, max=self.flat)
+        fall = (x - self.reach - self.flat).clamp(min=0, max=self.reach)
+        return (-rise.square() - self.g * level - self.g * fall + fall.square()).sum(-1)
+
+    @property
+    def constants(self):
+        return ProblemConstants(L=2.0, sigma_l=0.0, sigma_g=0.0, f_star=self.f_star)
+
+
+def test_late_slope_is_reached_in_the_last_round():
+    at = numbers(aggregate="last")
+    known = instances.late_constants(at, "grad_norm_sq")
+    start = 1.5 * (1 + 2 / 64) ** -(2 * 39)
+    task = LateSlope(start, 3)
+    run = dfl.train(
+        dfl.algorithms.DFedAvg(eta=1 / 64, K=2), task, halves(4, 0.75), 39, x0=[start]
+    )
+    floor = float(instances.late_floor(at, "grad_norm_sq"))
+    assert float(run.grad_norm_sq[0][-1]) == pytest.approx(floor, rel=1e-9)
+    gap = float(run.loss[0][0]) - task.f_star
+    assert float(known["f0_gap"]) == pytest.approx(gap, rel=1e-9)
+
+
+def test_neutral_terms_are_observations():
+    theorem = bounds.get("dfedsam.theorem_4_5", variant="corrected")
+    found = list(check_neutral(theorem))
+    assert {f.place for f in found} >= {"at Q = 1", "at lam = 0"}
+    assert {f.severity for f in found} == {"note"}
+    same = different_terms(without(theorem, "rho"), without(theorem, "rho"))
+    assert same == ([], [])
+    terms = different_terms(without(theorem, "rho"), without(theorem, "lam"))
+    assert any("lam" in term for term in terms[0])
+    assert any("rho" in term for term in terms[1])
+
+
+@pytest.mark.slow
+def test_drawn_slips_are_found_without_false_alarms():
+    path = Path(__file__).parent / "drawn_slips.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    assert rows == draws()
+    found = 0
+    for row in rows:
+        theorem = own(bounds.get(row["key"], variant=row["variant"]))
+        wrong = slipped(theorem, row["kind"], row["place"])
+        errors, after = new_alarms(theorem, wrong)
+        assert errors == []
+        found += bool(after)
+    assert found >= 17
