@@ -282,3 +282,13 @@ def test_drawn_slips_are_found_without_false_alarms():
         assert errors == []
         found += bool(after)
     assert found >= 17
+
+
+def test_radius_is_the_spread_after_the_transient():
+    at = numbers(n=16)
+    radius = instances._radius(at)
+    local, lam = at["eta"] * at["steps"], at["lam"]
+    moved = local * at["L"] * at["n"]
+    spread = lam * (1 - lam ** at["n"]) / (1 - lam)
+    slowed = at["size"] - moved * at["L"] * radius
+    assert local * spread * slowed == radius * (1 + moved)
