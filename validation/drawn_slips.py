@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import sympy as sp
 
@@ -57,7 +58,8 @@ def unit_slips(theorem: Theorem) -> Iterator[Slip]:
     """A term without one factor that has a unit."""
     for name, term in theorem.parts.items():
         for base in sorted(term.free_symbols, key=str):
-            powers = sp.factor(term).as_powers_dict()
+            powers: Any = sp.factor(term)
+            powers = powers.as_powers_dict()
             known = base.name in theorem.glossary and base in powers
             if known and base.name in ("L", "eta", "sigma_l", "rho", "L_u", "eta_u"):
                 yield "unit", f"{name}: {base}", _with_term(theorem, name, term / base)

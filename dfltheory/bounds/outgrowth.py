@@ -13,7 +13,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from dfltheory.bounds.monomials import SHARES, Shares
+from dfltheory.bounds.monomials import LARGE, SHARES, Shares
 from dfltheory.bounds.rates import Direction
 from dfltheory.bounds.units import Expr
 
@@ -21,6 +21,8 @@ _DIGITS = 1500
 _PLACES = (100, 200, 400)
 _LARGE_T = 10**12
 """Expansions are for large T, also where T does not grow."""
+_COUNT = 3
+"""Other counts are not 1, where a factor such as K - 1 would be 0."""
 
 
 def outgrows(
@@ -66,8 +68,8 @@ def _point(
             values[symbol] = mpmath.exp(power * place) / 2
         else:
             values[symbol] = mpmath.exp(power * place)
-        if symbol.name == "T":
-            values[symbol] *= _LARGE_T
+        if symbol.name in LARGE:
+            values[symbol] *= _LARGE_T if symbol.name == "T" else _COUNT
     return values
 
 

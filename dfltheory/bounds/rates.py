@@ -254,10 +254,9 @@ def direction(
     by: Sequence[Monomial],
     region: Sequence[Mapping[str, Fraction]] = (),
     shares: Shares = SHARES,
-    constants: Iterable[str] = (),
 ) -> Direction | None:
-    """A direction in the logarithms of all atoms but ``constants`` in which ``one``
-    outgrows each of ``by``, and by how much; None where there is none.
+    """A direction in the logarithms of all atoms in which ``one`` outgrows each of
+    ``by``, and by how much; None where there is none.
 
     A share and its gap do not vanish together: each of the two is a constant in turn.
     """
@@ -269,10 +268,9 @@ def direction(
     gains = [[float(one[n] - other[n]) for n in names] for other in by]
     kept = [[float(row.get(n, Fraction(0))) for n in names] for row in rows]
     found: Direction | None = None
-    for larger in _constant_atoms(names, shares):
-        fixed = larger.union(constants)
-        signs = [0 if n in fixed else _sign(n, shares) for n in names]
-        moves = [n not in fixed for n in names]
+    for constant in _constant_atoms(names, shares):
+        signs = [0 if n in constant else _sign(n, shares) for n in names]
+        moves = [n not in constant for n in names]
         answer = _steepest(
             np.array(gains).reshape(-1, len(names)), np.array(kept), signs, moves
         )

@@ -230,7 +230,9 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
         soft = covered(
             mono.without(loose), [own.without(loose) for own in mine], shares=shares
         )
-        way = direction(mono, mine, (), shares, () if soft else loose)
+        hidden = [] if soft else loose
+        stated = [own.without(hidden) for own in mine]
+        way = direction(mono.without(hidden), stated, (), shares)
         if way is None or not outgrows(way, given, claimed_bound, shares):
             continue
         yield found(

@@ -132,10 +132,26 @@ def _compared(
     order: int,
     schedule: Mapping[str, Expr],
     known: Sequence[Mapping[str, Fraction]],
-) -> Iterator[Finding]:
+) -> list[Finding]:
+    """Shared definitions as one factor each; written out where that proves nothing."""
     shared = {d.symbol for d in claim.definitions} & {
         d.symbol for d in base.definitions
     }
+    rows = list(_compared_terms(claim, base, order, schedule, known, shared))
+    if shared and any("unproved" in row.evidence for row in rows):
+        none: set[sp.Symbol] = set()
+        return list(_compared_terms(claim, base, order, schedule, known, none))
+    return rows
+
+
+def _compared_terms(
+    claim: Theorem,
+    base: Theorem,
+    order: int,
+    schedule: Mapping[str, Expr],
+    known: Sequence[Mapping[str, Fraction]],
+    shared: set[sp.Symbol],
+) -> Iterator[Finding]:
     derived = leading(base, order, schedule, shared)
     claimed = leading(claim, max(order, 3), schedule, shared)
     region = [*scheduled_region(base, schedule), *scheduled_region(claim), *known]
@@ -154,13 +170,17 @@ def _compared(
         soft = covered(
             mono.without(loose), [c.without(loose) for c in claimed], region, shares
         )
-        way = direction(mono, claimed, region, shares, () if soft else loose)
+        hidden = [] if soft else loose
+        way = direction(
+            mono.without(hidden), [c.without(hidden) for c in claimed], region, shares
+        )
         if way is None or not outgrows(way, given, claimed_bound, shares):
             yield note(
                 "rate",
                 f"it is not proved that the claim covers the term {mono} of {base},"
                 " nor that it does not",
                 term=str(mono),
+                unproved=True,
             )
             continue
         fails = "hides" if soft else fails_how(mono, claimed)

@@ -36,8 +36,10 @@ class Finding:
     @property
     def command(self) -> str:
         """The command that shows this finding again; of a theorem that is not
-        registered, the call.
+        registered, the call; of a search, the command in its evidence.
         """
+        if "command" in self.evidence:
+            return str(self.evidence["command"])
         if not registry.known(self.key, self.variant):
             return f"dfltheory.audit(theorem, checks=({self.check!r},))"
         return (

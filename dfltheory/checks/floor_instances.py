@@ -61,6 +61,7 @@ _NOTHING = (
 def _without(at: Numbers) -> dict[str, Any]:
     """All that may be absent set to 0, the rest as given."""
     known = dict.fromkeys(_NOTHING, 0 * at["L"])
+    known["Q"] = 1 + 0 * at["L"]
     return {**known, **{name: at[name] for name in ("L", "m", "T", "K", "eta")}}
 
 
@@ -130,6 +131,28 @@ def descent_floor(at: Numbers, measure: str) -> Any:
         return at["size"] ** 2
     steps = at["steps"] * at["last"]
     return at["L"] * at["size"] ** 2 / (2 * (2 * steps * at["eta"] * at["L"] + 1))
+
+
+# -- a late slope
+
+
+def late_constants(at: Numbers, measure: str) -> dict[str, Any]:
+    """Constants of :func:`late_floor`."""
+    known = {**_without(at), "f0_gap": at["size"] ** 2 / at["L"], "B": at["size"]}
+    del known["mu"], known["mu_each"]
+    return known
+
+
+def late_floor(at: Numbers, measure: str) -> Any:
+    """A slope that is reached late, from f_i = f and exact gradients: f(x) = -L x^2/2
+    for 0 <= x <= X = g/L, then slope -g on a part of length L x_0^2/(2 g), then f' =
+    -L (y - x) down to its zero y; f = 0 for x < 0.
+
+    Each step multiplies x by 1 + eta L, so that from x_0 = X (1 + eta L)^(-N) the
+    gradient after N steps is -g. From x = X on f falls by L x_0^2/2 + g^2/(2 L), so
+    that f(x_0) - inf f = g^2/L. Only the last round is bounded.
+    """
+    return at["size"] ** 2
 
 
 # -- opposing gradients
@@ -213,6 +236,16 @@ INSTANCES = (
         gossip=False,
         constants=descent_constants,
         value=descent_floor,
+    ),
+    FloorInstance(
+        name="a late slope",
+        words="one objective, flat at the start and steep later, exact gradients",
+        algorithms=PLAIN,
+        measures=("grad_norm_sq",),
+        aggregates=("last",),
+        gossip=False,
+        constants=late_constants,
+        value=late_floor,
     ),
     FloorInstance(
         name="opposing gradients",

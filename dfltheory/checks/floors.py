@@ -18,6 +18,7 @@ from dfltheory.errors import InputError
 
 _COUNT = 30_000
 _TRIED = 40
+_LONGEST = 24
 _MOST_CLIENTS = 100_000
 _ADAPT_FIRST = {"order": "adapt-then-combine"}
 _NETWORKS = ("symmetric", "definition 1", "doubly stochastic")
@@ -280,9 +281,15 @@ def _fewest_clients(
     return Fall(fall.point, fall.bound, fall.floor, clients=True)
 
 
+def _short(value: Fraction) -> str:
+    """A fraction; rounded, and marked so, where it has many digits."""
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"about {float(value):.6g}"
+
+
 def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> Finding:
     """The finding, with the point as fractions."""
-    point = {name: str(value) for name, value in fall.point.items() if value}
+    point = {name: _short(value) for name, value in fall.point.items() if value}
     absent = [name for name, value in fall.point.items() if not value]
     place = ", ".join(f"{name} = {value}" for name, value in point.items())
     zero = f", {' = '.join(absent)} = 0" if absent else ""

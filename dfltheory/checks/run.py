@@ -15,6 +15,7 @@ from dfltheory.checks.extremes import check_extremes, has_limits
 from dfltheory.checks.finding import ORDER, Applies, Finding, always
 from dfltheory.checks.floors import check_floors, has_floors
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
+from dfltheory.checks.neutral import check_neutral, has_neutral
 from dfltheory.checks.units import check_units
 from dfltheory.errors import UnknownNameError
 from dfltheory.own import Trust
@@ -23,6 +24,7 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "units": check_units,
     "limits": check_extremes,
     "floors": check_floors,
+    "neutral": check_neutral,
     "monotone": check_monotone,
     "agreement": check_agreement,
     "corollary": check_corollary,
@@ -33,6 +35,7 @@ APPLIES: dict[str, Applies] = {
     "units": always,
     "limits": has_limits,
     "floors": has_floors,
+    "neutral": has_neutral,
     "monotone": has_monotonicity,
     "agreement": has_agreement,
     "corollary": has_rate,
@@ -41,7 +44,7 @@ APPLIES: dict[str, Applies] = {
 }
 """Check -> does it have something to examine in a statement?"""
 
-COMPARING = frozenset(("limits", "agreement", "corollary"))
+COMPARING = frozenset(("limits", "neutral", "agreement", "corollary"))
 """Checks that compare a statement with others of a registry."""
 
 

@@ -33,13 +33,24 @@ def audit(
     notes: Annotated[
         bool, typer.Option(help="Print notes as well as errors and warnings.")
     ] = True,
+    search: Annotated[
+        bool,
+        typer.Option(
+            help=(
+                "Search 5 s for a counterexample to each statement of a theorem file or"
+                " of your own code."
+            )
+        ),
+    ] = True,
     trust: Trust = False,
     json: AsJson = False,
 ) -> None:
-    """Audit a theorem: units, limits, monotonicity, agreement of variants, corollaries,
-    conditions.
+    """Audit a theorem: units, limits, floors, monotonicity, agreement of variants,
+    corollaries, conditions.
 
-    Exit status 1 when a finding is an error.
+    A statement of a theorem file, or FILE.py:NAME, is also searched for 5 s, unless
+    --check names checks; those of the registry have stored searches (dfltheory falsify
+    --show). Exit status 1 when a finding is an error.
 
     Examples:
 
@@ -53,6 +64,8 @@ def audit(
 
         dfltheory audit mine.toml
 
+        dfltheory audit mine.toml --no-search
+
         dfltheory audit my_theorems.py:mine
     """
     from dfltheory.checks.run import audit as find
@@ -63,6 +76,8 @@ def audit(
             " --all"
         )
     findings = find(key, variant, tuple(check or ()), trust=trust)
+    if key is not None and search and not check:
+        findings += _searches(key, variant, trust)
     counts = {
         s: sum(f.severity == s for f in findings) for s in ("error", "warning", "note")
     }
@@ -78,3 +93,19 @@ def audit(
     text = "\n".join([*(str(f) for f in shown), summary])
     emit(document, text, json)
     leave(not counts["error"])
+
+
+def _searches(key: str, variant: str | None, trust: Any) -> list[Any]:
+    """A finding for each statement that is not registered."""
+    from dfltheory.bounds import registry
+    from dfltheory.bounds.reference import load_all
+    from dfltheory.cli.audit_search import searched
+
+    if key in registry.papers():
+        return []
+    chosen = None if variant is None else (variant,)
+    return [
+        searched(theorem, key)
+        for theorem in load_all(key, chosen, trust=trust)
+        if not registry.known(theorem.key, theorem.variant)
+    ]

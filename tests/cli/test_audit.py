@@ -59,6 +59,19 @@ def test_bad_input(capsys):
     assert "dfedsam.theorem_4_5" in capsys.readouterr().err
 
 
+def test_a_theorem_file_is_searched_without_no_search(capsys):
+    file = str(Path(__file__).parents[1] / "bounds" / "slips" / "gap_power.toml")
+    assert run(["audit", file, "--no-search", "--json"]) == 1
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert "search" not in {f["check"] for f in findings}
+    assert "floors" in {f["check"] for f in findings}
+    run(["audit", file, "--json"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    searches = [f for f in findings if f["check"] == "search"]
+    assert [f["key"] for f in searches] == ["dfedavg.theorem", "dfedavg.corollary"]
+    assert {f["command"] for f in searches} == {f"dfltheory falsify {file}"}
+
+
 def test_page_writer_needs_a_page():
     assert page.main([]) == 2
 

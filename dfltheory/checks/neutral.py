@@ -1,0 +1,99 @@
+"""The terms of a bound where a mechanism is absent, next to those of registered
+theorems on the simpler method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dfltheory.bounds.rates import covered, leading
+from dfltheory.bounds.regions import joint_glossary
+from dfltheory.bounds.registry import REGISTRY, Registry
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding, check, note
+
+ABSENT = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
+"""Mechanism -> the value at which it is absent."""
+SIMPLER = {
+    ("DFedSAM", "rho"): "DFedAvg",
+    ("DFedAvgM", "alpha"): "DFedAvg",
+    ("DFedAvg", "lam"): "FedAvg",
+    ("FedSAM", "rho"): "FedAvg",
+}
+"""The algorithm that is left; several gossip steps do not change its name."""
+_ORDER = 4
+
+
+def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
+    """Is there a registered theorem on a simpler method?"""
+    return any(_others(theorem, name, registry) for name in ABSENT)
+
+
+@check("neutral")
+def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
+    """Each term that a bound with an absent mechanism has and the theorem on the
+    simpler method lacks, or the other way round: observations, not errors.
+    """
+    for name, value in ABSENT.items():
+        for other in _others(theorem, name, registry):
+            extra, lost = different_terms(without(theorem, name), other)
+            if extra or lost:
+                yield note(
+                    f"at {name} = {value}",
+                    f"against {other}: only here {'; '.join(extra) or 'nothing'}; only"
+                    f" there {'; '.join(lost) or 'nothing'}",
+                    term=str(other),
+                    extra=extra,
+                    lost=lost,
+                )
+
+
+def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
+    """Registered theorems with constants on the method without a mechanism, with the
+    same left side; of one paper the corrected ones alone, where there are some.
+    """
+    if theorem.order or theorem.kind != "theorem" or name not in theorem.needs:
+        return []
+    left = {SIMPLER.get((a, name)) for a in theorem.scope.algorithms} - {None}
+    if name == "Q":
+        left = set(theorem.scope.algorithms)
+    found = [
+        other
+        for other in registry.statements()
+        if other.kind == "theorem"
+        and not other.order
+        and other.key != theorem.key
+        and name not in other.needs
+        and left & set(other.scope.algorithms)
+        and (other.lhs.measure, other.lhs.aggregate)
+        == (theorem.lhs.measure, theorem.lhs.aggregate)
+        and joint_glossary(theorem, other) is not None
+    ]
+    corrected = {o.key for o in found if o.variant.startswith("corrected")}
+    return [
+        o for o in found if o.key not in corrected or o.variant.startswith("corrected")
+    ]
+
+
+def without(theorem: Theorem, name: str) -> Theorem:
+    """The statement with its definitions written out and one mechanism absent."""
+    at = {theorem.glossary[name].symbol: ABSENT[name]}
+    terms = {part: term.subs(at) for part, term in theorem.terms.items()}
+    kept = {part: term for part, term in terms.items() if term != 0}
+    return replace(theorem, parts=kept, definitions=(), conditions=())
+
+
+def different_terms(one: Theorem, other: Theorem) -> tuple[list[str], list[str]]:
+    """The monomials of each that nothing in the other covers, step sizes as they
+    are.
+    """
+    plain = replace(other, parts=other.terms, definitions=(), conditions=())
+    mine, theirs = (leading(t, _ORDER, {}, ()) for t in (one, plain))
+    shares = one.shares | other.shares
+    extra = [str(mono) for mono in mine if not covered(mono, theirs, (), shares)]
+    lost = [str(mono) for mono in theirs if not covered(mono, mine, (), shares)]
+    return extra, lost
+
+
+__all__ = ["ABSENT", "check_neutral", "different_terms", "has_neutral", "without"]

@@ -1,0 +1,55 @@
+"""The short search for a counterexample that ``dfltheory audit`` adds to its checks."""
+
+from __future__ import annotations
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding
+from dfltheory.errors import DFLTheoryError
+
+SECONDS = 5.0
+
+
+def searched(theorem: Theorem, reference: str) -> Finding:
+    """What a search of five seconds finds: an error with a confirmed counterexample, or
+    a note that says how much was searched, or why nothing was.
+    """
+    import dfltheory.counterexamples as engine
+
+    command = f"dfltheory falsify {reference}"
+    try:
+        result = engine.falsify(theorem, seconds=SECONDS)
+    except DFLTheoryError as wrong:
+        return _finding(theorem, "note", f"no search: {wrong}", command, {})
+    counts = {"evaluations": result.evaluations, "ratio": result.ratio}
+    if result.violated:
+        message = (
+            f"a search found a counterexample: the left side is {result.ratio:.4g}"
+            " times the bound, confirmed by the training core"
+        )
+        return _finding(theorem, "error", message, command, counts)
+    message = (
+        f"a search of {SECONDS:g} s, {result.evaluations} problems, found no"
+        " counterexample, which proves nothing"
+    )
+    return _finding(theorem, "note", message, command, counts)
+
+
+def _finding(
+    theorem: Theorem,
+    severity: str,
+    message: str,
+    command: str,
+    counts: dict[str, float],
+) -> Finding:
+    return Finding(
+        check="search",
+        severity="error" if severity == "error" else "note",
+        key=theorem.key,
+        variant=theorem.variant,
+        place="bound",
+        message=message,
+        evidence={**counts, "command": command},
+    )
+
+
+__all__ = ["SECONDS", "searched"]
