@@ -581,7 +581,7 @@ def test_the_page_tells_the_power_that_was_measured():
     assert seen / len(alone) > 0.6
     words = f"Of the {len(alone)} that closed forms know to be false without any search"
     families = ", ".join(CLOSED_FORMS)
-    assert f"{words} ({families}, a client led astray), {seen} are refuted" in re.sub(
+    assert f"{words} ({families}, a biased client), {seen} are refuted" in re.sub(
         r"\s+", " ", text
     )
     assert all(
