@@ -24,7 +24,7 @@ BRITISH = re.compile(
 )
 PACKAGES = ("bounds", "cli", "graphs", "models", "testing")
 """Packages whose spelling is checked."""
-GENERATED = {"audit.md", "falsify.md"}
+GENERATED = {"audit.md", "falsify.md", "power.md"}
 """Pages whose text comes from statements and outcome files."""
 
 WORDS = {

@@ -180,7 +180,7 @@ def written(folder, **fields):
     "fields",
     [
         {"severity": "bad"},
-        {"found_by": "luck"},
+        {"found_by": "guess"},
         {"verified_by": ["hope"]},
         {"places": "here"},
         {"no_witness": ""},

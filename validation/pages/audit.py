@@ -94,7 +94,11 @@ def _section(paper: str, findings: Sequence[Finding]) -> Iterator[str]:
     if errata(paper):
         yield f"[Its errata](errata/{paper}.md) explain these findings, and more."
         yield ""
-    claims = dict.fromkeys((finding.key, finding.variant) for finding in findings)
+    claims = dict.fromkeys(
+        (finding.key, finding.variant)
+        for finding in findings
+        if finding.severity in ("error", "warning")
+    )
     rows = []
     for key, variant in claims:
         own = [f for f in findings if (f.key, f.variant) == (key, variant)]

@@ -142,7 +142,7 @@ def paper_page(paper: str, docs: Path) -> str:
         f" · [the statements in full](../theory/{paper}.md)",
         "",
         "$\\Delta_0$ is $f-f^*$ at the start, and $\\Xi_0$ the mean squared distance of the"
-        " starts from their mean.",
+        f" starts from their mean. E1 is short for {entries[0].id}.",
         "",
         table(HEADS, [_row(note) for note in notes(paper)]),
         "",
@@ -192,7 +192,11 @@ def _example(entry: Erratum, note: StatementNote) -> Iterator[str]:
 def _picture(note: StatementNote, docs: Path) -> Iterator[str]:
     theorem = statement(note.claim)
     file = docs / "counterexamples" / f"{theorem.key}-{theorem.variant}.json"
-    caption = "measured, claimed and corrected"
+    caption = (
+        f"left, the clients' gradients in {note.example}; right, the measured squared"
+        " gradient, the claimed bound and the corrected one, over T (dotted: the T of the"
+        " example)"
+    )
     if theorem.order:
         caption = f"{saved_growth(file)} ([saved](../counterexamples/{file.name}))"
     yield f"![{note.name}]({picture_name(note)})"

@@ -8,7 +8,6 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-import sympy as sp
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -16,9 +15,9 @@ from dfltheory.bounds.growth import paces
 from dfltheory.bounds.theorem import Theorem
 from validation.papers import statement
 from validation.papers.erratum import Erratum, StatementNote, erratum
-from validation.papers.witness import bound_at, points
+from validation.papers.witness import bound_at, evaluate, points
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "svg.hashsalt": "errata",
     "svg.fonttype": "path",
     "font.size": 8,
@@ -76,7 +75,7 @@ def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
     (values,) = points(witness)
     last = float(values["T"])
     horizons = [int(t) for t in np.geomspace(max(last / 10**4, 10), last * 3, 40)]
-    left = float(sp.sympify(witness.left, rational=True))
+    left = float(evaluate(witness.left, values))
     axes.loglog(horizons, [left] * len(horizons), "k-", label="measured")
     for theorem, style in ((statement(witness.claim), "r--"), (corrected, "g-.")):
         name = "claimed" if theorem is not corrected else "corrected"

@@ -70,13 +70,13 @@ def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> li
             registry.get(key, variant).parts if variant.startswith("corrected") else ()
         ):
             row = planted.get((key, variant, f"without the term {name}"), {})
-            told = one.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
-            most = max(float(told["without"]), float(row.get("ratio", 0.0)))
+            found = one.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
+            most = max(float(found["without"]), float(row.get("ratio", 0.0)))
             where = f" ({row['family']})" if row else ""
             needed = f"yes: {_number(most)}{where}"
             needed = needed if most > 1 else unshown(key, variant, name, _number(most))
             rows.append(
-                f"| `{key}` {variant} | {name} | {needed} | {_number(told['share'])} |"
+                f"| `{key}` {variant} | {name} | {needed} | {_number(found['share'])} |"
             )
     return rows
 
@@ -114,7 +114,7 @@ def _power(versions: list[dict[str, Any]], folder: Path) -> str:
         " measured / bound is beyond 1/2 and the term rules, 4 beyond 1/4, up to 16);"
         " each condition left out; each assumption on starts and samples left out;"
         " rounds in place of windows of rounds. A version that is refuted shows that"
-        " this much cannot be taken from the bound as it stands, not that no other"
+        " this much cannot be taken from the bound as it is written, not that no other"
         " bound could do without.\n\nNot every version is false: a constant that is"
         " not sharp may be made smaller. Known to be false are those that this search"
         f" refutes, {longer}and those of which a closed form says so. **{refuted} of"
@@ -123,7 +123,7 @@ def _power(versions: list[dict[str, Any]], folder: Path) -> str:
         " out versions that are false and that no search has refuted; the lower end"
         " counts every version as false but those that have a reason below to be true."
         f" Of the {len(alone)} that closed forms know to be false without any search"
-        f" ({', '.join(CLOSED_FORMS)}, a client led astray), {seen} are refuted,"
+        f" ({', '.join(CLOSED_FORMS)}, a biased client), {seen} are refuted,"
         f" {100 * seen / len(alone):.0f} %; of all {len(versions)} planted, {every};"
         f" {len(versions) - len(false)} are not known to be false. Searched by:"
         f" {_searches(versions)}; what one search refuted the next did not try again,"
@@ -241,9 +241,9 @@ def _searches(versions: list[dict[str, Any]]) -> str:
     for one in versions:
         days.setdefault(one.get("search", "unnamed"), []).append(one.get("date", ""))
     return "; ".join(
-        f"{len(told)} by {name}"
-        + (f" on {', '.join(sorted({*told} - {''}))}" if any(told) else "")
-        for name, told in sorted(
+        f"{len(dates)} by {name}"
+        + (f" on {', '.join(sorted({*dates} - {''}))}" if any(dates) else "")
+        for name, dates in sorted(
             days.items(), key=lambda item: (max(item[1]), len(item[1]))
         )
     )

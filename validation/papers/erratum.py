@@ -187,7 +187,7 @@ class StatementNote:
     ----------
     claim : the statement as printed
     name : as the paper calls it
-    cause, survives : one line each, for the tables
+    cause, survives : a line of the tables
     text : a paragraph to the authors, in their notation
     unaffected : what the mistakes do not touch
     corrected : the claim of the statement that holds instead

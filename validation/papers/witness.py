@@ -17,6 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import sympy as sp
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from sympy.parsing.sympy_parser import (
+    parse_expr,
+    rationalize,
+    standard_transformations,
+)
 
 from validation.papers import statement
 from validation.papers.lines import refuted_lines
@@ -128,7 +133,12 @@ def points(witness: Witness) -> Iterator[dict[str, Any]]:
 
 def evaluate(text: str, values: Mapping[str, Any]) -> Any:
     """The value of a formula."""
-    return sp.sympify(text, locals=dict(values), rational=True)
+    expression: Any = parse_expr(
+        text.replace("^", "**"),
+        local_dict=dict(values),
+        transformations=(*standard_transformations, rationalize),
+    )
+    return expression
 
 
 def bound_at(theorem: Theorem, values: Mapping[str, Any]) -> Any:
