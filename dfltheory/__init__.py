@@ -15,9 +15,13 @@ torch nor sympy.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.version import __version__ as __version__
+
+# torch reads it at its first allocation: huge pages for tensors of at least 2 MB
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 if TYPE_CHECKING:
     from dfltheory import (

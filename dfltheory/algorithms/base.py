@@ -294,15 +294,22 @@ class Algorithm:
             )
 
     def slope(
-        self, grad: Oracle, y: Tensor, rho: float = 0.0, block: Any = None
+        self,
+        grad: Oracle,
+        y: Tensor,
+        rho: float = 0.0,
+        block: Any = None,
+        batch: tuple[Any] | None = None,
     ) -> Tensor:
-        """One stochastic (SAM) gradient at y, both evaluations on one fresh minibatch,
-        weight decay added.
+        """Return a stochastic (SAM) gradient at y with weight decay, a new tensor.
+
+        Both evaluations use one minibatch: the one of ``batch``, or a fresh one. With
+        ``block``, SAM perturbs these coordinates.
         """
-        batch = grad.sample()
-        g = grad(y, batch)
+        xi = grad.sample() if batch is None else batch[0]
+        g = grad(y, xi)
         if rho:
-            g = grad(perturbed(y, g, rho, block, out=g), batch)
+            g = grad(perturbed(y, g, rho, block, out=g), xi)
         return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
 
 

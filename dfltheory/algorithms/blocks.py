@@ -14,16 +14,15 @@ from dfltheory.algorithms.base import (
     Mix,
     Oracle,
     State,
-    perturbed,
     replace,
     taking_part,
 )
+from dfltheory.algorithms.local_steps import Index, is_empty, local_steps
 
-Index = Any
-"""Coordinates of the last axis: a slice or a tensor of indices."""
-
-Phase = tuple[Index, float, int, float]
-"""Local steps on one block: coordinates, step size, number of steps, SAM radius."""
+Phase = tuple[Index | None, float, int, float]
+"""Local steps on one block: coordinates (None: all), step size, number of steps, SAM
+radius.
+"""
 
 _SHORT = 4096
 """Smallest number of coordinates of a part."""
@@ -60,11 +59,6 @@ def blocks(shared: Index | None, d: int) -> tuple[Index, Index]:
 def empty_tensor() -> Tensor:
     """Return a tensor without entries, the default of fields that ``init`` sets."""
     return torch.empty(0)
-
-
-def is_empty(index: Index) -> bool:
-    """Return whether an index contains no coordinates."""
-    return index.stop <= index.start if isinstance(index, slice) else len(index) == 0
 
 
 def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tensor:
@@ -142,15 +136,23 @@ class Phased(Algorithm):
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:
         """Return the phases of a round for shared coordinates u and personal v."""
-        return [(..., self.letter("eta"), self.letter("K"), self.letter("rho"))]
+        return [(None, self.letter("eta"), self.letter("K"), self.letter("rho"))]
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
         batch = None if self.letter("fresh") else (grad.sample(),)
         y = grad.begin(state.x)
         alpha = self.letter("alpha")
         for block, eta, K, rho in self.phases(*blocks(grad.shared, y.shape[-1])):
-            y = descend(
-                self, grad, y, block, eta=eta, K=K, rho=rho, alpha=alpha, batch=batch
+            local_steps(
+                self,
+                grad,
+                y,
+                eta=eta,
+                K=K,
+                rho=rho,
+                alpha=alpha,
+                block=block,
+                batch=batch,
             )
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -158,130 +160,11 @@ class Phased(Algorithm):
         return replace(state, x=exchange(state.z, state.shared, mix))
 
 
-def descend(
-    algorithm: Algorithm,
-    grad: Oracle,
-    y: Tensor,
-    block: Index,
-    *,
-    eta: float,
-    K: int,
-    rho: float = 0.0,
-    alpha: float = 0.0,
-    batch: Any = None,
-) -> Tensor:
-    """Take K local steps on one block of y, which is overwritten.
-
-    Parameters
-    ----------
-    algorithm : Algorithm
-        Its weight decay and step-size schedule are used.
-    grad : Oracle
-        The gradients.
-    y : (S, m, d) tensor
-        Models.
-    block : Index or ...
-        Coordinates that change; ``...`` means all.
-    eta : float
-        Step size.
-    K : int
-        Number of steps.
-    rho : float
-        SAM radius.
-    alpha : float
-        Momentum, which starts at 0.
-    batch : tuple of one minibatch, optional
-        The minibatch of all steps; by default each step draws one.
-
-    Returns
-    -------
-    (S, m, d) tensor
-        y.
-    """
-    if block is ...:
-        block = slice(0, y.shape[-1])
-    if is_empty(block):
-        return y
-    velocity: Tensor | None = None
-    for k in range(K):
-        xi = grad.sample() if batch is None else batch[0]
-        g = grad(y, xi)
-        if rho:
-            g = grad(perturbed(y, g, rho, block, out=g), xi)
-        g = g[..., block]
-        if algorithm.weight_decay:
-            g = g.add(y[..., block], alpha=algorithm.weight_decay)
-        if alpha:
-            velocity = g if velocity is None else velocity.mul_(alpha).add_(g)
-            g = velocity
-        step = algorithm.step(eta, grad.t, k)
-        if isinstance(block, slice):
-            y[..., block].sub_(g, alpha=step)
-        else:
-            y.index_add_(-1, block, g, alpha=-step)
-    return y
-
-
-def pulled(
-    algorithm: Algorithm,
-    grad: Oracle,
-    y: Tensor,
-    x: Tensor,
-    *,
-    eta: float,
-    K: int,
-    lam: float,
-    rho: float = 0.0,
-    dual: Tensor | None = None,
-) -> Tensor:
-    """Take K steps on F_i(y) + lam/2 ||y - x||^2 - <dual, y>.
-
-    Each step is y <- y - eta (g - dual + lam (y - x)).
-
-    Parameters
-    ----------
-    algorithm : Algorithm
-        Its weight decay and step-size schedule are used.
-    grad : Oracle
-        The gradients.
-    y : (S, m, d) tensor
-        Models, which are overwritten.
-    x : (S, m, d) tensor
-        Centers of the quadratic term.
-    eta : float
-        Step size.
-    K : int
-        Number of steps.
-    lam : float
-        Weight of the quadratic term.
-    rho : float
-        SAM radius.
-    dual : (S, m, d) tensor, optional
-        Dual variables; by default 0.
-
-    Returns
-    -------
-    (S, m, d) tensor
-        y.
-    """
-    eta = algorithm.decayed(eta, grad.t)
-    for _ in range(K):
-        g = algorithm.slope(grad, y, rho)
-        if dual is not None:
-            g.sub_(dual)
-        y.sub_(g.add_(y, alpha=lam).sub_(x, alpha=lam), alpha=eta)
-    return y
-
-
 __all__ = [
-    "Index",
     "Phased",
     "SharedState",
     "blocks",
-    "descend",
     "empty_tensor",
     "exchange",
-    "is_empty",
     "parts",
-    "pulled",
 ]

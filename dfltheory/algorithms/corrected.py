@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
 from dfltheory.algorithms.gossip import Order
+from dfltheory.algorithms.local_steps import local_steps, shifted
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +117,14 @@ class KGT(Tracking):
 
     def local_update(self, state: TrackingState, grad: Oracle) -> TrackingState:
         eta = self.decayed(self.eta, grad.t)
-        y = grad.begin(state.x)
-        for _ in range(self.K):
-            y.sub_(self.slope(grad, y).add_(state.c), alpha=eta)
+        y = local_steps(
+            self,
+            grad,
+            grad.begin(state.x),
+            eta=self.eta,
+            K=self.K,
+            correct=shifted(state.c),
+        )
         slope = torch.sub(state.x, y).div_(self.K * eta)
         return replace(state, z=torch.lerp(state.x, y, self.eta_s), slope=slope)
 

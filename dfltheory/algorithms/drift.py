@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle, ranges, replace, taking_part
-from dfltheory.algorithms.blocks import Phased, SharedState, empty_tensor, pulled
+from dfltheory.algorithms.blocks import Phased, SharedState, empty_tensor
+from dfltheory.algorithms.local_steps import local_steps, pulled, shifted
 from dfltheory.algorithms.server import Server
 
 
@@ -37,14 +38,13 @@ class FedProx(Server):
     ranges: ClassVar = ranges("eta K lam participation")
 
     def local_update(self, state: SharedState, grad: Oracle) -> SharedState:
-        y = pulled(
+        y = local_steps(
             self,
             grad,
             grad.begin(state.x),
-            state.x,
             eta=self.eta,
             K=self.K,
-            lam=self.lam,
+            correct=pulled(state.x, self.lam),
         )
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -97,10 +97,14 @@ class SCAFFOLD(Server):
 
     def local_update(self, state: ControlState, grad: Oracle) -> ControlState:
         eta = self.decayed(self.eta, grad.t)
-        y = grad.begin(state.x)
-        correction = state.c - state.own
-        for _ in range(self.K):
-            y.sub_(self.slope(grad, y).add_(correction), alpha=eta)
+        y = local_steps(
+            self,
+            grad,
+            grad.begin(state.x),
+            eta=self.eta,
+            K=self.K,
+            correct=shifted(state.c - state.own),
+        )
         if self.option == "I":
             change = self.slope(grad, state.x).sub_(state.own)
         else:
@@ -164,15 +168,13 @@ class FedDyn(Server):
         )
 
     def local_update(self, state: DynamicState, grad: Oracle) -> DynamicState:
-        y = pulled(
+        y = local_steps(
             self,
             grad,
             grad.begin(state.x),
-            state.x,
             eta=self.eta,
             K=self.K,
-            lam=self.lam,
-            dual=state.dual,
+            correct=pulled(state.x, self.lam, state.dual),
         )
         z = taking_part(grad, y, state.x)
         return replace(
@@ -238,15 +240,13 @@ class FedPD(Phased):
         return PrimalDualState(x=x0, z=x0, own=x0, dual=torch.zeros_like(x0))
 
     def local_update(self, state: PrimalDualState, grad: Oracle) -> PrimalDualState:
-        y = pulled(
+        y = local_steps(
             self,
             grad,
             grad.begin(state.own),
-            state.x,
             eta=self.eta,
             K=self.K,
-            lam=self.lam,
-            dual=state.dual,
+            correct=pulled(state.x, self.lam, state.dual),
         )
         dual = torch.sub(y, state.x).mul_(-self.lam).add_(state.dual)
         return replace(

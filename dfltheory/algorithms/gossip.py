@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.local_steps import local_steps
 from dfltheory.errors import InputError
 
 Order = Literal["combine-then-adapt", "adapt-then-combine"]
@@ -26,10 +27,8 @@ class LocalSteps(Algorithm):
         return self.letter("Q")
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
-        eta = self.decayed(self.letter("eta"), grad.t)
-        y = grad.begin(state.x)
-        for _ in range(self.letter("K")):
-            y.sub_(self.slope(grad, y, self.letter("rho")), alpha=eta)
+        eta, K, rho = map(self.letter, ("eta", "K", "rho"))
+        y = local_steps(self, grad, grad.begin(state.x), eta=eta, K=K, rho=rho)
         return replace(state, z=y)
 
     def communicate(self, state: Any, mix: Mix) -> Any:
@@ -156,13 +155,17 @@ class DFedAvgM(LocalSteps):
         return MomentumState(x=x0, z=x0, v=torch.zeros_like(stored))
 
     def local_update(self, state: MomentumState, grad: Oracle) -> MomentumState:
-        eta = self.decayed(self.eta, grad.t)
-        y = grad.begin(state.x)
-        v = state.v.clone() if self.keep_momentum else torch.zeros_like(y)
-        for _ in range(self.K):
-            v.mul_(self.alpha).add_(self.slope(grad, y))
-            y.sub_(v, alpha=eta)
-        return replace(state, z=y, v=v if self.keep_momentum else state.v)
+        v = state.v.clone() if self.keep_momentum else None
+        y = local_steps(
+            self,
+            grad,
+            grad.begin(state.x),
+            eta=self.eta,
+            K=self.K,
+            alpha=self.alpha,
+            velocity=v,
+        )
+        return replace(state, z=y, v=state.v if v is None else v)
 
 
 @dataclass(frozen=True, eq=False)

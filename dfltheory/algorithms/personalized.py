@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from dfltheory.algorithms.base import ranges
-from dfltheory.algorithms.blocks import Index, Phase, Phased
+from dfltheory.algorithms.blocks import Phase, Phased
+from dfltheory.algorithms.local_steps import Index
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dfltheory import admm
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
-from dfltheory.algorithms.blocks import pulled
+from dfltheory.algorithms.local_steps import local_steps, pulled
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,14 @@ class PrimalDual(Algorithm):
         The message is z = x - lam * (new dual).
         """
         eta, K, lam, rho = map(self.letter, ("eta", "K", "lam", "rho"))
-        y = grad.begin(state.x)
-        y = pulled(
-            self, grad, y, state.x, eta=eta, K=K, lam=1 / lam, rho=rho, dual=state.dual
+        y = local_steps(
+            self,
+            grad,
+            grad.begin(state.x),
+            eta=eta,
+            K=K,
+            rho=rho,
+            correct=pulled(state.x, 1 / lam, state.dual),
         )
         dual = torch.sub(state.x, y).div_(lam).add_(state.dual)
         return replace(state, z=y.sub_(state.dual, alpha=lam), dual=dual)

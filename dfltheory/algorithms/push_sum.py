@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.local_steps import local_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +31,16 @@ class PushSum(Algorithm):
 
     def local_update(self, state: PushSumState, grad: Oracle) -> PushSumState:
         """Take K steps v <- alpha v + SAM gradient at x / w, x <- x - eta v."""
-        eta = self.decayed(self.letter("eta"), grad.t)
-        alpha = self.letter("alpha")
-        x = grad.begin(state.x)
-        v = torch.zeros_like(x) if alpha else None
-        for _ in range(self.letter("K")):
-            g = self.slope(grad, x / state.w, self.letter("rho"))
-            x.sub_(g if v is None else v.mul_(alpha).add_(g), alpha=eta)
+        x = local_steps(
+            self,
+            grad,
+            grad.begin(state.x),
+            eta=self.letter("eta"),
+            K=self.letter("K"),
+            rho=self.letter("rho"),
+            alpha=self.letter("alpha"),
+            weights=state.w,
+        )
         return replace(state, z=x)
 
     def communicate(self, state: PushSumState, mix: Mix) -> PushSumState:

@@ -16,15 +16,13 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle, ranges, replace, sampled, taking_part
 from dfltheory.algorithms.blocks import (
-    Index,
     Phase,
     Phased,
     SharedState,
     blocks,
-    descend,
     empty_tensor,
-    pulled,
 )
+from dfltheory.algorithms.local_steps import Index, local_steps, pulled
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class LocalSGD(Phased):
         return CountingState(x=x0, z=x0)
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:
-        return [(..., self.eta, 1, 0.0)]
+        return [(None, self.eta, 1, 0.0)]
 
     def communicate(self, state: CountingState, mix: Mix) -> CountingState:
         steps = (state.steps + 1) % self.K
@@ -217,10 +215,8 @@ class FedBABU(Server):
 
     def finish(self, state: SharedState, grad: Oracle) -> SharedState:
         y = grad.begin(state.x)
-        return replace(
-            state,
-            x=descend(self, grad, y, ..., eta=self.eta, K=self.K_v, alpha=self.alpha),
-        )
+        local_steps(self, grad, y, eta=self.eta, K=self.K_v, alpha=self.alpha)
+        return replace(state, x=y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,10 +324,14 @@ class Ditto(Server):
         return TwinState(x=x0, z=x0, v=x0)
 
     def local_update(self, state: TwinState, grad: Oracle) -> TwinState:
-        y = descend(self, grad, grad.begin(state.x), ..., eta=self.eta, K=self.K)
-        K_v = self.K if self.K_v is None else self.K_v
-        v = pulled(
-            self, grad, state.v.clone(), state.x, eta=self.eta, K=K_v, lam=self.lam
+        y = local_steps(self, grad, grad.begin(state.x), eta=self.eta, K=self.K)
+        v = local_steps(
+            self,
+            grad,
+            state.v.clone(),
+            eta=self.eta,
+            K=self.K if self.K_v is None else self.K_v,
+            correct=pulled(state.x, self.lam),
         )
         return replace(
             state, z=taking_part(grad, y, state.x), v=taking_part(grad, v, state.v)

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dfltheory.errors import InputError, one_of, whole_number
 
+_IMAGES_AT_ONCE = 4096
+
 Kind = Literal["iid", "dirichlet", "dirichlet_by_image", "shards"]
 Indices = NDArray[np.int64]
 
@@ -112,7 +114,10 @@ def split(
             np.sort(part) for part in np.array_split(rng.permutation(len(y)), m)
         )
     elif kind in ("dirichlet", "dirichlet_by_image"):
-        train = _by_ratios(y, m, C, alpha, rng, kind == "dirichlet_by_image")
+        fill = _fill_image_by_image if kind == "dirichlet_by_image" else _fill_in_order
+        left, ratios = _ratios(y, m, C, alpha, rng)
+        sizes = np.array([len(part) for part in np.array_split(y, m)])
+        train = _deal(y, fill(ratios, left, sizes, rng), rng)
     else:
         train = _few_classes(y, m, C, classes_per_client, rng)
     counts = _count(y, train, C)
@@ -155,30 +160,111 @@ def _deal(
     return tuple(np.sort(np.concatenate(own)) for own in zip(*shares, strict=True))
 
 
-def _by_ratios(
-    y: Indices, m: int, C: int, alpha: float, rng: np.random.Generator, in_turns: bool
-) -> tuple[Indices, ...]:
-    left = np.bincount(y, minlength=C)
-    present = left > 0
+def _ratios(
+    y: Indices, m: int, C: int, alpha: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the number of examples of each label, and each client's ratios (m, C)."""
+    totals = np.bincount(y, minlength=C)
+    present = totals > 0
     ratios = np.zeros((m, C))
     ratios[:, present] = rng.dirichlet(np.full(int(present.sum()), alpha), size=m)
-    missing = np.array([len(part) for part in np.array_split(y, m)])
-    counts = np.zeros((m, C), dtype=np.int64)
-    turns = rng.permutation(m)
-    while missing.any():  # each turn gives an image, or ends a client or a label
-        i = (
-            rng.choice(np.flatnonzero(missing))
-            if in_turns
-            else turns[np.argmax(missing[turns] > 0)]
-        )
-        weight = np.where(left > 0, ratios[i], 0.0)
-        if not weight.sum() > 0:
-            weight = left.astype(float)
-        take = rng.multinomial(1 if in_turns else missing[i], weight / weight.sum())
-        take = np.minimum(take, left)
-        counts[i] += take
-        left, missing[i] = left - take, missing[i] - take.sum()
-    return _deal(y, counts, rng)
+    return totals, ratios
+
+
+def _weights(
+    ratios: NDArray[np.float64], left: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return a client's probabilities of the labels that are left."""
+    weight = np.where(left > 0, ratios, 0.0)
+    if not weight.sum() > 0:
+        weight = left.astype(float)
+    return weight / weight.sum()
+
+
+def _fill_in_order(
+    ratios: NDArray[np.float64],
+    left: NDArray[np.int64],
+    missing: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return how many examples of each label clients get (m, C), one client after the
+    other in random order.
+    """
+    counts = np.zeros(ratios.shape, dtype=np.int64)
+    for i in rng.permutation(len(missing)):
+        while missing[i]:  # each draw gives an image, or ends a label
+            take = rng.multinomial(missing[i], _weights(ratios[i], left))
+            take = np.minimum(take, left)
+            counts[i] += take
+            left, missing[i] = left - take, missing[i] - take.sum()
+    return counts
+
+
+def _fill_image_by_image(
+    ratios: NDArray[np.float64],
+    left: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return how many examples of each label clients get (m, C), where a random client
+    takes the next image.
+
+    As long as no label ends, the labels of consecutive images are independent, and are
+    drawn at once.
+    """
+    counts = np.zeros(ratios.shape, dtype=np.int64)
+    order = _turns(sizes, rng)
+    done = 0
+    while done < len(order):
+        clients = order[done : done + _IMAGES_AT_ONCE]
+        weights = np.where(left > 0, ratios[clients], 0.0)
+        bare = np.flatnonzero(~(weights.sum(1) > 0))
+        # a client without any of its labels depends on how many are left
+        until = bare[0] if len(bare) else len(clients)
+        if until == 0:
+            label = rng.choice(len(left), p=_weights(ratios[clients[0]], left))
+            labels = np.array([label])
+        else:
+            labels = _labels_at_once(weights[:until], left, rng)
+        np.add.at(counts, (clients[: len(labels)], labels), 1)
+        left = left - np.bincount(labels, minlength=len(left))
+        done += len(labels)
+    return counts
+
+
+def _turns(sizes: NDArray[np.int64], rng: np.random.Generator) -> Indices:
+    """Return the client of each image: uniformly random among those that need more."""
+    m, total = len(sizes), int(sizes.sum())
+    taken = np.zeros(m, dtype=np.int64)
+    parts: list[Indices] = []
+    while (taken < sizes).any():
+        open_clients = np.flatnonzero(taken < sizes)
+        clients = rng.choice(open_clients, size=total)
+        # the how-manieth turn of its client each one is
+        by_client = np.argsort(clients, kind="stable")
+        starts = np.searchsorted(clients[by_client], clients[by_client])
+        turn = np.empty(total, dtype=np.int64)
+        turn[by_client] = np.arange(total) - starts
+        kept = clients[turn + taken[clients] < sizes[clients]]
+        taken += np.bincount(kept, minlength=m)
+        parts.append(kept)
+    return np.concatenate(parts)
+
+
+def _labels_at_once(
+    weights: NDArray[np.float64], left: NDArray[np.int64], rng: np.random.Generator
+) -> Indices:
+    """Draw labels for consecutive images, up to the first one that ends a label."""
+    cumulative = weights.cumsum(1)
+    levels = rng.random(len(weights)) * cumulative[:, -1]
+    labels = (cumulative <= levels[:, None]).sum(1)
+    labels = np.minimum(labels, np.flatnonzero(left > 0)[-1])
+    ends = [
+        np.flatnonzero(labels == c)[left[c] - 1]
+        for c in np.unique(labels)
+        if (labels == c).sum() >= left[c]
+    ]
+    return labels[: min(ends) + 1] if ends else labels
 
 
 def _few_classes(

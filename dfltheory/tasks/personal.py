@@ -17,6 +17,7 @@ from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
+from dfltheory.tasks.coupled_minimum import Coupling, coupled_floor
 from dfltheory.tasks.noise import Gaussian
 from dfltheory.tasks.sizes import refuse_beyond_memory
 from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
@@ -93,7 +94,8 @@ class Coupled(Personal):
     (a_i - mean a) + k cos(u) (sin(v_i) - mean sin(v)), where u and all v_i are free.
     Their variance is convex in the sines, so that each is +1 or -1; for a given number
     of each the best choice follows the order of the a_i, which leaves m + 1 cases for
-    each coordinate. f* is at least (h_u/2) mean ||a_i - mean a||^2 - k d_u, a bound.
+    each coordinate. f* is a lower bound, found by a certified search over each u_j
+    (:mod:`~dfltheory.tasks.coupled_minimum`).
 
     Parameters: ``a``, ``b`` (m, p) each; ``h_u``, ``h_v`` > 0; ``k`` >= 0; ``sigma_u``,
     ``sigma_v``.
@@ -149,11 +151,9 @@ class Coupled(Personal):
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        a = self.centre[:, : self.d_u]
-        floor = (
-            self.h_u / 2 * float((a - a.mean(0)).square().sum(-1).mean())
-            - self.k * self.d_u
-        )
+        centers = self.centre.double().cpu().numpy()
+        coupling = Coupling(self.h_u, self.h_v, self.k)
+        floor = coupled_floor(coupling, centers[:, : self.d_u], centers[:, self.d_u :])
         known = {
             "L": max(self.h_u, self.h_v) + self.k,
             "f_star": floor,

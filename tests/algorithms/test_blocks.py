@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfltheory.algorithms import blocks as module
-from dfltheory.algorithms.blocks import blocks, exchange, is_empty, parts
+from dfltheory.algorithms.blocks import blocks, exchange, parts
+from dfltheory.algorithms.local_steps import is_empty
 
 D = 6
 SHARED = {
