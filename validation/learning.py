@@ -114,7 +114,7 @@ def figure(runs: Mapping[str, History]) -> Figure:
         learning_curves(runs, "client_accuracy", middle, band="clients")
         clients(runs["DFedSAM"], "client_accuracy", right, each=True)
         for ax, title in (
-            (left, "mean model, all test images"),
+            (left, "mean model"),
             (middle, "own models, 10 % to 90 % of clients"),
             (right, "DFedSAM, each client"),
         ):
