@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 LESSONS = Path(__file__).parent.parent / "notebooks"
-LONG = ("3-does-the-bound-hold", "10-real-images-on-four-networks")
+CLIENTS = "13-fedavg-dfedavg-dfedsam-client-by-client"
+LONG = ("3-does-the-bound-hold", "10-real-images-on-four-networks", CLIENTS)
 """With the slow tests."""
 NEEDS = {"11-the-exact-worst-case": "PEPit"}
 """Packages of the `[dev]` extra; without them the lesson is skipped."""
@@ -23,22 +24,39 @@ NEEDS = {"11-the-exact-worst-case": "PEPit"}
     ],
 )
 def test_a_lesson_runs(lesson, monkeypatch):
-    from matplotlib import pyplot, rc_context
-
     if lesson.stem in NEEDS:
         pytest.importorskip(NEEDS[lesson.stem])
     monkeypatch.chdir(LESSONS)
-    cells = [
-        cell
+    execute(lesson)
+
+
+@pytest.mark.slow
+def test_the_lesson_on_clients_runs_on_cifar10(monkeypatch, data_root):
+    monkeypatch.chdir(LESSONS)
+    names = execute(
+        LESSONS / f"{CLIENTS}.ipynb", 'images = "digits"', 'images = "cifar10"'
+    )
+    assert names["task"].name == "cifar10"
+
+
+def execute(lesson, before="", after=""):
+    """Run the cells of a lesson, with a text replaced, and return their names."""
+    from matplotlib import pyplot, rc_context
+
+    text = [
+        cell["source"]
         for cell in json.loads(lesson.read_text())["cells"]
         if cell["cell_type"] == "code"
     ]
+    assert text
+    if before:
+        assert any(before in "".join(lines) for lines in text)
     names = {"__name__": "__main__"}
     with rc_context():
-        for cell in cells:
-            source = "".join(
-                line for line in cell["source"] if not line.startswith("%")
-            )
+        for lines in text:
+            source = "".join(line for line in lines if not line.startswith("%"))
+            if before:
+                source = source.replace(before, after)
             *first, last = ast.parse(source).body
             if not isinstance(last, ast.Expr):
                 exec(compile(source, lesson.name, "exec"), names)
@@ -48,4 +66,4 @@ def test_a_lesson_runs(lesson, monkeypatch):
                 eval(compile(ast.Expression(last.value), lesson.name, "eval"), names)
             )
         pyplot.close("all")
-    assert cells
+    return names

@@ -18,7 +18,7 @@ from dfltheory.files import write_json
 from dfltheory.plots import curves, families, look, looks, panels, style
 from dfltheory.rates import fit_exponent, measure, rate_fit, transient_time
 from validation import crossings as experiment
-from validation import experiments
+from validation import experiments, learning
 from validation.rates import clients, clients_over
 
 if TYPE_CHECKING:
@@ -351,6 +351,11 @@ def measure_times(to: Path = TIMES) -> None:
     )
 
 
+def stored_learning_curves() -> Figure:
+    """Learning curves on CIFAR-10, client by client."""
+    return learning.figure(learning.stored())
+
+
 README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = ("curves", "network", "training")
 """Names of the files that the README's examples write, in their order."""
@@ -406,6 +411,11 @@ DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
     "linear_in_m": (
         linear_in_m,
         "recorded times, `docs/figures/linear_in_m.json` (anew: `--measure`)",
+    ),
+    "cifar10": (
+        stored_learning_curves,
+        "stored runs, `docs/figures/cifar10-*.safetensors` (to run them again:"
+        f" `{learning.COMMAND}`)",
     ),
 }
 """Name -> how it is drawn, and from what."""

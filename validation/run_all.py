@@ -24,6 +24,7 @@ from validation import (
     effects,
     experiments,
     images,
+    learning,
     scorecard,
     topologies,
 )
@@ -62,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         not_tested=sorted({claim.not_tested for claim in claims if claim.not_tested}),
         command="make validate-full" if options.full else "make validate",
         claims=claims,
+        pictures=[learning.panel()] if "images" in names else [],
     )
     documents = [verdict.to_dict() for _, verdict in study.verdicts]
     rows = scorecard.rows(documents, [claim.to_dict() for claim in claims])

@@ -79,6 +79,8 @@ class Study:
     """A figure that shows the main finding, drawn on the page above all others, and its
     caption.
     """
+    pictures: Sequence[tuple[str, Callable[[], Figure], str]] = ()
+    """Further figures, each with its title, its drawing and its caption."""
     claims: Sequence[Any] = ()
     """Further claims that were checked, each with ``claim``, ``source``, ``check``,
     ``verdict``, ``said``, ``ratio``, ``detail``, ``refuted`` and ``to_dict()``.
@@ -139,9 +141,15 @@ class Study:
             files.append("history.csv")
         figures = self.draw(out)
         cover = None if self.cover is None else save(self.cover[0](), out / "cover")[2]
+        pictures = [
+            save(draw(), out / figure_name(self.title, title))[2]
+            for title, draw, _ in self.pictures
+        ]
         write_text(
             out / "report.html",
-            render(self, figures, files=files, folder=out, cover=cover),
+            render(
+                self, figures, files=files, folder=out, cover=cover, pictures=pictures
+            ),
         )
 
     def draw(self, folder: Path) -> dict[str, Path]:
@@ -209,12 +217,14 @@ def render(
     files: Sequence[str] = (),
     folder: Path = Path(),
     cover: Path | None = None,
+    pictures: Sequence[Path] = (),
 ) -> str:
     """The page as text; figures are embedded, nothing is loaded from anywhere.
 
     ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has
     none); ``more``: further ones by their captions; ``files``: what lies beside the
-    page in its ``folder``; ``cover``: the drawn ``study.cover``.
+    page in its ``folder``; ``cover``, ``pictures``: the drawn ``study.cover`` and
+    ``study.pictures``.
     """
     page = template("report.html.j2")
     groups = [_group(study, name, figure, folder) for name, figure in figures.items()]
@@ -229,6 +239,10 @@ def render(
         groups=groups,
         more=further,
         cover=None if cover is None else _embedded(cover),
+        pictures=[
+            (title, _embedded(path), caption)
+            for (title, _, caption), path in zip(study.pictures, pictures, strict=True)
+        ],
         counts=counts,
         here=here,
         known=sorted(
@@ -263,6 +277,7 @@ def _contents(
     sections.append(("reading", "How to read this page"))
     sections += [(anchor(group["name"]), group["heading"]) for group in groups]
     sections += [("axes", "Along the axes")] if more else []
+    sections += [(anchor(title), title) for title, _, _ in study.pictures]
     sections += (
         [("claims", "What was claimed, and what came out")] if study.claims else []
     )

@@ -81,7 +81,8 @@ def learning_curves(
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
     band : {"interval", "seeds", "clients"}
-        Student's interval of the mean over seeds; or each seed as a thin line; or the
+        Student's interval of the mean over seeds, cut off where the measure has no
+        values (below 0, accuracies above 1); or each seed as a thin line; or the
         range from the 10 % to the 90 % quantile of the clients, of a metric of single
         clients.
     x : {"rounds", "sent_models", "sent_scalars", "sent_bits"}
@@ -118,7 +119,7 @@ def learning_curves(
             if band == "seeds":
                 styled.plot(places, samples.T, color=color, linewidth=0.5, alpha=0.4)
             else:
-                low, high = mean - half, mean + half
+                low, high = _limits(metric, samples, mean, half)
                 if band == "clients":
                     low, high = _quantiles(run, metric, LEVELS)
                 styled.fill_between(
@@ -245,6 +246,22 @@ def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
     return mean, half_widths(samples, (1 - confidence) / 2)
 
 
+def _limits(
+    metric: str, samples: Floats, mean: Floats, half: Floats
+) -> tuple[Floats, Floats]:
+    """Return the limits of the intervals, inside the range of the measure."""
+    low, high = mean - half, mean + half
+    if np.nanmin(samples) >= 0:
+        low = np.maximum(low, 0.0)
+    if _is_accuracy(metric):
+        high = np.minimum(high, 1.0)
+    return low, high
+
+
+def _is_accuracy(metric: str) -> bool:
+    return metric == "accuracy" or metric.startswith("client_accuracy")
+
+
 def _quantiles(run: History, metric: str, level: float | tuple[float, ...]) -> Floats:
     """Return quantiles over clients, averaged over seeds."""
     return run.client_quantiles(metric, level).mean(axis=-2)
@@ -283,7 +300,7 @@ def _markers(count: int, index: int) -> list[int]:
 
 def _set_scale(ax: Axes, metric: str) -> None:
     """Use a logarithmic axis where positive values range over more than a factor."""
-    if "accuracy" in metric:
+    if _is_accuracy(metric):
         return
     drawn = np.concatenate([np.asarray(line.get_ydata()) for line in ax.get_lines()])
     drawn = drawn[np.isfinite(drawn)]

@@ -94,6 +94,20 @@ def test_names_are_text_in_the_report(tmp_path, name):
         assert tag not in page
 
 
+def test_further_pictures_have_a_section_with_title_and_caption(tmp_path):
+    from matplotlib.figure import Figure
+
+    with_picture = Study(
+        title="A study", outcomes=[], pictures=[("Zebra <b>", Figure, "a caption & b")]
+    )
+    page = with_picture.save(tmp_path).read_text()
+    assert '<h2 id="s-' in page
+    assert "Zebra &lt;b&gt;</h2>" in page
+    assert "a caption &amp; b</figcaption>" in page
+    assert page.count("Zebra &lt;b&gt;</a>") == 1, "in the contents"
+    assert len(list(tmp_path.glob("zebra-b-*"))) == 3
+
+
 # -- in a real browser: from a file, asking the network for nothing
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

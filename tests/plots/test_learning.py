@@ -73,6 +73,22 @@ def test_learning_curves_draw_means_and_student_intervals(runs):
     assert ax.get_xlabel() == "round $t$"
 
 
+def test_intervals_are_cut_off_where_the_measure_has_no_values(runs):
+    run = runs["FedAvg"]
+    samples = np.tile([[0.0], [0.9], [1.0], [1.0]], 13)
+    spread = dataclasses.replace(run, accuracy=samples, loss=samples)
+    limits = {}
+    for name in ("accuracy", "loss"):
+        ax = plots.learning_curves({"a": spread}, name)
+        limits[name] = outline(ax.collections[0])
+        assert (limits[name][0] == 0).all()
+    assert (limits["accuracy"][1] == 1).all()
+    assert (limits["loss"][1] > 1).all()
+    below = dataclasses.replace(run, loss=samples - 0.1)
+    ax = plots.learning_curves({"a": below}, "loss")
+    assert (outline(ax.collections[0])[0] < 0).all(), "a loss may be negative"
+
+
 def test_band_of_clients_is_the_range_of_their_quantiles(runs):
     ax = plots.learning_curves(runs, "client_loss", band="clients")
     low, high = outline(ax.collections[1])
