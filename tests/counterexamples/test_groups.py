@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.algorithms import DFedSAM, DPSGD
+from dfltheory.algorithms import DPSGD, DFedSAM
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.families.local_drift import parabolas
