@@ -9,7 +9,6 @@ import pytest
 import dfltheory as dfl
 from dfltheory.algorithms import DFedSAM
 from dfltheory.counterexamples.batch import Batch
-from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families import RoundData
@@ -99,7 +98,7 @@ def test_horizons_reach_1e16_where_the_state_repeats():
     """A false version without any term that drift may exceed is refuted there."""
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
     parts = {"optimization": theorem.parts["optimization"]}
-    false = replace(theorem, parts=parts)
+    false = replace(theorem, parts=parts, schedule={})
     spaces = [
         s for s in search_spaces(false) if s.name.startswith("distant start, K = 5")
     ]
@@ -107,7 +106,7 @@ def test_horizons_reach_1e16_where_the_state_repeats():
     _, instance, certificate = best_of(false, arms)
     assert certificate.violated
     assert instance.rounds in LONGEST
-    assert certify(instance, theorem).exact["ratio"] < 1
+    assert certificate.exact["ratio"] > 1e6
 
 
 @pytest.mark.slow
