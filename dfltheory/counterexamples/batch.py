@@ -38,7 +38,7 @@ class Batch:
     ``clients``: those of :mod:`.problems`; with noise rounds must be affine in the
     models. ``valid`` (P,): which of them are inside the statement's scope as far as
     drawing can tell. ``led``: the ramps s of one client where noise is xi s(x), of one
-    coin xi for all steps; whoever gives it knows that a run is the same for every xi
+    coin xi for all steps; the caller ensures that a run is the same for every xi
     (:mod:`.families.biased_sam`).
     """
 

@@ -155,6 +155,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     only = noisy or scheduled(theorem)  # the step sizes belong to this horizon
     several = _numbers_of_runs(batch, T)
     confidence = 1 - (1 - CONFIDENCE) / len(several)
+    enough = _runs(T, *RUNS[0]) if noisy else several[0]
     exact: dict[str, Any] = {}
     told: dict[str, Any] = {}
     at_T, again = None, 0
@@ -164,6 +165,8 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     asked = [METRICS[theorem.lhs.measure]] if theorem.lhs.measure in METRICS else []
     at_once = noisy or (only and T <= SIMULATED)
     for rounds, seeds in itertools.product((T,) if at_once else ROUNDS, several):
+        if exact and exact["ratio"] <= 1.0 and seeds < enough:
+            continue
         run = instance.run(
             rounds=rounds, seeds=seeds, evaluate_every=1, progress=False, metrics=asked
         )
@@ -178,7 +181,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
         seen = max(told.get("low", told["ratio"]), at_T or 0.0) > 1.0
         # and at its own horizon, where that can be run
         seen &= noisy or at_T is not None or T > FULL
-        if noisy and seeds < FEW[-1] and not seen:
+        if seeds < enough and not seen:
             continue
         # nothing is open
         if seen or exact["ratio"] <= 1.0 + off or (noisy and told["ratio"] <= 1.0):
@@ -217,8 +220,12 @@ def _numbers_of_runs(batch: Batch, T: int) -> list[int]:
         return [COINS]
     if not batch.chance:
         return [1]
-    many = [min(most, max(FEW[-1], rounds // T)) for most, rounds in RUNS]
-    return sorted({*FEW, *many})
+    return sorted({*FEW, *(_runs(T, *most) for most in RUNS)})
+
+
+def _runs(T: int, most: int, rounds: int) -> int:
+    """At most so many runs, and so many rounds in total if that is enough for some."""
+    return min(most, max(FEW[-1], rounds // T))
 
 
 def exact_expectation(

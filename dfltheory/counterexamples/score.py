@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
 """Horizons beyond the simulated rounds, for stationary candidates."""
+LONGEST = (10**12, 10**16)
+"""Further horizons of stationary candidates, for gradients: the rounding error of other
+measures grows with the horizon.
+"""
 NOISY = 20000
 """Longest horizon of a counterexample with noise, which the training core simulates in
 full.
@@ -91,7 +95,9 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     if T:
         horizons = np.array([T])
     else:
-        long = [far for far in LONG if far <= NOISY or not batch.chance]
+        gradient = theorem.lhs.measure in GRADIENT_MEASURES
+        every = (*LONG, *LONGEST) if gradient else LONG
+        long = [far for far in every if far <= NOISY or not batch.chance]
         horizons = np.array(
             [*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long]
         )
@@ -151,14 +157,18 @@ SHARED_GRADIENTS = {
 
 
 def left_side(
-    theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any]
+    theorem: Theorem,
+    batch: Batch,
+    path: Path,
+    known: dict[str, Any],
+    T: int = LONG[-1],
 ) -> Array:
     """The theorem's measure in every round, (R, P), at the lower end of its rounding
     error; nan if the algorithm does not have it.
 
     For measures whose rounding errors add up, a last row holds the lower end at any
-    later horizon: for a stationary state, whose steps may be rounded away, and 0 for
-    others, of which nothing is known.
+    horizon up to ``T``: for a stationary state, whose steps may be rounded away, and 0
+    for others, of which nothing is known.
     """
     name = theorem.lhs.measure
     if name in SHARED_GRADIENTS:
@@ -170,10 +180,10 @@ def left_side(
         data = path.left.get(name)
     if data is None:
         return np.full_like(path.value, np.nan)
-    sizes = sizes_of(theorem, batch, path, known)
+    sizes = sizes_of(theorem, batch, path, known, T)
     if name not in ADDS_UP:
         return measure_error(theorem.lhs, sizes).lowered(data)
-    rounds = np.append(np.arange(1, len(data) + 1), LONG[-1])[:, None]
+    rounds = np.append(np.arange(1, len(data) + 1), T)[:, None]
     error = measure_error(theorem.lhs, replace(sizes, rounds=rounds))
     least = error.lowered(np.append(data, data[-1:], 0))
     least[-1, path.still != 1] = 0.0
@@ -271,7 +281,13 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
             np.where(glides > 0, 1, still),
             np.where(still > 0, np.inf, glides),
         )
-    left = np.stack([at_T(theorem, data, int(T), still, until) for T in horizons])
+    rows = []
+    for T in horizons:
+        measured = data
+        if int(T) > max(LONG):
+            measured = left_side(theorem, batch, path, known, int(T))
+        rows.append(at_T(theorem, measured, int(T), still, until))
+    left = np.stack(rows)
     counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
     left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
     grid = {name: np.broadcast_to(v, left.shape) for name, v in known.items()}
@@ -433,7 +449,7 @@ def at_horizon(
     """
     path = followed(theorem, batch, T)
     numbers = {name: np.asarray(v, dtype=float) for name, v in values.items()}
-    data = left_side(theorem, batch, path, numbers)[:, 0]
+    data = left_side(theorem, batch, path, numbers, max(T, LONG[-1]))[:, 0]
     still = int(path.still[0])
     data = data if still else np.append(data, 0.0)
     return (

@@ -162,8 +162,26 @@ def test_a_family_of_problems_is_refused():
         single_instance(FOLDER / "dfedadmm.corollary_1-printed.json")
 
 
+SIMPLE = sorted((FOLDER / "simple").glob("*.json"))
+FAMILIES = [file for file in SIMPLE if "divergence" in json.loads(file.read_text())]
+
+
+@pytest.mark.parametrize("file", FAMILIES, ids=lambda file: file.stem)
+def test_numbers_of_stored_families_have_at_most_two_digits(file):
+    base = json.loads(file.read_text())["divergence"]["base"]
+    counts = ("T", "K", "K_u", "K_v")
+    sizes = [size for name, size in base.items() if name not in counts]
+    assert max(significant_digits(size) for size in sizes) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FAMILIES, ids=lambda file: file.stem)
+def test_stored_families_diverge(file):
+    assert replay(file).violated
+
+
 @pytest.mark.parametrize(
-    "file", sorted((FOLDER / "simple").glob("*.json")), ids=lambda file: file.stem
+    "file", sorted({*SIMPLE} - {*FAMILIES}), ids=lambda file: file.stem
 )
 def test_stored_simple_counterexamples_replay_and_are_shown(file):
     from dfltheory.counterexamples.simplify.lines import hand_check_lines

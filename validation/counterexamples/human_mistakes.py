@@ -8,8 +8,9 @@ of Wang and Joshi (2021), by the rules of :data:`MISTAKES`, and draws :data:`COU
 them with the seed :data:`SEED`, about as many of each rule. A version whose bound is
 nowhere smaller than the original's is not made, as the original implies it. Each is
 compared with the saved problems of ``docs/counterexamples`` and the closed forms; what
-refutes it is stored in its row. ``search`` searches each version that has no such
-search yet, and stores the instance where it finds one.
+refutes it is stored in its row; searches that the file holds are kept. ``search``
+searches each version that has no such search yet, and stores the instance where it
+finds one.
 
 A version is *known to be false* if its row holds an instance that the training core
 confirms, or a closed form with a ratio above 1. Nothing is known of the others, some
@@ -395,6 +396,19 @@ def shares(rows: list[Row], name: str) -> dict[str, int]:
     }
 
 
+def _searches(file: Path) -> dict[tuple[str, ...], Row]:
+    """The searches that a file holds, by version."""
+    if not file.exists():
+        return {}
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    return {
+        (row["key"], row["variant"], row["mistake"], row["place"]): {
+            name: row[name] for name in ("before", "after") if name in row
+        }
+        for row in rows
+    }
+
+
 def main(arguments: list[str]) -> int:
     """Draw the versions, or search those of a file."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -405,11 +419,13 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     if given.action == "draw":
         names = ("key", "variant", "mistake", "place")
+        searches = _searches(given.file)
         rows = []
         for version in drawn():
             row: Row = dict(zip(names, version.name, strict=True))
-            rows.append(row | known(version.theorem))
-            print(version.name, rows[-1]["for ever"], flush=True)
+            found = searches.get(version.name, {})
+            rows.append(row | known(version.theorem) | found)
+            print(version.name, is_false(rows[-1]), flush=True)
         write_json(given.file, rows)
         return 0
     rows = json.loads(given.file.read_text(encoding="utf-8"))

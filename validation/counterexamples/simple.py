@@ -2,38 +2,68 @@
 validation.counterexamples.simple docs/counterexamples [KEY-VARIANT ...]``.
 
 Each result is FOLDER/simple/KEY-VARIANT.json, and its lines are stored for ``dfltheory
-falsify --show``. Refutations of statements in O(.) are families of problems, and are
-skipped.
+falsify --show``. Refutations of statements in O(.) are families of problems, whose
+numbers are rounded.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.counterexamples.finding import replay, single_instance
+from dfltheory.counterexamples.describe import counterexample_lines
+from dfltheory.counterexamples.finding import Finding, replay, single_instance
 from dfltheory.counterexamples.simplify import simplify
+from dfltheory.counterexamples.simplify.growing import simplified_family
 from dfltheory.counterexamples.simplify.lines import hand_check_lines
 from dfltheory.counterexamples.simplify.stored import FILE
+from dfltheory.errors import DataError
 from dfltheory.files import write_json
 
 NAMES = (
     "dfedadmm.theorem_1-printed",
     "dfedsam.theorem_4_5-printed",
     "dfedsgpsm.theorem_1-printed",
+    "dfedadmm.corollary_1-printed",
+    "dfedmdc.theorem_1-printed",
+    "dfedmdc.theorem_2-printed",
+    "dfedsam.corollary_4_6-printed",
+    "dfedsam.corollary_4_8-printed",
+    "dfedsgpsm.corollary_1-printed",
 )
+
+
+def simplified(file: Path) -> Finding:
+    """The simplified counterexample of a saved one."""
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    if saved.get("divergence") is None:
+        instance, theorem, family = single_instance(file)
+        return simplify(instance, theorem, family=family).finding
+    finding = replay(file)
+    if finding.divergence is None or finding.theorem is None:
+        raise DataError(f"{file} holds no family of problems")
+    family = simplified_family(finding.divergence, finding.theorem)
+    ratio = family.ratios[-1] / family.ratios[0]
+    return replace(finding, divergence=family, ratio=ratio)
+
+
+def lines_of(finding: Finding) -> tuple[str, ...]:
+    """Its lines; for a family those of its last member."""
+    if finding.divergence is not None:
+        return counterexample_lines(finding)
+    return hand_check_lines(finding)
 
 
 def main(folder: Path, names: list[str]) -> None:
     """Simplify these files of the folder, and store the lines of all simple ones."""
     (folder / "simple").mkdir(exist_ok=True)
     for name in names:
-        instance, theorem, family = single_instance(folder / f"{name}.json")
-        simpler = simplify(instance, theorem, family=family)
-        simpler.finding.save(folder / "simple" / f"{name}.json")
-        print(f"{name}: {simpler}")
+        finding = simplified(folder / f"{name}.json")
+        finding.save(folder / "simple" / f"{name}.json")
+        print(finding, flush=True)
     stored: dict[str, dict[str, object]] = {}
     for file in sorted((folder / "simple").glob("*.json")):
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -41,7 +71,7 @@ def main(folder: Path, names: list[str]) -> None:
         if finding.theorem is not None:
             stored[statement_hash(finding.theorem)] = {
                 "name": f"{document['key']}:{document['variant']}",
-                "lines": list(hand_check_lines(finding)),
+                "lines": list(lines_of(finding)),
             }
     write_json(FILE, stored)
 

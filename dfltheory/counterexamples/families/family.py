@@ -99,7 +99,8 @@ class Family(ABC):
             and not {*self.needs} & {*theorem.needs},
             "needs a SAM radius": self.sam and not has_radius,
             "needs noise": self.noisy and not about_noise,
-            "clients start apart": self.different_starts and scope.common_start,
+            "clients start at different points": self.different_starts
+            and scope.common_start,
             "needs two blocks": self.personal and not scope.two_blocks,
             "noise that depends on the state": self.state_noise
             and (scope.samplewise or scope.two_blocks or not about_noise),

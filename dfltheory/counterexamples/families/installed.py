@@ -11,12 +11,14 @@ from functools import cache
 from typing import Any
 
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
+from dfltheory.counterexamples.families.distant_start import DistantStart
 from dfltheory.counterexamples.families.family import Family
 from dfltheory.counterexamples.families.local_drift import LocalDrift
 from dfltheory.counterexamples.families.long_slope import LongSlope
 from dfltheory.counterexamples.families.opposing_gradients import OpposingGradients
 from dfltheory.counterexamples.families.opposing_heads import OpposingHeads
 from dfltheory.counterexamples.families.sam_trap import SAMTrap
+from dfltheory.counterexamples.families.start_at_minimum import StartAtMinimum
 from dfltheory.counterexamples.families.stationary_noise import (
     StationaryNoise,
     StationaryNoiseConvex,
@@ -37,6 +39,8 @@ OWN: tuple[Family, ...] = (
     LocalDrift(),
     TwoWells(),
     LongSlope(),
+    DistantStart(),
+    StartAtMinimum(),
 )
 """Those that are simulated for few rounds first: where time is short not all are
 tried.
