@@ -107,15 +107,16 @@ SETTINGS = (
 
 def algorithm_of(theorem: Theorem, eta: float) -> Any:
     """The algorithm of the statement's scope."""
-    name = theorem.scope.algorithms[0]
-    letters = {
+    name = str(theorem.scope.algorithms[0])
+    letters: dict[str, Any] = {
         field: value
         for field, value in theorem.scope.letters.items()
         if field in ("order", "lazy")
     }
     if name in ("CooperativeSGD", "EASGD"):
         letters["K"] = STEPS_BETWEEN
-    return dfl.algorithms.get(name)(eta=eta, **letters)
+    kind: Any = dfl.algorithms.get(name)
+    return kind(eta=eta, **letters)
 
 
 def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> History:
@@ -132,7 +133,7 @@ def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> Hist
     )
 
 
-def convex_constants(task: Any) -> dict[str, float]:
+def convex_constants(task: Any) -> dict[str, Any]:
     """Constants of quadratics with one Hessian that runs do not report."""
     return {"mu_each": task.constants.mu, "sigma_star": task.zeta}
 
@@ -185,7 +186,7 @@ def bound_of(
         return best(theorem, values, setting.rounds)
     of_step = bounds.get(*other)
     eta = best(of_step, values_of(setting, of_step), setting.rounds)[1]
-    at = dict(values) | {"T": float(setting.rounds), "eta": eta}
+    at: dict[str, Any] = dict(values) | {"T": float(setting.rounds), "eta": eta}
     return float(theorem.evaluate(**at)), eta
 
 
