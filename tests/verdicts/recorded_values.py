@@ -148,7 +148,10 @@ def values_of_statement(theorem: Theorem) -> dict[str, Values]:
         loaded = History.load(run.save(Path(folder) / "run"))
     given = {name: value for name, value in GIVEN.items() if name in theorem.needs}
     found["run"] = plain(of_run(run, theorem), theorem)
-    found["loaded"] = plain(of_run(loaded, theorem), theorem)
+    fresh = of_run(run, theorem)  # a file has no matrix to compute quantities from
+    computed = {q.name for q in theorem.quantities if q.of is not None} & fresh.keys()
+    matrix = {name: fresh[name] for name in computed}
+    found["loaded"] = plain(of_run(loaded, theorem, matrix), theorem)
     found["given"] = plain(of_run(run, theorem, given | {"f0_gap": 1e3}), theorem)
     return found
 

@@ -116,7 +116,7 @@ def when_strongly_convex(L, mu_each, **_):
 TERMS = {
     ("yuan2023.lemma_10", "printed"): transformed,
     ("yuan2023.lemma_10", "restated"): of_the_clients,
-    ("yuan2023.lemma_10", "composed"): composed,
+    ("yuan2023.consensus", "composed"): composed,
     ("yuan2023.theorem_11", "appendix"): display_82,
     ("yuan2023.theorem_11", "restated"): theorem_11,
     ("yuan2023.theorem_18", "restated"): theorem_18,
@@ -125,7 +125,7 @@ TERMS = {
 CONDITIONS = {
     ("yuan2023.lemma_10", "printed"): when_lemma_10,
     ("yuan2023.lemma_10", "restated"): when_lemma_10,
-    ("yuan2023.lemma_10", "composed"): when_82,
+    ("yuan2023.consensus", "composed"): when_82,
     ("yuan2023.theorem_11", "appendix"): when_82,
     ("yuan2023.theorem_11", "restated"): when_convex,
     ("yuan2023.theorem_18", "restated"): when_strongly_convex,
@@ -135,7 +135,7 @@ LABELS = {
     "Lemma 10, (26)": (
         "yuan2023.lemma_10:printed",
         "yuan2023.lemma_10:restated",
-        "yuan2023.lemma_10:composed",
+        "yuan2023.consensus:composed",
     ),
     "Theorem 11": ("yuan2023.theorem_11:restated",),
     "(82)": ("yuan2023.theorem_11:appendix",),
