@@ -1,7 +1,7 @@
 """Check a proof of a convergence theorem that is written as flat text.
 
 ``python check_proof.py FILE`` prints what FILE proves, or its first wrong line (exit
-status 1). It uses Python's standard library and the files next to it, nothing of dfltheory:
+status 1). It uses Python's standard library and the files next to it:
 
 ``polynomials``  quotients of polynomials in fractions, and their signs
 ``linear``       vectors, moments, and linear combinations of them
