@@ -224,7 +224,8 @@ class FlatStatement:
         written = set()
         for number, condition in enumerate(self.theorem.conditions, start=1):
             slack = self.coordinates(condition.slack)
-            free = [x for x in slack.free_symbols if str(x) not in bounded]
+            symbols = sorted(slack.free_symbols, key=str)
+            free = [x for x in symbols if str(x) not in bounded]
             for symbol, target in itertools.product(free, targets):
                 factor = _factor(self.coordinates(target), slack, symbol)
                 if factor is None or factor in written:
