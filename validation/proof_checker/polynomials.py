@@ -32,6 +32,8 @@ DEMANDS = []
 """Pairs of a quotient and ">=", ">" or "!=" 0."""
 OFFSET = {"K": 1, "lag": 1, "Q": 0, "count": 0, "k": 0}
 """b^n is written as b^offset times the power b^(n - offset), a symbol of its own."""
+MOST_PRODUCTS, MOST_TERMS, MOST_DEGREE = 100_000, 50_000, 40
+"""Longer polynomials are rejected, so that each check ends soon."""
 POWERS, ROOTS = {}, {}  # symbol -> (base, n) and symbol -> radicand
 
 
@@ -58,6 +60,7 @@ def merged(pairs):
 
 def times(left, right):
     """The product of two polynomials; the square of a root is its radicand."""
+    need(len(left) * len(right) <= MOST_PRODUCTS, "the polynomials are too long")
     pairs = []
     for (a, x), (b, y) in itertools.product(left.items(), right.items()):
         powers = dict(a)
@@ -168,6 +171,7 @@ def power(base, exponent):
     if number_part.denominator == 2:
         return power(root_of(base), exponent * number(2))
     need(number_part.denominator == 1, "roots are square roots")
+    need(abs(number_part) <= MOST_DEGREE, "the exponent is too large")
     result = number(1)
     for _ in range(abs(int(number_part))):
         result = result * base
@@ -279,6 +283,7 @@ class Region:
             first, second, ends = self.ends(name, degree)
             lowest, pairs = min(*exponents, 0), []
             most = int((max(exponents) - lowest) * degree)
+            need(most <= MOST_DEGREE and len(poly) <= MOST_TERMS, "too long")
             powers = [
                 times(raised(first, n), raised(second, most - n))
                 for n in range(most + 1)
