@@ -37,6 +37,7 @@ from dfltheory.cli.guard import (
 )
 from dfltheory.cli.new import new
 from dfltheory.cli.output import SETTINGS
+from dfltheory.cli.prove import prove
 from dfltheory.cli.referee import referee
 from dfltheory.cli.schema import schema
 from dfltheory.cli.sweep import sweep
@@ -117,6 +118,7 @@ add_command(new, THEOREMS)
 add_command(audit, THEOREMS)
 add_command(falsify, THEOREMS)
 add_command(referee, THEOREMS)
+add_command(prove, THEOREMS)
 add_command(atlas, THEOREMS, with_values=True)
 add_command(schema, FILES)
 

@@ -58,13 +58,9 @@ class FlatStatement:
             for symbol, closed in weights.meanings.items()
         }
         self.totals = {str(symbol) for symbol in self.closed}
-        self.values = {
-            old: new for old, new in script.values.items() if not new.is_Add
-        }
+        self.values = {old: new for old, new in script.values.items() if not new.is_Add}
         used = {str(x) for new in self.values.values() for x in new.free_symbols}
-        self.ranges = [
-            r for r in script.ranges if str(r.symbol) in used | self.totals
-        ]
+        self.ranges = [r for r in script.ranges if str(r.symbol) in used | self.totals]
         self.names = {
             r.symbol: str(r.symbol) if str(r.symbol) in self.totals else f"c_{r.symbol}"
             for r in self.ranges
@@ -169,7 +165,9 @@ class FlatStatement:
         at, before = weights.at, weights.before
         sums = [weights.weight, weights.total, weights.squares]
         parts = [self.expr(x) for x in sums]
-        parts += ["-" if x is None else self.expr(x) for x in (at, before, weights.squared)]
+        parts += [
+            "-" if x is None else self.expr(x) for x in (at, before, weights.squared)
+        ]
         self.lines.append(f"weights {WEIGHTS} | {' | '.join(parts)}")
 
     def _write_value(self, old: sp.Symbol, new: Expr) -> None:
@@ -226,7 +224,8 @@ class FlatStatement:
         written = set()
         for number, condition in enumerate(self.theorem.conditions, start=1):
             slack = self.coordinates(condition.slack)
-            free = [x for x in slack.free_symbols if str(x) not in bounded]
+            symbols = sorted(slack.free_symbols, key=str)
+            free = [x for x in symbols if str(x) not in bounded]
             for symbol, target in itertools.product(free, targets):
                 factor = _factor(self.coordinates(target), slack, symbol)
                 if factor is None or factor in written:
@@ -267,7 +266,11 @@ def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
     if any(under.has(symbol) for _, under in parts):
         return None
     polys = [sp.Poly(over, symbol) for over, _ in parts if over.is_polynomial(symbol)]
-    if len(polys) < 2 or polys[0].degree() != polys[1].degree() or not polys[0].degree():
+    if (
+        len(polys) < 2
+        or polys[0].degree() != polys[1].degree()
+        or not polys[0].degree()
+    ):
         return None
     leads = [p.LC() / under for p, (_, under) in zip(polys, parts, strict=True)]
     return sp.factor(leads[0] / leads[1])

@@ -41,6 +41,7 @@ LINES = {
     "falsify": {"": "dfedsam.theorem_4_5"},
     "audit": {"": "dfedsam.no_such"},
     "referee": {"": "dfedsam.no_such"},
+    "prove": {"": "dfedsam.no_such", "--script": "no_such.py:SCRIPTS"},
     "sweep": {"": "experiment.toml"},
     "atlas": {"--key": "pepit.gradient_descent"},
     "topology show": {"": "ring", "--m": "6"},

@@ -1,6 +1,6 @@
 """The second checker as a module: its files are a program of their own, in no package.
 
-``check(source)`` returns what a proof proves, or raises ``Wrong``.
+``check(source)`` returns what a proof proves, or raises ``ProofError``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ sys.path.insert(0, _FOLDER)
 import check_proof  # noqa: E402
 
 sys.path.remove(_FOLDER)
-Wrong = check_proof.Wrong
+ProofError = check_proof.ProofError
 
 
 def check(source: str) -> Any:
@@ -27,4 +27,4 @@ def rules() -> list[str]:
     return sorted([*check_proof.SCHEMAS, *check_proof.RULES])
 
 
-__all__ = ["Wrong", "check", "rules"]
+__all__ = ["ProofError", "check", "rules"]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from validation.proof_checker.loading import Wrong, check, rules
+from validation.proof_checker.loading import ProofError, check, rules
 
 STATEMENT = ("claim", "assume", "condition", "define", "term", "left", "corollary")
 Lines = list[str]
@@ -157,7 +157,7 @@ def accepted(mutant: Mutant) -> bool:
     """Does the checker accept a changed proof?"""
     try:
         check(mutant.text)
-    except Wrong:
+    except ProofError:
         return False
     return True
 

@@ -11,15 +11,20 @@ import itertools
 import math
 from fractions import Fraction
 
-SYMBOLS = {name: (0, 1, False, True) for name in ("lam", "alpha", "q")}
-SYMBOLS |= {name: (1, None, False, True) for name in "m K T Q K_u K_v lag".split()}
-for name in "L L_u L_v eta eta_u eta_v lam_admm".split():
-    SYMBOLS[name] = (0, None, True, True)
-for name in "rho rho0 sigma_l sigma_g sigma_u sigma_v delta_u chi B S2".split():
-    SYMBOLS[name] = (0, None, False, True)
-for name in "k count f0_gap x0_sq x0_spread later_steps".split():
-    SYMBOLS[name] = (0, None, False, True)
-SYMBOLS["delta"] = (0, 1, True, False)
+_UNITS = ("lam", "alpha", "q")
+_COUNTS = ("m", "K", "T", "Q", "K_u", "K_v", "lag")
+_POSITIVE = ("L", "L_u", "L_v", "eta", "eta_u", "eta_v", "lam_admm")
+_NONNEGATIVE = (
+    *("rho", "rho0", "sigma_l", "sigma_g", "sigma_u", "sigma_v", "delta_u", "chi"),
+    *("B", "S2", "f0_gap", "x0_sq", "x0_spread", "k", "count", "later_steps"),
+)
+SYMBOLS = {
+    **dict.fromkeys(_UNITS, (0, 1, False, True)),
+    **dict.fromkeys(_COUNTS, (1, None, False, True)),
+    **dict.fromkeys(_POSITIVE, (0, None, True, True)),
+    **dict.fromkeys(_NONNEGATIVE, (0, None, False, True)),
+    "delta": (0, 1, True, False),
+}
 """Symbol: lower end, upper end, is the lower end open, is the upper end open."""
 POWER_VALUES = {}
 """What a power b^(n - offset) is in other symbols."""
@@ -27,17 +32,19 @@ DEMANDS = []
 """Pairs of a quotient and ">=", ">" or "!=" 0."""
 OFFSET = {"K": 1, "lag": 1, "Q": 0, "count": 0, "k": 0}
 """b^n is written as b^offset times the power b^(n - offset), a symbol of its own."""
+MOST_PRODUCTS, MOST_TERMS, MOST_DEGREE = 100_000, 50_000, 40
+"""Longer polynomials are rejected, so that each check ends soon."""
 POWERS, ROOTS = {}, {}  # symbol -> (base, n) and symbol -> radicand
 
 
-class Wrong(Exception):
+class ProofError(Exception):
     """A line does not follow."""
 
 
 def need(condition, message):
     """Reject the line where a side condition fails."""
     if not condition:
-        raise Wrong(message)
+        raise ProofError(message)
 
 
 # -- quotients of polynomials: {((symbol, exponent), ...): coefficient}
@@ -53,6 +60,7 @@ def merged(pairs):
 
 def times(left, right):
     """The product of two polynomials; the square of a root is its radicand."""
+    need(len(left) * len(right) <= MOST_PRODUCTS, "the polynomials are too long")
     pairs = []
     for (a, x), (b, y) in itertools.product(left.items(), right.items()):
         powers = dict(a)
@@ -163,6 +171,7 @@ def power(base, exponent):
     if number_part.denominator == 2:
         return power(root_of(base), exponent * number(2))
     need(number_part.denominator == 1, "roots are square roots")
+    need(abs(number_part) <= MOST_DEGREE, "the exponent is too large")
     result = number(1)
     for _ in range(abs(int(number_part))):
         result = result * base
@@ -274,6 +283,7 @@ class Region:
             first, second, ends = self.ends(name, degree)
             lowest, pairs = min(*exponents, 0), []
             most = int((max(exponents) - lowest) * degree)
+            need(most <= MOST_DEGREE and len(poly) <= MOST_TERMS, "too long")
             powers = [
                 times(raised(first, n), raised(second, most - n))
                 for n in range(most + 1)

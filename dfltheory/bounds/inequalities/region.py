@@ -52,7 +52,8 @@ class Region:
 
     Parameters
     ----------
-    conditions : in the glossary's symbols
+    conditions : in the glossary's symbols; one that is no exact, real expression, as
+        NaN, is not used
     intervals : those of symbols that are no quantities of the glossary, or have other
         ends
     inductions : how many inductions a proof may nest
@@ -67,17 +68,17 @@ class Region:
         inductions: int = 1,
         glossary: Glossary = GLOSSARY,
     ):
-        self.conditions = tuple(conditions)
+        self.conditions = tuple(c for c in conditions if _exact(c.slack) is not None)
         self.intervals = intervals
         self.inductions = inductions
         self.glossary = glossary
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Is ``expr >= 0`` (``> 0``) proved for every point of the region at which it
-        is defined?
+        is defined? What is no exact, real expression is not proved.
         """
-        expr = sp.sympify(expr)
-        if has_poles(expr) or expr.has(sp.Float):
+        expr = _exact(expr)
+        if expr is None:
             return False
         if positive(expr, self.glossary) or (
             nonnegative(expr, self.glossary) and not strict
@@ -350,6 +351,19 @@ def _root_below(number: Any, degree: int) -> Any:
     scaled = number / _GRID**degree
     root, _ = sp.integer_nthroot(int(scaled.numerator // scaled.denominator), degree)
     return QQ(int(root)) * _GRID
+
+
+def _exact(given: Any) -> Expr | None:
+    """``given`` as an expression; None for NaN, infinity, floating-point numbers and
+    what is not real or no expression.
+    """
+    try:
+        expr = sp.sympify(given)
+    except sp.SympifyError:
+        return None
+    if not isinstance(expr, sp.Expr) or expr.is_real is False:
+        return None
+    return None if has_poles(expr) or expr.has(sp.Float) else expr
 
 
 def _powers(expr: Expr) -> list[Expr]:

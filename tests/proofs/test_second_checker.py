@@ -1,0 +1,150 @@
+"""The second checker: it accepts the proofs that the kernel writes, and rejects wrong
+ones.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.cli import run
+from validation.papers import checked
+from validation.proof_checker.export import CLAIMS, file_of, proof_text
+from validation.proof_checker.loading import ProofError, check
+from validation.proof_checker.mutants import accepted, draw, equivalent
+
+PROGRAM = Path(__file__).parents[2] / "validation/proof_checker/check_proof.py"
+SHORT = "dfedsgpsm.corollary_1:corrected"
+SLOW = [c for c in CLAIMS if not c.startswith("dfedsgpsm")]
+
+
+def source(claim):
+    return file_of(claim).read_text(encoding="utf-8")
+
+
+def run_program(path, folder):
+    """The checker in a Python without site packages, away from the repository."""
+    command = [sys.executable, "-E", "-S", str(PROGRAM), str(path)]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_program_needs_the_standard_library_alone(tmp_path):
+    done = run_program(file_of(SHORT), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("proved: ")
+    assert SHORT in done.stdout
+
+
+def test_program_ends_with_status_1_for_a_wrong_proof(tmp_path):
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text(source(SHORT).replace("term t6 = 3*", "term t6 = 2*"))
+    assert run_program(wrong, tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("claim", [SHORT])
+def test_saved_proof_is_what_the_kernel_writes_today(claim):
+    assert proof_text(claim) == source(claim)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", SLOW)
+def test_saved_proofs_are_current_and_accepted(claim):
+    assert checked(claim).proved
+    assert proof_text(claim) == source(claim)
+    assert check(source(claim)).proved[-1] == claim
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_saved_proof_states_the_registered_statement(claim):
+    theorem = registry.get(*claim.split(":"))
+    own = source(claim)
+    if "corollary " in own:
+        own = own[own.index("corollary ") :]
+    lines = own.splitlines()
+    assert sum(x.startswith("term ") for x in lines) == len(theorem.parts)
+    assert sum(x.startswith("condition ") for x in lines) == len(theorem.conditions)
+    assert statement_hash(theorem)
+
+
+@pytest.mark.parametrize("hypothesis", ["smooth", "unbiased", "independent", "below"])
+def test_proof_without_a_hypothesis_is_rejected(hypothesis):
+    lines = source(SHORT).splitlines()
+    kept = [x for x in lines if not x.startswith(f"assume {hypothesis} |")]
+    assert len(kept) == len(lines) - 1
+    with pytest.raises(ProofError):
+        check("\n".join(kept))
+
+
+@pytest.mark.parametrize("place", range(1, 7))
+def test_smaller_bound_is_rejected(place):
+    lines = source("dfedsgpsm.theorem_1:corrected").splitlines()
+    own = f"term t{place} = "
+    smaller = [
+        f"{own}99*({x.removeprefix(own)})/100" if x.startswith(own) else x
+        for x in lines
+    ]
+    assert smaller != lines
+    with pytest.raises(ProofError):
+        check("\n".join(smaller))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "term t9 = -1",
+        "assume diversity | none",
+        "f999 = common_start() |- start_t(root(v1)) <= 0",
+    ],
+)
+def test_nothing_follows_the_end_of_a_proof(line):
+    with pytest.raises(ProofError):
+        check(source("dfedsgpsm.theorem_1:corrected") + line + "\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["g = x - x", "eta = x", "define q = 0", "sum = x", "weights M | 1 | 1 | 1 | -"],
+)
+def test_names_with_a_meaning_are_not_declared_again(line):
+    lines = source("dfedsgpsm.theorem_1:corrected").splitlines()
+    place = next(i for i, x in enumerate(lines) if x.startswith("f1 = "))
+    with pytest.raises(ProofError):
+        check("\n".join([*lines[:place], line, *lines[place:]]))
+
+
+def unlike(claim, count, seed):
+    """The changed proofs that are accepted and are another proof."""
+    text = source(claim)
+    passed = [m for m in draw(text, count, seed) if accepted(m)]
+    return [m.lines[m.place] for m in passed if not equivalent(m, text)]
+
+
+def test_changed_proofs_are_rejected():
+    assert unlike("dfedsgpsm.theorem_1:corrected", 21, 5) == []
+
+
+@pytest.mark.slow
+def test_two_hundred_changed_proofs_are_rejected():
+    assert unlike("dfedsgpsm.theorem_1:corrected", 200, 0) == []
+
+
+def test_prove_exports_what_the_checker_accepts(tmp_path, capsys):
+    out = tmp_path / "proof.txt"
+    command = ["prove", SHORT, "--script", "validation.papers.dfedsgpsm.proof:SCRIPTS"]
+    assert run([*command, "--export", str(out)]) == 0
+    assert "proved from" in capsys.readouterr().out
+    assert check(out.read_text(encoding="utf-8")).proved[-1] == SHORT
+
+
+def test_prove_without_a_script_of_the_statement_is_an_error(capsys):
+    command = ["prove", "dfedsam.theorem_4_5:printed"]
+    script = ["--script", "validation.papers.dfedsam.proof:SCRIPTS"]
+    assert run([*command, *script]) == 2
+    assert "dfedsam.theorem_4_5:corrected" in capsys.readouterr().err

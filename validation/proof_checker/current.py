@@ -1,0 +1,5 @@
+"""The proof that is being checked."""
+
+from typing import Any
+
+proof: Any = None

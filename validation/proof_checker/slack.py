@@ -1,0 +1,65 @@
+"""Which constants of the proved bounds could be smaller by the same proof.
+
+``python -m validation.proof_checker.slack`` writes ``slack.json``: for each term of
+each corrected theorem the smallest multiple of it, in hundredths, with which the last
+inequality of its script is still shown. 100 means: with 99 it is not.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import sympy as sp
+
+from dfltheory.bounds import registry
+from dfltheory.files import write_json
+from dfltheory.proofs.script import Script
+from dfltheory.proofs.script_region import ScriptRegion
+from validation.papers import scripts
+
+FILE = Path(__file__).parent / "slack.json"
+
+
+def smallest_shares(claim: str) -> dict[str, int]:
+    """Term -> hundredths of it that are enough, the other terms as they are."""
+    theorem, script = registry.get(*claim.split(":")), scripts()[claim]
+    assert isinstance(script, Script)
+    fact = script.prove(**script.weights)
+    region = ScriptRegion(theorem, script)
+    rest = sp.Add(*theorem.parts.values()) - sp.Add(*fact.right.values())
+    found = {}
+    for name, part in theorem.parts.items():
+        low, high = -1, 100  # high is enough, low is not
+        step = 1
+        while high - low > 1:
+            middle = max(high - step, low + 1)
+            if region.holds(rest - part * sp.Rational(100 - middle, 100)):
+                high, step = middle, 2 * step
+            else:
+                low, step = middle, max((high - middle) // 2, 1)
+        found[name] = high
+    return found
+
+
+def proved_theorems() -> list[str]:
+    """The claims with a script of one case."""
+    return [
+        claim
+        for claim, script in scripts().items()
+        if isinstance(script, Script) and script.case is None
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Write the table, of the given claims or of all."""
+    table = {}
+    for claim in arguments[1:] or proved_theorems():
+        table[claim] = smallest_shares(claim)
+        print(claim, table[claim], flush=True)
+        write_json(FILE, table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
