@@ -163,6 +163,8 @@ def _round_data(
         given = W[:, 0, [0, 1], [1, 0]]
     else:
         given = (1 - lam)[:, None] / np.array([2, 2])
+    with np.errstate(invalid="ignore"):  # clients that do not communicate
+        heaviest = 2 * given.max(-1) / given.sum(-1)
     names = algorithm_class(theorem).glossary
     terms = {names.get(name, name): size for name, size in steps.items()}
     return RoundData(
@@ -171,7 +173,7 @@ def _round_data(
         rho=sam,
         K=int(drawn.get("K", drawn.get("K_u", 1))),
         penalty=terms.get("lam_admm"),
-        heaviest=2 * given.max(-1) / given.sum(-1),
+        heaviest=heaviest,
     )
 
 
