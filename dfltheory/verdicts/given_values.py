@@ -49,7 +49,7 @@ def check_given(
             )
         _check_estimate(run, name, value)
         least, reason = _least_true(run, theorem, name)
-        if value < least * (1 - 1e-6):
+        if value < least - 1e-6 * abs(least):
             raise InputError(
                 f"{name} = {value:g} cannot be given: {reason}, and with less the "
                 "assumptions of a theorem are not met; more is allowed"
@@ -108,7 +108,7 @@ def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
         return float(exact), f"this problem has {name} = {exact:g} exactly"
     if name == "B":
         return _largest_gradient(run)
-    return 0.0, ""
+    return -math.inf, ""
 
 
 def _largest_gradient(run: History) -> tuple[float, str]:
@@ -129,7 +129,7 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
         return least, f"this problem has f0_gap = {least:g} exactly"
     start, values = objective_at_start(run, theorem), objective(run, theorem)
     if start is None or values is None:
-        return 0.0, ""
+        return -math.inf, ""
     seen = values[np.isfinite(values)]
     fall = float(start.mean() - seen.min())
     least = fall - 32 * precision(run) * float(np.abs(start).max())

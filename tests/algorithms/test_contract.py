@@ -168,13 +168,14 @@ def test_stays_on_the_device_of_its_models(name):
     it would a look at what is in them, for which the processor would have to wait.
     """
     task, algorithm = Elsewhere(), make(name)
-    grad = LuckElsewhere(task, RunGenerators(3, range(2)), 0, 5)
+    generators = RunGenerators(3, range(2))
+    grad = LuckElsewhere(task, generators, 0, 5)
     state = algorithm.init(
         torch.zeros(2, task.m, D, dtype=torch.float64, device="meta"), grad
     )
     W = torch.zeros(task.m, task.m, device="meta")
     for t in range(2):
-        grad = LuckElsewhere(task, range(2), 3, t, 5)
+        grad = LuckElsewhere(task, generators, t, 5)
         state = algorithm.communicate(algorithm.local_update(state, grad), dense_mix(W))
     state = algorithm.finish(state, grad)
     for tensor in (
