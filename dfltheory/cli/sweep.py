@@ -155,12 +155,10 @@ def _list(experiment: Experiment, as_json: bool) -> None:
     """Print the cells with their hashes. A cell that names code has none, since a list
     imports nothing.
     """
-    from dfltheory.identity import value_digest
-
     cells, lines = [], []
     for cell in experiment.cells:
         code = list(cell.references.values())
-        key = None if code else value_digest(cell.document())
+        key = None if code else cell.key
         cells.append({"hash": key, "settings": dict(cell.settings), "code": code})
         settings = "  ".join(f"{name}={value}" for name, value in cell.settings.items())
         name = f"names {', '.join(code)}" if key is None else key

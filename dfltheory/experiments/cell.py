@@ -18,6 +18,7 @@ from dfltheory.experiments.cases import Case, statements
 from dfltheory.files import plain
 from dfltheory.identity import value_digest
 from dfltheory.own import Trust
+from dfltheory.randomness import RANDOM_FORMAT
 from dfltheory.training.document import SECTIONS, located, short
 from dfltheory.training.instance import Instance, make_network, references
 from dfltheory.training.options import Option, builder, options_of, standard_name
@@ -69,6 +70,13 @@ class Cell:
         field.
         """
         return references(self.sections)
+
+    @property
+    def key(self) -> str:
+        """Name of the cell in a sweep: the hash of its :meth:`document` and of the
+        format of random numbers, so that results of two formats are never mixed.
+        """
+        return value_digest({"random_format": RANDOM_FORMAT, **self.document()})
 
     @property
     def label(self) -> str:
@@ -174,8 +182,7 @@ class Cell:
         )
 
     def document(self) -> dict[str, Any]:
-        """Return all that the numbers depend on, in JSON's types, with defaults: the
-        hash is taken of it.
+        """Return the full configuration, in JSON's types, with defaults.
 
         It is an experiment of its own, which needs no other file: a small matrix is
         copied from its file. Code that it names is recorded by the digest of its

@@ -3,7 +3,8 @@ a sweep.
 
 A sweep's folder has ``sweep.json`` (the list of cells), ``cells/KEY.json`` and
 ``cells/KEY.safetensors`` (record and history of each cell; KEY is the hash of its
-configuration) and ``results.csv`` (a row for each cell and variant).
+configuration and of the format of random numbers) and ``results.csv`` (a row for each
+cell and variant).
 
 >>> results = load_results("results/topologies")        # doctest: +SKIP
 >>> results.frame[["topology.name", "variant", "kind", "ratio"]]
@@ -176,7 +177,7 @@ class CellResult:
     Attributes
     ----------
     key : str
-        Hash of the configuration.
+        Hash of the configuration and of the format of random numbers.
     settings : mapping
         What ``[sweep]`` sets in this cell, by dotted field.
     folder : Path
@@ -202,7 +203,7 @@ class CellResult:
 
     @property
     def configuration(self) -> Mapping[str, Any]:
-        """The full configuration, whose hash is ``key``."""
+        """The full configuration."""
         return self.record.get("configuration", {})
 
     @property

@@ -3,8 +3,9 @@
 Only the parent process writes. A finished cell is one record and one history, each
 written atomically, the record last; a cell without a record counts as not run. A sweep
 that is killed resumes where it was: finished cells are neither lost nor repeated. The
-result of a cell depends on its configuration alone, so that an interrupted sweep ends
-with the numbers of an uninterrupted one.
+result of a cell depends on its configuration and on the format of random numbers alone,
+and both are in its key, so that an interrupted sweep ends with the numbers of an
+uninterrupted one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from dfltheory.experiments.results import (
 )
 from dfltheory.experiments.sweep_workers import Job, cell_results, connected
 from dfltheory.files import filling, remove_halves, replacing, write_json
-from dfltheory.identity import value_digest
 from dfltheory.progress import counted
 
 
@@ -165,10 +165,10 @@ def _progress_text(settings: Mapping[str, Any], failures: int) -> str:
 
 
 def _keyed(experiment: Experiment) -> list[Job]:
-    """Return every cell with its key, the hash of its full configuration."""
+    """Return every cell with its key."""
     work: dict[str, Cell] = {}
     for cell in experiment.cells:
-        key = value_digest(cell.document())
+        key = cell.key
         if key in work:
             raise InputError(
                 f"{experiment.source}: two cells are the same experiment:"

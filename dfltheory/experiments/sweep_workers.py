@@ -26,7 +26,7 @@ from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.cases import installed_versions, perform
 from dfltheory.experiments.cell import Cell
 from dfltheory.files import plain
-from dfltheory.randomness import one_order
+from dfltheory.randomness import RANDOM_FORMAT, one_order
 from dfltheory.training.history import History
 
 Job = tuple[str, Cell]
@@ -111,6 +111,7 @@ def _identified(key: str, cell: Cell) -> dict[str, Any]:
         "key": key,
         "settings": dict(cell.settings),
         "configuration": cell.document(),
+        "random_format": RANDOM_FORMAT,
     }
 
 

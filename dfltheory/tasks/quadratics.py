@@ -121,9 +121,10 @@ class Quadratic(Synthetic):
         return ((x - self.b) * self.client_gradient(x)).sum(-1) / 2
 
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        x = self._at_every_client(x)
-        gradient = self.client_gradient(x)
-        return (((x - self.b) * gradient).sum(-1) / 2).mean(-1), gradient.mean(-2)
+        deviation = self._at_every_client(x) - self.b
+        gradient = self._times(deviation)
+        losses = (deviation * gradient).sum(-1).mul_(0.5)
+        return losses.mean(-1), gradient.mean(-2)
 
     def hessian(self, x: Tensor) -> Tensor:
         A = torch.diag_embed(self.A) if self.is_diagonal else self.A
@@ -133,7 +134,7 @@ class Quadratic(Synthetic):
         """A_i r_i for r (..., m, d)."""
         if self.is_diagonal:
             return self.A * r
-        if len(self.A) == 1:
+        if self.A.shape[0] == 1:
             return r @ self.A[0]
         # clients first: einsum's bits, without its cost
         each = r.reshape(-1, self.m, self.d).transpose(0, 1)

@@ -15,7 +15,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import NAMED, summaries
-from dfltheory.training.divergence import Scale
+from dfltheory.training.divergence import JUDGED, Scale
 from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.norms import spread, square
 from dfltheory.training.two_blocks import TwoBlockMeasures
@@ -37,6 +37,9 @@ AHEAD = {"grad_u_sq_next": 1, "two_block_next": 1}
 """Measures of round t that need the models of round t + 1; all others need those of
 round t alone.
 """
+
+ALWAYS = frozenset({"grad_norm_sq", "consensus", "loss", "sent_bits", "model_sq"})
+"""Measures of every run."""
 
 
 class Recorder:
@@ -99,15 +102,21 @@ class Recorder:
         self.values: dict[str, list[np.ndarray]] = {}
         self.clients: dict[str, list[np.ndarray]] = {}
 
-    @torch.no_grad()
     def measure(self, t: int, state: Any) -> dict[str, np.ndarray]:
         """Measure the state after t rounds."""
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
+        loss, gradient = self.task.global_loss_and_gradient(mean)
+        # together, since each conversion waits for the device
+        squares = torch.stack((square(gradient), spread(models, mean), square(mean)))
+        gradient_sq, consensus, mean_sq = numbers(squares)
         measured = {
-            name: numbers(value)
-            for name, value in self._measures(state, models, mean).items()
+            "grad_norm_sq": gradient_sq,
+            "consensus": consensus,
+            "loss": numbers(loss),
         }
-        self._size = measured["consensus"] + numbers(square(mean))
+        for name, value in self._further(state, models, mean).items():
+            measured[name] = numbers(value)
+        self._size = consensus + mean_sq
         if not self.rounds:
             self.scale = Scale(self.task, mean, self._size)
         self.rounds.append(t)
@@ -118,15 +127,10 @@ class Recorder:
             self.values.setdefault(name, []).append(value)
         return measured
 
-    def _measures(self, state: Any, models: Tensor, mean: Tensor) -> dict[str, Any]:
-        """Return all measures but those of messages and sizes."""
+    def _further(self, state: Any, models: Tensor, mean: Tensor) -> dict[str, Any]:
+        """Return the measures that some tasks, algorithms and metrics have."""
         task = self.task
-        loss, gradient = task.global_loss_and_gradient(mean)
-        measured: dict[str, Any] = {
-            "grad_norm_sq": square(gradient),
-            "consensus": spread(models, mean),
-            "loss": loss,
-        }
+        measured: dict[str, Any] = {}
         accuracy = task.accuracy(mean)
         if accuracy is not None:
             measured["accuracy"] = accuracy
@@ -141,7 +145,7 @@ class Recorder:
             measured |= self._two_blocks.measure(models, mean)
         for metric in self.metrics.values():
             for name, values in self._of_metric(metric, models, mean).items():
-                if name in measured or name in ("sent_bits", "model_sq"):
+                if name in measured or name in ALWAYS:
                     raise InputError(
                         f"metric {name} has the name of a measure of every run: rename"
                         " it"
@@ -170,8 +174,8 @@ class Recorder:
 
     def diverged(self) -> bool:
         """Return whether the last measurement is out of the run's scale."""
-        first = {name: values[0] for name, values in self.values.items()}
-        last = {name: values[-1] for name, values in self.values.items()}
+        first = {name: self.values[name][0] for name in JUDGED}
+        last = {name: self.values[name][-1] for name in JUDGED}
         return self.scale.left(last, first, self._size)
 
     def waits_for(self, t: int) -> bool:

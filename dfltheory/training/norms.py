@@ -12,12 +12,13 @@ def spread(x: Tensor, mean: Tensor) -> Tensor:
     It is computed for some clients at a time, so that no other tensor of the size of x
     is made.
     """
-    clients_at_once = max(1, 10**6 // max(1, x.shape[0] * x.shape[-1]))
+    seeds, m, d = x.shape
+    clients_at_once = max(1, 10**6 // max(1, seeds * d))
     center = mean.unsqueeze(-2)
-    if clients_at_once >= x.shape[1]:
+    if clients_at_once >= m:
         return square(x - center).mean(-1)
     # one buffer for all parts: many large tensors in turn fragment the memory
-    buffer = x.new_empty(x.shape[0], clients_at_once, x.shape[-1])
+    buffer = x.new_empty(seeds, clients_at_once, d)
     squares = []
     for part in x.split(clients_at_once, dim=1):
         difference = torch.sub(part, center, out=buffer[:, : part.shape[1]])
@@ -37,7 +38,8 @@ def square(x: Tensor) -> Tensor:
     )
     if norm.dtype == torch.float32 and not bool(((norm > 1e-15) & (norm < 1e18)).all()):
         norm = torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64)
-    return norm.double() ** 2
+    norm = norm.double()
+    return norm * norm
 
 
 __all__ = ["spread", "square"]

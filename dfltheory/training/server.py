@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 import torch
@@ -46,10 +46,7 @@ class ServerMix(RoundMix):
         participating = self.awake[..., 0]
         means: list[MatrixProduct] = [_mean_of_all]
         if self._active is not None:
-            means = [
-                cast(MatrixProduct, partial(_mean_of_some, own))
-                for own in participating
-            ]
+            means = _means_of_some(participating)
         messages = 2.0 * participating.double().cpu().numpy()
         return GossipSteps(means, messages, messages.sum(-1))
 
@@ -72,8 +69,25 @@ def _mean_of_all(z: Tensor) -> Tensor:
     return z.mean(1, keepdim=True).expand(z.shape).contiguous()
 
 
-def _mean_of_some(participating: Tensor, z: Tensor) -> Tensor:
-    return z[:, participating].mean(1, keepdim=True).expand(z.shape).contiguous()
+def _means_of_some(participating: Tensor) -> list[MatrixProduct]:
+    """Return the means over participating clients (S, m): of all seeds at once if each
+    has the same number of clients, else one for each seed.
+    """
+    counts = participating.sum(1)
+    groups: Sequence[Tensor] = [participating]
+    if bool((counts != counts[0]).any()):
+        groups = participating.split(1)
+    means: list[MatrixProduct] = []
+    for group in groups:
+        seeds, clients = group.nonzero(as_tuple=True)
+        size = len(group), -1
+        means.append(partial(_mean_of_some, seeds.view(size), clients.view(size)))
+    return means
+
+
+def _mean_of_some(seeds: Tensor, clients: Tensor, z: Tensor) -> Tensor:
+    """Return the means of z (S, m, k) over the clients (S, n) of each seed."""
+    return z[seeds, clients].mean(1, keepdim=True).expand(z.shape).contiguous()
 
 
 __all__ = ["ServerMix", "ServerNetwork"]

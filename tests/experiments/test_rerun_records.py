@@ -12,7 +12,6 @@ import dfltheory as dfl
 from dfltheory.errors import InputError
 from dfltheory.experiments.experiment_file import read_experiment
 from dfltheory.experiments.sweep_workers import run_cell
-from dfltheory.identity import value_digest
 
 RING = {"name": "ring"}
 DOCUMENTS = {
@@ -47,12 +46,12 @@ DOCUMENTS = {
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_sweep_cell_runs_again_from_its_own_record(name):
     cell = read_experiment({"topology": RING, **DOCUMENTS[name]}).cells[0]
-    key = value_digest(cell.document())
+    key = cell.key
     _, record, _ = run_cell(key, cell)
     assert record["status"] == "done"
     record = json.loads(json.dumps(record))
     again = read_experiment(record["configuration"]).cells[0]
-    assert value_digest(again.document()) == key
+    assert again.key == key
     _, repeated, _ = run_cell(key, again)
     assert repeated["status"] == "done"
     assert json.loads(json.dumps(repeated["final"])) == record["final"]
@@ -141,7 +140,7 @@ def from_record(document, folder, other_folder):
     another folder.
     """
     cell = read_experiment(document, folder=folder, trust=True).cells[0]
-    key = value_digest(cell.document())
+    key = cell.key
     record = json.loads(json.dumps(run_cell(key, cell)[1]))
     assert record["status"] == "done", record
     again = read_experiment(
@@ -167,7 +166,7 @@ def test_sweep_cell_with_a_matrix_file_runs_again_without_the_file(name, tmp_pat
     document = DOCUMENTS["named dtype"] | {"topology": topology}
     record, key, again = from_record(document, folder, elsewhere)
     assert "file" not in record["configuration"]["topology"]
-    assert value_digest(again.document()) == key
+    assert again.key == key
     repeated = json.loads(json.dumps(run_cell(key, again)[1]))
     assert repeated["final"] == record["final"]
 
@@ -193,7 +192,7 @@ def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(
         "task": {"task": {"name": f"{code}:task"}},
     }[section]
     record, key, again = from_record(document, tmp_path, tmp_path)
-    assert value_digest(again.document()) == key
+    assert again.key == key
     repeated = json.loads(json.dumps(run_cell(key, again)[1]))
     assert repeated["final"] == record["final"]
     code.write_text(OWN_CODE + "\nOTHER = 1\n")  # which neither of them uses
@@ -204,4 +203,4 @@ def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(
     forced = read_experiment(
         record["configuration"], folder=tmp_path, trust=True, force=True
     ).cells[0]
-    assert value_digest(forced.document()) != key
+    assert forced.key != key

@@ -19,12 +19,14 @@ import pytest
 import torch
 
 from dfltheory.errors import InputError
+from dfltheory.experiments import cell as cell_module
 from dfltheory.experiments import sweep as sweeps
 from dfltheory.experiments import sweep_workers
 from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 from dfltheory.experiments.results import CELLS, MANIFEST, load_results
 from dfltheory.experiments.sweep import sweep
 from dfltheory.experiments.sweep_workers import ClusterError
+from dfltheory.randomness import RANDOM_FORMAT
 from dfltheory.training import History
 
 TEXT = """
@@ -100,6 +102,23 @@ def test_a_sweep_runs_every_cell_and_a_second_call_runs_none(plan, tmp_path, who
     again = sweep(plan, out, jobs=1)
     assert (again.ran, again.kept) == (0, 4)
     assert stamps(out) == before
+    assert_same(again.results, whole)
+
+
+def test_cells_with_other_random_numbers_are_run_again_and_never_mixed(
+    plan, tmp_path, whole, monkeypatch
+):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        for module in (cell_module, sweep_workers):
+            patched.setattr(module, "RANDOM_FORMAT", RANDOM_FORMAT - 1)
+        former = sweep(plan, out, jobs=1).results
+    assert {c.record["random_format"] for c in former.cells} == {RANDOM_FORMAT - 1}
+    waiting = [cell.key for cell in plan.cells]
+    assert not set(waiting) & {c.key for c in former.cells}
+    again = sweep(plan, out, jobs=1)
+    assert (again.ran, again.kept) == (4, 0)
+    assert {c.record["random_format"] for c in again.results.cells} == {RANDOM_FORMAT}
     assert_same(again.results, whole)
 
 

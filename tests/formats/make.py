@@ -1,7 +1,8 @@
-"""Write a small example of every kind of saved file into tests/formats/VERSION.
+"""Write a small example of every kind of saved file into a folder of tests/formats.
 
-``python -m tests.formats.make`` is run once for each version. Files of earlier versions
-stay as they are.
+``python -m tests.formats.make`` is run once for each version and each format of random
+numbers. Earlier files stay as they are; those in ``0.1`` have random numbers of
+format 1.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import numpy as np
 import dfltheory as dfl
 from dfltheory.experiments.experiment_file import load_experiment
 from dfltheory.experiments.sweep import sweep
+from dfltheory.randomness import RANDOM_FORMAT
 from dfltheory.version import __version__
 
-FOLDER = Path(__file__).parent / ".".join(__version__.split(".")[:2])
+VERSION = ".".join(__version__.split(".")[:2])
+FOLDER = Path(__file__).parent / f"{VERSION}-random-{RANDOM_FORMAT}"
 COUNTEREXAMPLE = (
     Path(__file__).parents[2] / "docs/counterexamples/dfedsam.theorem_4_5-printed.json"
 )

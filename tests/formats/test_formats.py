@@ -16,7 +16,7 @@ from dfltheory.experiments.experiment_file import load_experiment, read_experime
 from dfltheory.experiments.results import load_results
 from dfltheory.identity import value_digest
 from dfltheory.training.history import History
-from tests.formats.make import trained
+from tests.formats.make import FOLDER, trained
 from tests.hostile import refused
 
 VERSIONS = sorted(
@@ -24,11 +24,19 @@ VERSIONS = sorted(
 )
 
 
-def same_numbers(found, expected):
+def same_numbers(found, expected, rounds=None):
     for name, values in expected.measures().items():
         np.testing.assert_allclose(
-            found.measures()[name], values, rtol=1e-9, atol=1e-12
+            found.measures()[name][:, :rounds],
+            values[:, :rounds],
+            rtol=1e-9,
+            atol=1e-12,
         )
+
+
+def comparable(folder):
+    """The number of measurements that do not depend on the format of random numbers."""
+    return None if folder == FOLDER else 1
 
 
 @pytest.fixture(params=VERSIONS, ids=[path.name for path in VERSIONS])
@@ -41,7 +49,7 @@ def test_history_of_a_version_is_read(folder):
     assert (history.rounds, history.seeds, history.m) == (4, 2, 3)
     assert type(history.algorithm).__name__ == "DFedSAM"
     assert history.network_facts.kind == "fixed"
-    same_numbers(history, trained())
+    same_numbers(history, trained(), comparable(folder))
 
 
 def test_checkpoint_of_a_version_is_resumed_or_rejected_by_name(folder, tmp_path):
@@ -72,8 +80,12 @@ def test_sweep_of_a_version_is_read_and_its_record_runs_again(folder):
     assert [verdict.variant for verdict in cell.verdicts] == ["printed"]
     assert cell.history.rounds == 4
     again = read_experiment(cell.configuration).cell
-    assert value_digest(again.document()) == cell.key
-    same_numbers(again.instance().run(progress=False), cell.history)
+    if folder == FOLDER:
+        assert again.key == cell.key
+    else:  # random numbers of format 1 have no part in the key
+        assert value_digest(again.document()) == cell.key != again.key
+    run = again.instance().run(progress=False)
+    same_numbers(run, cell.history, comparable(folder))
 
 
 def test_file_of_another_kind_is_rejected_by_name(folder):

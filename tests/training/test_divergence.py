@@ -217,6 +217,15 @@ def test_what_a_start_without_slope_is_held_against(b, sigma):
     assert scale.left(quiet(1e26, loss=2.0), quiet(0.0), np.ones(1))
 
 
+def test_gradients_may_grow_twelve_orders_of_magnitude():
+    start = torch.ones((1, 3), dtype=torch.float64)
+    scale = Scale(Quadratic(1.0, np.ones((4, 3))), start, np.ones(1), np.ones(1))
+    first = quiet(12.0)
+    assert not scale.left(quiet(11e24, loss=2.0), first, np.ones(1))
+    assert scale.left(quiet(13e24, loss=2.0), first, np.ones(1))
+    assert not scale.left(quiet(13e24), first, np.ones(1))
+
+
 def test_models_that_begin_next_to_zero_are_held_against_their_first_steps():
     scale = Scale(
         Quadratic(1.0, np.zeros((4, 3))),

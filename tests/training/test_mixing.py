@@ -281,12 +281,14 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
     active = torch.rand(2, m, 1, generator=generator) < 0.5
     active[:, 0] = True
     server = ServerNetwork({}, Local(eta=0.1, K=1), [0, 1], 0, z)
-    before, mixed = z.clone(), server.with_clients(0, active)(z)
-    assert torch.equal(z, before)
-    assert mixed.is_contiguous()
-    for s in range(2):
-        mean = z[s][active[s, :, 0]].mean(0)
-        torch.testing.assert_close(mixed[s], mean.expand(m, 3))
+    equally_many = torch.stack((active[0], active[0].roll(1, 0)))
+    for mask in (active, equally_many):
+        before, mixed = z.clone(), server.with_clients(0, mask)(z)
+        assert torch.equal(z, before)
+        assert mixed.is_contiguous()
+        for s in range(2):
+            mean = z[s][mask[s, :, 0]].mean(0)
+            torch.testing.assert_close(mixed[s], mean.expand(m, 3))
     torch.testing.assert_close(server.at(1)(z), z.mean(1, keepdim=True).expand_as(z))
 
 
