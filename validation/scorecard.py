@@ -259,8 +259,8 @@ def page(made: Sequence[Row]) -> str:
             " T of measured over expression along these runs. **proof**: the status of"
             f" the corrected statement: [proved]({TRUSTED}) where the proof kernel"
             " checked the whole proof, *proved from cited lemmas* where it checked the"
-            " step from them. **tightness**: the largest measured over bound that was seen; 1 is"
-            " sharp."
+            " step from them. **tightness**: the largest measured over bound that was"
+            " seen; 1 is sharp."
         ),
         "",
         "## What repeats each cell",
