@@ -34,10 +34,11 @@ SENTENCE = "<!-- refuted -->"
 """The marks above and below the short form, and above and below its first sentence
 alone.
 """
+TRUSTED = "proof-format.md#what-is-trusted-and-how-to-check-it-in-a-minute"
 LINKS = {
     "audit": "audit.md",
     "search": "falsify.md",
-    "proof": "audit.md",
+    "proof": TRUSTED,
     "runs": "verdicts.md",
 }
 
@@ -256,10 +257,10 @@ def page(made: Sequence[Row]) -> str:
             " nothing. **runs**: verdicts of `make validate`; of a refuted statement"
             " they count for these runs alone. **growth**: for an O(.), the exponent in"
             " T of measured over expression along these runs. **proof**: the status of"
-            " the corrected statement: *proved* where the proof kernel checked the"
-            " whole proof, *proved from cited lemmas* where it checked the step from"
-            " them. **tightness**: the largest measured over bound that was seen; 1 is"
-            " sharp."
+            f" the corrected statement: [proved]({TRUSTED}) where the proof kernel"
+            " checked the whole proof, *proved from cited lemmas* where it checked the"
+            " step from them. **tightness**: the largest measured over bound that was"
+            " seen; 1 is sharp."
         ),
         "",
         "## What repeats each cell",

@@ -3,6 +3,7 @@ into 80 columns.
 """
 
 import json
+import re
 
 import pytest
 
@@ -174,6 +175,21 @@ def test_a_table_in_markdown_links_what_has_evidence():
     text = markdown([row], {"audit": "audit.md"})
     assert "| `a.b` | [✓ yes](audit.md) | ✓ yes | ✓ yes | ✓ yes |" in text
     assert "| `a.b` | not examined | not examined |" in text
+
+
+def test_proved_cells_link_to_what_is_trusted(rows):
+    page, _, heading = scorecard.TRUSTED.partition("#")
+    text = (scorecard.ROOT / "docs" / page).read_text(encoding="utf-8")
+    titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    anchors = [re.sub(r"[^a-z ]", "", t.lower()).replace(" ", "-") for t in titles]
+    assert anchors[0] == heading
+    made = list(rows.values())
+    proved = [r for r in made if r.corrected["proof"].says.startswith("proved")]
+    links = scorecard.page(made).count(f"]({scorecard.TRUSTED})")
+    assert links == len(made) + 1
+    assert len(proved) == len(made)
+    listed = text.partition(titles[0])[2].partition("\n## ")[0]
+    assert len(re.findall(r"^\d+\. ", listed, re.MULTILINE)) == 10
 
 
 def test_a_page_gets_the_short_form_between_its_marks(rows):

@@ -26,6 +26,8 @@ from rules import ONE, RULES, SCHEMAS
 
 STATEMENT = ("claim", "assume", "condition", "define", "algorithm", "left", "term")
 STATEMENT += ("corollary", "schedule")
+MOST_CHARACTERS = 500_000
+"""Longer files are rejected."""
 
 
 class Proof(Expressions):
@@ -343,6 +345,8 @@ def check(source):
     for table in (DEMANDS, polynomials.POWERS, polynomials.ROOTS):
         table.clear()
     polynomials.POWER_VALUES.clear()
+    polynomials.WORK[0] = 0
+    need(len(source) <= MOST_CHARACTERS, "the file is too long")
     for place, line in enumerate(source.splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             try:

@@ -21,7 +21,7 @@ from linear import (
     steps,
     total,
 )
-from polynomials import SYMBOLS, Quotient, Region, need, number, power, symbol
+from polynomials import SYMBOLS, Quotient, Region, need, number, power, spend, symbol
 from rules import quantity
 
 
@@ -38,10 +38,12 @@ class Expressions:
 
     def evaluate(self, source, **own):
         """The value of an expression."""
+        spend(1 + len(source) // 4)
         return self.value(ast.parse(source.strip(), mode="eval").body, own)
 
     def value(self, node, own):
         """The value of a node of Python's syntax tree."""
+        spend(1)
         if isinstance(node, ast.Constant):
             return number(node.value) if type(node.value) is int else node.value
         if isinstance(node, ast.Name):

@@ -10,7 +10,7 @@ and its conditional mean ehat; grad at a point.
 from typing import NamedTuple
 
 import current
-from polynomials import need, number, symbol
+from polynomials import need, number, spend, symbol
 
 PHASES = {
     "": ("K", "L", "sigma_l", "sigma_g"),
@@ -50,6 +50,7 @@ class Linear:
     def __init__(self, terms=()):
         self.terms = []
         for key, c in terms:
+            spend(len(self.terms))
             place = next((i for i, t in enumerate(self.terms) if t[0] == key), None)
             if place is None:
                 self.terms.append((key, c))
@@ -118,6 +119,7 @@ def block_of(v):
 
 def phase(v):
     """The phase on whose step k a vector depends, or None."""
+    spend(len(v.terms))
     found = {a.block for a, _ in v.terms if a.step == "k" or a.step[:1] == ("k",)}
     found |= {phase(a.point) for a, _ in v.terms if a.point is not None}
     need(len(found - {None}) <= 1, "one step k is of one phase")
@@ -237,6 +239,8 @@ def noise(v):
 
 def known(v, step, of):
     """Is a vector known before the sample of step k of a phase, or at its start?"""
+
+    spend(len(v.terms))
 
     def is_known(a):
         if a.point is not None:

@@ -3,7 +3,8 @@
 ``python -m validation.proof_checker.mutants FILE [COUNT] [SEED]`` changes numbers,
 rules, premises and the order of lines, drops hypotheses, and counts which changed
 proofs the checker rejects. An accepted one is *equivalent* if it is the same proof in
-another order, or if the changed line is used by no line that the proof needs.
+another order, if only a hint differs, or if the changed line is used by no line that
+the proof needs.
 """
 
 from __future__ import annotations
@@ -129,6 +130,8 @@ KINDS: tuple[Callable[[Lines, random.Random], Mutant | None], ...] = (
     dropped_hypothesis,
     dropped_premise,
 )
+DRAWS = 100
+"""Attempts per mutant; a short proof has few hypotheses to drop."""
 
 
 def _split(line: str) -> tuple[str, str]:
@@ -143,14 +146,22 @@ def _replaced(kind: str, lines: Lines, place: int, line: str) -> Mutant | None:
 
 
 def draw(source: str, count: int, seed: int) -> list[Mutant]:
-    """Return ``count`` different changed proofs."""
+    """Return ``count`` different changed proofs, by all kinds in turn.
+
+    Raises
+    ------
+    ValueError
+        If the proof has too few different changes.
+    """
     rng, lines = random.Random(seed), source.splitlines()
     found: dict[str, Mutant] = {}
-    while len(found) < count:
-        mutant = KINDS[len(found) % len(KINDS)](lines, rng)
+    for attempt in range(DRAWS * count):
+        mutant = KINDS[attempt % len(KINDS)](lines, rng)
         if mutant is not None and mutant.text != source:
             found.setdefault(mutant.text, mutant)
-    return list(found.values())
+        if len(found) == count:
+            return list(found.values())
+    raise ValueError(f"{count} different changes were not found, but {len(found)}")
 
 
 def accepted(mutant: Mutant) -> bool:
@@ -178,7 +189,7 @@ def needed(lines: Lines) -> set[str]:
 
 
 def canonical(lines: Lines) -> set[str]:
-    """The needed lines, each fact named by what it says."""
+    """The needed lines without hints, each fact named by what it says."""
     claims = {}
     for line in lines:
         name, _, rest = line.partition(" = ")
@@ -186,6 +197,8 @@ def canonical(lines: Lines) -> set[str]:
             claims[name] = rest.partition(" |- ")[2]
     kept = set()
     for line in needed(lines):
+        if line.startswith("hint "):
+            continue
         name, _, rest = line.partition(" = ")
         body = rest if name in claims else line
         kept.add(re.sub(r"\bf\d+a?\b", lambda m: claims.get(m[0], m[0]), body))
@@ -193,8 +206,11 @@ def canonical(lines: Lines) -> set[str]:
 
 
 def equivalent(mutant: Mutant, source: str) -> bool:
-    """Is a changed proof the same one in another order, from an equal premise, or with
-    a change in a line that it does not need?
+    """Is a changed proof the same one in another order, from an equal premise, with
+    another hint, or with a change in a line that it does not need?
+
+    A hint is a nonnegative multiple of a condition of the statement, which the checker
+    verifies. It affects how an inequality is shown, not what is proved.
     """
     return canonical(list(mutant.lines)) == canonical(source.splitlines())
 

@@ -32,8 +32,12 @@ DEMANDS = []
 """Pairs of a quotient and ">=", ">" or "!=" 0."""
 OFFSET = {"K": 1, "lag": 1, "Q": 0, "count": 0, "k": 0}
 """b^n is written as b^offset times the power b^(n - offset), a symbol of its own."""
-MOST_PRODUCTS, MOST_TERMS, MOST_DEGREE = 100_000, 50_000, 40
-"""Longer polynomials are rejected, so that each check ends soon."""
+MOST_PRODUCTS, MOST_TERMS, MOST_DEGREE = 10_000, 50_000, 40
+MOST_BITS, MOST_NAME = 2_000, 5_000
+"""Larger polynomials, coefficients and names of powers and roots are rejected."""
+MOST_WORK = 800_000
+"""Products of monomials and comparisons of vectors in one file."""
+WORK = [0]
 POWERS, ROOTS = {}, {}  # symbol -> (base, n) and symbol -> radicand
 
 
@@ -47,20 +51,30 @@ def need(condition, message):
         raise ProofError(message)
 
 
+def spend(work):
+    """Reject the file where it needs too much work."""
+    WORK[0] += work
+    need(WORK[0] <= MOST_WORK, "the proof needs too much work")
+
+
 # -- quotients of polynomials: {((symbol, exponent), ...): coefficient}
 
 
 def merged(pairs):
     """The sum of monomials, as a polynomial."""
     total = {}
+    spend(len(pairs))
     for key, c in pairs:
         total[key] = total.get(key, 0) + c
+        size = total[key].numerator.bit_length() + total[key].denominator.bit_length()
+        need(size <= MOST_BITS, "a coefficient is too large")
     return {key: c for key, c in total.items() if c}
 
 
 def times(left, right):
     """The product of two polynomials; the square of a root is its radicand."""
     need(len(left) * len(right) <= MOST_PRODUCTS, "the polynomials are too long")
+    spend(len(left) * len(right) + 1)
     pairs = []
     for (a, x), (b, y) in itertools.product(left.items(), right.items()):
         powers = dict(a)
@@ -80,6 +94,7 @@ def split(poly):
     monic, without negative exponents, and no variable divides it.
     """
     names = {n for key in poly for n, _ in key}
+    spend(len(names) * len(poly))
     low = {n: min(dict(key).get(n, 0) for key in poly) for n in names}
     monomial = {tuple(sorted((n, e) for n, e in low.items() if e)): 1}
     inverse = {tuple((n, -e) for n, e in key): 1 for key in monomial}
@@ -180,6 +195,7 @@ def power(base, exponent):
 
 def text(quotient):
     """A name of a quotient: equal texts are equal quotients."""
+    spend(len(quotient.top))
     factors = sorted((sorted(f), p) for f, p in quotient.bottom.items())
     return f"{sorted(quotient.top.items())}/{factors}".replace("Fraction", "")
 
@@ -188,6 +204,7 @@ def symbol_of_power(base, name):
     """The symbol of base^(n - offset)."""
     DEMANDS.append((base, ">="))
     new = f"[{text(base)}]^{name}"
+    need(len(new) <= MOST_NAME, "the base of a power is too long")
     POWERS[new] = (base, name)
     return POWER_VALUES.get(new, symbol(new))
 
@@ -215,6 +232,7 @@ def root_of(quotient):
     if inside == {(): 1}:
         return result
     new = f"sqrt{text(Quotient(inside))}"
+    need(len(new) <= MOST_NAME, "the radicand is too long")
     ROOTS[new] = inside
     return result * symbol(new)
 
@@ -268,9 +286,12 @@ class Region:
         terms, corners = self.in_slacks(with_later_steps(poly))
         if min(terms.values(), default=0) < 0:
             return False
+        if not strict:
+            return True
+        spend(math.prod(map(len, corners)) * len(terms))
         kept = [{n for n, _ in key} for key in terms]
         zeros = [set().union(*zero) for zero in itertools.product(*corners)]
-        return not strict or all(any(not k & zero for k in kept) for zero in zeros)
+        return all(any(not k & zero for k in kept) for zero in zeros)
 
     def in_slacks(self, poly):
         """A polynomial, times a positive number, in variables s, t >= 0: x^(1/d) is low
@@ -278,6 +299,7 @@ class Region:
         """
         corners = []
         for name in sorted({n for key in poly for n, _ in key}):
+            spend(len(poly))
             exponents = [Fraction(dict(key).get(name, 0)) for key in poly]
             degree = math.lcm(*(e.denominator for e in exponents))
             first, second, ends = self.ends(name, degree)

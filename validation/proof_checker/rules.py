@@ -86,6 +86,7 @@ SCHEMAS = {
     "push": [
         *("push-sum weights, push-sum", ""),
         "next_t(root_w(x - xbar)) <= q*root_w(x - xbar) + q/delta**(1/2)*root(moved())",
+        "gossips == 1",
     ],
     "common_start": ["common start", "", "start_t(root(x - mean(x))) <= 0"],
     "any_start": [
