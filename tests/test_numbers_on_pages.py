@@ -165,12 +165,15 @@ def test_the_limitations_state_the_simulated_error_rates():
         return 100 * max(cell[kind] for law in laws for cell in cells[law].values())
 
     rare, heavy = "rare jump (20 times in 5 %)", "lognormal(1.5)"
-    others = [law for law in cells if law not in (rare, heavy)]
+    pareto = "Pareto(2.2)"
+    others = [law for law in cells if law not in (rare, heavy, pareto)]
     assert f"0 to {largest('violated', list(cells)):.1f} %" in " ".join(page.split())
     assert (
         f"up to {largest('holds', others):.1f} % of the trials where the seeds" in page
     )
     assert f"up to {largest('holds', [heavy]):.1f} % for lognormal seeds" in page
+    share = largest("holds", [pareto])
+    assert f"up to {share:.1f} % for Pareto seeds with exponent 2.2" in page
     beta = bounded["10 beta(0.1, 0.9)"]
     wrong = 100 * max(cell["either"] for cell in beta.values())
     assert (

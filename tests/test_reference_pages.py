@@ -60,7 +60,8 @@ def test_api_pages_contain_every_plot(documented):
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
 def test_api_pages_contain_every_dotted_name_of_a_guide(page, documented):
-    text = page.read_text(encoding="utf-8")
+    # groups of entry points are no modules
+    text = re.sub(r'entry-points\."[\w.]+"', "", page.read_text(encoding="utf-8"))
     names = set(re.findall(r"\b(?:dfl|dfltheory)((?:\.[A-Za-z_]\w*)+)", text))
     names = {name for name in names if not name.endswith((".toml", ".py", ".md"))}
     missing = []

@@ -218,6 +218,4 @@ def test_statements_about_random_networks_in_the_registry_are_searched_over_them
         admits = FRESH_STEP in theorem.scope.sequence and not theorem.scope.two_blocks
         admits &= theorem.scope.network in ("symmetric", "doubly stochastic")
         admits &= not fixed & set(theorem.needs)
-        assert any("random matchings" in name for name in names) is admits, (
-            str(theorem)
-        )
+        assert any("random matchings" in name for name in names) is admits, str(theorem)

@@ -25,7 +25,8 @@ from validation.papers.erratum import (
 )
 from validation.papers.finite_problems import FiniteProblem, exact
 from validation.papers.lines import refuted_lines
-from validation.papers.witness import Witness, bound_at, compare, points
+from validation.papers.witness import Witness
+from validation.papers.witness_comparison import bound_at, compare, points
 
 ENTRIES = [entry for paper in PAPERS for entry in errata(paper)]
 EVALUATED = [e for e in ENTRIES if e.witness is not None and not e.witness.family]

@@ -13,7 +13,7 @@ import sympy as sp
 from dfltheory.bounds.growth import growth_words
 from dfltheory.bounds.theorem import Theorem
 from validation.papers.erratum import FALSE, SEVERITIES, TYPO, Erratum, errata
-from validation.papers.witness import Comparison, compare
+from validation.papers.witness_comparison import Comparison, compare
 
 _SIMPLE = 10**5
 """Numerator and denominator up to which a number is shown as a fraction."""

@@ -15,7 +15,7 @@ from dfltheory.bounds.growth import paces
 from dfltheory.bounds.theorem import Theorem
 from validation.papers import statement
 from validation.papers.erratum import Erratum, StatementNote, erratum
-from validation.papers.witness import bound_at, evaluate, points
+from validation.papers.witness_comparison import bound_at, evaluate, points
 
 STYLE: Any = {
     "svg.hashsalt": "errata",

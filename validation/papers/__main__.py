@@ -13,7 +13,7 @@ import sys
 from validation.papers import PAPERS, checked, findings, scripts
 from validation.papers.erratum import erratum
 from validation.papers.lines import refuted_lines
-from validation.papers.witness import compare
+from validation.papers.witness_comparison import compare
 
 
 def main(arguments: list[str]) -> int:

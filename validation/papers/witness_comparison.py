@@ -1,0 +1,194 @@
+"""Both readings of an erratum at its witness, in rational numbers where possible.
+
+A test requires that the printed term contradicts the witness and that the corrected
+term does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from sympy.parsing.sympy_parser import (
+    parse_expr,
+    rationalize,
+    standard_transformations,
+)
+
+from validation.papers import statement
+from validation.papers.erratum import Erratum
+from validation.papers.lines import refuted_lines
+from validation.papers.witness import Witness
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+CLOSE = sp.Rational(1, 10)
+"""Relative deviation up to which the relation ``~`` holds."""
+GROWTH = 2
+"""Least factor by which left/printed grows from one point of a family to the next."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both readings of a line at a witness.
+
+    Attributes
+    ----------
+    rows : (left, printed, corrected) for each point
+    printed_holds, corrected_holds : whether each reading is true there
+    exact : all values are rational or algebraic, none is in floating point
+    """
+
+    rows: tuple[tuple[Any, Any, Any], ...]
+    printed_holds: bool
+    corrected_holds: bool
+    exact: bool
+
+
+def compare(erratum: Erratum) -> Comparison:
+    """Evaluate the printed and the corrected line of an erratum at its witness."""
+    witness = erratum.witness
+    if witness is None or witness.family:
+        raise ValueError(f"{erratum.id} has no witness that a formula evaluates")
+    if witness.line:
+        return _line(erratum, witness)
+    if witness.along:
+        return _family(erratum, witness)
+    (values,) = points(witness)
+    left = evaluate(witness.left, values)
+    if witness.claim:
+        printed = bound_at(statement(witness.claim), values)
+        corrected = bound_at(erratum.corrected_statement(witness.claim), values)
+    else:
+        printed = evaluate(witness.printed, values)
+        corrected = evaluate(witness.corrected or witness.printed, values)
+    return _compared(witness, values, (left, printed, corrected))
+
+
+def points(witness: Witness) -> Iterator[dict[str, Any]]:
+    """The values of a witness by name, for each point of its family."""
+    count = max((len(values) for values in witness.along.values()), default=1)
+    for index in range(count):
+        values: dict[str, Any] = {}
+        for name, members in witness.along.items():
+            values[name] = evaluate(members[index], values)
+        for name, text in witness.at.items():
+            values[name] = evaluate(text, values)
+        yield values
+
+
+def evaluate(text: str, values: Mapping[str, Any]) -> Any:
+    """The value of a formula."""
+    expression: Any = parse_expr(
+        text.replace("^", "**"),
+        local_dict=dict(values),
+        transformations=(*standard_transformations, rationalize),
+    )
+    return expression
+
+
+def bound_at(theorem: Theorem, values: Mapping[str, Any]) -> Any:
+    """The bound of a statement, by the names of its symbols."""
+    expression = sp.sympify(theorem.bound)
+    given = {symbol: values[symbol.name] for symbol in expression.free_symbols}
+    return expression.subs(given)
+
+
+def _compared(
+    witness: Witness, values: Mapping[str, Any], sides: tuple[Any, Any, Any]
+) -> Comparison:
+    left, printed, corrected = sides
+    right_left = (
+        evaluate(witness.corrected_left, values) if witness.corrected_left else left
+    )
+    if witness.excluded_by:
+        corrected_holds = not bool(evaluate(witness.excluded_by, values))
+    else:
+        corrected_holds = _holds(right_left, corrected, witness.relation)
+    return Comparison(
+        rows=((left, printed, corrected),),
+        printed_holds=_holds(left, printed, witness.relation),
+        corrected_holds=corrected_holds,
+        exact=all(map(_exact, (*sides, right_left))),
+    )
+
+
+def _family(erratum: Erratum, witness: Witness) -> Comparison:
+    """A statement in O(.): left/printed grows, and left stays below the corrected
+    expression.
+    """
+    corrected = erratum.corrected_statement(witness.claim)
+    rows = []
+    for values in points(witness):
+        left = evaluate(witness.left, values)
+        printed = bound_at(statement(witness.claim), values)
+        rows.append((left, printed, bound_at(corrected, values)))
+    ratios = [left / printed for left, printed, _ in rows]
+    grows = all(after >= GROWTH * before for before, after in pairwise(ratios))
+    return Comparison(
+        rows=tuple(rows),
+        printed_holds=not grows,
+        corrected_holds=all(left <= right for left, _, right in rows),
+        exact=all(_exact(side) for row in rows for side in row),
+    )
+
+
+def _line(erratum: Erratum, witness: Witness) -> Comparison:
+    lines = refuted_lines(erratum.paper)
+    evaluation = lines.evaluate(witness.line)
+    left, right = evaluation.left, evaluation.right
+    if witness.line in lines.corrections:
+        again = lines.evaluate_corrected(witness.line)
+        return Comparison(
+            rows=((left, right, again.right),),
+            printed_holds=not evaluation.refuted,
+            corrected_holds=not again.refuted,
+            exact=_exact(left) and _exact(again.left) and _exact(again.right),
+        )
+    arguments = lines.exact_arguments(witness.line)
+    values = {"left": sp.sympify(left), "right": sp.sympify(right)}
+    values |= _named(arguments, f"{witness.corrected} {witness.excluded_by}")
+    corrected = evaluate(witness.corrected or "right", values)
+    if witness.claim:
+        point = {name: sp.Rational(v) for name, v in arguments["point"].items()}
+        values |= point
+        corrected = bound_at(erratum.corrected_statement(witness.claim), point)
+    relation = "=" if evaluation.equality else witness.relation
+    same = witness.model_copy(update={"relation": relation})
+    return _compared(same, values, (values["left"], values["right"], corrected))
+
+
+def _named(arguments: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The names of a formula that are arguments of a line, values of its point or
+    attributes of its problem.
+    """
+    given = {**arguments, **arguments.get("point", {})}
+    found: dict[str, Any] = {}
+    for name in set(re.findall(r"[A-Za-z_]\w*", text)) - {"left", "right"}:
+        value = given.get(name, getattr(arguments.get("problem"), name, None))
+        if value is not None:
+            found[name] = sp.Rational(value) if isinstance(value, str) else value
+    return {name: sp.sympify(value) for name, value in found.items()}
+
+
+def _holds(left: Any, right: Any, relation: str) -> bool:
+    if relation == "=":
+        return bool(sp.simplify(left - right) == 0)
+    if relation == "~":
+        return bool(abs(left - right) <= CLOSE * abs(right))
+    return bool(left <= right)
+
+
+def _exact(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype == object
+    return not sp.sympify(value).has(sp.Float)
+
+
+__all__ = ["Comparison", "Witness", "bound_at", "compare", "evaluate", "points"]
