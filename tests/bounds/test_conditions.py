@@ -56,12 +56,15 @@ def errors(findings):
         if t.kind in ("theorem", "corollary")
         and t.conditions
         and not {"lam_min", "offset"} & {*t.needs}
+        and not t.quantities
+        and not any(sp.sympify(c.slack).has(sp.floor) for c in t.conditions)
     ],
 )
 def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
     """The way that is reported is walked: at random constants all conditions hold for a
     small e. (At lam_min = -1, which the glossary has and Definition 1 has not, DGD has
-    none; an offset is no step size.)
+    none; an offset is no step size; the range of a computed quantity and a whole number
+    of rounds are no matter of small steps.)
     """
     theorem = bounds.get(key, variant)
     (finding,) = check_satisfiable(theorem)

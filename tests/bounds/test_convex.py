@@ -333,7 +333,8 @@ def test_decreasing_steps_on_strongly_convex_functions():
     "prefix", ["khaled2019", "lean", "pepit", "bubeck2015", "nesterov2018"]
 )
 def test_the_audit_finds_no_error(prefix):
-    found = [f for t in bounds.statements(prefix) for f in audit(t)]
+    sound = [t for t in bounds.statements(prefix) if t.status.kind != "refuted"]
+    found = [f for theorem in sound for f in audit(theorem)]
     assert [f for f in found if f.severity == "error"] == []
     loose = {
         (f.key.removeprefix("lean."), f.place) for f in found if f.severity == "warning"
