@@ -129,7 +129,12 @@ CONDITIONS = {
     ("vogels2023.theorem_9", "restated"): when_of_the_mean,
 }
 SCHEDULES = {}
-ROUNDS = {}
+ROUNDS = {
+    ("vogels2023.theorem_6", "printed"): ("each", range(10), 0),
+    ("vogels2023.theorem_6", "homogeneous"): ("last", range(10, 11), 0),
+    ("vogels2023.theorem_9", "printed"): ("last", range(10, 11), 0),
+    ("vogels2023.theorem_9", "restated"): ("last", range(10, 11), 0),
+}
 LABELS = {
     "Proposition 2, (6)": ("graphs:effective_neighbors",),
     "Theorem 6": (

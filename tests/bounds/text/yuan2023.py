@@ -131,6 +131,10 @@ CONDITIONS = {
     ("yuan2023.theorem_18", "restated"): when_strongly_convex,
 }
 SCHEDULES = {}
+ROUNDS = {
+    ("yuan2023.consensus", "composed"): ("mean", range(11), 0),
+    ("yuan2023.theorem_11", "appendix"): ("mean", range(11), 0),
+}
 LABELS = {
     "Lemma 10, (26)": (
         "yuan2023.lemma_10:printed",
