@@ -13,6 +13,7 @@ cell and variant).
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -435,8 +436,9 @@ def _one_type(column: pd.Series) -> pd.Series:
     present = column[column.notna()]
     kinds = {type(value) for value in present}
     if kinds and kinds <= {int, float}:
-        return column.astype(float)
-    if len(kinds) <= 1:
+        with contextlib.suppress(OverflowError):  # whole numbers beyond 1e308
+            return column.astype(float)
+    if len(kinds) <= 1 and int not in kinds:
         return column
     return present.map(_as_text).reindex(column.index)
 

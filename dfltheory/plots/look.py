@@ -314,10 +314,11 @@ def formula(thm: Statement) -> str:
     """
     from matplotlib.mathtext import MathTextParser
 
-    # matplotlib does not support TeX's \frac1T, \Big and \le
+    # matplotlib does not support TeX's \frac1T, \Big, \le and \operatorname*
     text = re.sub(r"\\frac ?(\w)(\w|\\[a-z]+)", r"\\frac{\1}{\2}", thm.lhs.latex)
     text = re.sub(r"\\le(?![a-z])", r"\\leq", text)
     text = re.sub(r"\\[Bb]ig(?![a-z])", "", text)
+    text = re.sub(r"\\operatorname\*?\{(\w+)\}", r"\\mathrm{\1}", text)
     try:
         MathTextParser("path").parse(f"${text}$")
     except ValueError:

@@ -85,7 +85,11 @@ def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
     return task, W, {name: value for name, value in letters.items() if name in own}
 
 
-SMALL_STEPS = {"wang_joshi2021.theorem_1_exact", "wang_joshi2021.theorem_2_exact"}
+SMALL_STEPS = {
+    "wang_joshi2021.theorem_1_exact",
+    "wang_joshi2021.theorem_2_exact",
+    "wang_joshi2021.theorem_3",
+}
 """Statements without a network whose conditions exclude the step size 1/L."""
 
 
@@ -190,7 +194,7 @@ def literal(run, thm):
     ) and not thm.variant.startswith("corrected")
     if sums_from_one or thm.key == "shi2015.theorem_3_5":
         rounds = range(1, T + 1)  # (1/T) sum over t = 1..T
-    if thm.key.startswith("koloskova"):
+    if thm.key.startswith(("koloskova", "yuan2023")):
         rounds = range(T + 1)
     if thm.key.startswith("dfedmdc.rate_quoted"):
         rounds = range(T)
