@@ -78,7 +78,7 @@ def _network(theorem: Theorem, instance: FloorInstance) -> bool:
     return theorem.scope.network in (*_NETWORKS, "none")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Draw:
     """Random values of what an instance leaves open, and the constants."""
 
