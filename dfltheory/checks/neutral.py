@@ -55,7 +55,7 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """
     if theorem.order or theorem.kind != "theorem" or name not in theorem.needs:
         return []
-    left = {SIMPLER.get((a, name)) for a in theorem.scope.algorithms} - {None}
+    left = {SIMPLER.get((a, name)) for a in theorem.scope.algorithms} - {None}  # type: ignore[call-overload]
     if name == "Q":
         left = set(theorem.scope.algorithms)
     found = [

@@ -259,7 +259,7 @@ def _implied(original: Theorem, changed: Theorem) -> bool:
     with np.errstate(all="ignore"):
         before = original.evaluate(where="ignore", **values)
         after = changed.evaluate(where="ignore", **values)
-        return not bool((after < before * (1 - 1e-9)).any())
+        return not bool((after < before * (1 - 1e-9)).any())  # type: ignore[union-attr]
 
 
 def _random_values(theorem: Theorem) -> dict[str, Any]:
