@@ -4,7 +4,6 @@ an appendix.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -114,39 +113,24 @@ assert not parts & {{"script", "derivations"}}, parts
 
 
 COLD = """
-import sys, time
+import sys
 import sympy
-before, start = set(sys.modules), time.process_time()
+before = set(sys.modules)
 from dfltheory import bounds
 bounds.get("dfedsam.theorem_4_5")
-spent = time.process_time() - start
-print(spent, *sorted(name for name in set(sys.modules) - before if "." not in name))
+print(*sorted(name for name in set(sys.modules) - before if "." not in name))
 """
 
 
-def test_a_statement_is_read_in_a_fifth_of_a_second(tmp_path):
-    """Processor time after the import of SymPy, from bytecode: the first run writes
-    it.
-    """
-    environment = {
-        n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"
-    }
-    environment |= {
-        "PYTHONPYCACHEPREFIX": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
-    }
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", COLD],
-            check=True,
-            capture_output=True,
-            text=True,
-            env=environment,
-        )
-        for _ in range(4)
-    ]
-    spent = [float(run.stdout.split()[0]) for run in runs]
-    assert min(spent[1:]) < 0.2, spent
-    assert not {"numpy", "pydantic", "scipy", "torch", "email"} & set(
-        runs[-1].stdout.split()
+def test_reading_a_statement_imports_no_package_for_arrays_or_schemas():
+    """``benchmarks/bench_bounds.py`` measures the seconds."""
+    run = subprocess.run(
+        [sys.executable, "-c", COLD],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
+    imported = set(run.stdout.split())
+    assert "dfltheory" in imported
+    assert not {"numpy", "pydantic", "scipy", "torch", "email"} & imported
