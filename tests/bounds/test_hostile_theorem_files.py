@@ -88,19 +88,24 @@ FILES = {
 }
 
 CODE = """
-import re, sys, time
+import json, re, sys, time
 from pathlib import Path
-from dfltheory.bounds.{module} import {function} as read
+from dfltheory.bounds.document import theorem_from_document
+from dfltheory.bounds.theorem_file import read_theorem_file
 from dfltheory.errors import DFLTheoryError
-{prepare}
-started = time.perf_counter()
-try:
-    read({argument})
-except DFLTheoryError as error:
-    seconds = time.perf_counter() - started
+
+read = {"file": read_theorem_file, "document": theorem_from_document}
+for kind, name, argument in json.loads(sys.stdin.read()):
+    started = time.process_time()
+    message = "read without an error"
+    try:
+        read[kind](argument)
+    except DFLTheoryError as error:
+        message = str(error)
+    seconds = time.process_time() - started
     # not ru_maxrss: it begins with the size of the process that forked this one
     peak = re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]
-    print(seconds, peak, str(error), sep="|")
+    print(json.dumps([name, seconds, 1024 * int(peak), message]), flush=True)
 """
 
 
@@ -108,43 +113,24 @@ def _limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))
 
 
-def run(code, cwd, stdin=""):
-    """Time, memory and message of reading, in a process that may not grow beyond the
-    limit by far.
+def read_in_one_process(inputs, folder):
+    """Seconds of processor, peak memory so far and message of each input by name.
+
+    All are read by one process, which may not grow beyond the limit by far.
     """
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=cwd,
-        input=stdin,
+        [sys.executable, "-c", CODE],
+        cwd=folder,
+        input=json.dumps(inputs),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         preexec_fn=_limit_memory,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout, "the file was read without an error"
-    seconds, kilobytes, message = done.stdout.rstrip("\n").split("|", 2)
-    return float(seconds), int(kilobytes) * 1024, message
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_hostile_file_ends_in_one_message(name, tmp_path):
-    path = tmp_path / "hostile.toml"
-    path.write_text(FILES[name], encoding="utf-8")
-    (tmp_path / "evil.py").write_text("open('ran', 'w').close()\nclass Evil: ...\n")
-    code = CODE.format(
-        module="theorem_file",
-        function="read_theorem_file",
-        prepare="",
-        argument="'hostile.toml'",
-    )
-    seconds, memory, message = run(code, tmp_path)
-    assert seconds < SECONDS
-    assert memory < MEMORY
-    assert "\n" not in message
-    assert message.startswith("hostile.toml")
-    assert not (tmp_path / "ran").exists()
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return {name: row for name, *row in rows}
 
 
 def document_with(definitions, term):
@@ -180,17 +166,33 @@ STATEMENTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "evil.py").write_text("open('ran', 'w').close()\nclass Evil: ...\n")
+    inputs = []
+    for name, text in FILES.items():
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        inputs.append(("file", name, f"{name}.toml"))
+    for name, parts in STATEMENTS.items():
+        inputs.append(("document", f"statement {name}", document_with(*parts)))
+    found = read_in_one_process(inputs, folder)
+    assert not (folder / "ran").exists()
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_hostile_file_ends_in_one_message(name, answers):
+    seconds, memory, message = answers[name]
+    assert seconds < SECONDS
+    assert memory < MEMORY
+    assert "\n" not in message
+    assert message.startswith(f"{name}.toml")
+
+
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_hostile_statement_of_a_counterexample_file_ends_in_one_message(name, tmp_path):
-    code = CODE.format(
-        module="document",
-        function="theorem_from_document",
-        prepare="import json; document = json.loads(sys.stdin.read())",
-        argument="document",
-    )
-    seconds, memory, message = run(
-        code, tmp_path, json.dumps(document_with(*STATEMENTS[name]))
-    )
+def test_hostile_statement_of_a_counterexample_file_ends_in_one_message(name, answers):
+    seconds, memory, message = answers[f"statement {name}"]
     assert seconds < SECONDS
     assert memory < MEMORY
     assert message.startswith("theorem")
