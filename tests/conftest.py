@@ -4,6 +4,7 @@ Hypothesis profiles.
 
 import gc
 import os
+import random
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -23,6 +24,26 @@ settings.register_profile(
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of a test marked ``drawn(n)``, n quick cases stay quick; the others become slow.
+
+    The draw depends on the name of the test alone, so that all workers draw the same.
+    """
+    cases = {}
+    for item in items:
+        if item.get_closest_marker("drawn") and not item.get_closest_marker("slow"):
+            test = item.nodeid.partition("[")[0]
+            cases.setdefault(test, []).append(item)
+    for test, members in cases.items():
+        (count,) = members[0].get_closest_marker("drawn").args
+        names = sorted(item.nodeid for item in members)
+        kept = random.Random(test).sample(names, min(count, len(names)))
+        for item in members:
+            if item.nodeid not in kept:
+                item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish():

@@ -170,6 +170,7 @@ def test_momentum_sums_of_more_steps_than_64_bits_count():
     assert np.isnan(_sums(0.5, np.array([np.inf, np.nan, -1.0]))).all()
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", sorted(NUMERIC))
 @given(seed=st.integers(0, 2**32))
 def test_numbers_of_a_definition_are_those_of_its_formula(name, seed):

@@ -99,6 +99,7 @@ def constant(c):
 NAMES = list(constant(sp.S.One))
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_inequalities_of_every_kind_are_proved(name):
     conditions, expr = constant(sp.S.One)[name]
@@ -106,6 +107,7 @@ def test_inequalities_of_every_kind_are_proved(name):
     assert least(expr, conditions) >= -1e-9
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_with_a_constant_two_percent_larger_they_are_not(name):
     conditions, expr = constant(R(102, 100))[name]

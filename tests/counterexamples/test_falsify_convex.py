@@ -112,6 +112,7 @@ def test_strongly_convex_problems_are_what_a_fine_grid_and_their_task_say(curve)
         RampTask(**told | {"curve": -1.0})
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "key",
     [

@@ -49,6 +49,7 @@ def drawn(theorem, family, n, seed=0):
         return family.decode(rng.random((n, family.dimension)), family.draw(rng))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [*STATEMENTS[:-1], pytest.param(*STATEMENTS[-1], marks=pytest.mark.slow)],
@@ -161,6 +162,7 @@ def test_a_state_stands_still_once_it_moves_by_less_than_the_rounding_of_its_siz
     np.testing.assert_array_equal(moving.still, [True, False])
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [

@@ -231,6 +231,7 @@ def test_two_searches_of_one_statement_are_told_together():
     assert survey.both(one | {"violated": True}, other)["command"] == "first"
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("path", of("instances"))
 def test_an_outcome_replays_through_the_training_core(path):
     told = DOCUMENTS[path.stem]

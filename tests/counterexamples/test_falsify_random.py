@@ -171,6 +171,7 @@ def test_what_cannot_be_run_in_all_ways_is_one_line():
         Batch.of(dataclasses.replace(other, network=dfl.graphs.RandomNeighbors(4, 1)))
 
 
+@pytest.mark.slow
 def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it_falls(
     monkeypatch,
 ):
@@ -199,6 +200,7 @@ def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it
     assert "one fixed mixing matrix" in " ".join(told.obstacles)
 
 
+@pytest.mark.slow
 def test_statements_about_random_networks_in_the_registry_are_searched_over_them():
     fixed = {"lam_min", "delta", "C", "q", "window"}  # what only a fixed network has
     # one statement of each kind: those of the same scope and measure are searched alike

@@ -159,6 +159,7 @@ def test_noise_whose_coins_lead_runs_apart_refutes_nothing():
         assert not (apart and told.violated)
 
 
+@pytest.mark.slow
 def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
     told = dict(readings(PRINTED))
     assert [(t.scope.common_start, t.scope.samplewise) for t in told.values()] == [

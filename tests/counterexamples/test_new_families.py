@@ -94,6 +94,7 @@ def test_two_parabolas_that_start_at_the_minimum_have_no_gap_and_leave_it():
     assert slope**2 > 1e-4
 
 
+@pytest.mark.slow
 def test_horizons_reach_1e16_where_the_state_repeats():
     """A false version without any term that drift may exceed is refuted there."""
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")

@@ -160,6 +160,7 @@ def test_constants_of_a_matrix_are_the_definition(P):
         assert (again.q, again.delta) == pytest.approx((c.q, c.delta), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(push_sum_sequences())
 def test_constants_of_a_periodic_sequence_are_the_definition(sequence):
     c = graphs.push_sum_constants(sequence)

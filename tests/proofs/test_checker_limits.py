@@ -113,6 +113,7 @@ def test_draw_uses_other_changes_where_one_kind_has_few():
     assert len({m.text for m in found}) == 120
 
 
+@pytest.mark.slow
 def test_draw_ends_where_a_proof_has_too_few_changes():
     with pytest.raises(ValueError, match="changes"):
         draw(FEW, 1000, 0)

@@ -155,6 +155,7 @@ def test_power_does_not_fall():
     assert proved / len(problems_) >= LEAST_POWER
 
 
+@pytest.mark.slow
 def test_fixed_set_is_of_true_inequalities():
     for terms, box in true_inequalities(400, 1):
         assert least_value(terms, box) >= 0

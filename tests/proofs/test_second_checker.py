@@ -121,6 +121,7 @@ def test_two_hundred_changed_proofs_are_rejected():
     assert unlike("dfedsgpsm.theorem_1:corrected", 200, 0) == []
 
 
+@pytest.mark.slow
 def test_prove_exports_what_the_checker_accepts(tmp_path, capsys):
     out = tmp_path / "proof.txt"
     command = ["prove", SHORT, "--script", "validation.papers.dfedsgpsm.proof:SCRIPTS"]

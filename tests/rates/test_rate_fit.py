@@ -25,6 +25,7 @@ NOISE = {"T": 10**9, "sigma_l": 1.0, "K": 2}
 SPREAD = {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4, "gap": 0.05}
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("constants", "vary", "over", "exponent"),
     [
@@ -58,6 +59,7 @@ def test_exact_expectations_have_the_exponents_that_the_rate_predicts(
     assert (wrong.verdict, wrong.terms) == ("refuted", ())
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("constants", "vary", "over"),
     [
@@ -268,6 +270,7 @@ def test_momentum_and_admm_rates_in_the_noise(key, variant, hyperparameters):
 # -- runs, seeds, and points measured elsewhere
 
 
+@pytest.mark.slow
 def test_histories_of_a_function_make_the_exponent_in_rho():
     # SAM stays at 0, where its ascent step lands on a stationary point and the slope is
     # L rho

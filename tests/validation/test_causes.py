@@ -108,6 +108,7 @@ def test_only_a_refutation_can_be_explained():
         explain(erratum("DFedSAM-E1"), "dfedsam.theorem_4_5:corrected", SAVED)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
 def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
     """What E24 says: clients in two wells stay apart, and the gradient at their mean

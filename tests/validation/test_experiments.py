@@ -55,6 +55,7 @@ def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
     )
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     "key", [pytest.param(k, marks=pytest.mark.slow) if k in LONG else k for k in KEYS]
 )
@@ -243,6 +244,7 @@ def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
     )
 
 
+@pytest.mark.slow
 def test_along_each_axis_what_is_measured_follows_the_bound():
     """Over m exactly, as one term rules there; over K more local steps help; over the
     spectral gap the bound comes near on good networks, and stays within its consensus

@@ -80,6 +80,7 @@ def alone(values, times=1):
     return values
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("claims_of", "name", "fixed"),
     [
