@@ -82,6 +82,7 @@ LONG = [
 ]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("key", ["dfedsam.rate_abstract", "dfedmdc.theorem_1", *LONG])
 def test_every_finding_on_a_statement_is_shown_again_by_its_command(key, capsys):
     findings = audit(key)

@@ -146,6 +146,7 @@ def test_lanczos_ends_where_its_space_ends():
 # -- constants
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", [*QUADRATICS, *SYNTHETIC, *PERSONAL])
 def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
     """Points that adversaries found: exact constants lie in the bracket there, bounds

@@ -628,6 +628,7 @@ def test_a_network_of_another_function_is_refused_though_its_rounds_so_far_were_
     go(late, 8)
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", CASES)
 def test_resumed_case_is_the_uninterrupted_one(name, tmp_path):
     def halt(t, state, recorder):

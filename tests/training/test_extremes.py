@@ -34,6 +34,7 @@ def ends_well(algorithm, task, network, rounds=3):
     assert run.network.m == task.m
 
 
+@pytest.mark.drawn(10)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_letters(name):
     kind, letters = ALGORITHMS[name], LETTERS[name]

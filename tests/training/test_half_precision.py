@@ -14,6 +14,7 @@ from dfltheory.training.history import History
 HALF = (torch.float16, torch.bfloat16)
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("dtype", HALF)
 @pytest.mark.parametrize("name", [*_FACTORIES, "digits"])
 def test_every_task_runs_in_half_precision(name, dtype, tmp_path):

@@ -128,6 +128,7 @@ def one_round() -> Theorem:
     )
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("lam", [0.5, 1e-3, 1e-5, 1e-8, 1 - 1e-9])
 @pytest.mark.parametrize("kind", ["double", "single", "exact"])
 def test_equalities_are_undecided_in_any_precision_and_in_expectation(kind, lam):

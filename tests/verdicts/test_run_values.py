@@ -35,12 +35,14 @@ def test_every_case_has_a_record_and_every_record_a_case():
     assert RECORDED.keys() == OUTCOMES.keys() | STATEMENTS.keys()
 
 
+@pytest.mark.drawn(20)
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
     with np.errstate(all="ignore"):
         close(recorded_values.values_of_outcome(*OUTCOMES[name]), RECORDED[name])
 
 
+@pytest.mark.drawn(45)
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
     """Fresh and read from a file alike."""

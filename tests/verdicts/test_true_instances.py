@@ -227,6 +227,7 @@ square.
 """
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize(
     ("dtype", "scales"),
     [
