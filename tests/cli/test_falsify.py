@@ -62,6 +62,7 @@ def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
     assert "condition" in text.out
 
 
+@pytest.mark.slow
 def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeypatch):
     """As a search finds it (tests/counterexamples/test_falsify_orders.py), which takes
     longer.

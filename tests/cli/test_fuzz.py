@@ -253,6 +253,7 @@ def hostile(command):
         yield [*command.split(), value], False
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("command", LINES)
 def test_hostile_lines(said, command):
     lines = list(hostile(command))

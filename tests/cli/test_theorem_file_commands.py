@@ -99,6 +99,7 @@ def test_audit_reads_a_file_and_one_of_its_statements(folder, capsys):
     }
 
 
+@pytest.mark.slow
 def test_falsify_refutes_a_false_file_and_replays_it(folder, capsys):
     found = answer(capsys, "falsify", "false.toml", "--candidates", "400", status=1)
     assert found["key"] == "false.theorem_1"

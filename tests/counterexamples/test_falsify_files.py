@@ -97,6 +97,7 @@ def same(value, told):
     return isinstance(value, type(told))
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", WHOLE)
 def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path):
     witness, file = tmp_path / "ran", tmp_path / "sent.json"

@@ -85,6 +85,7 @@ def test_constants_of_the_problem_may_hide_in_an_order_and_structure_may_not():
     assert along(theorem, member, base, "T", late=lambda: True) is None
 
 
+@pytest.mark.slow
 def test_almost_identical_clients_part_from_a_common_start_and_their_mean_keeps_its_slope():
     theorem = dfl.bounds.get("dfedmdc.theorem_1", "printed")
     at = {
@@ -240,6 +241,7 @@ def test_a_rate_that_holds_has_no_diverging_family(seed):
     assert found.seconds < 100
 
 
+@pytest.mark.slow
 def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
     """From a common start: T like 1/(1 - alpha)^3, along which every term of the
     printed rate gives way.

@@ -715,6 +715,7 @@ def test_a_planted_version_is_searched_and_written_and_not_searched_again(
     assert json.loads(path.read_text()) == [row]
 
 
+@pytest.mark.slow
 def test_what_survived_another_search_or_a_shorter_one_is_searched_again(
     tmp_path, monkeypatch
 ):

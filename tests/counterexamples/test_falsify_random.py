@@ -142,6 +142,7 @@ def test_the_second_moment_is_that_of_all_ways():
     assert min(every) <= moment <= max(every)
 
 
+@pytest.mark.slow
 def test_the_core_draws_its_own_and_agrees():
     batch = four_clients()
     instance = batch.alone(0, batch.x0, 4)

@@ -147,6 +147,7 @@ def test_a_file_about_a_class_that_nobody_has_imported_is_one_line(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "key",
     [

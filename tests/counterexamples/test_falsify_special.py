@@ -151,6 +151,7 @@ def test_parabolas_of_two_curvatures_stand_still_where_the_linear_system_says(
     assert abs(moved[40] - spread) <= 3 * spread * fast**40 + 1e-12
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(
     eta=st.floats(0.02, 0.2),

@@ -88,6 +88,7 @@ UNEVALUABLE = {
 }
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", UNEVALUABLE)
 def test_a_bound_that_floating_point_cannot_evaluate_is_undecided(
     name, tmp_path, capsys

@@ -213,6 +213,7 @@ def test_hash_follows_the_computation_and_not_its_layout(tmp_path):
     assert statement_hash(load(str(other))) != first
 
 
+@pytest.mark.slow
 def test_search_refutes_a_constant_that_is_too_small(tmp_path):
     path = written(tmp_path, OF)
     path.write_text(

@@ -77,6 +77,7 @@ def by_training(theorem, task, W, seeds):
     return dfl.compare(run, str(theorem))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("changes", "kind"), [((), "holds"), ((SHRUNK,), "violated")])
 def test_program_without_noise_gets_verdict_bound_and_measurement_of_train(
     tmp_path, capsys, changes, kind
@@ -93,6 +94,7 @@ def test_program_without_noise_gets_verdict_bound_and_measurement_of_train(
     assert verdict["terms"] == pytest.approx(trained.terms, rel=1e-10, abs=1e-300)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [((), "holds"), ((SHRUNK, SMALL_NOISE, SMALL_NETWORK), "violated")],
