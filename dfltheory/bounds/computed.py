@@ -25,8 +25,14 @@ EIGENVALUE = sp.Symbol("l", real=True)
 """An eigenvalue in the argument of ``spectrum_sum`` and ``spectrum_min``."""
 CALLS = {"spectrum_sum": "l", "spectrum_min": "l", "effective_neighbors": ""}
 """Functions of a network, and the name that their argument may contain."""
-PROPERTIES = ("diameter", "average_degree")
-"""Numbers of a network that are not in the glossary."""
+PROPERTIES: Mapping[str, tuple[str, ...]] = {
+    "diameter": (),
+    "average_degree": (),
+    "neighborhood_heterogeneity": ("lam", "sigma_g", "sigma_l"),
+}
+"""Numbers of a network that are not in the glossary, and the quantities of network and
+task that they need.
+"""
 SUBJECTS = ("network", "task")
 """What a formula may be about."""
 _CALL = re.compile(rf"\b({'|'.join(CALLS)})\s*\(")
@@ -71,7 +77,14 @@ class Computation:
     def needs(self) -> frozenset[str]:
         """The quantities that must be known for its value."""
         inside = [call.names for call in self.calls]
-        return self.names.union(*inside) - set(PROPERTIES)
+        properties = self.names & PROPERTIES.keys()
+        inside += [PROPERTIES[name] for name in properties]
+        return self.names.union(*inside) - PROPERTIES.keys()
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether its value needs the mixing matrix itself."""
+        return bool(self.calls or self.names & PROPERTIES.keys())
 
     @property
     def text(self) -> str:

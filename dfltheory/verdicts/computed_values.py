@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from functools import cache
 from inspect import signature
@@ -23,10 +23,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs import computed
 
-PROPERTIES = {
-    "diameter": computed.diameter,
-    "average_degree": computed.average_degree,
-}
+HETEROGENEITY = "neighborhood_heterogeneity"
 OVER_SPECTRUM = {
     "spectrum_min": computed.spectrum_min,
     "spectrum_sum": computed.spectrum_sum,
@@ -60,11 +57,23 @@ def computed_values(
                 value, error = _by_function(quantity.of, W, task)
             else:
                 computation = read_computation(str(quantity.of), own)
-                value, error = _by_formula(computation, known, errors, W)
+                value, error = _by_formula(computation, known, errors, W, task)
             quantity.check(value)
             if math.isfinite(error):
                 found[quantity.name], errors[quantity.name] = value, error
     return found, errors
+
+
+def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
+    """Return the computed quantities whose formulas contain one of the names, directly
+    or by way of other computed quantities.
+    """
+    own = frozenset(quantity.name for quantity in theorem.quantities)
+    found: set[str] = set()
+    for quantity in in_order([q for q in theorem.quantities if q.of is not None]):
+        if read_computation(str(quantity.of), own).needs & (names | found):
+            found.add(quantity.name)
+    return found
 
 
 def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
@@ -92,32 +101,37 @@ def _by_formula(
     values: Mapping[str, Any],
     errors: Mapping[str, float],
     W: Any,
+    task: Any,
 ) -> tuple[float, float]:
     """The value of a formula, and how far errors of its quantities may move it."""
-    uses_network = bool(computation.calls or computation.names & PROPERTIES.keys())
-    if W is None and uses_network:
+    if W is None and computation.uses_network:
         return _UNKNOWN
     at: dict[str, float] = {}
     for name in computation.needs:
         if values.get(name) is None:
             return _UNKNOWN
         at[name] = float(np.mean(values[name]))
-    value, own_error = _evaluated(computation, at, W)
+    value, own_error = _evaluated(computation, at, W, task)
     for name in computation.needs & errors.keys():
         for sign in (-1, 1):
             moved = {**at, name: at[name] + sign * errors[name]}
-            own_error += abs(_evaluated(computation, moved, W)[0] - value)
+            own_error += abs(_evaluated(computation, moved, W, task)[0] - value)
     return value, own_error
 
 
 def _evaluated(
-    computation: Computation, known: Mapping[str, float], W: Any
+    computation: Computation, known: Mapping[str, float], W: Any, task: Any
 ) -> tuple[float, float]:
-    """The value at exact quantities, and its error by rounding of the eigenvalues."""
+    """The value at exact quantities, and its error by rounding of the network."""
     at = dict(known)
     errors: dict[str, float] = {}
-    for name in computation.names & PROPERTIES.keys():
-        at[name] = PROPERTIES[name](W)
+    names = computation.names
+    if "diameter" in names:
+        at["diameter"] = computed.diameter(W)
+    if "average_degree" in names:
+        at["average_degree"] = computed.average_degree(W)
+    if HETEROGENEITY in names:
+        at[HETEROGENEITY], errors[HETEROGENEITY] = task_heterogeneity(W, task, known)
     for call, function in zip(computation.calls, _functions(computation), strict=True):
         arguments = [np.float64(at[name]) for name in call.names]
         if call.function in OVER_SPECTRUM:
@@ -128,6 +142,41 @@ def _evaluated(
             number = computed.effective_neighbors(W, float(function(0.0, *arguments)))
         at[call.symbol.name], errors[call.symbol.name] = number
     return _with_error(_outer(computation), at, errors)
+
+
+def task_heterogeneity(
+    W: Any, task: Any, known: Mapping[str, float]
+) -> computed.WithError:
+    """Return a bound of the neighborhood heterogeneity at all models.
+
+    Parameters
+    ----------
+    W : matrix or networkx graph
+        Doubly stochastic.
+    task : Task or None
+        If the Hessians of its clients agree, the bound is the value at every model for
+        noise of the variance sigma_l^2; otherwise it is lam^2 sigma_g^2 for the bias,
+        plus the same share of the noise.
+    known : mapping
+        Values of ``lam``, ``sigma_g`` and ``sigma_l``.
+
+    Returns
+    -------
+    WithError
+        Infinite where sigma_g is.
+
+    References
+    ----------
+    Le Bars et al. (2023), eq. (4) and Proposition 1.
+    """
+    sigma_l = known["sigma_l"]
+    if getattr(task, "common_hessian", False):
+        deviations = task.gradient_deviations.cpu().numpy()
+        return computed.neighborhood_heterogeneity(W, deviations, sigma_l)
+    share = computed.noise_share(W)
+    value = (known["lam"] * known["sigma_g"]) ** 2 + sigma_l**2 * share.value
+    error = sigma_l**2 * share.error + 64 * np.finfo(float).eps * value
+    return computed.WithError(value, error)
 
 
 def _of_eigenvalue(
@@ -177,4 +226,9 @@ def _outer(computation: Computation) -> tuple[tuple[str, ...], Any]:
     return tuple(map(str, symbols)), function
 
 
-__all__ = ["computed_quantities", "computed_values"]
+__all__ = [
+    "computed_from",
+    "computed_quantities",
+    "computed_values",
+    "task_heterogeneity",
+]
