@@ -4,14 +4,17 @@ schedule.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from dfltheory import graphs
+from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
@@ -19,6 +22,7 @@ from dfltheory.rates.measured import known_values
 from dfltheory.rates.predicted import GAP
 from dfltheory.training.instance import Instance, make_network, make_task
 from dfltheory.training.options import options_of
+from dfltheory.verdicts.computed_values import computed_values
 from dfltheory.verdicts.schedule import hyperparameter_fields
 
 TASK_OPTIONS = {
@@ -31,6 +35,10 @@ TASK_OPTIONS = {
 """Glossary name -> the option of a named task that sets it."""
 _ROUNDING = 1e-12
 """Spectral gaps that differ by less are equal."""
+_LEAST_GAP = 1e-6
+"""Smallest spectral gap of a network that is varied along a computed quantity."""
+_GAPS = 25
+"""Number of gaps between which a value of a computed quantity is searched."""
 
 
 def with_value(
@@ -48,6 +56,8 @@ def with_value(
     * m, sigma_l, sigma_g: the task is built again, which must be named by a document. A
       network of m clients is built by name and gets the gap of the experiment, since an
       exponent in m is one at fixed lam;
+    * a computed quantity of the network, as a sum over its spectrum: the network is
+      averaged as for 1 - lam, until the quantity has the value;
     * K, Q, rho, alpha...: a hyperparameter of the algorithm.
 
     Raises
@@ -62,7 +72,11 @@ def with_value(
     factors = step_factors(theorem, {**known_values(experiment, theorem), "rho0": 1.0})
     if vary == "rho0":
         factors["rho"] = value
-    changed = _with_value(experiment, vary, int(value) if integer else float(value))
+    if is_of_network(theorem, vary):
+        changed = with_quantity(experiment, theorem, vary, float(value))
+    else:
+        number = int(value) if integer else float(value)
+        changed = _with_value(experiment, vary, number)
     if vary in factors:
         return changed  # the schedule is what is varied
     scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
@@ -158,6 +172,66 @@ def _with_network(experiment: Instance, changed: Instance) -> Instance:
     network = make_network(document, changed.task.m, None)
     return replace(
         changed, network=with_gap(network, gap) if changed.task.m > 1 else network
+    )
+
+
+def is_of_network(theorem: Theorem, name: str) -> bool:
+    """Return whether a name is a computed quantity that needs the mixing matrix."""
+    quantity = theorem.glossary.get(name)
+    if quantity is None or not isinstance(quantity.of, str):
+        return False
+    own = frozenset(other.name for other in theorem.quantities)
+    return read_computation(quantity.of, own).uses_network
+
+
+def with_quantity(
+    experiment: Instance, theorem: Theorem, name: str, value: float
+) -> Instance:
+    """Return the experiment on its network, averaged with complete mixing 11'/m or with
+    the identity until a computed quantity has a value.
+
+    Parameters
+    ----------
+    experiment : Instance
+        One symmetric matrix in all rounds.
+    theorem : Theorem
+        It contains the quantity.
+    name : str
+        Of a computed quantity that needs the mixing matrix.
+    value : float
+        Its new value.
+
+    Raises
+    ------
+    InputError
+        If no average has this value; the message contains the values that were reached.
+    """
+    known = known_values(experiment, theorem)
+    task = experiment.task
+
+    def quantity_at(log_gap: float) -> float:
+        W = with_gap(experiment.network, math.exp(log_gap))
+        values = {**known, **graphs.network_constants(W).known()}
+        return computed_values(theorem, values, W, task)[0].get(name, math.nan)
+
+    def excess(log_gap: float) -> float:
+        return quantity_at(log_gap) - value
+
+    grid = np.linspace(math.log(_LEAST_GAP), 0.0, _GAPS)
+    reached = np.array([quantity_at(place) for place in grid])
+    signs = np.sign(reached - value)
+    for start, first, second in zip(grid, signs, signs[1:], strict=False):
+        if first * second <= 0:
+            step = grid[1] - grid[0]
+            root = brentq(excess, start, start + step, xtol=1e-14, rtol=1e-14)
+            network = with_gap(experiment.network, math.exp(root))
+            return replace(experiment, network=network)
+    finite = reached[np.isfinite(reached)]
+    limits = f"from {finite.min():.6g} to {finite.max():.6g}" if finite.size else "none"
+    raise InputError(
+        f"{name} = {value} is not reached by averages of this network with 11'/m or"
+        f" with the identity; they reach: {limits}. Give a function of {name} that"
+        " returns an experiment or a History"
     )
 
 
