@@ -135,7 +135,7 @@ def read_computation(text: str, own: frozenset[str] = frozenset()) -> Computatio
 def _without_calls(
     formula: str, known: Mapping[str, Expr]
 ) -> tuple[str, tuple[Call, ...]]:
-    """The formula with a name in place of each call of a function of the network."""
+    """Return the formula with a name in place of each call."""
     stem = "call"
     while stem in formula:
         stem += "_"
@@ -180,7 +180,7 @@ def in_order(quantities: Iterable[Quantity]) -> tuple[Quantity, ...]:
 
 
 def _closing(formula: str, start: int) -> int:
-    """The index of the bracket that closes the one before ``start``."""
+    """Return the index of the bracket that closes the one before ``start``."""
     depth = 1
     for index in range(start, len(formula)):
         depth += {"(": 1, ")": -1}.get(formula[index], 0)

@@ -113,7 +113,7 @@ def _over_spectrum(
     m: int | None,
     options: dict[str, Any],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The function at all eigenvalues but the first, and its changes by rounding."""
+    """Return the function at all eigenvalues but the first, and its rounding errors."""
     values, step = _symmetric_spectrum(W, m, options)
     others = values[1:]
     with np.errstate(all="ignore"):
@@ -149,8 +149,9 @@ def effective_neighbors(
 
 
 def diameter(W: Any) -> float:
-    """Return the largest number of links between two clients; infinite if no path
-    joins them.
+    """Return the largest number of links between two clients.
+
+    It is infinite if no path joins them.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def diameter(W: Any) -> float:
 
 
 def _distances(A: sp.csr_array, client: int) -> np.ndarray:
-    """The numbers of links from a client to every client, (m,)."""
+    """Return the numbers of links from a client to every client, (m,)."""
     from scipy.sparse.csgraph import shortest_path
 
     links = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
@@ -175,8 +176,9 @@ def _distances(A: sp.csr_array, client: int) -> np.ndarray:
 
 
 def average_degree(W: Any) -> float:
-    """Return the mean number of neighbors that a client receives from, itself
-    excluded.
+    """Return the mean number of neighbors that a client receives from.
+
+    The client itself is excluded.
     """
     A = _in_rows(read_network(W)[0])
     return float((A.nnz - np.count_nonzero(A.diagonal())) / A.shape[0])
@@ -240,8 +242,9 @@ def neighborhood_heterogeneity(
 
 
 def noise_share(W: Any) -> WithError:
-    """Return ||W - 11'/m||_F^2 / m, the share of the gradient noise that one mixing
-    step leaves in the deviation of the clients from their mean.
+    """Return ||W - 11'/m||_F^2 / m, what mixing leaves of the gradient noise.
+
+    It is the share of the variance in the deviation of the clients from their mean.
 
     References
     ----------
@@ -256,7 +259,9 @@ def noise_share(W: Any) -> WithError:
 def _symmetric_spectrum(
     W: Any, m: int | None, options: dict[str, Any]
 ) -> tuple[np.ndarray, float]:
-    """All eigenvalues and a bound of their rounding errors.
+    """Return all eigenvalues and a bound of their rounding errors.
+
+    The one of the vector 1 is first, the others follow in descending order.
 
     The one of the vector 1 is first, the others follow in descending order.
     """

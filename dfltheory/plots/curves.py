@@ -186,9 +186,7 @@ def _cycle(count: int) -> list[str]:
 
 
 def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
-    """Return the entries with each bound as a multiple of the measurement, for one
-    run.
-    """
+    """Return the entries of one run, each bound as a multiple of the measurement."""
     if len(runs) > 1:
         return entries
     above = {}

@@ -229,9 +229,7 @@ def _places(label: str, run: History, x: str) -> Floats:
 
 
 def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return means over seeds and the half-widths of their intervals, 0 for one
-    seed.
-    """
+    """Return means over seeds and half-widths of their intervals (0: one seed)."""
     mean = samples.mean(axis=0)
     if len(samples) < 2:
         return mean, np.zeros_like(mean)

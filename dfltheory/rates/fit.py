@@ -1,5 +1,6 @@
-"""A measured exponent against the predicted one: refuted only if its interval excludes
-the prediction.
+"""A measured exponent against the predicted one.
+
+The prediction is refuted only if the interval of the exponent excludes it.
 """
 
 from __future__ import annotations
@@ -105,8 +106,9 @@ class RateFit:
         interval: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
         legend: bool = True,
     ) -> Axes:
-        """Draw the points (``interval``: lower and upper limits), the fit and the
-        predicted slope.
+        """Draw the points, the fit and the predicted slope.
+
+        ``interval`` has the lower and upper limits of the points.
         """
         from dfltheory.plots.sweeps import rate
 
@@ -142,8 +144,9 @@ def rate_fit(
     predicted: float | None = None,
     confidence: float = 0.95,
 ) -> RateFit:
-    """Fit the exponent of a theorem's left-hand side in one quantity, under the
-    theorem's schedule.
+    """Fit the exponent of a theorem's left-hand side in one quantity.
+
+    Step sizes follow the theorem's schedule.
 
     Parameters
     ----------
@@ -325,9 +328,7 @@ def _differ(numbers: Sequence[float]) -> bool:
 def _refuse_other_schedules(
     theorem: Theorem, vary: str, values: Sequence[Mapping[str, float]]
 ) -> None:
-    """Raise InputError if the runs do not follow the theorem's schedule, up to a
-    constant factor.
-    """
+    """Raise InputError unless the runs follow the schedule up to a constant factor."""
     factors = [step_factors(theorem, point) for point in values]
     for name in set(factors[0]) - symbols_of(vary):
         seen = [point[name] for point in factors if name in point]

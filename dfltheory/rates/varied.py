@@ -1,5 +1,6 @@
-"""One experiment at several values of one quantity, with the step sizes of a theorem's
-schedule.
+"""One experiment at several values of one quantity.
+
+Step sizes follow the schedule of a theorem.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ _GAPS = 25
 def with_value(
     experiment: Instance, theorem: Theorem, vary: str, value: float
 ) -> Instance:
-    """Return the experiment with another value of one quantity, on the theorem's
-    schedule.
+    """Return the experiment with another value of one quantity.
+
+    Step sizes follow the theorem's schedule.
 
     Step sizes that the schedule fixes are the scheduled ones at the new value, times
     the factor that the experiment itself has; a constant factor changes no exponent.
@@ -90,8 +92,7 @@ def with_value(
 
 
 def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, float]:
-    """Return each scheduled hyperparameter of a run as a multiple of its scheduled
-    value.
+    """Return each scheduled hyperparameter as a multiple of its scheduled value.
 
     Parameters
     ----------
@@ -111,9 +112,7 @@ def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, flo
 
 
 def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
-    """Return the experiment with another value of one quantity, step sizes
-    unchanged.
-    """
+    """Return the experiment with another value and unchanged step sizes."""
     algorithm = experiment.algorithm
     hyperparameters = {
         algorithm.glossary.get(f.name, f.name): f.name for f in fields(algorithm)
@@ -132,9 +131,7 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
 
 
 def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance:
-    """Return the experiment with a named task that is built with another value of one
-    option.
-    """
+    """Return the experiment with another value of an option of its named task."""
     task, document = experiment.sources.get("task", (None, {}))
     option = TASK_OPTIONS.get(vary)
     if task is not experiment.task or option not in options_of(
@@ -159,8 +156,9 @@ def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance
 
 
 def _with_network(experiment: Instance, changed: Instance) -> Instance:
-    """Return ``changed`` with the experiment's network for as many clients, at the
-    experiment's gap.
+    """Return ``changed`` with the network of the experiment for as many clients.
+
+    Its gap is that of the experiment.
     """
     network, document = experiment.sources.get("topology", (None, {}))
     if network is not experiment.network or "name" not in document:
@@ -187,8 +185,9 @@ def is_of_network(theorem: Theorem, name: str) -> bool:
 def with_quantity(
     experiment: Instance, theorem: Theorem, name: str, value: float
 ) -> Instance:
-    """Return the experiment on its network, averaged with complete mixing 11'/m or with
-    the identity until a computed quantity has a value.
+    """Return the experiment on a network with a value of a computed quantity.
+
+    The network is averaged with complete mixing 11'/m or with the identity.
 
     Parameters
     ----------
@@ -236,8 +235,9 @@ def with_quantity(
 
 
 def with_gap(network: Any, gap: float) -> NDArray[np.float64]:
-    """Return the mixing matrix of a network, changed so that its spectral gap 1 - lam
-    is ``gap``.
+    """Return the mixing matrix of a network with another spectral gap.
+
+    Its gap 1 - lam is ``gap``.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ OVER_SPECTRUM = {
 
 
 def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
-    """The quantities that the theorem needs and that say how they are computed."""
+    """Return the quantities that the theorem needs and that have a formula."""
     glossary = theorem.glossary
     return tuple(
         glossary[name] for name in theorem.needs if glossary[name].of is not None
@@ -42,7 +42,7 @@ def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
 def computed_values(
     theorem: Theorem, values: Mapping[str, Any], W: Any, task: Any = None
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The values of computed quantities, and their rounding errors.
+    """Return the values of computed quantities, and their rounding errors.
 
     What cannot be computed, or is outside of the quantity's range, is absent: ``W`` is
     None where no single matrix is used.
@@ -65,8 +65,9 @@ def computed_values(
 
 
 def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
-    """Return the computed quantities whose formulas contain one of the names, directly
-    or by way of other computed quantities.
+    """Return the computed quantities that depend on one of the names.
+
+    They may contain it by way of other computed quantities.
     """
     own = frozenset(quantity.name for quantity in theorem.quantities)
     found: set[str] = set()
@@ -77,14 +78,17 @@ def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
 
 
 def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
-    """Computed quantities of the theorem, each after those that its formula needs."""
+    """Return the computed quantities, each after those that its formula needs."""
     computed_ones = [q for q in theorem.quantities if q.of is not None]
     by_function = tuple(q for q in computed_ones if callable(q.of))
     return by_function + in_order(computed_ones)
 
 
 def _by_function(of: Callable[..., Any], W: Any, task: Any) -> tuple[float, float]:
-    """The value of a function of the network, or of the task if it takes ``task``."""
+    """Return the value of a function of the network, or of a task.
+
+    Its first parameter is called ``task`` if it takes one.
+    """
     about_task = next(iter(signature(of).parameters), "") == "task"
     subject = task if about_task else W
     if subject is None:
@@ -103,7 +107,7 @@ def _by_formula(
     W: Any,
     task: Any,
 ) -> tuple[float, float]:
-    """The value of a formula, and how far errors of its quantities may move it."""
+    """Return the value of a formula, and how far errors of its quantities move it."""
     if W is None and computation.uses_network:
         return _UNKNOWN
     at: dict[str, float] = {}
@@ -122,7 +126,7 @@ def _by_formula(
 def _evaluated(
     computation: Computation, known: Mapping[str, float], W: Any, task: Any
 ) -> tuple[float, float]:
-    """The value at exact quantities, and its error by rounding of the network."""
+    """Return the value at exact quantities, and its error by rounding of W."""
     at = dict(known)
     errors: dict[str, float] = {}
     names = computation.names
@@ -182,7 +186,7 @@ def task_heterogeneity(
 def _of_eigenvalue(
     function: Callable[..., Any], arguments: list[np.float64]
 ) -> Callable[[np.ndarray], Any]:
-    """A function of the eigenvalue and of quantities, at values of the latter."""
+    """Return a function of the eigenvalue alone, at values of the quantities."""
 
     def at_eigenvalues(eigenvalues: np.ndarray) -> Any:
         return function(eigenvalues, *arguments)
@@ -208,7 +212,7 @@ def _with_error(
 
 @cache
 def _functions(computation: Computation) -> tuple[Any, ...]:
-    """Each call's argument as a function of the eigenvalue and of its quantities."""
+    """Return each call's argument as a function of eigenvalue and quantities."""
     functions = []
     for call in computation.calls:
         by_name = {str(symbol): symbol for symbol in call.argument.free_symbols}
