@@ -44,7 +44,7 @@ class Measured:
     """
 
     estimate: float
-    deviations: NDArray[Any] | None
+    deviations: NDArray[np.float64] | None
     values: Mapping[str, float]
 
 
@@ -82,7 +82,7 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     return Measured(estimate, deviations, _means(run_values(run, theorem)))
 
 
-def together(points: Sequence[Measured]) -> NDArray[Any] | None:
+def together(points: Sequence[Measured]) -> NDArray[np.float64] | None:
     """Return the deviations of all points, (seeds, points).
 
     None if nothing is random at any point.
