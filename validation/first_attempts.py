@@ -71,7 +71,9 @@ def main(folder: Path | None = None) -> int:
             print(f"  bound {verdict.bound:.4g}, measured / bound {verdict.ratio:.3g}")
             if folder is not None:
                 file = folder / f"{name}-{verdict.key}-{verdict.variant}.png"
-                dfl.plots.save(dfl.plots.curves(verdict).figure, file)
+                figure = dfl.plots.curves(verdict).get_figure(root=True)
+                assert figure is not None
+                dfl.plots.save(figure, file)
     return 0
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 
 import dfltheory as dfl
 from dfltheory import graphs
+from dfltheory.errors import InputError
 from dfltheory.files import read_json, write_json, write_text
 from dfltheory.number_format import number
 from dfltheory.plots import look
@@ -33,6 +34,7 @@ Array = NDArray[np.float64]
 DOCS = Path(__file__).parent.parent / "docs"
 MEASURED = DOCS / "predictors.json"
 PAGE = DOCS / "predictors.md"
+COMMAND = "python -m validation.predictors --measure"
 PICTURE = DOCS / "figures" / "predictors.png"
 
 CLIENTS, DIMENSION, ROUNDS, SEEDS = 16, 10, 400, 16
@@ -198,7 +200,7 @@ def excess_of_clients(W: Array, zeta: float, sigma: float, seeds: int) -> float:
     return float(values[:, values.shape[1] // 2 :].mean())
 
 
-def loss_of_models(task: dfl.tasks.Task, models: Tensor, _mean: Tensor) -> Tensor:
+def loss_of_models(task: dfl.tasks.Task, models: Tensor, mean: Tensor) -> Tensor:
     """Return the mean over clients of f(x_i), (S,)."""
     points = models.flatten(0, 1)
     return task.global_loss(points).unflatten(0, models.shape[:2]).mean(-1)
@@ -206,7 +208,10 @@ def loss_of_models(task: dfl.tasks.Task, models: Tensor, _mean: Tensor) -> Tenso
 
 def excess_of_models(task: dfl.tasks.Task, models: Tensor, mean: Tensor) -> Tensor:
     """Return the mean over clients of f(x_i) - f*, (S,)."""
-    return loss_of_models(task, models, mean) - task.constants.f_star
+    minimum = task.constants.f_star
+    if minimum is None:
+        raise InputError("the minimum of this task is unknown")
+    return loss_of_models(task, models, mean) - minimum
 
 
 def loss_on_digits(W: Array) -> float:
