@@ -29,6 +29,7 @@ def test_pairs_state_different_claims_and_justify_the_true_one():
         assert true.remark
         assert false.remark.startswith("slip: ")
     assert set(QUICK) <= {file.stem for file in FILES}
+    assert len(FILES) == 12
 
 
 @pytest.mark.parametrize("file", [marked(file) for file in FILES])

@@ -18,7 +18,7 @@ from dfltheory.files import write_json
 from dfltheory.plots import curves, families, look, looks, panels, style
 from dfltheory.rates import fit_exponent, measure, rate_fit, transient_time
 from validation import crossings as experiment
-from validation import experiments, learning
+from validation import experiments, learning, predictors
 from validation.rates import clients, clients_over
 
 if TYPE_CHECKING:
@@ -356,6 +356,11 @@ def stored_learning_curves() -> Figure:
     return learning.figure(learning.stored())
 
 
+def stored_predictors() -> Figure:
+    """Measured errors on twelve networks over three of their numbers."""
+    return predictors.figure(predictors.stored())
+
+
 README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = ("curves", "network", "training")
 """Names of the files that the README's examples write, in their order."""
@@ -416,6 +421,11 @@ DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
         stored_learning_curves,
         "stored runs, `docs/figures/cifar10-*.safetensors` (to run them again:"
         f" `{learning.COMMAND}`)",
+    ),
+    "predictors": (
+        stored_predictors,
+        "stored runs, `docs/predictors.json` (to run them again:"
+        f" `{predictors.COMMAND}`)",
     ),
 }
 """Name -> how it is drawn, and from what."""

@@ -25,8 +25,14 @@ EIGENVALUE = sp.Symbol("l", real=True)
 """An eigenvalue in the argument of ``spectrum_sum`` and ``spectrum_min``."""
 CALLS = {"spectrum_sum": "l", "spectrum_min": "l", "effective_neighbors": ""}
 """Functions of a network, and the name that their argument may contain."""
-PROPERTIES = ("diameter", "average_degree")
-"""Numbers of a network that are not in the glossary."""
+PROPERTIES: Mapping[str, tuple[str, ...]] = {
+    "diameter": (),
+    "average_degree": (),
+    "neighborhood_heterogeneity": ("lam", "sigma_g", "sigma_l"),
+}
+"""Numbers of a network that are not in the glossary, and the quantities of network and
+task that they need.
+"""
 SUBJECTS = ("network", "task")
 """What a formula may be about."""
 _CALL = re.compile(rf"\b({'|'.join(CALLS)})\s*\(")
@@ -71,7 +77,14 @@ class Computation:
     def needs(self) -> frozenset[str]:
         """The quantities that must be known for its value."""
         inside = [call.names for call in self.calls]
-        return self.names.union(*inside) - set(PROPERTIES)
+        properties = self.names & PROPERTIES.keys()
+        inside += [PROPERTIES[name] for name in properties]
+        return self.names.union(*inside) - PROPERTIES.keys()
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether its value needs the mixing matrix itself."""
+        return bool(self.calls or self.names & PROPERTIES.keys())
 
     @property
     def text(self) -> str:
@@ -122,7 +135,7 @@ def read_computation(text: str, own: frozenset[str] = frozenset()) -> Computatio
 def _without_calls(
     formula: str, known: Mapping[str, Expr]
 ) -> tuple[str, tuple[Call, ...]]:
-    """The formula with a name in place of each call of a function of the network."""
+    """Return the formula with a name in place of each call."""
     stem = "call"
     while stem in formula:
         stem += "_"
@@ -167,7 +180,7 @@ def in_order(quantities: Iterable[Quantity]) -> tuple[Quantity, ...]:
 
 
 def _closing(formula: str, start: int) -> int:
-    """The index of the bracket that closes the one before ``start``."""
+    """Return the index of the bracket that closes the one before ``start``."""
     depth = 1
     for index in range(start, len(formula)):
         depth += {"(": 1, ")": -1}.get(formula[index], 0)

@@ -351,7 +351,8 @@ def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
     """Return a table with a row for each cell and variant.
 
     Columns are the configuration by dotted field, then constants, last measurements and
-    the verdict.
+    the verdict. A theorem's own quantities, as computed ones of the network, have the
+    columns ``at.NAME``, over which :func:`dfltheory.plots.ratio_over` draws.
     """
     import pandas as pd
 
@@ -393,6 +394,11 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
             columns[f"{name}_low"], columns[f"{name}_high"] = map(
                 float, verdict[f"{name}_ci"]
             )
+        columns |= {
+            f"at.{name}": float(value)
+            for name, value in verdict.get("at", {}).items()
+            if name not in bounds.GLOSSARY
+        }
         columns["estimated"] = ", ".join(verdict["estimated"])
         columns["theorem_status"] = status_from_dict(
             verdict.get("status", _ABSENT["status"])

@@ -17,6 +17,7 @@ from dfltheory.graphs.computed import (
     average_degree,
     diameter,
     effective_neighbors,
+    neighborhood_heterogeneity,
     spectrum_min,
     spectrum_sum,
 )
@@ -156,7 +157,7 @@ __all__ += [
 __all__ += ["Matcha"]
 # functions of a matrix that theorems use
 __all__ += ["average_degree", "diameter", "effective_neighbors"]
-__all__ += ["spectrum_min", "spectrum_sum"]
+__all__ += ["neighborhood_heterogeneity", "spectrum_min", "spectrum_sum"]
 # pictures
 __all__ += ["plot_topology"]
 # assumptions

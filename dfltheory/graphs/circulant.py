@@ -1,13 +1,29 @@
-"""Matrices that are circulant in one or two dimensions: one FFT is their spectrum."""
+"""Matrices whose entries depend on differences of clients: one FFT is their spectrum.
+
+Clients are the elements of a group: numbers modulo m, pairs of numbers, or the corners
+of a hypercube.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.graphs.matrices import ROUNDING, Matrix, compress, is_sparse
+
+
+def group_kernel(W: Matrix) -> np.ndarray | None:
+    """Return the first column of a matrix whose entries depend on differences, on a
+    hypercube or on Z_a x Z_b; None if they do not.
+
+    The discrete Fourier transform of its array is the spectrum.
+    """
+    kernel = hypercube_kernel(W)
+    return circulant_kernel(W) if kernel is None else kernel
 
 
 def circulant_kernel(W: Matrix) -> np.ndarray | None:
@@ -27,30 +43,63 @@ def circulant_kernel(W: Matrix) -> np.ndarray | None:
         None if the matrix is not circulant.
     """
     m = W.shape[0]
+    nonzero = _in_equal_rows(W)
+    if nonzero is None:
+        return None
+    small = [a for a in range(1, math.isqrt(m) + 1) if m % a == 0]
+    large = [m // a for a in reversed(small[1:])]  # a = m is equivalent to a = 1
+    for a in small + large:
+        kernel = _kernel(*nonzero, partial(_differences, a=a, b=m // a))
+        if kernel is not None:
+            return kernel.reshape(a, m // a)
+    return None
+
+
+def hypercube_kernel(W: Matrix) -> np.ndarray | None:
+    """Return the first column of a matrix whose entries depend on the bits in which
+    the numbers of two clients differ.
+
+    Parameters
+    ----------
+    W : (m, m) matrix
+        The matrix.
+
+    Returns
+    -------
+    (2, ..., 2) array or None
+        None if m is not a power of two, or if the entries depend on more.
+    """
+    m = W.shape[0]
+    nonzero = _in_equal_rows(W) if m > 1 and m & (m - 1) == 0 else None
+    if nonzero is None:
+        return None
+    kernel = _kernel(*nonzero, np.bitwise_xor)
+    return None if kernel is None else kernel.reshape((2,) * (m.bit_length() - 1))
+
+
+def _in_equal_rows(W: Matrix) -> tuple[sp.csr_array, np.ndarray] | None:
+    """Return the nonzero entries and their rows, if all rows have as many of them."""
     S = W if is_sparse(W) else compress(np.asarray(W))
     counts = np.diff(S.indptr)
     if S.nnz == 0 or (counts != counts[0]).any():
         return None
-    rows = np.repeat(np.arange(m), counts)
-    small = [a for a in range(1, math.isqrt(m) + 1) if m % a == 0]
-    large = [m // a for a in reversed(small[1:])]  # a = m is equivalent to a = 1
-    for a in small + large:
-        kernel = _kernel(S, rows, a, m // a)
-        if kernel is not None:
-            return kernel
-    return None
+    return S, np.repeat(np.arange(W.shape[0]), counts)
 
 
-def _kernel(S: sp.csr_array, rows: np.ndarray, a: int, b: int) -> np.ndarray | None:
-    """Return the (a, b) kernel, or None if S is not circulant on Z_a x Z_b."""
-    m = a * b
+def _kernel(
+    S: sp.csr_array,
+    rows: np.ndarray,
+    difference: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> np.ndarray | None:
+    """Return the (m,) kernel, or None if entries do not depend on the difference."""
+    m = S.shape[0]
     columns = S.indices
     width = int(S.indptr[1])
     if width > 64:  # compare two rows of a dense matrix before all of them
-        first = _differences(rows[: 2 * width], columns[: 2 * width], a, b)
+        first = difference(rows[: 2 * width], columns[: 2 * width])
         if set(first[:width].tolist()) != set(first[width:].tolist()):
             return None
-    code = _differences(rows, columns, a, b)
+    code = difference(rows, columns)
     kernel = np.zeros(m)
     kernel[code[:width]] = S.data[:width]
     filled = np.zeros(m, dtype=bool)
@@ -59,7 +108,7 @@ def _kernel(S: sp.csr_array, rows: np.ndarray, a: int, b: int) -> np.ndarray | N
         return None
     if (np.bincount(code, minlength=m)[filled] != m).any():
         return None
-    return kernel.reshape(a, b)
+    return kernel
 
 
 def _differences(rows: np.ndarray, columns: np.ndarray, a: int, b: int) -> np.ndarray:

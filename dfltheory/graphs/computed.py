@@ -1,22 +1,43 @@
-"""Numbers of a network beyond its constants: sums and minima over its spectrum,
-effective neighbors, diameter and average degree.
+"""Numbers of a network beyond its constants.
 
-Each takes a symmetric matrix, or the name of a topology with ``m``, for which complete,
-ring, torus, hypercube and others have closed forms.
+Sums and minima over its spectrum and effective neighbors take a symmetric matrix, or
+the name of a topology with ``m``, for which complete, ring, torus, hypercube and others
+have closed forms. A matrix of these topologies, of any size, is recognized: its
+spectrum is one Fourier transform, and its diameter one search from one client.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import networkx as nx
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs.eigen import EPS, require_doubly_stochastic
-from dfltheory.graphs.matrices import asymmetry, to_dense, tolerance
+from dfltheory.graphs.circulant import group_kernel
+from dfltheory.graphs.eigen import (
+    DENSE_SPECTRUM,
+    EPS,
+    fft_error,
+    require_doubly_stochastic,
+)
+from dfltheory.graphs.matrices import (
+    Matrix,
+    asymmetry,
+    compress,
+    is_sparse,
+    to_dense,
+    tolerance,
+)
 from dfltheory.graphs.spectral import eigenvalues, read_network
+
+LARGEST_DENSE = 5000
+"""Largest number of clients whose spectrum or diameter is computed without closed form
+(about half a minute).
+"""
 
 
 class WithError(NamedTuple):
@@ -50,7 +71,7 @@ def spectrum_sum(
     -------
     WithError
         The sum, and the sum of the changes of each term when its eigenvalue moves by
-        its rounding error m eps.
+        its rounding error.
 
     Raises
     ------
@@ -92,10 +113,9 @@ def _over_spectrum(
     m: int | None,
     options: dict[str, Any],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The function at all eigenvalues but the first, and its changes by rounding."""
-    values = _symmetric_spectrum(W, m, options)
+    """Return the function at all eigenvalues but the first, and its rounding errors."""
+    values, step = _symmetric_spectrum(W, m, options)
     others = values[1:]
-    step = max(len(values), 4) * EPS
     with np.errstate(all="ignore"):
         terms, low, high = (
             np.broadcast_to(np.asarray(function(at), dtype=float), others.shape)
@@ -118,53 +138,164 @@ def effective_neighbors(
     """
     if not 0 <= gamma < 1:
         raise InputError(f"effective_neighbors: gamma = {gamma} must be in [0, 1)")
-    values = _symmetric_spectrum(W, m, options)
+    values, error = _symmetric_spectrum(W, m, options)
     n = len(values)
     rest = np.minimum(values[1:] ** 2, 1.0)
     total = 1 + (1 - gamma) * float((rest / (1 - gamma * rest)).sum())
-    # a square moves by 2 n eps, its term by that over (1 - gamma)
-    step = 2 * max(n, 4) * EPS
+    # a square moves by twice the error, its term by that over (1 - gamma)
+    step = 2 * error
     moved = float(((1 - gamma) * step / (1 - gamma * rest) ** 2).sum())
     return WithError(n / total, n / total * (moved / total + 2 * n * EPS))
 
 
 def diameter(W: Any) -> float:
-    """Return the largest number of links between two clients; infinite if no path
-    joins them.
+    """Return the largest number of links between two clients.
+
+    It is infinite if no path joins them.
+
+    Raises
+    ------
+    GraphError
+        If W has more than :data:`LARGEST_DENSE` clients and its entries do not depend
+        on the differences of clients.
     """
-    graph = _links(W)
-    joins = nx.is_strongly_connected if graph.is_directed() else nx.is_connected
-    return float(nx.diameter(graph)) if joins(graph) else float("inf")
+    A = _in_rows(read_network(W)[0])
+    m = A.shape[0]
+    if group_kernel(A) is not None:  # all clients see the same network
+        return float(_distances(A, 0).max())
+    _refuse_above_dense(m, "the diameter")
+    return float(max(_distances(A, client).max() for client in range(m)))
+
+
+def _distances(A: sp.csr_array, client: int) -> np.ndarray:
+    """Return the numbers of links from a client to every client, (m,)."""
+    from scipy.sparse.csgraph import shortest_path
+
+    links = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    return shortest_path(links, unweighted=True, indices=client)
 
 
 def average_degree(W: Any) -> float:
-    """Return the mean number of neighbors that a client receives from, itself
-    excluded.
+    """Return the mean number of neighbors that a client receives from.
+
+    The client itself is excluded.
     """
-    A = to_dense(read_network(W)[0])
-    return float((np.count_nonzero(A) - np.count_nonzero(np.diag(A))) / len(A))
+    A = _in_rows(read_network(W)[0])
+    return float((A.nnz - np.count_nonzero(A.diagonal())) / A.shape[0])
 
 
-def _links(W: Any) -> Any:
-    A = to_dense(read_network(W)[0]) != 0
-    np.fill_diagonal(A, False)
-    kind = nx.Graph if np.array_equal(A, A.T) else nx.DiGraph
-    return nx.from_numpy_array(A.astype(int), create_using=kind)
+def neighborhood_heterogeneity(
+    W: Any, deviations: ArrayLike, sigma_l: float = 0.0
+) -> WithError:
+    """Return the neighborhood heterogeneity H of gradients on a network.
+
+    H is the mean over clients i of E||sum_j w_ij g_j - mean_j g_j||^2, where g_j is
+    client j's stochastic gradient. With independent noise of variance sigma_l^2 at
+    every client it is (||(W - 11'/m) G||_F^2 + sigma_l^2 ||W - 11'/m||_F^2)/m, where
+    row j of G is the deviation of client j's gradient from the mean gradient.
+
+    Parameters
+    ----------
+    W : matrix or networkx graph
+        Doubly stochastic.
+    deviations : (m, d) array_like
+        grad f_j - grad f of every client.
+    sigma_l : float
+        Root mean square of the gradient noise.
+
+    Returns
+    -------
+    WithError
+        H, and a bound of its rounding error.
+
+    Raises
+    ------
+    GraphError
+        If W is not doubly stochastic.
+    InputError
+        If ``deviations`` has no row for each client.
+
+    References
+    ----------
+    Le Bars, Bellet, Tommasi, Lavoie and Kermarrec (2023), Assumption 4 and eq. (4).
+    """
+    G = np.asarray(deviations, dtype=float)
+    A, eps = read_network(W)
+    m = A.shape[0]
+    if G.ndim != 2 or len(G) != m:
+        raise InputError(
+            f"deviations has the shape {G.shape}: it needs a row for each of the {m}"
+            " clients"
+        )
+    require_doubly_stochastic(A, eps)
+    mixed = A @ G - G.mean(axis=0)
+    bias = float((mixed**2).sum()) / m
+    unit = 8 * EPS * (np.diff(_in_rows(A).indptr).max() + 2)
+    size = float(np.linalg.norm(G)) / math.sqrt(m)
+    error = unit * size * (2 * math.sqrt(bias) + unit * size)
+    noise = noise_share(A)
+    variance = sigma_l**2
+    return WithError(
+        bias + variance * noise.value,
+        error + variance * noise.error + 4 * EPS * (bias + variance * noise.value),
+    )
 
 
-def _symmetric_spectrum(W: Any, m: int | None, options: dict[str, Any]) -> np.ndarray:
-    """All eigenvalues in descending order."""
+def noise_share(W: Any) -> WithError:
+    """Return ||W - 11'/m||_F^2 / m, what mixing leaves of the gradient noise.
+
+    It is the share of the variance in the deviation of the clients from their mean.
+
+    References
+    ----------
+    Le Bars et al. (2023), eq. (4).
+    """
+    A = _in_rows(read_network(W)[0])
+    m = A.shape[0]
+    squares = float((A.data**2).sum())  # ||W||_F^2 = ||W - 11'/m||_F^2 + 1
+    return WithError(max(squares - 1.0, 0.0) / m, 4 * EPS * (A.nnz / m + squares / m))
+
+
+def _symmetric_spectrum(
+    W: Any, m: int | None, options: dict[str, Any]
+) -> tuple[np.ndarray, float]:
+    """Return all eigenvalues and a bound of their rounding errors.
+
+    The one of the vector 1 is first, the others follow in descending order.
+
+    The one of the vector 1 is first, the others follow in descending order.
+    """
     if isinstance(W, str):
         values = eigenvalues(W, m=m, **options)
         if np.iscomplexobj(values):
             raise GraphError(f"sums over the spectrum need a symmetric W, not {W!r}")
-        return values
+        return values, max(len(values), 4) * EPS
     A, eps = read_network(W)
     require_doubly_stochastic(A, eps)
     if asymmetry(A) > float(tolerance(eps, 1)):
         raise GraphError("sums over the spectrum need a symmetric W")
+    clients = A.shape[0]
+    kernel = group_kernel(A) if clients > DENSE_SPECTRUM else None
+    if kernel is not None:
+        values = np.fft.fftn(kernel).real.ravel()
+        return np.r_[values[0], np.sort(values[1:])[::-1]], fft_error(clients)
+    _refuse_above_dense(clients, "the spectrum")
     dense = to_dense(A)
-    return np.linalg.eigvalsh((dense + dense.T) / 2)[::-1]
+    values = np.linalg.eigvalsh((dense + dense.T) / 2)[::-1]
+    return values, max(clients, 4) * EPS
+
+
+def _in_rows(A: Matrix) -> sp.csr_array:
+    return A if is_sparse(A) else compress(np.asarray(A))
+
+
+def _refuse_above_dense(m: int, what: str) -> None:
+    if m > LARGEST_DENSE:
+        raise GraphError(
+            f"{what} of {m} clients has no closed form for this W, and takes minutes"
+            f" and gigabytes above {LARGEST_DENSE} clients: take fewer clients, or a"
+            " complete graph, ring, torus or hypercube"
+        )
 
 
 __all__ = [
@@ -172,6 +303,8 @@ __all__ = [
     "average_degree",
     "diameter",
     "effective_neighbors",
+    "neighborhood_heterogeneity",
+    "noise_share",
     "spectrum_min",
     "spectrum_sum",
 ]

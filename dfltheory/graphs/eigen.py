@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs.circulant import circulant_kernel
+from dfltheory.graphs.circulant import circulant_kernel, group_kernel
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import (
     ROUNDING,
@@ -205,19 +205,24 @@ def _by_dense(A: Matrix, symmetric: bool) -> SpectralReport:
 
 
 def _by_fft(A: Matrix, symmetric: bool) -> SpectralReport | None:
-    """Use an FFT; return None if A is not circulant."""
-    kernel = circulant_kernel(A)
+    """Use an FFT; return None if A is neither circulant nor a large hypercube."""
+    m = A.shape[0]
+    kernel = group_kernel(A) if m > DENSE_SPECTRUM else circulant_kernel(A)
     if kernel is None:
         return None
     values = np.fft.fftn(kernel).ravel()[1:]
-    m = kernel.size
-    error = EPS * (2 + np.log2(m))
+    error = fft_error(m)
     if symmetric:
         below_one = 1.0 - values.real.max()
         above_minus_one = 1.0 + values.real.min()
         return symmetric_report(m, below_one, above_minus_one, "fft", error)
     norm = float(np.abs(values).max())  # circulant matrices are normal
     return SpectralReport(m, norm, 1.0 - norm, "fft", error)
+
+
+def fft_error(m: int) -> float:
+    """Return a bound of the rounding error of eigenvalues from an FFT."""
+    return float(EPS * (2 + np.log2(m)))
 
 
 Product = Callable[[np.ndarray], np.ndarray]

@@ -1,8 +1,16 @@
 """Figures of runs, bounds and verdicts with matplotlib.
 
 Each function takes axes and returns axes, or makes a figure for one or two columns of
-a paper (``columns=2``) with text of 8 points. Lines differ in dashes and markers as
-well as in color, so that figures can be read in grayscale.
+a paper. Lines differ in dashes and markers as well as in color, so that figures can be
+read in grayscale. Three parameters are shared:
+
+===========  ===========================================================================
+``ax``       the matplotlib axes to draw on; by default those of a new figure
+``legend``   whether to draw a legend, below the axes; where bounds are drawn it says
+             how far they are above the measurements
+``columns``  1 or 2, the columns of a paper that a new figure spans; its text has 8
+             points
+===========  ===========================================================================
 
 =======================  ===============================================================
 :func:`curves`           measured left-hand side and bounds over the horizon; the first

@@ -57,16 +57,12 @@ def curves(
     verdicts : Verdict, sequence of Verdict, or mapping
         Verdicts that bound the same left-hand side, on one run or on several. A
         mapping from labels to a verdict or verdicts names the runs.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
     band : {"interval", "seeds"}
         What is drawn around the mean: its interval, or the curve of each seed.
     show_inapplicable : bool
         Whether a bound is drawn in gray where its conditions fail.
-    legend : bool
-        Whether to draw a legend, below the axes.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans; its text has 8 points.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -190,9 +186,7 @@ def _cycle(count: int) -> list[str]:
 
 
 def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
-    """Return the entries with each bound as a multiple of the measurement, for one
-    run.
-    """
+    """Return the entries of one run, each bound as a multiple of the measurement."""
     if len(runs) > 1:
         return entries
     above = {}

@@ -78,8 +78,6 @@ def learning_curves(
         Runs by label, at least one.
     metric : str
         A measure of every run, as "accuracy", "loss" or "client_accuracy_min".
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
     band : {"interval", "seeds", "clients"}
         Student's interval of the mean over seeds, cut off where the measure has no
         values (below 0, accuracies above 1); or each seed as a thin line; or the
@@ -89,10 +87,8 @@ def learning_curves(
         Horizontal axis.
     confidence : float
         Confidence level of the intervals.
-    legend : bool
-        Whether to draw a legend.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -150,14 +146,10 @@ def clients(
         A run with ``metrics=["client_accuracy"]`` or another measure of single clients.
     metric : str
         A measure of single clients.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
     each : bool
         Whether to draw a thin line for each client.
-    legend : bool
-        Whether to draw a legend.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -237,9 +229,7 @@ def _places(label: str, run: History, x: str) -> Floats:
 
 
 def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return means over seeds and the half-widths of their intervals, 0 for one
-    seed.
-    """
+    """Return means over seeds and half-widths of their intervals (0: one seed)."""
     mean = samples.mean(axis=0)
     if len(samples) < 2:
         return mean, np.zeros_like(mean)

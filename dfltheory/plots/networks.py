@@ -42,12 +42,8 @@ def networks(
     ----------
     verdicts : mapping
         Names of networks -> verdicts on the run on that network.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    legend : bool
-        Whether to draw a legend.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------

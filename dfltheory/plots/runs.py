@@ -60,12 +60,10 @@ def comparison(
         Runs by label, at least one.
     measure : str
         A measure of every run, such as "grad_norm_sq" or "consensus".
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
     confidence : float
         Confidence level of the bands.
-    legend : bool
-        Whether to draw a legend.
+    ax, legend
+        Axes and legend, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -118,12 +116,10 @@ def consensus(
     ----------
     runs : mapping of str to History
         Runs by label, at least one.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
     confidence : float
         Confidence level of the bands.
-    legend : bool
-        Whether to draw a legend.
+    ax, legend
+        Axes and legend, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -151,12 +147,8 @@ def tightness(
     ----------
     verdicts : Verdict or sequence of Verdict
         Verdicts with their runs.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    legend : bool
-        Whether to draw a legend.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -206,12 +198,8 @@ def terms(
     ----------
     verdict : Verdict
         A verdict with its run.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    legend : bool
-        Whether to draw a legend.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------

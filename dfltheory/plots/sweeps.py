@@ -71,15 +71,10 @@ def ratio_over(
         Numbers give a logarithmic axis, other values one tick each.
     frame : pandas.DataFrame
         The tidy table of a sweep, with columns "ratio", "ratio_low", "ratio_high".
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
     by : str
         Column whose values get a line each.
-    legend : bool
-        Whether to draw a legend; it says how far the bounds are above the
-        measurements.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -182,12 +177,8 @@ def rates(
     fits : RateFit, sequence of RateFit, or mapping
         Results of :func:`dfltheory.rate_fit`, or by their labels. One fit is drawn at
         its own values. Several are drawn relative to their first points.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    legend : bool
-        Whether to draw a legend.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -245,8 +236,6 @@ def rate(
     ----------
     x, y : (n,) array_like
         Positive coordinates of at least two points.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
     interval : pair of (n,) array_like, optional
         Lower and upper limits of y.
     fitted : pair of float, optional
@@ -257,8 +246,8 @@ def rate(
         Exponent that a corollary claims; its line starts at the first point.
     xlabel, ylabel : str
         Labels of the axes.
-    legend : bool
-        Whether to draw a legend.
+    ax, legend
+        Axes and legend, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------

@@ -1,5 +1,6 @@
-"""A measured exponent against the predicted one: refuted only if its interval excludes
-the prediction.
+"""A measured exponent against the predicted one.
+
+The prediction is refuted only if the interval of the exponent excludes it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from dfltheory.rates.predicted import (
     symbols_of,
 )
 from dfltheory.rates.transient import Transient, measure_transient
-from dfltheory.rates.varied import step_factors, with_value
+from dfltheory.rates.varied import is_of_network, step_factors, with_value
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
 
@@ -67,6 +68,8 @@ class RateFit:
         Monomials of the theorem's rate that have the predicted exponent.
     transient : Transient or None
         For vary = "m": the horizon from which on the speed-up is linear.
+    latex : str
+        Symbol of a computed quantity.
     """
 
     vary: str
@@ -79,6 +82,7 @@ class RateFit:
     reason: str = ""
     terms: tuple[str, ...] = ()
     transient: Transient | None = None
+    latex: str = ""
 
     def __str__(self) -> str:
         fit = self.exponent
@@ -102,17 +106,19 @@ class RateFit:
         interval: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
         legend: bool = True,
     ) -> Axes:
-        """Draw the points (``interval``: lower and upper limits), the fit and the
-        predicted slope.
+        """Draw the points, the fit and the predicted slope.
+
+        ``interval`` has the lower and upper limits of the points.
         """
         from dfltheory.plots.sweeps import rate
 
-        if self.vary == GAP:
+        label = self.vary
+        if self.latex:
+            label = f"${self.latex}$"
+        elif self.vary == GAP:
             label = f"$1 - {GLOSSARY['lam'].latex}$"
         elif self.vary in GLOSSARY:
             label = f"${GLOSSARY[self.vary].latex}$"
-        else:
-            label = self.vary
         fit = self.exponent
         return rate(
             self.x,
@@ -138,8 +144,9 @@ def rate_fit(
     predicted: float | None = None,
     confidence: float = 0.95,
 ) -> RateFit:
-    """Fit the exponent of a theorem's left-hand side in one quantity, under the
-    theorem's schedule.
+    """Fit the exponent of a theorem's left-hand side in one quantity.
+
+    Step sizes follow the theorem's schedule.
 
     Parameters
     ----------
@@ -152,7 +159,9 @@ def rate_fit(
         Instance with its own step sizes.
     vary : str
         Glossary name: T, K, m, "1 - lam", rho, rho0, sigma_l, sigma_g... With
-        ``predicted``, any quantity.
+        ``predicted``, any quantity. A computed quantity of the network, as a sum over
+        its spectrum, varies the network; the exponent is compared with that of the
+        bound at the points.
     over : sequence of float
         At least 3 values, positive.
     predicted : float, optional
@@ -174,12 +183,13 @@ def rate_fit(
         law.
     """
     thm = load(theorem, variant)
-    if predicted is None:
+    along_network = is_of_network(thm, vary)
+    if predicted is None and not along_network:
         check_quantity(vary)
     runs = [_run_at(experiment, thm, vary, value) for value in over]
     points = [measure(run, thm) for run in runs]
     prediction, reason = None, ""
-    if predicted is None and thm.schedule:
+    if predicted is None and thm.schedule and not along_network:
         values = [point.values for point in points]
         _refuse_other_schedules(thm, vary, values)
         prediction, reason = _prediction(thm, vary, over, values)
@@ -194,6 +204,8 @@ def rate_fit(
         reason=reason,
         deviations=together(points),
     )
+    if along_network:
+        return replace(fit, latex=thm.glossary[vary].latex)
     if vary != "m":
         return fit
     experiments = [run for run in runs if isinstance(run, Instance)]
@@ -316,9 +328,7 @@ def _differ(numbers: Sequence[float]) -> bool:
 def _refuse_other_schedules(
     theorem: Theorem, vary: str, values: Sequence[Mapping[str, float]]
 ) -> None:
-    """Raise InputError if the runs do not follow the theorem's schedule, up to a
-    constant factor.
-    """
+    """Raise InputError unless the runs follow the schedule up to a constant factor."""
     factors = [step_factors(theorem, point) for point in values]
     for name in set(factors[0]) - symbols_of(vary):
         seen = [point[name] for point in factors if name in point]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +43,12 @@ class Measured:
     """
 
     estimate: float
-    deviations: NDArray[Any] | None
+    deviations: NDArray[np.float64] | None
     values: Mapping[str, float]
 
 
 def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
-    """Return what a run, or an experiment that is run here, measures of a theorem's
-    left-hand side.
+    """Return what a run or an experiment measures of a theorem's left-hand side.
 
     An experiment gives its exact expectations where they can be computed, else it is
     run with its seeds.
@@ -83,9 +81,10 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     return Measured(estimate, deviations, _means(run_values(run, theorem)))
 
 
-def together(points: Sequence[Measured]) -> NDArray[Any] | None:
-    """Return the deviations of all points, (seeds, points); None if nothing is random
-    at any point.
+def together(points: Sequence[Measured]) -> NDArray[np.float64] | None:
+    """Return the deviations of all points, (seeds, points).
+
+    None if nothing is random at any point.
     """
     known = {len(p.deviations) for p in points if p.deviations is not None}
     if not known:
@@ -101,8 +100,9 @@ def together(points: Sequence[Measured]) -> NDArray[Any] | None:
 
 
 def known_values(experiment: Instance, theorem: Theorem) -> dict[str, float]:
-    """Return the values of an experiment by glossary name, from its first two
-    rounds.
+    """Return the values of an experiment by glossary name.
+
+    They come from its first two rounds.
     """
     run = _expectation(replace(experiment, rounds=2))
     run.rounds = experiment.rounds
@@ -110,8 +110,7 @@ def known_values(experiment: Instance, theorem: Theorem) -> dict[str, float]:
 
 
 def mean_in_closed_form(experiment: Instance, theorem: Theorem) -> float | None:
-    """Return a left-hand side that is a mean or a sum over the rounds 0..T-1, at any
-    horizon T.
+    """Return a mean or a sum over the rounds 0..T-1, at any horizon T.
 
     Returns
     -------
@@ -159,9 +158,7 @@ def _measure_experiment(experiment: Instance, theorem: Theorem) -> Measured:
 
 
 def _expectation(experiment: Instance) -> History:
-    """Return the exact expectations of an experiment where they can be computed, else
-    its sampled runs.
-    """
+    """Return exact expectations where they can be computed, else sampled runs."""
     if _has_ascent_step(experiment):
         return experiment.run(progress=False)
     try:
@@ -171,8 +168,9 @@ def _expectation(experiment: Instance) -> History:
 
 
 def _has_ascent_step(experiment: Instance) -> bool:
-    """Return whether the algorithm uses SAM, whose round is not affine however small
-    rho is.
+    """Return whether the algorithm uses SAM.
+
+    Its round is not affine however small rho is.
     """
     return experiment.algorithm.theory_values().get("rho", 0.0) > 0
 

@@ -197,8 +197,9 @@ def _local_slopes(log_x: Array, log_y: Array) -> Array:
 def _bends_beyond_randomness(
     residual: Array, samples: Array, level: float = 0.05
 ) -> bool:
-    """Reject a straight line by an F test with the variance of each point's mean over
-    seeds.
+    """Reject a straight line by an F test.
+
+    The variance is that of each point's mean over seeds.
     """
     seeds, points = samples.shape
     variance = samples.var(axis=0, ddof=1) / seeds

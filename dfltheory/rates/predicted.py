@@ -168,9 +168,7 @@ def check_quantity(vary: str) -> None:
 
 
 def has_logarithm(theorem: Theorem, vary: str) -> bool:
-    """Return whether the bound under its schedule contains a logarithm of the
-    quantity.
-    """
+    """Return whether the scheduled bound contains a logarithm of the quantity."""
     bound = scheduled(theorem, theorem.expand(sp.Add(*theorem.parts.values())))
     names = symbols_of(vary)
     return any(
@@ -250,8 +248,9 @@ def predicted_transient(
 
 @lru_cache(maxsize=4096)
 def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
-    """Return the exponent of a monomial in a quantity, other quantities at typical
-    values.
+    """Return the exponent of a monomial in a quantity.
+
+    Other quantities have typical values.
 
     Factors may be functions of the quantity, as 1 - lam^Q of 1 - lam: the exponent is d
     log / d log in the quantity's limit. It is -inf for what falls faster than any
@@ -285,8 +284,9 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
 
 
 def size(theorem: Theorem, row: Monomial, values: Mapping[str, float]) -> float:
-    """Return the value of a monomial; inf if it divides by zero or contains an unknown
-    quantity.
+    """Return the value of a monomial.
+
+    It is inf if it divides by zero or contains an unknown quantity.
     """
     _, function, names = _compiled(theorem, row)
     numbers = [np.float64(values.get(name, math.nan)) for name in names]
@@ -312,9 +312,7 @@ def symbols_of(vary: str) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _compiled(theorem: Theorem, row: Monomial) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return the monomial in glossary symbols under the schedule, as a function, and
-    its names.
-    """
+    """Return the scheduled monomial, as a function, and the names of its symbols."""
     own = {d.symbol.name: d.symbol for d in theorem.definitions}
     product = row.coefficient
     for atom, exponent in row.exponents:

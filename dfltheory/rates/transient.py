@@ -1,5 +1,6 @@
-"""From when on are m clients m times better than one? The transient time of the linear
-speed-up.
+"""The transient time of the linear speed-up.
+
+From when on are m clients m times better than one?
 """
 
 from __future__ import annotations
@@ -88,8 +89,7 @@ def measure_transient(
 
 
 def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
-    """Return the horizon T from which on the slowest term makes half of the left-hand
-    side.
+    """Return the horizon from which on the slowest term is half of the left-hand side.
 
     It is the last crossing, searched from `FAR` downwards: at short horizons the models
     have neither moved nor diverged from each other.

@@ -1,17 +1,21 @@
-"""One experiment at several values of one quantity, with the step sizes of a theorem's
-schedule.
+"""One experiment at several values of one quantity.
+
+Step sizes follow the schedule of a theorem.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from dfltheory import graphs
+from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
@@ -19,6 +23,7 @@ from dfltheory.rates.measured import known_values
 from dfltheory.rates.predicted import GAP
 from dfltheory.training.instance import Instance, make_network, make_task
 from dfltheory.training.options import options_of
+from dfltheory.verdicts.computed_values import computed_values
 from dfltheory.verdicts.schedule import hyperparameter_fields
 
 TASK_OPTIONS = {
@@ -31,13 +36,18 @@ TASK_OPTIONS = {
 """Glossary name -> the option of a named task that sets it."""
 _ROUNDING = 1e-12
 """Spectral gaps that differ by less are equal."""
+_LEAST_GAP = 1e-6
+"""Smallest spectral gap of a network that is varied along a computed quantity."""
+_GAPS = 25
+"""Number of gaps between which a value of a computed quantity is searched."""
 
 
 def with_value(
     experiment: Instance, theorem: Theorem, vary: str, value: float
 ) -> Instance:
-    """Return the experiment with another value of one quantity, on the theorem's
-    schedule.
+    """Return the experiment with another value of one quantity.
+
+    Step sizes follow the theorem's schedule.
 
     Step sizes that the schedule fixes are the scheduled ones at the new value, times
     the factor that the experiment itself has; a constant factor changes no exponent.
@@ -48,6 +58,8 @@ def with_value(
     * m, sigma_l, sigma_g: the task is built again, which must be named by a document. A
       network of m clients is built by name and gets the gap of the experiment, since an
       exponent in m is one at fixed lam;
+    * a computed quantity of the network, as a sum over its spectrum: the network is
+      averaged as for 1 - lam, until the quantity has the value;
     * K, Q, rho, alpha...: a hyperparameter of the algorithm.
 
     Raises
@@ -62,7 +74,11 @@ def with_value(
     factors = step_factors(theorem, {**known_values(experiment, theorem), "rho0": 1.0})
     if vary == "rho0":
         factors["rho"] = value
-    changed = _with_value(experiment, vary, int(value) if integer else float(value))
+    if is_of_network(theorem, vary):
+        changed = with_quantity(experiment, theorem, vary, float(value))
+    else:
+        number = int(value) if integer else float(value)
+        changed = _with_value(experiment, vary, number)
     if vary in factors:
         return changed  # the schedule is what is varied
     scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
@@ -76,8 +92,7 @@ def with_value(
 
 
 def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, float]:
-    """Return each scheduled hyperparameter of a run as a multiple of its scheduled
-    value.
+    """Return each scheduled hyperparameter as a multiple of its scheduled value.
 
     Parameters
     ----------
@@ -97,9 +112,7 @@ def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, flo
 
 
 def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
-    """Return the experiment with another value of one quantity, step sizes
-    unchanged.
-    """
+    """Return the experiment with another value and unchanged step sizes."""
     algorithm = experiment.algorithm
     hyperparameters = {
         algorithm.glossary.get(f.name, f.name): f.name for f in fields(algorithm)
@@ -118,9 +131,7 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
 
 
 def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance:
-    """Return the experiment with a named task that is built with another value of one
-    option.
-    """
+    """Return the experiment with another value of an option of its named task."""
     task, document = experiment.sources.get("task", (None, {}))
     option = TASK_OPTIONS.get(vary)
     if task is not experiment.task or option not in options_of(
@@ -145,8 +156,9 @@ def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance
 
 
 def _with_network(experiment: Instance, changed: Instance) -> Instance:
-    """Return ``changed`` with the experiment's network for as many clients, at the
-    experiment's gap.
+    """Return ``changed`` with the network of the experiment for as many clients.
+
+    Its gap is that of the experiment.
     """
     network, document = experiment.sources.get("topology", (None, {}))
     if network is not experiment.network or "name" not in document:
@@ -161,9 +173,71 @@ def _with_network(experiment: Instance, changed: Instance) -> Instance:
     )
 
 
+def is_of_network(theorem: Theorem, name: str) -> bool:
+    """Return whether a name is a computed quantity that needs the mixing matrix."""
+    quantity = theorem.glossary.get(name)
+    if quantity is None or not isinstance(quantity.of, str):
+        return False
+    own = frozenset(other.name for other in theorem.quantities)
+    return read_computation(quantity.of, own).uses_network
+
+
+def with_quantity(
+    experiment: Instance, theorem: Theorem, name: str, value: float
+) -> Instance:
+    """Return the experiment on a network with a value of a computed quantity.
+
+    The network is averaged with complete mixing 11'/m or with the identity.
+
+    Parameters
+    ----------
+    experiment : Instance
+        One symmetric matrix in all rounds.
+    theorem : Theorem
+        It contains the quantity.
+    name : str
+        Of a computed quantity that needs the mixing matrix.
+    value : float
+        Its new value.
+
+    Raises
+    ------
+    InputError
+        If no average has this value; the message contains the values that were reached.
+    """
+    known = known_values(experiment, theorem)
+    task = experiment.task
+
+    def quantity_at(log_gap: float) -> float:
+        W = with_gap(experiment.network, math.exp(log_gap))
+        values = {**known, **graphs.network_constants(W).known()}
+        return computed_values(theorem, values, W, task)[0].get(name, math.nan)
+
+    def excess(log_gap: float) -> float:
+        return quantity_at(log_gap) - value
+
+    grid = np.linspace(math.log(_LEAST_GAP), 0.0, _GAPS)
+    reached = np.array([quantity_at(place) for place in grid])
+    signs = np.sign(reached - value)
+    for start, first, second in zip(grid, signs, signs[1:], strict=False):
+        if first * second <= 0:
+            step = grid[1] - grid[0]
+            root = brentq(excess, start, start + step, xtol=1e-14, rtol=1e-14)
+            network = with_gap(experiment.network, math.exp(root))
+            return replace(experiment, network=network)
+    finite = reached[np.isfinite(reached)]
+    limits = f"from {finite.min():.6g} to {finite.max():.6g}" if finite.size else "none"
+    raise InputError(
+        f"{name} = {value} is not reached by averages of this network with 11'/m or"
+        f" with the identity; they reach: {limits}. Give a function of {name} that"
+        " returns an experiment or a History"
+    )
+
+
 def with_gap(network: Any, gap: float) -> NDArray[np.float64]:
-    """Return the mixing matrix of a network, changed so that its spectral gap 1 - lam
-    is ``gap``.
+    """Return the mixing matrix of a network with another spectral gap.
+
+    Its gap 1 - lam is ``gap``.
 
     Parameters
     ----------

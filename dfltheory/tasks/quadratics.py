@@ -261,12 +261,12 @@ class Quadratic(Synthetic):
         s^-1].
         """
         if self.common_hessian:
-            return float(self._deviations.square().sum(-1).mean().sqrt())
+            return float(self.gradient_deviations.square().sum(-1).mean().sqrt())
         gradients = self.client_gradient(self._at_every_client(self.x_star))
         return float(gradients.square().sum(-1).mean().sqrt())
 
     @cached_property
-    def _deviations(self) -> Tensor:
+    def gradient_deviations(self) -> Tensor:
         """grad f_i(x) - grad f(x) of clients with one Hessian, (m, d) in float64, the
         same for all x.
 
@@ -287,7 +287,7 @@ class Quadratic(Synthetic):
         mu = mean.min() if self.is_diagonal else torch.linalg.eigvalsh(mean)[0]
         sigma_g = beta = math.inf
         if self.common_hessian:
-            deviation = self._deviations.square().sum(-1)
+            deviation = self.gradient_deviations.square().sum(-1)
             sigma_g, beta = (
                 float(deviation.mean().sqrt()),
                 float(deviation.max().sqrt()),

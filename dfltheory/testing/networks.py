@@ -19,13 +19,23 @@ class ReadableGraph(nx.Graph):
 
     def __repr__(self) -> str:
         kind = "digraph" if self.is_directed() else "graph"
-        return f"{kind} of {len(self)}: {list(self.edges)}"
+        weighted = len(self.edges) > 0 and nx.is_weighted(self)
+        edges = self.edges(data="weight") if weighted else self.edges
+        return f"{kind} of {len(self)}: {list(edges)}"
+
+    def to_directed_class(self) -> type[nx.DiGraph]:
+        """Return the class of ``to_directed()``, which is readable too."""
+        return ReadableDiGraph
 
 
 class ReadableDiGraph(nx.DiGraph):
     """A directed graph whose ``repr`` lists its nodes and arcs."""
 
     __repr__ = ReadableGraph.__repr__
+
+    def to_undirected_class(self) -> type[nx.Graph]:
+        """Return the class of ``to_undirected()``, which is readable too."""
+        return ReadableGraph
 
 
 @st.composite

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from functools import cache
 from inspect import signature
@@ -23,10 +23,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs import computed
 
-PROPERTIES = {
-    "diameter": computed.diameter,
-    "average_degree": computed.average_degree,
-}
+HETEROGENEITY = "neighborhood_heterogeneity"
 OVER_SPECTRUM = {
     "spectrum_min": computed.spectrum_min,
     "spectrum_sum": computed.spectrum_sum,
@@ -35,7 +32,7 @@ OVER_SPECTRUM = {
 
 
 def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
-    """The quantities that the theorem needs and that say how they are computed."""
+    """Return the quantities that the theorem needs and that have a formula."""
     glossary = theorem.glossary
     return tuple(
         glossary[name] for name in theorem.needs if glossary[name].of is not None
@@ -45,7 +42,7 @@ def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
 def computed_values(
     theorem: Theorem, values: Mapping[str, Any], W: Any, task: Any = None
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The values of computed quantities, and their rounding errors.
+    """Return the values of computed quantities, and their rounding errors.
 
     What cannot be computed, or is outside of the quantity's range, is absent: ``W`` is
     None where no single matrix is used.
@@ -60,22 +57,38 @@ def computed_values(
                 value, error = _by_function(quantity.of, W, task)
             else:
                 computation = read_computation(str(quantity.of), own)
-                value, error = _by_formula(computation, known, errors, W)
+                value, error = _by_formula(computation, known, errors, W, task)
             quantity.check(value)
             if math.isfinite(error):
                 found[quantity.name], errors[quantity.name] = value, error
     return found, errors
 
 
+def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
+    """Return the computed quantities that depend on one of the names.
+
+    They may contain it by way of other computed quantities.
+    """
+    own = frozenset(quantity.name for quantity in theorem.quantities)
+    found: set[str] = set()
+    for quantity in in_order([q for q in theorem.quantities if q.of is not None]):
+        if read_computation(str(quantity.of), own).needs & (names | found):
+            found.add(quantity.name)
+    return found
+
+
 def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
-    """Computed quantities of the theorem, each after those that its formula needs."""
+    """Return the computed quantities, each after those that its formula needs."""
     computed_ones = [q for q in theorem.quantities if q.of is not None]
     by_function = tuple(q for q in computed_ones if callable(q.of))
     return by_function + in_order(computed_ones)
 
 
 def _by_function(of: Callable[..., Any], W: Any, task: Any) -> tuple[float, float]:
-    """The value of a function of the network, or of the task if it takes ``task``."""
+    """Return the value of a function of the network, or of a task.
+
+    Its first parameter is called ``task`` if it takes one.
+    """
     about_task = next(iter(signature(of).parameters), "") == "task"
     subject = task if about_task else W
     if subject is None:
@@ -92,32 +105,37 @@ def _by_formula(
     values: Mapping[str, Any],
     errors: Mapping[str, float],
     W: Any,
+    task: Any,
 ) -> tuple[float, float]:
-    """The value of a formula, and how far errors of its quantities may move it."""
-    uses_network = bool(computation.calls or computation.names & PROPERTIES.keys())
-    if W is None and uses_network:
+    """Return the value of a formula, and how far errors of its quantities move it."""
+    if W is None and computation.uses_network:
         return _UNKNOWN
     at: dict[str, float] = {}
     for name in computation.needs:
         if values.get(name) is None:
             return _UNKNOWN
         at[name] = float(np.mean(values[name]))
-    value, own_error = _evaluated(computation, at, W)
+    value, own_error = _evaluated(computation, at, W, task)
     for name in computation.needs & errors.keys():
         for sign in (-1, 1):
             moved = {**at, name: at[name] + sign * errors[name]}
-            own_error += abs(_evaluated(computation, moved, W)[0] - value)
+            own_error += abs(_evaluated(computation, moved, W, task)[0] - value)
     return value, own_error
 
 
 def _evaluated(
-    computation: Computation, known: Mapping[str, float], W: Any
+    computation: Computation, known: Mapping[str, float], W: Any, task: Any
 ) -> tuple[float, float]:
-    """The value at exact quantities, and its error by rounding of the eigenvalues."""
+    """Return the value at exact quantities, and its error by rounding of W."""
     at = dict(known)
     errors: dict[str, float] = {}
-    for name in computation.names & PROPERTIES.keys():
-        at[name] = PROPERTIES[name](W)
+    names = computation.names
+    if "diameter" in names:
+        at["diameter"] = computed.diameter(W)
+    if "average_degree" in names:
+        at["average_degree"] = computed.average_degree(W)
+    if HETEROGENEITY in names:
+        at[HETEROGENEITY], errors[HETEROGENEITY] = task_heterogeneity(W, task, known)
     for call, function in zip(computation.calls, _functions(computation), strict=True):
         arguments = [np.float64(at[name]) for name in call.names]
         if call.function in OVER_SPECTRUM:
@@ -130,10 +148,45 @@ def _evaluated(
     return _with_error(_outer(computation), at, errors)
 
 
+def task_heterogeneity(
+    W: Any, task: Any, known: Mapping[str, float]
+) -> computed.WithError:
+    """Return a bound of the neighborhood heterogeneity at all models.
+
+    Parameters
+    ----------
+    W : matrix or networkx graph
+        Doubly stochastic.
+    task : Task or None
+        If the Hessians of its clients agree, the bound is the value at every model for
+        noise of the variance sigma_l^2; otherwise it is lam^2 sigma_g^2 for the bias,
+        plus the same share of the noise.
+    known : mapping
+        Values of ``lam``, ``sigma_g`` and ``sigma_l``.
+
+    Returns
+    -------
+    WithError
+        Infinite where sigma_g is.
+
+    References
+    ----------
+    Le Bars et al. (2023), eq. (4) and Proposition 1.
+    """
+    sigma_l = known["sigma_l"]
+    if getattr(task, "common_hessian", False):
+        deviations = task.gradient_deviations.cpu().numpy()
+        return computed.neighborhood_heterogeneity(W, deviations, sigma_l)
+    share = computed.noise_share(W)
+    value = (known["lam"] * known["sigma_g"]) ** 2 + sigma_l**2 * share.value
+    error = sigma_l**2 * share.error + 64 * np.finfo(float).eps * value
+    return computed.WithError(value, error)
+
+
 def _of_eigenvalue(
     function: Callable[..., Any], arguments: list[np.float64]
 ) -> Callable[[np.ndarray], Any]:
-    """A function of the eigenvalue and of quantities, at values of the latter."""
+    """Return a function of the eigenvalue alone, at values of the quantities."""
 
     def at_eigenvalues(eigenvalues: np.ndarray) -> Any:
         return function(eigenvalues, *arguments)
@@ -159,7 +212,7 @@ def _with_error(
 
 @cache
 def _functions(computation: Computation) -> tuple[Any, ...]:
-    """Each call's argument as a function of the eigenvalue and of its quantities."""
+    """Return each call's argument as a function of eigenvalue and quantities."""
     functions = []
     for call in computation.calls:
         by_name = {str(symbol): symbol for symbol in call.argument.free_symbols}
@@ -177,4 +230,9 @@ def _outer(computation: Computation) -> tuple[tuple[str, ...], Any]:
     return tuple(map(str, symbols)), function
 
 
-__all__ = ["computed_quantities", "computed_values"]
+__all__ = [
+    "computed_from",
+    "computed_quantities",
+    "computed_values",
+    "task_heterogeneity",
+]

@@ -188,6 +188,10 @@ class RunValues(Mapping[str, Any]):
         names = self.source.estimated(self.theorem)
         if "f_star" in names:
             names = names | {"f0_gap"}
+        if names and computes(self.theorem):
+            from dfltheory.verdicts.computed_values import computed_from
+
+            names = names | computed_from(self.theorem, names)
         wanted = names & set(self.theorem.needs)
         return tuple(sorted(wanted - set(self.given)))
 

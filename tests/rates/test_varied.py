@@ -1,13 +1,16 @@
 """One experiment at other values of one quantity."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import dfltheory as dfl
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment_file import load_experiment
+from dfltheory.experiments.experiment_file import load_experiment, read_experiment
+from dfltheory.experiments.sweep import sweep
 from dfltheory.rates import rate_fit, with_gap, with_value
 from validation.rates import clients
 
@@ -138,3 +141,69 @@ def test_an_experiment_file_that_was_read_is_an_experiment(tmp_path):
     )
     found = rate_fit(COROLLARY, load_experiment(file), vary="sigma_l", over=[0.5, 1, 2])
     assert (found.predicted, found.verdict) == (2, "consistent")
+
+
+SPECTRUM = Path(__file__).parents[1] / "bounds" / "theorem_files" / "example_5.toml"
+
+
+def on_ring(sigma=1.0):
+    return dfl.Instance.of(
+        {
+            "task": {"name": "quadratic", "m": 6, "d": 2, "zeta": 0.0, "sigma": sigma},
+            "topology": {"name": "ring"},
+            "algorithm": {"name": "dpsgd", "eta": 0.01},
+            "run": {"rounds": 4},
+        }
+    )
+
+
+def test_network_gets_a_sum_over_its_spectrum():
+    theorem = dfl.bounds.load(str(SPECTRUM))
+    changed = with_value(on_ring(), theorem, "spec", 0.8)
+    eigenvalues = np.linalg.eigvalsh(changed.network)[:-1]
+    found = (eigenvalues**2 / (1 - eigenvalues**2)).sum() / 6
+    assert found == pytest.approx(0.8, rel=1e-9)
+    assert dfl.graphs.check_mixing_matrix(changed.network).ok
+
+
+def test_value_that_no_average_reaches_is_refused():
+    theorem = dfl.bounds.load(str(SPECTRUM))
+    with pytest.raises(InputError, match="spec"):
+        with_value(on_ring(), theorem, "spec", 1e9)
+
+
+def test_exponent_along_a_computed_quantity_is_compared_with_that_of_the_bound():
+    """The bound 4 eta^2 sigma_l^2 spec is linear in the quantity."""
+    theorem = dfl.bounds.load(str(SPECTRUM))
+    fit = rate_fit(theorem, on_ring(), "spec", [0.2, 0.4, 0.8])
+    assert fit.predicted == pytest.approx(1.0, abs=1e-6)
+    assert fit.x == (0.2, 0.4, 0.8)
+    assert fit.bound[1] == pytest.approx(4 * 0.01**2 * 0.4, rel=1e-6)
+    assert fit.latex == theorem.glossary["spec"].latex
+    assert "lambda" in fit.plot().get_xlabel()
+    plt.close("all")
+
+
+def test_sweep_over_networks_is_drawn_over_a_computed_quantity(tmp_path):
+    document = {
+        "task": {"name": "quadratic", "m": 6, "d": 2, "zeta": 0.0, "sigma": 1.0},
+        "algorithm": {
+            "name": "dpsgd",
+            "eta": 0.01,
+            "order": "adapt-then-combine",
+        },
+        "run": {"rounds": 4, "seeds": 4},
+        "theorem": {"key": str(SPECTRUM)},
+        "sweep": {"topology.name": ["ring", "path", "star"]},
+    }
+    experiment = read_experiment(document, "networks.toml")
+    frame = sweep(experiment, tmp_path / "out", jobs=1).results.frame
+    values = dict(zip(frame["topology.name"], frame["at.spec"], strict=True))
+    for name in ("ring", "path", "star"):
+        W = dfl.graphs.metropolis(dfl.graphs.topology(name, 6))
+        total = dfl.graphs.spectrum_sum(W, lambda l: l**2 / (1 - l**2)).value
+        assert values[name] == pytest.approx(total / 6, rel=1e-9)
+    ax = dfl.plots.ratio_over("at.spec", frame)
+    drawn = np.sort(ax.containers[0].lines[0].get_xdata())
+    np.testing.assert_allclose(drawn, np.sort(list(values.values())), rtol=1e-9)
+    plt.close("all")

@@ -3,7 +3,8 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dfltheory.graphs import check_mixing_matrix, check_push_sum
 from dfltheory.testing import (
@@ -16,6 +17,7 @@ from dfltheory.testing import (
     push_sum_sequences,
     strongly_connected_digraphs,
 )
+from dfltheory.testing.networks import ReadableDiGraph, ReadableGraph
 
 
 @given(connected_graphs())
@@ -104,3 +106,34 @@ def test_repr_of_graph_lists_its_edges(graph, digraph):
     assert repr(graph) == f"graph of {len(graph)}: {list(graph.edges)}"
     assert repr(digraph).startswith(f"digraph of {len(digraph)}: [(")
     assert type(graph.copy()) is type(graph)
+
+
+@st.composite
+def weighted_graphs(draw):
+    """A user's strategy, which changes a drawn graph."""
+    graph = draw(connected_graphs(3, 3))
+    for one, other in graph.edges:
+        graph[one][other]["weight"] = 0.25
+    return {"given": graph, "arcs": graph.to_directed(), "part": graph.subgraph([0, 1])}
+
+
+def test_failing_example_of_a_users_composite_shows_the_graphs():
+    @settings(database=None, deadline=None, max_examples=5)
+    @given(weighted_graphs())
+    def always_fails(graphs):
+        raise AssertionError
+
+    with pytest.raises(AssertionError) as caught:
+        always_fails()
+    report = "\n".join(caught.value.__notes__)
+    assert "graph of 3: [(0, 1, 0.25)" in report
+    assert "digraph of 3: [(0, 1, 0.25)" in report
+    assert "object at 0x" not in report
+
+
+def test_graphs_made_of_drawn_ones_print_readably():
+    digraph = ReadableDiGraph([(0, 1), (1, 2)])
+    assert repr(digraph) == "digraph of 3: [(0, 1), (1, 2)]"
+    assert repr(digraph.to_undirected()) == "graph of 3: [(0, 1), (1, 2)]"
+    assert repr(digraph.reverse()) == "digraph of 3: [(1, 0), (2, 1)]"
+    assert repr(ReadableGraph()) == "graph of 0: []"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,9 +21,11 @@ from dfltheory.graphs.computed import (
     average_degree,
     diameter,
     effective_neighbors,
+    neighborhood_heterogeneity,
     spectrum_min,
     spectrum_sum,
 )
+from dfltheory.verdicts.computed_values import computed_from
 from dfltheory.verdicts.run_values import run_values
 
 EXAMPLE = Path(__file__).parents[1] / "bounds" / "theorem_files" / "example_5.toml"
@@ -267,3 +270,132 @@ def test_computed_value_beyond_its_range_leaves_the_quantity_unknown(tmp_path):
     run = run_on(matrix("ring", 9), 9)
     assert "spec" not in run_values(run, load(str(path)))
     assert dfl.compare(run, load(str(path))).kind == "not applicable"
+
+
+@pytest.mark.parametrize(
+    ("name", "m"),
+    [
+        ("ring", 10_000),
+        pytest.param("ring", 10**5, marks=pytest.mark.slow),
+        pytest.param("torus", 90_000, marks=pytest.mark.slow),
+    ],
+)
+def test_run_of_many_clients_takes_the_spectrum_from_one_transform(name, m):
+    """The sum over the Laplacian's eigenvalues, which no dense matrix could give."""
+    W = graphs.metropolis(graphs.topology(name, m))
+    task = dfl.tasks.quadratic(m=m, d=1, L=1.0, mu=1.0, zeta=0.0, sigma=1.0)
+    run = dfl.train(
+        dfl.algorithms.DPSGD(eta=0.01), task, W, rounds=1, seeds=1, progress=False
+    )
+    values = run_values(run, load(str(EXAMPLE)))
+    expected = spectrum_sum(name, ratio, m=m)
+    assert abs(values["spec"] - expected.value / m) <= expected.error / m
+    assert values.errors["spec"].shift < 1e-4 * values["spec"]
+
+
+def test_hypercube_and_complete_graph_above_the_dense_limit():
+    hypercube = graphs.metropolis(graphs.topology("hypercube", 512))
+    for name, W in (
+        ("hypercube", hypercube),
+        ("complete", np.full((512, 512), 1 / 512)),
+    ):
+        wanted = spectrum_sum(name, lambda l: l**2, m=512)
+        value, error = spectrum_sum(W, lambda l: l**2)
+        assert abs(value - wanted.value) <= error + wanted.error
+        assert error < 1e-9
+        assert graphs.spectral_report(W).method == "fft"
+    assert diameter(hypercube) == 9
+
+
+def test_large_network_without_closed_form_is_refused_at_once():
+    W = graphs.metropolis(graphs.topology("path", 20_000))
+    for compute in (lambda W: spectrum_sum(W, ratio), diameter):
+        with pytest.raises(GraphError):
+            compute(W)
+
+
+def expected_distance(W, task, sigma, draws=4000):
+    """(1/m) sum_i E||sum_j w_ij g_j - mean g||^2 by simulation, as it is defined."""
+    rng = np.random.default_rng(0)
+    x = torch.zeros(1, task.m, task.d, dtype=torch.float64)
+    exact = task.gradient(x)[0].numpy()
+    noise = sigma * rng.standard_normal((draws, task.m, task.d)) / np.sqrt(task.d)
+    g = exact + noise
+    mixed = np.einsum("ij,njd->nid", W, g) - g.mean(1, keepdims=True)
+    return (mixed**2).sum(-1).mean()
+
+
+@pytest.mark.parametrize("name", ["ring", "star"])
+def test_neighborhood_heterogeneity_is_the_simulated_distance(tmp_path, name):
+    W = matrix(name, 6)
+    task = dfl.tasks.quadratic(m=6, d=2, zeta=0.7, sigma=0.5)
+    run = dfl.train(dfl.algorithms.DPSGD(eta=0.01), task, W, rounds=1, seeds=1)
+    theorem = load(str(written(tmp_path, "network: neighborhood_heterogeneity")))
+    value = run_values(run, theorem)["spec"]
+    assert value == pytest.approx(expected_distance(W, task, 0.5), rel=0.03)
+
+
+def test_two_clusters_on_a_ring_have_no_bias():
+    """Example 1 of Le Bars et al.: means m and -m in turn, weights 1/2, 1/4, 1/4.
+
+    F = (x - Z)^2 has the gradients 2 (x - Z): the bias vanishes although the local
+    heterogeneity is 4 m^2, and the noise keeps the share 3/8 - 1/n of 4 sigma^2.
+    """
+    n, mean, sigma = 8, 50.0, 0.3
+    W = np.asarray(0.5 * np.eye(n))
+    for i in range(n):
+        W[i, (i + 1) % n] = W[i, (i - 1) % n] = 0.25
+    gradients = 2 * mean * (-1.0) ** np.arange(n)[:, None]
+    value, error = neighborhood_heterogeneity(W, gradients, 2 * sigma)
+    assert value == pytest.approx(4 * sigma**2 * (3 / 8 - 1 / n), rel=1e-12)
+    assert error < 1e-9
+    assert neighborhood_heterogeneity(np.full((n, n), 1 / n), gradients).value == 0
+
+
+def test_neighborhood_heterogeneity_without_common_hessians_is_bounded(tmp_path):
+    """lam^2 sigma_g^2 and the share of the noise, above what the models of a run have."""
+    W = matrix("ring", 6)
+    task = dfl.tasks.sinusoidal(m=6, d=2, sigma=0.5)
+    run = dfl.train(dfl.algorithms.DPSGD(eta=0.01), task, W, rounds=1, seeds=1)
+    theorem = load(str(written(tmp_path, "network: neighborhood_heterogeneity")))
+    value = run_values(run, theorem)["spec"]
+    lam, sigma_g = run.network.lam, task.constants.sigma_g
+    share = ((W - 1 / 6) ** 2).sum() / 6
+    assert value == pytest.approx(lam**2 * sigma_g**2 + 0.25 * share, rel=1e-12)
+    assert value >= 0.97 * expected_distance(W, task, 0.5)
+
+
+def test_unbounded_heterogeneity_is_unknown(tmp_path):
+    task = dfl.tasks.quadratic(m=6, d=2, zeta=0.7, sigma=0.5, hessians="random")
+    W = matrix("ring", 6)
+    run = dfl.train(dfl.algorithms.DPSGD(eta=0.01), task, W, rounds=1, seeds=1)
+    theorem = load(str(written(tmp_path, "network: neighborhood_heterogeneity")))
+    assert "spec" not in run_values(run, theorem)
+
+
+def test_quantity_computed_from_an_estimate_is_an_estimate(tmp_path):
+    path = with_decay(
+        tmp_path, "network: decay*diameter", "network: neighborhood_heterogeneity"
+    )
+    theorem = load(str(path))
+    assert computed_from(theorem, {"sigma_g"}) == {"spec", "decay"}
+    assert computed_from(theorem, {"rho"}) == set()
+
+
+@pytest.mark.slow
+def test_search_refutes_a_bound_by_neighborhood_heterogeneity(tmp_path):
+    """Without a task the search takes the bound by lam, sigma_g and sigma_l."""
+    path = written(tmp_path, "network: neighborhood_heterogeneity")
+    path.write_text(
+        path.read_text()
+        .replace("4*eta^2*sigma_l^2*spec", "eta^2*spec/1000")
+        .replace('unit = "1"', 'unit = "c^2/s^2"')
+        .replace('homogeneous = "sigma_g == 0", ', "")
+        .replace('aggregate = "each"', 'aggregate = "last"')
+    )
+    assert dfl.falsify(load(str(path)), candidates=600).violated
+
+
+def test_neighborhood_heterogeneity_needs_a_row_for_each_client():
+    with pytest.raises(InputError):
+        neighborhood_heterogeneity(np.full((3, 3), 1 / 3), np.zeros((2, 1)))

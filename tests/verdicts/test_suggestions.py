@@ -12,20 +12,10 @@ from dfltheory.bounds.tuning import all_hold
 from dfltheory.errors import DataError
 from dfltheory.experiments.results import verdict_from_dict
 from dfltheory.verdicts.suggestions import suggest
+from validation import first_attempts
 
 SETTINGS = 210
 """Random settings, over all statements with conditions."""
-NETWORKS = {
-    "ring": dfl.graphs.ring,
-    "grid": dfl.graphs.torus,
-    "exponential": dfl.graphs.exponential,
-    "random": lambda m: dfl.graphs.erdos_renyi(m, 0.3, seed=0),
-}
-FIRST = (
-    ("dfedsam.theorem_4_5", "printed"),
-    ("dfedsam.theorem_4_5", "corrected"),
-    ("dfedsam.corollary_4_6", "corrected"),
-)
 
 
 def statements():
@@ -108,23 +98,29 @@ def test_condition_on_the_problem_has_no_suggestion():
     assert "exact gradients" in suggestions.note
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", first_attempts.NETWORKS)
 def test_first_attempts_draw_a_bound_or_print_a_suggestion(name):
-    task = dfl.tasks.quadratic(m=16, d=4, sigma=0.1, seed=0)
-    algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01)
-    network = dfl.graphs.metropolis(NETWORKS[name](16))
-    run = dfl.train(algorithm, task, network, rounds=50, seeds=2, progress=False)
-    for key, variant in FIRST:
-        verdict = dfl.compare(run, key, variant=variant)
+    for verdict in first_attempts.verdicts_on(name):
         if verdict.kind != "not applicable":
             assert math.isfinite(verdict.bound)
             assert not verdict.suggestions
             continue
         assert verdict.suggestions.alternatives
         assert str(verdict.suggestions) in str(verdict)
-        known = {**verdict.values, "T": run.rounds}
+        known = {**verdict.values, "T": first_attempts.ROUNDS}
         for alternative in verdict.suggestions.alternatives:
             assert met(verdict.theorem, {**known, **alternative.values})
+
+
+def test_script_of_first_attempts_prints_a_line_for_each(capsys, monkeypatch):
+    ring = {"ring": first_attempts.NETWORKS["ring"]}
+    monkeypatch.setattr(first_attempts, "NETWORKS", ring)
+    assert first_attempts.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("ring, ") for line in lines) == 3
+    results = [line for line in lines if line.startswith("  ")]
+    assert all(line.startswith(("  bound", "  not applicable")) for line in results)
+    assert len(results) >= 3
 
 
 def test_obstacle_of_scope_names_what_the_scope_covers():
