@@ -57,7 +57,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Median processor seconds of a round, and the largest resident memory of the process."""
+    """Median processor seconds of a round, and the resident memory of the process."""
 
     seconds: float
     rounds: int
@@ -95,9 +95,7 @@ def measure(case: Case) -> Measurement:
             start = time.process_time()
             run.round(1 + len(taken))
             taken.append(time.process_time() - start)
-    return Measurement(
-        statistics.median(taken), len(taken), before, resident("VmHWM")
-    )
+    return Measurement(statistics.median(taken), len(taken), before, resident("VmHWM"))
 
 
 def enough(taken: list[float]) -> bool:
@@ -161,15 +159,13 @@ def table(found: dict[Case, Measurement], limit: float) -> str:
         rows.append([f"{m:,}", *(cell(c, found.get(c), limit) for c in cases)])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     large = {c: f for c, f in found.items() if c.model_bytes > 1e8}
-    copies = [
-        (f.peak_bytes - f.before_bytes) / c.model_bytes for c, f in large.items()
-    ]
+    copies = [(f.peak_bytes - f.before_bytes) / c.model_bytes for c, f in large.items()]
     if copies:
         lines += [
             "",
             "Where the models of all clients take more than 0.1 GB, a run added"
-            f" {min(copies):.2f} to {max(copies):.2f} copies of them to the memory of the"
-            " process.",
+            f" {min(copies):.2f} to {max(copies):.2f} copies of them to the memory of"
+            " the process.",
         ]
     return "\n".join(lines)
 

@@ -1,5 +1,4 @@
-"""Learning problems: synthetic ones whose constants are known, and real data over
-clients.
+"""Learning problems: synthetic ones with known constants, and real data.
 
 >>> task = quadratic(m=16, d=10, L=1.0, mu=0.1, zeta=1.0, sigma=0.1, seed=0)
 >>> task.constants.sigma_g                          # exact: the Hessians agree

@@ -1,6 +1,4 @@
-"""Fetching the official files: checked, and moved into place only when they are
-whole.
-"""
+"""Downloads of the official files, which are put in place only when complete."""
 
 from __future__ import annotations
 
@@ -86,9 +84,7 @@ def _refuse_to_write_through_links(entry: FileSet, base: Path) -> None:
 
 
 def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> None:
-    """Unpack an archive, look at every file, and only then let its folder take the
-    place of the old one.
-    """
+    """Unpack an archive, and replace the old folder once every file is right."""
     unpacked = temporary / "unpacked"
     try:
         # of a zip file no links are made, and no names with .. are taken
@@ -116,7 +112,7 @@ def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> 
 def _download(
     address: str, md5: str, temporary: Path, progress: bool, tries: int
 ) -> Path:
-    """The file at an address, in the temporary folder, once its MD5 is right."""
+    """Return the file of an address, in the temporary folder, with the right MD5."""
     import logging
 
     try:

@@ -1,6 +1,4 @@
-"""Checkpoints: an interrupted run is resumed from its last one, and ends with the same
-bits.
-"""
+"""Checkpoints, from which an interrupted run is resumed with the same bits."""
 
 from __future__ import annotations
 
@@ -34,8 +32,9 @@ SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often a run saves itself: ``train(...,
-    checkpoint=Checkpoint("run.ckpt", every=10))``.
+    """Where and how often a run saves itself.
+
+    ``train(..., checkpoint=Checkpoint("run.ckpt", every=10))`` uses one.
 
     After every ``every`` rounds (``None``: once ten seconds have passed since the last
     time), and after the last round, the state and all measures go into one safetensors
@@ -53,6 +52,7 @@ class Checkpoint:
     force: bool = False
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if self.every is not None:
             whole_number("checkpoint every", self.every, at_least=1)
 
@@ -68,8 +68,9 @@ class Checkpoint:
         return given
 
     def due(self, t: int, rounds: int, idle: float) -> bool:
-        """Return whether a run is to be saved after t rounds, ``idle`` seconds after
-        the last save.
+        """Return whether a run is to be saved after t rounds.
+
+        The last save was ``idle`` seconds ago.
         """
         if t == rounds:
             return True
@@ -78,8 +79,7 @@ class Checkpoint:
         return t % self.every == 0
 
     def save(self, t: int, state: Any, recorder: Any, identity: dict[str, Any]) -> None:
-        """Save the run after t rounds: its state, and what its ``Recorder`` has
-        measured.
+        """Save the state after t rounds, and what its ``Recorder`` has measured.
 
         A state that is not finite is not saved: its run has diverged, and is resumed
         from the last finite one.
@@ -109,9 +109,7 @@ class Checkpoint:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Let this process alone write the file; raise an error if it cannot be
-        written.
-        """
+        """Let this process alone write the file, which must be writable."""
         check_writable(self.path)
         with alone(self.path):
             yield
@@ -123,8 +121,9 @@ class Checkpoint:
         rounds: int,
         identity_of: Callable[[int], dict[str, Any]],
     ) -> tuple[Any, int]:
-        """Return the saved state and the number of rounds done; without a file the
-        given state and 0.
+        """Return the saved state and the number of rounds done.
+
+        Without a file these are the given state and 0.
 
         Parameters
         ----------
@@ -248,9 +247,7 @@ class Checkpoint:
             self._refuse(line, forcible=False)
 
     def _refuse(self, why: str, *, forcible: bool = True) -> None:
-        """Raise InputError; only log it if the difference may be forced and ``force``
-        is set.
-        """
+        """Raise InputError, or log it if the difference is forced."""
         if forcible and self.force:
             log.warning(f"resumed although {self.path} is the checkpoint of {why}")
             return
@@ -302,8 +299,9 @@ def identity(
     seeds: Sequence[int],
     seed: int,
 ) -> dict[str, Any]:
-    """Return what must agree for a run to be resumed: hyperparameters, task, seeds,
-    start and networks.
+    """Return what must agree for a run to be resumed.
+
+    These are hyperparameters, task, seeds, start and networks.
     """
     networks = {
         name: [type(sequence).__name__, value_digest(sequence)]

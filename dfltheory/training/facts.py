@@ -74,6 +74,7 @@ class NetworkFacts:
     sequence: str = ""
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if self.sequence == "":
             known = self.kind if self.kind in ("fixed", "periodic") else "any"
             object.__setattr__(self, "sequence", known)
@@ -81,8 +82,7 @@ class NetworkFacts:
 
     @classmethod
     def of(cls, sequence: Any, rounds: int, known: NetworkConstants) -> NetworkFacts:
-        """Return the facts of a sequence of mixing matrices that was used for so many
-        rounds.
+        """Return the facts of a sequence of mixing matrices that a run used.
 
         A whole period is examined if there is one, else the first rounds, at most 20.
         ``known`` are the constants of the sequence.
@@ -135,8 +135,9 @@ def _kind(sequence: Any, period: int | None) -> NetworkKind:
 
 
 def drawn(sequence: Any, rounds: Iterable[int]) -> Iterable[Any]:
-    """Yield the matrices of these rounds as the first seed of a run draws them, at
-    equal losses.
+    """Yield the matrices of these rounds as the first seed of a run draws them.
+
+    Losses are equal.
     """
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
     for t in rounds:

@@ -1,6 +1,4 @@
-"""The record of a run: measures per seed and round, final models, constants, and its
-file.
-"""
+"""The record of a run: measures per seed and round, final models, constants."""
 
 from __future__ import annotations
 
@@ -44,8 +42,7 @@ _KNOWN_CONSTANTS = "_known_constants"
 
 
 class _ConstantsOfRun:
-    """The field ``History.constants``: what was given, else those of the task, asked
-    for when first read.
+    """The field ``History.constants``: as given, else those of the task.
 
     Tasks may have to estimate their constants, which takes longer than many runs.
     """
@@ -220,8 +217,9 @@ class History:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and sent: without the task, which may be large, if
-        constants are known.
+        """Return what is copied and sent.
+
+        The task, which may be large, is left out if constants are known.
         """
         state = dict(vars(self))
         if state[_KNOWN_CONSTANTS] is not None:
@@ -230,16 +228,19 @@ class History:
 
     @property
     def seeds(self) -> int:
+        """Number of seeds S."""
         return self.x.shape[0]
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return self.x.shape[1]
 
     @cached_property
     def network(self) -> NetworkConstants:
-        """The constants of the mixing matrices, computed when first read; m alone if
-        none exist.
+        """The constants of the mixing matrices, computed when first read.
+
+        If none exist, only m is known.
         """
         if self.topology is None:
             return NetworkConstants(m=self.m)
@@ -264,8 +265,9 @@ class History:
 
     @cached_property
     def network_facts(self) -> NetworkFacts | None:
-        """The facts of the mixing matrices that verdicts need, computed or from a file;
-        ``None``: not known.
+        """The facts of the mixing matrices that verdicts need.
+
+        They are computed or from a file; ``None``: not known.
 
         They are not known for a record that was made without a topology.
         """
@@ -279,9 +281,7 @@ class History:
         return bool(getattr(self.topology, "random", True))
 
     def __repr__(self) -> str:
-        """Return one line: the run, its length, and first and last measures, as means
-        over seeds.
-        """
+        """Return one line: the run, its length, and first and last measures."""
         seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
         what = (
             f"{self.algorithm.name} on {self.task}, m = {self.m or 'unknown'}, {seeds},"
@@ -313,8 +313,9 @@ class History:
         return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two records are the same, with NaN equal to NaN and without
-        the topology object.
+        """Return whether two records are the same.
+
+        NaN equals NaN, and the topology object is not compared.
         """
         if not isinstance(other, History):
             return NotImplemented
@@ -338,8 +339,9 @@ class History:
         return stored
 
     def sent(self) -> dict[str, np.ndarray]:
-        """Return what was sent over all links, (S, len(rounds_measured)) each; empty if
-        it was not counted.
+        """Return what was sent over all links, (S, len(rounds_measured)) each.
+
+        The result is empty if it was not counted.
 
         ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's
         precision, ``sent_models`` in numbers of one model, where models are kept; with
@@ -362,8 +364,9 @@ class History:
 
     @property
     def f0_gap(self) -> np.ndarray | None:
-        """f(xbar^0) - f* of every seed (S,); 0 where it is below 0 by rounding;
-        ``None``: f* is not known.
+        """f(xbar^0) - f* of every seed (S,); ``None``: f* is not known.
+
+        It is 0 where rounding puts it below 0.
         """
         known = self._gap()
         return None if known is None else known[0]
@@ -381,9 +384,7 @@ class History:
         return None if known is None else known[1]
 
     def gap_at(self, t: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """f(xbar^t) - f* and how far rounding may put it off, (S,) each; ``None``: it
-        is not known.
-        """
+        """Return f(xbar^t) - f* and its rounding error, (S,) each, if known."""
         at, f_star = np.flatnonzero(self.rounds_measured == t), self.constants.f_star
         if not at.size:
             return None
@@ -411,9 +412,10 @@ class History:
         return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
 
     def _measured_gap(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """f - f* as it was measured elsewhere, and how far rounding may put it off: by
-        as much as a difference of numbers of the size of f and f*, as far as that is
-        known.
+        """Return f - f* as it was measured elsewhere, and its rounding error.
+
+        The error is that of a difference of numbers of the size of f and f*, as far as
+        that is known.
         """
         gap = self.extra["f_gap"][:, column]
         eps = np.finfo(float).eps if self.facts is None else self.facts.eps
@@ -426,7 +428,7 @@ class History:
         return self.gap_at(int(self.rounds_measured[0]))
 
     def values(self) -> dict[str, float]:
-        """The glossary's names that this run fixes, for ``Theorem.evaluate``.
+        """Return the glossary's names that this run fixes, for ``Theorem.evaluate``.
 
         Hyperparameters by the algorithm's symbols, ``T`` rounds, ``m``, what is known
         of the network and of the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds;
@@ -453,8 +455,9 @@ class History:
         return {**self.stated, **known}
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table: one row per seed, round and measure (columns seed, round,
-        measure, value).
+        """Return a tidy table with one row per seed, round and measure.
+
+        Its columns are seed, round, measure and value.
         """
         import pandas as pd
 
@@ -529,8 +532,9 @@ class History:
         return self.clients[measure]
 
     def clients_frame(self) -> pd.DataFrame:
-        """Tidy table of the measures of single clients (columns seed, round, client,
-        measure, value).
+        """Return a tidy table of the measures of single clients.
+
+        Its columns are seed, round, client, measure and value.
         """
         import pandas as pd
 

@@ -20,8 +20,9 @@ from dfltheory.training.oracle import RoundOracle
 def in_pieces(
     update: Callable[[Any, Any], Any], state: Any, grad: RoundOracle, chunk: int | None
 ) -> Any:
-    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time; None:
-    for all at once.
+    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time.
+
+    None: for all at once.
     """
     m = state.x.shape[1]
     participating = None if chunk is None else _participating(grad, chunk, m)
@@ -41,9 +42,7 @@ def _update_parts(
     parts: list[slice],
     others_unchanged: bool,
 ) -> Any:
-    """Return the state in which each part of the clients has been updated, one after
-    the other.
-    """
+    """Return the state in which each part of the clients has been updated in turn."""
     m = state.x.shape[1]
     part, after = state, state
     changed: dict[str, Tensor] = {}
@@ -72,9 +71,7 @@ def _update_parts(
 
 
 def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
-    """Return the clients that participate for some seed, if it pays to update only
-    these.
-    """
+    """Return the clients that participate for some seed, if they are few."""
     if grad.active is None:
         return None
     few = grad.active[..., 0].any(0).nonzero()[:, 0].tolist()
@@ -84,8 +81,9 @@ def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
 
 
 def _with_old_values(new: Tensor, old: Any, n: int, unchanged: int) -> Tensor:
-    """Return a tensor for n clients or arcs, whose first ``unchanged`` have their old
-    values, or 0.
+    """Return a tensor for n clients or arcs.
+
+    The first ``unchanged`` have their old values, or 0.
     """
     values = new.new_empty(len(new), n, *new.shape[2:])
     has_old = isinstance(old, Tensor) and old.shape == values.shape
@@ -100,8 +98,9 @@ def tensors(state: Any) -> dict[str, Tensor]:
 
 
 def stacked(state: Any) -> list[str]:
-    """Return the names of the clients' own fields, tensors (S, m, ...), and of those
-    per arc.
+    """Return the names of the clients' own fields, and of those per arc.
+
+    They are tensors (S, m, ...) or (S, E, ...).
     """
     m, per_edge = state.x.shape[1], state.per_edge
     names = []
@@ -153,9 +152,7 @@ def check_state(state: Any, like: Tensor, where: str) -> Any:
 
 
 def check_shapes(state: Any, grad: RoundOracle) -> None:
-    """Raise InputError unless every tensor is each client's own, or of each arc, or
-    common to all.
-    """
+    """Raise InputError unless every tensor is per client, per arc, or common to all."""
     S, m = state.x.shape[:2]
     for name, value in tensors(state).items():
         place = f"{type(state).__name__}: {name}"

@@ -25,9 +25,7 @@ def degrees(W: Any, axis: int) -> np.ndarray:
 
 
 def messages_sent(matrices: list[Any]) -> np.ndarray:
-    """Return the number of messages that each client sends in these gossip steps,
-    (m,).
-    """
+    """Return the number of messages of each client in these gossip steps, (m,)."""
     first = matrices[0]
     if all(W is first for W in matrices):
         return len(matrices) * degrees(first, 0)

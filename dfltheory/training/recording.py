@@ -120,9 +120,7 @@ class Recording:
 
 
 def _client_gradients_sq(task: Any, mean: Tensor) -> Tensor | None:
-    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), if the client gradients are
-    formulas.
-    """
+    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), where it is a formula."""
     if not isinstance(task, Synthetic):
         return None
     at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)

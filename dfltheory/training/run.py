@@ -22,8 +22,7 @@ from dfltheory.training.setup import connect, starting_models
 
 
 class Run:
-    """One run, prepared: ``state`` is that before round 0, and :meth:`round` performs a
-    round.
+    """One run: ``state`` is that before round 0, and :meth:`round` performs a round.
 
     Each round makes new tensors. While clients communicate there are three copies of
     the stacked parameters: x, what is sent, and the next x; other tensors of the state
@@ -122,8 +121,9 @@ class Run:
         return mix, grad
 
     def _oracle(self, t: int, mix: Mix, participation: float = 1.0) -> RoundOracle:
-        """Return what clients may ask of their data in round t; T is that before round
-        0 and after T-1.
+        """Return what clients may ask of their data in round t.
+
+        t is T before round 0 and after round T-1.
         """
         return RoundOracle(
             self.task,
@@ -142,16 +142,12 @@ class Run:
         self.state = in_pieces(update, self.state, grad, self._chunk)
 
     def _first_update(self, state: Any, grad: RoundOracle) -> Any:
-        """Return the first local update of some clients, checked before it is put
-        together.
-        """
+        """Return the first local update of some clients, checked."""
         where = f"{type(self.algorithm).__name__}.local_update"
         return check_state(self.algorithm.local_update(state, grad), state.x, where)
 
     def _check_state(self, grad: RoundOracle, like: Tensor, method: str) -> None:
-        """Raise InputError unless the state is one that the core and its files can
-        keep.
-        """
+        """Raise InputError unless the core and its files can keep the state."""
         check_state(self.state, like, f"{type(self.algorithm).__name__}.{method}")
         self.state = replace(self.state, z=self.state.x)
         check_shapes(self.state, grad)
