@@ -11,7 +11,8 @@ from dfltheory.tasks.federated import digits, image_task, measured_on
 from dfltheory.tasks.images import ImageSet
 from dfltheory.tasks.noise import FiniteSupport, Gaussian, Noise
 from dfltheory.tasks.personal import Coupled, coupled
-from dfltheory.tasks.quadratics import Quadratic, quadratic
+from dfltheory.tasks.quadratics import Quadratic
+from dfltheory.tasks.random_quadratics import quadratic
 from dfltheory.tasks.registry import get, names
 from dfltheory.tasks.separable import Clipped, Sinusoidal, clipped, sinusoidal
 from dfltheory.tasks.sources import supervised_from

@@ -13,7 +13,7 @@ from dfltheory.errors import InputError, one_of
 from dfltheory.tasks.task import Task
 
 _FACTORIES = {
-    "quadratic": "quadratics",
+    "quadratic": "random_quadratics",
     "sinusoidal": "separable",
     "clipped": "separable",
     "coupled": "personal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,22 +14,21 @@ import numpy as np
 import torch
 
 from dfltheory.constants import NetworkConstants, ProblemConstants
-from dfltheory.documents import (
-    line,
-    mapping,
-    maybe,
-    number,
-    one_of,
-    record,
-    truth,
-    whole,
-)
-from dfltheory.errors import LARGEST_WHOLE, GraphError, InputError, shown
+from dfltheory.errors import GraphError, InputError, shown
 from dfltheory.files import reading
-from dfltheory.training import storage, stored_arrays
+from dfltheory.training import storage
 from dfltheory.training.client_measures import over_clients
 from dfltheory.training.facts import NetworkFacts, RunFacts
-from dfltheory.training.records import algorithm_of, recorded
+from dfltheory.training.history_file import (
+    ARRAYS,
+    CLIENT,
+    MEASURES,
+    RECORDS,
+    SCALARS,
+    fields_of_file,
+    plain_record,
+)
+from dfltheory.training.records import recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -319,7 +318,7 @@ class History:
         """
         if not isinstance(other, History):
             return NotImplemented
-        plain = (*_SCALARS, *_RECORDS, "algorithm", "random_network", "stated")
+        plain = (*SCALARS, *RECORDS, "algorithm", "random_network", "stated")
         if any(getattr(self, n) != getattr(other, n) for n in plain):
             return False
         mine, theirs = (run.measures() | run._stored() for run in (self, other))
@@ -332,10 +331,10 @@ class History:
 
     def _stored(self) -> dict[str, np.ndarray]:
         """Return the arrays that are no measures."""
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
         stored = {name: array for name, array in arrays.items() if array is not None}
         for name, array in self.clients.items():
-            stored[f"{_CLIENT}{name}"] = array
+            stored[f"{CLIENT}{name}"] = array
         return stored
 
     def sent(self) -> dict[str, np.ndarray]:
@@ -480,7 +479,7 @@ class History:
 
     def measures(self) -> dict[str, np.ndarray]:
         """Every recorded measure by name, (S, len(rounds_measured)) each."""
-        own = {name: getattr(self, name) for name in _MEASURES}
+        own = {name: getattr(self, name) for name in MEASURES}
         recorded = {name: array for name, array in own.items() if array is not None}
         if self.stated is not None:  # what was not measured elsewhere is NaN
             recorded = {n: v for n, v in recorded.items() if not np.isnan(v).all()}
@@ -563,8 +562,8 @@ class History:
         return storage.packed(*self._content())
 
     def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        document = {name: getattr(self, name) for name in _SCALARS}
-        document |= {name: _plain(getattr(self, name)) for name in _RECORDS}
+        document = {name: getattr(self, name) for name in SCALARS}
+        document |= {name: plain_record(getattr(self, name)) for name in RECORDS}
         document |= {
             "kind": "dfltheory.History",
             "algorithm": recorded(self.algorithm),
@@ -587,112 +586,10 @@ class History:
         tensors, document = storage.read(path, "dfltheory.History")
         with reading(path, "a history"):
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-            if "consensus_error" in arrays:  # its name in files of earlier releases
-                arrays.setdefault("consensus_rounding", arrays["consensus_error"])
-            measures = _under("measure/", arrays)
-            records = {
-                name: _read_record(document[name], kind)
-                for name, kind in _RECORDS.items()
-            }
-            own: dict[str, Any] = {
-                name: records.pop(name) for name in ("constants", "facts")
-            }
-            own |= {name: arrays[name] for name in _ARRAYS if name in arrays}
-            own |= {
-                name: read(f"{path}: {name}", document[name])
-                for name, read in _SCALARS.items()
-            }
-            own |= {name: measures.pop(name) for name in _MEASURES if name in measures}
-            own.setdefault("accuracy", None)
-            elsewhere = "stated" in document
-            stored_arrays.check_history(
-                arrays,
-                own["rounds"],
-                ended=elsewhere or own["diverged_at"] is not None,
-            )
-            if elsewhere:
-                own["stated"] = _STATED(f"{path}: stated", document["stated"])
-                unknown = np.full((len(own["x"]), len(own["rounds_measured"])), np.nan)
-                for name in ("grad_norm_sq", "consensus", "loss"):
-                    own.setdefault(name, unknown)
-            history = cls(
-                algorithm=algorithm_of(document["algorithm"]),
-                extra=measures,
-                clients=_under(_CLIENT, arrays),
-                **own,
-            )
-            history.__dict__ |= records | {
-                "random_network": bool(document["random_network"])
-            }
+            own, computed = fields_of_file(path, arrays, document)
+            history = cls(**own)
+            history.__dict__ |= computed
             return history
-
-
-_CLIENT = "client/"
-"""Prefix of the measures of single clients in files."""
-_MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
-_ARRAYS = (
-    "x",
-    "x0_sq",
-    "x0_spread",
-    "rounds_measured",
-    "excess",
-    "sent_bits",
-    "consensus_rounding",
-    "model_sq",
-    "x0_gradient_sq",
-)
-_ROUND = whole(0, LARGEST_WHOLE)
-_SCALARS = {
-    "rounds": _ROUND,
-    "task": line(10**4, r"(?s:.*)"),
-    "seed": _ROUND,
-    "diverged_at": maybe(_ROUND),
-    "stopped_at": maybe(_ROUND),
-    "seconds": number(),
-    "chance": truth,
-}
-_STATED = mapping(number(), 10**4, line(1000))
-_FACTS = record(
-    {
-        "precision": one_of("float64", "float32", "float16", "bfloat16"),
-        "eps": number(0, 1),
-        "common_start": maybe(truth),
-        **dict.fromkeys(("dfltheory", "torch"), line(100)),
-    }
-)
-
-
-def _run_facts(**fields: Any) -> RunFacts:
-    return RunFacts(**_FACTS("facts", fields))
-
-
-_RECORDS: dict[str, Any] = {
-    "constants": ProblemConstants,
-    "network": NetworkConstants,
-    "network_facts": NetworkFacts,
-    "facts": _run_facts,
-}
-
-
-def _read_record(document: Mapping[str, Any] | None, kind: Any) -> Any:
-    """Return a record of the given class; None for none."""
-    return None if document is None else kind(**document)
-
-
-def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays whose names begin so, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
-
-
-def _plain(record: Any) -> dict[str, Any] | None:
-    if record is None:
-        return None
-    values = {f.name: getattr(record, f.name) for f in fields(record)}
-    return {k: dict(v) if isinstance(v, Mapping) else v for k, v in values.items()}
 
 
 __all__ = ["History"]
