@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, Literal
 
@@ -389,7 +389,7 @@ class Supervised(Task):
     ) -> Callable[[], Batch | None]:
         """Return the minibatches of one round."""
         if self.batch is None or self.sampling == "iid":
-            return lambda: self.sample(generators)
+            return partial(self.sample, generators)
         epochs = Epochs(self.sizes, self.batch, generators)
         return lambda: self._batch(epochs.draw(), generators)
 

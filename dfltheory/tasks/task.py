@@ -83,7 +83,7 @@ class Task(abc.ABC):
 
         Fresh draws here; a task that walks through reshuffled epochs overrides it.
         """
-        return lambda: self.sample(generators)
+        return partial(self.sample, generators)
 
     def balanced_gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
         """Return the gradient of the class-balanced risk, for Fed-RoD.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from dfltheory.algorithms.base import MIX, Algorithm
+from dfltheory.algorithms.base import MIX, Algorithm, State
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import alone, check_writable, reading
 from dfltheory.identity import source_digest, value_digest
@@ -57,7 +57,7 @@ class Checkpoint:
             whole_number("checkpoint every", self.every, at_least=1)
 
     @classmethod
-    def of(cls, given: Any) -> Checkpoint:
+    def of(cls, given: object) -> Checkpoint:
         """Return a checkpoint as it is, or one at a path."""
         if isinstance(given, (str, os.PathLike)):
             return cls(given)
@@ -78,7 +78,9 @@ class Checkpoint:
             return idle >= SECONDS
         return t % self.every == 0
 
-    def save(self, t: int, state: Any, recorder: Any, identity: dict[str, Any]) -> None:
+    def save(
+        self, t: int, state: State, recorder: Any, identity: dict[str, Any]
+    ) -> None:
         """Save the state after t rounds, and what its ``Recorder`` has measured.
 
         A state that is not finite is not saved: its run has diverged, and is resumed
@@ -116,11 +118,11 @@ class Checkpoint:
 
     def resume(
         self,
-        state: Any,
+        state: State,
         recorder: Any,
         rounds: int,
         identity_of: Callable[[int], dict[str, Any]],
-    ) -> tuple[Any, int]:
+    ) -> tuple[State, int]:
         """Return the saved state and the number of rounds done.
 
         Without a file these are the given state and 0.
@@ -183,7 +185,7 @@ class Checkpoint:
         log.info(f"resumed after {t} of {rounds} rounds from {self.path}")
         return state, t
 
-    def _refuse_other_numbers(self, version: Any) -> None:
+    def _refuse_other_numbers(self, version: object) -> None:
         if version != RANDOM_FORMAT:
             self._refuse(
                 f"a run whose random_format is {version!r:.20}: this version draws the"
@@ -219,7 +221,7 @@ class Checkpoint:
                 line = f"its {name} at the start is {then[0]:.6g}, not {now[0]:.6g}"
                 self._refuse(f"a run on other data: {line}")
 
-    def _check_shapes(self, state: Any, stored: Mapping[str, Tensor]) -> None:
+    def _check_shapes(self, state: State, stored: Mapping[str, Tensor]) -> None:
         """Refuse a stored state of other shapes, which only a forced run gets to."""
         for name, tensor in stored.items():
             own = getattr(state, name, None)
@@ -261,7 +263,7 @@ _NEVER_FORCED = ("rounds", "seeds", "evaluate_every")
 """What the stored measurements are indexed by."""
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}..."
 

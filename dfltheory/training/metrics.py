@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm
+from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import NAMED, summaries
@@ -105,7 +105,7 @@ class Recorder:
         self.values: dict[str, list[np.ndarray]] = {}
         self.clients: dict[str, list[np.ndarray]] = {}
 
-    def measure(self, t: int, state: Any) -> dict[str, np.ndarray]:
+    def measure(self, t: int, state: State) -> dict[str, np.ndarray]:
         """Measure the state after t rounds."""
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
         loss, gradient = self.task.global_loss_and_gradient(mean)
@@ -130,7 +130,7 @@ class Recorder:
             self.values.setdefault(name, []).append(value)
         return measured
 
-    def _further(self, state: Any, models: Tensor, mean: Tensor) -> dict[str, Any]:
+    def _further(self, state: State, models: Tensor, mean: Tensor) -> dict[str, Any]:
         """Return the measures that some tasks, algorithms and metrics have."""
         task = self.task
         measured: dict[str, Any] = {}
@@ -185,7 +185,7 @@ class Recorder:
             self._two_blocks is not None and bool(self.rounds) and self.rounds[-1] == t
         )
 
-    def follow(self, t: int, state: Any) -> None:
+    def follow(self, t: int, state: State) -> None:
         """Complete the measures of round t that need the state after it.
 
         They are ||grad_u F(ubar^t, V^{t+1})||^2 and the sums with it.
@@ -226,7 +226,7 @@ class Recorder:
         document: dict[str, Any],
         values: dict[str, list[np.ndarray]],
         clients: dict[str, list[np.ndarray]],
-        state: Any,
+        state: State,
     ) -> None:
         """Continue from a :meth:`document`, at the state that was measured last."""
         self.rounds = [int(t) for t in document["rounds"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -13,7 +13,8 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm, Edges, Mix
 from dfltheory.errors import InputError, one_of, whole_number
-from dfltheory.graphs.sequences import period_of
+from dfltheory.graphs.matrices import Matrix
+from dfltheory.graphs.sequences import MixingSequence, period_of
 from dfltheory.randomness import (
     Generators,
     RunGenerators,
@@ -67,7 +68,7 @@ class MatrixSource:
 
     def __init__(
         self,
-        sequence: Any,
+        sequence: MixingSequence,
         laws: Laws,
         steps: int,
         product: Callable[..., MatrixProduct],
@@ -80,7 +81,7 @@ class MatrixSource:
         self.constant = self.period == 1
         self.one_per_round = bool(getattr(sequence, "one_per_round", False))
         self._laws, self._product = laws, product
-        self._prepared: tuple[Any, int, MatrixProduct] | None = None
+        self._prepared: tuple[Matrix, int, MatrixProduct] | None = None
 
     @property
     def one_matrix(self) -> bool:
@@ -88,8 +89,12 @@ class MatrixSource:
         return self.constant or self.one_per_round
 
     def matrix(
-        self, t: int, q: int, rng: Any = _NO_DRAWS, losses: tuple[np.ndarray, ...] = ()
-    ) -> Any:
+        self,
+        t: int,
+        q: int,
+        rng: np.random.Generator = _NO_DRAWS,
+        losses: tuple[np.ndarray, ...] = (),
+    ) -> Matrix:
         """Return the matrix of gossip step q of round t."""
         index = t if self.one_per_round else t * self.steps + q
         W = self.sequence.matrix(index, rng, *losses)
@@ -97,7 +102,7 @@ class MatrixSource:
             self._laws.check(W, f"the matrix of round {index}: ")
         return W
 
-    def step(self, matrices: list[Any]) -> MatrixProduct:
+    def step(self, matrices: list[Matrix]) -> MatrixProduct:
         """Return the product of several gossip steps.
 
         That of a constant matrix is prepared once.
@@ -152,7 +157,7 @@ class RunNetwork:
 
     def __init__(
         self,
-        sequences: Mapping[str, Any],
+        sequences: Mapping[str, MixingSequence],
         algorithm: Algorithm,
         seeds: Sequence[int],
         root: int,
@@ -220,7 +225,7 @@ class RoundMix(Mix):
 
     def __init__(self, network: RunNetwork, t: int, losses: np.ndarray | None = None):
         self._network, self._t, self._losses = network, t, losses
-        self._matrices: dict[str, list[tuple[list[Any], Any]]] = {}
+        self._matrices: dict[str, list[tuple[list[Matrix], np.random.Generator]]] = {}
         self._steps: dict[tuple[str, int, int], GossipSteps] = {}
         self._edges: Edges | None = None
         self._generators: Generators | None = None
@@ -371,7 +376,7 @@ class RoundMix(Mix):
             self._steps[key] = known
         return known
 
-    def _drawn(self, name: str, n: int) -> list[list[Any]]:
+    def _drawn(self, name: str, n: int) -> list[list[Matrix]]:
         """Return the first n matrices of every seed, or of one for all."""
         network = self._network
         source = network.sources[one_of("matrix of the network", name, network.sources)]

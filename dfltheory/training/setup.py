@@ -171,7 +171,7 @@ def network_called(name: str) -> Any:
 
 def connect(
     algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
-) -> dict[str, Any]:
+) -> dict[str, MixingSequence]:
     """Return the sequences of mixing matrices of a run by name; {} without a network.
 
     A constant matrix (in its own precision) and the matrices of a period are checked
@@ -218,7 +218,7 @@ def connect(
             f"{type(algorithm).__name__} mixes by {', '.join(names)}, and the topology"
             f" has {known}: give each its own, or one for all"
         )
-    sequences: dict[str, Any] = {
+    sequences: dict[str, MixingSequence] = {
         name: as_sequence(network) for name, network in given.items()
     }
     if algorithm.further and isinstance(topology, networkx.Graph):
@@ -254,7 +254,7 @@ def _named(topology: Any, m: int) -> Any:
     return build(m)
 
 
-def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
+def _check(sequence: MixingSequence, given: Any, laws: Laws, m: int) -> None:
     """Check what is known of a sequence before the first round."""
     if sequence.m != m:
         raise GraphError(

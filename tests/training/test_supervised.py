@@ -122,8 +122,9 @@ def test_a_piece_is_counted_in_bytes_and_larger_for_dense_networks():
     """An image of CIFAR in float32 has 3 * 32 * 32 * 4 bytes."""
     X, y = torch.zeros(1, 3, 32, 32), torch.zeros(1, dtype=torch.long)
     dense = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 2))
-    convolution = torch.nn.Sequential(torch.nn.Conv2d(3, 1, 1), dense)
-    convolution[1][1] = torch.nn.Linear(1024, 2)
+    convolution = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 1, 1), torch.nn.Flatten(), torch.nn.Linear(1024, 2)
+    )
     for module, size in ((convolution, 1_250_000), (dense, 5_000_000)):
         X_and_y = [(X, y)]
         assert dfl.tasks.Supervised(module, X_and_y)._piece == size // 12288

@@ -184,7 +184,10 @@ class Result:
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """Return the name of a cell's file: its document and the format of random numbers."""
+    """Return the name of a cell's file.
+
+    It depends on the document and on the format of random numbers.
+    """
     return value_digest({"random_format": RANDOM_FORMAT, **document})
 
 

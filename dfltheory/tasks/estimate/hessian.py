@@ -48,7 +48,7 @@ def hessian_product(
     gradients = task.gradient(point.expand(1, task.m, task.d), batch)[0]
     gradient = gradients.mean(0) if client is None else gradients[client]
     if not gradient.requires_grad:  # it does not depend on x: f_i is linear
-        return lambda v: torch.zeros_like(v)
+        return torch.zeros_like
     return lambda v: torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
 
 
