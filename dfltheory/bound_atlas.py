@@ -348,7 +348,7 @@ def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
     """The quadratic clients with exactly these L, sigma_l, sigma_g and f0_gap (from the
     start 0), m of them; their common Hessian has the eigenvalues L/10 .. L.
     """
-    from dfltheory.tasks.quadratics import quadratic
+    from dfltheory.tasks.random_quadratics import quadratic
 
     known = everyday(("L", "sigma_l", "sigma_g", "f0_gap", "m")) | dict(values)
     m, L = int(known["m"]), float(known["L"])

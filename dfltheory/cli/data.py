@@ -66,14 +66,11 @@ def fetch(
 
         dfltheory data fetch mnist --data-root images
     """
-    import sys
-
     from dfltheory.tasks import download
 
     folder = download.fetch(
         name,
         data_root,
-        progress=sys.stderr.isatty(),
         report=lambda line: typer.echo(line, err=True),
     )
     emit({"name": name, "folder": str(folder)}, f"{name} is ready in {folder}", json)

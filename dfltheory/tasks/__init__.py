@@ -1,5 +1,4 @@
-"""Learning problems: synthetic ones whose constants are known, and real data over
-clients.
+"""Learning problems: synthetic ones with known constants, and real data.
 
 >>> task = quadratic(m=16, d=10, L=1.0, mu=0.1, zeta=1.0, sigma=0.1, seed=0)
 >>> task.constants.sigma_g                          # exact: the Hessians agree
@@ -12,7 +11,8 @@ from dfltheory.tasks.federated import digits, image_task, measured_on
 from dfltheory.tasks.images import ImageSet
 from dfltheory.tasks.noise import FiniteSupport, Gaussian, Noise
 from dfltheory.tasks.personal import Coupled, coupled
-from dfltheory.tasks.quadratics import Quadratic, quadratic
+from dfltheory.tasks.quadratics import Quadratic
+from dfltheory.tasks.random_quadratics import quadratic
 from dfltheory.tasks.registry import get, names
 from dfltheory.tasks.separable import Clipped, Sinusoidal, clipped, sinusoidal
 from dfltheory.tasks.sources import supervised_from

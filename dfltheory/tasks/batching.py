@@ -1,14 +1,11 @@
-"""Gradients of N copies of one network, each on its own minibatch: three ways, one
-interface.
+"""Gradients of N copies of one network, each on its own minibatch.
 
 A strategy is given stacked parameters x (N, d), inputs X (N, B, ...) and targets y (N,
 B, ...), and returns the gradients (N, d) of the mean loss over each copy's B examples.
-All ways give the same numbers up to rounding; they differ in speed:
+Both strategies give the same numbers up to rounding; they differ in speed:
 
 ``batched``  linear layers with ReLU, tanh or sigmoid, as batched products
-``loop``     one copy after the other: convolutions on a CPU, and anything else
-``vmap``     torch.func.vmap over the copies, in chunks: networks on a GPU, small
-             unusual networks on a CPU
+``loop``     one copy after the other: any network
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ import abc
 import contextlib
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -31,8 +27,9 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def mean_squared(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Mean over all entries of (output - target)^2; a single output column is compared
-    as a vector.
+    """Return the mean over all entries of (output - target)^2.
+
+    A single output column is compared as a vector.
     """
     return functional.mse_loss(
         outputs.squeeze(-1) if outputs.ndim == targets.ndim + 1 else outputs, targets
@@ -46,8 +43,9 @@ LOSSES: dict[str, Loss] = {
 
 
 class Strategy(abc.ABC):
-    """One way to evaluate N copies; ``offset`` (N, 1, C) is added to the outputs
-    (balanced softmax).
+    """One way to evaluate N copies.
+
+    ``offset`` (N, 1, C) is added to the outputs (balanced softmax).
     """
 
     name: str
@@ -74,7 +72,7 @@ class Strategy(abc.ABC):
         return torch.stack([self.criterion(o, t) for o, t in zip(out, y)])
 
     def _call(self, parameters: Sequence[Tensor], X: Tensor) -> Tensor:
-        """The network of one copy."""
+        """Return the outputs of one copy."""
         return torch.func.functional_call(
             self.module, dict(zip(self.layout.names, parameters)), (X,)
         )
@@ -93,6 +91,7 @@ class Loop(Strategy):
     def gradient(
         self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
     ) -> Tensor:
+        """Return the gradients at stacked models."""
         return self.loss_and_gradient(x, X, y, offset)[1]
 
     def loss_and_gradient(
@@ -131,6 +130,7 @@ class Loop(Strategy):
 
     @torch.no_grad()
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
+        """Return each copy's outputs (N, B, ...)."""
         each = (
             self._call(self.layout.views(own), self._laid_out(inputs))
             for own, inputs in zip(x, X)
@@ -138,8 +138,9 @@ class Loop(Strategy):
         return torch.stack(list(each))
 
     def _laid_out(self, X: Tensor) -> Tensor:
-        """One copy's inputs, images (B, C, H, W) as a copy that lies in memory as (B,
-        H, W, C) if asked for.
+        """Return one copy's inputs, images with their channels last if asked for.
+
+        They are a copy (B, C, H, W) that lies in memory as (B, H, W, C).
 
         ``contiguous(memory_format=torch.channels_last)`` would leave images of one
         channel as they are.
@@ -152,8 +153,9 @@ class Loop(Strategy):
 
 
 def layout_does_not_matter(module: nn.Module) -> bool:
-    """Convolutions among torch's own layers in a row: does the module do the same with
-    any memory layout?
+    """Return whether a module does the same with any memory layout of images.
+
+    It does if it has convolutions among torch's own layers in a row.
 
     A forward of one's own may not (``x.view`` refuses some layouts, ``x.as_strided``
     takes one number for another), and grouped convolutions take longer with channels
@@ -166,33 +168,6 @@ def layout_does_not_matter(module: nn.Module) -> bool:
     )
     layers = [part for part in parts if isinstance(part, nn.Conv2d)]
     return bool(layers) and not own and all(layer.groups == 1 for layer in layers)
-
-
-class Vmap(Strategy):
-    """torch.func.vmap over the copies, ``chunk`` of them at once."""
-
-    name, chunk = "vmap", 32
-
-    def gradient(
-        self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
-    ) -> Tensor:
-        def loss(
-            parameters: tuple[Tensor, ...], X: Tensor, y: Tensor, shift: Tensor | None
-        ) -> Tensor:
-            out = self._call(parameters, X)
-            return self.criterion(out if shift is None else out + shift, y)
-
-        axes = (0, 0, 0, None if offset is None else 0)
-        slope: Any = torch.func.vmap(
-            torch.func.grad(loss), in_dims=axes, chunk_size=self.chunk
-        )
-        parts = slope(tuple(self.layout.views(x)), X, y, offset)
-        return torch.cat([part.flatten(1) for part in parts], dim=1)
-
-    @torch.no_grad()
-    def outputs(self, x: Tensor, X: Tensor) -> Tensor:
-        call: Any = torch.func.vmap(self._call, chunk_size=self.chunk)
-        return call(tuple(self.layout.views(x)), X)
 
 
 class Batched(Strategy):
@@ -216,6 +191,7 @@ class Batched(Strategy):
     def gradient(
         self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
     ) -> Tensor:
+        """Return the gradients at stacked models."""
         inputs, values, out = self._forward(x, X)
         out = out if offset is None else out + offset
         # of means over as many each
@@ -234,14 +210,13 @@ class Batched(Strategy):
 
     @torch.no_grad()
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
+        """Return each copy's outputs (N, B, ...)."""
         return self._forward(x, X)[2].detach()
 
     def _forward(
         self, x: Tensor, X: Tensor
     ) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """What each linear layer takes and gives (N, B, width), and what comes out at
-        the end.
-        """
+        """Return what each layer takes and gives (N, B, width), and the outputs."""
         own, h = dict(zip(self.layout.names, self.layout.views(x))), X.flatten(2)
         inputs, values = [], []
         for weight, bias, activation in self._layers:
@@ -263,8 +238,9 @@ _ACTIVATIONS = {nn.ReLU: torch.relu, nn.Tanh: torch.tanh, nn.Sigmoid: torch.sigm
 def dense_layers(
     module: nn.Module,
 ) -> list[tuple[str, str | None, type[nn.Module] | None]] | None:
-    """(weight, bias, activation) of each layer, if the module is a stack of linear
-    layers; else None.
+    """Return (weight, bias, activation) of each layer of a stack of linear layers.
+
+    None: the module is something else.
     """
     if type(module) not in (nn.Linear, nn.Sequential):
         return None
@@ -291,13 +267,11 @@ def dense_layers(
 
 
 def choose(
-    name: str, made_of: tuple[nn.Module, Loss, Layout], device: torch.device, last: bool
+    name: str, made_of: tuple[nn.Module, Loss, Layout], channels_last: bool
 ) -> Strategy:
-    """The strategy of that name, or the one that measures fastest for this kind of
-    module and device.
-    """
-    known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Loop, Vmap)}
+    """Return the strategy of a name, or for ``auto`` the faster one for a module."""
+    known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Loop)}
     if name == "auto":
         dense = dense_layers(made_of[0]) is not None and made_of[1] in LOSSES.values()
-        name = "batched" if dense else "loop" if device.type == "cpu" else "vmap"
-    return known[one_of("batching strategy", name, known)](*made_of, last)
+        name = "batched" if dense else "loop"
+    return known[one_of("batching strategy", name, known)](*made_of, channels_last)

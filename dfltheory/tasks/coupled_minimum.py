@@ -68,9 +68,7 @@ class Coupling:
         return w, residual / convexity
 
     def values(self, u: Array, a: Array, b: Array) -> tuple[Array, Array, Array]:
-        """Return a lower bound of g, an upper bound of g, and one of |g'|, at points u
-        (n,).
-        """
+        """Return lower and upper bounds of g, and one of |g'|, at points u (n,)."""
         s, cosine = np.sin(u)[:, None], np.cos(u)
         w, error = self.responses(s, b)
         v = b + w

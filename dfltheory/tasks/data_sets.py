@@ -13,9 +13,7 @@ from dfltheory.errors import InputError
 
 
 def is_data_set(item: Any) -> bool:
-    """Return whether an object holds examples one by one, as a PyTorch data set, or
-    batch by batch, as a loader.
-    """
+    """Return whether an object is a PyTorch data set or a loader."""
     if isinstance(item, (tuple, list, str, Mapping, Tensor, np.ndarray)):
         return False
     indexed = hasattr(item, "__len__") and hasattr(item, "__getitem__")

@@ -1,34 +1,30 @@
-"""Fetching the official files: checked, and moved into place only when they are
-whole.
-"""
+"""Downloads of the official files, which are put in place only when complete."""
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dfltheory.errors import DataError, MissingExtraError, one_of
 from dfltheory.tasks.files import SETS, FileSet, data_root, verify
 from dfltheory.tasks.formats import refuse_links_out
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
+log = logging.getLogger("dfltheory")
 
 
 def fetch(
     name: str | FileSet,
     root: str | os.PathLike[str] | None = None,
     *,
-    progress: bool = False,
     tries: int = 3,
-    report: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = log.info,
 ) -> Path:
     """Download what is missing or wrong of an image set and return its folder.
 
@@ -55,7 +51,7 @@ def fetch(
 
             def whole(address: str, md5: str) -> Path:
                 report(f"{entry.name}: fetching {address}")
-                return _download(address, md5, Path(temporary), progress, tries)
+                return _download(address, md5, Path(temporary), tries)
 
             if entry.archive:
                 archive = whole(*entry.archive)
@@ -86,9 +82,7 @@ def _refuse_to_write_through_links(entry: FileSet, base: Path) -> None:
 
 
 def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> None:
-    """Unpack an archive, look at every file, and only then let its folder take the
-    place of the old one.
-    """
+    """Unpack an archive, and replace the old folder once every file is right."""
     unpacked = temporary / "unpacked"
     try:
         # of a zip file no links are made, and no names with .. are taken
@@ -113,19 +107,13 @@ def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> 
     os.replace(unpacked / entry.folder, target)
 
 
-def _download(
-    address: str, md5: str, temporary: Path, progress: bool, tries: int
-) -> Path:
-    """The file at an address, in the temporary folder, once its MD5 is right."""
-    import logging
-
+def _download(address: str, md5: str, temporary: Path, tries: int) -> Path:
+    """Return the file of an address, in the temporary folder, with the right MD5."""
     try:
         import pooch
         import requests
     except ImportError:
         raise MissingExtraError("downloading data", "data") from None
-    from rich.console import Console
-    from rich.progress import Progress
 
     pooch.get_logger().setLevel(logging.ERROR)
     name = address.rsplit("/", 1)[-1]
@@ -136,42 +124,18 @@ def _download(
         urls={name: address},
         retry_if_failed=tries - 1,
     )
-    with Progress(console=Console(stderr=True)) if progress else nullcontext() as bars:
-        drawn: Any = _Bar(bars, name) if bars else False
-        downloader: Any = pooch.HTTPDownloader(
-            progressbar=drawn, chunk_size=1 << 16, timeout=60
-        )
-        try:
-            return Path(store.fetch(name, downloader=downloader))
-        except requests.RequestException as error:
-            why = (
-                str(error)
-                if isinstance(error, requests.HTTPError)
-                else type(error).__name__
-            )
-            raise DataError(
-                f"{address} cannot be fetched ({why}, {tries} tries)"
-            ) from error
-        except ValueError as error:  # pooch's word for a checksum that does not agree
-            raise DataError(
-                f"{address} does not have the official MD5 {md5} ({tries} tries):"
-                " damaged or changed"
-            ) from error
-
-
-class _Bar:
-    """What pooch asks of a progress bar, drawn by rich."""
-
-    def __init__(self, bars: Progress, name: str):
-        self._bars, self._task = bars, bars.add_task(name, total=None)
-
-    total = property(None, lambda self, size: self._bars.update(self._task, total=size))
-
-    def update(self, amount: int) -> None:
-        self._bars.advance(self._task, amount)
-
-    def reset(self) -> None:
-        self._bars.reset(self._task)
-
-    def close(self) -> None:
-        self._bars.refresh()
+    downloader: Any = pooch.HTTPDownloader(chunk_size=1 << 16, timeout=60)
+    try:
+        return Path(store.fetch(name, downloader=downloader))
+    except requests.RequestException as error:
+        reason = type(error).__name__
+        if isinstance(error, requests.HTTPError):
+            reason = str(error)
+        raise DataError(
+            f"{address} cannot be fetched ({reason}, {tries} tries)"
+        ) from error
+    except ValueError as error:  # pooch's error for another checksum
+        raise DataError(
+            f"{address} does not have the official MD5 {md5} ({tries} tries):"
+            " damaged or changed"
+        ) from error

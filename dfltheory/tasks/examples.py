@@ -1,6 +1,4 @@
-"""The clients' examples, checked and laid in one row of tensors; and which of them a
-minibatch takes.
-"""
+"""The clients' examples in one row of tensors, and which of them a minibatch takes."""
 
 from __future__ import annotations
 
@@ -28,8 +26,9 @@ Row = tuple[Tensor, Tensor, Tensor, Tensor]
 def in_a_row(
     clients: Sequence[Examples], what: str, dtype: torch.dtype, device: torch.device
 ) -> Row:
-    """All examples, those of floating-point type in ``dtype``; ``what`` names a client
-    in messages.
+    """Return all examples, those of floating-point type in ``dtype``.
+
+    ``what`` names a client in messages.
     """
     if not len(clients):
         raise InputError("a task needs at least one client")
@@ -101,8 +100,9 @@ def _pair(whose: str, given: Any) -> tuple[Tensor, Tensor]:
 
 
 def first_not_finite(values: Tensor) -> int | None:
-    """The first example with a value that is not finite; a finite sum has none, and is
-    the quicker look.
+    """Return the first example with a value that is not finite.
+
+    A finite sum has none, and is the quicker test.
     """
     if not values.is_floating_point() or bool(values.sum().isfinite()):
         return None
@@ -121,8 +121,9 @@ def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Ten
 
 
 class Epochs:
-    """Every client walks through its own reshuffled data; a batch may end one pass and
-    begin the next.
+    """Minibatches of clients that walk through their own reshuffled data.
+
+    A batch may end one pass and begin the next.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class Epochs:
         self._taken = 0
 
     def draw(self) -> Tensor:
-        """The next positions (S, m, batch)."""
+        """Return the next positions (S, m, batch)."""
         n = self._sizes.unsqueeze(-1)
         place = torch.arange(self._taken, self._taken + self._batch, device=n.device)
         self._taken += self._batch

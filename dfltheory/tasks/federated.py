@@ -58,8 +58,9 @@ def image_task(
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
 ) -> Supervised:
-    """An image set divided over m clients, with a network and the cross-entropy, as a
-    task.
+    """Return the task of an image set over m clients, with a network.
+
+    Its loss is the cross-entropy.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def digits(
     partition: Kind = "iid",
     **options: Any,
 ) -> Supervised:
-    """The bundled handwritten digits (real; no download) over m clients.
+    """Return the bundled handwritten digits (real; no download) over m clients.
 
     1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (default),
     ``mlp``, or any module; ``partition`` and other options as :func:`image_task` has
@@ -131,8 +132,7 @@ def digits(
 
 
 def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
-    """The same task, whose *measured* f and grad f are means over a random part of
-    every client's examples.
+    """Return the same task with f and grad f *measured* on a random part of the data.
 
     Each client gives the same share, at least one example, about ``examples`` in all;
     the choice is fixed by ``seed``. Training and accuracy are as before. The name says
@@ -179,7 +179,7 @@ def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.M
 def _some(
     images: ImageSet, examples: int | None, test_examples: int | None, seed: int
 ) -> ImageSet:
-    """A random choice of so many examples, where that is asked for."""
+    """Return a random choice of so many examples, where that is asked for."""
     rng = np.random.default_rng([whole_number("seed", seed, at_least=0), 1])
     for what, count, part in (
         ("examples", examples, "train"),

@@ -1,6 +1,4 @@
-"""The official files of the image sets: where they lie, their checksums, and whether
-they are all right.
-"""
+"""The official files of the image sets: places, checksums, and their state."""
 
 from __future__ import annotations
 
@@ -144,8 +142,9 @@ class FileState:
 def verify(
     name: str | FileSet, root: str | os.PathLike[str] | None = None
 ) -> list[FileState]:
-    """Every file of a set with its state; for Tiny-ImageNet, the folder's count of
-    images.
+    """Return every file of a set with its state.
+
+    For Tiny-ImageNet it is the folder with its count of images.
     """
     entry = (
         SETS[one_of("image set with files", name, SETS)]
@@ -184,8 +183,9 @@ def _state(path: Path, md5: str) -> FileState:
 
 
 def require(name: str, root: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of a set whose files are all right, or a DataError that names the
-    first that is not.
+    """Return the folder of a set whose files are all right.
+
+    Otherwise a DataError names the first one that is not.
     """
     for state in verify(name, root):
         if state.state != "ok":

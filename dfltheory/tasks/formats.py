@@ -1,5 +1,6 @@
-"""Readers of the official file formats: nothing in a file is run, and no size is
-believed unchecked.
+"""Readers of the official file formats.
+
+Nothing in a file is run, and sizes are checked.
 """
 
 from __future__ import annotations
@@ -37,9 +38,7 @@ OTHER_IMAGES = (
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """The file's bytes, unpacked if it is gzipped; what goes wrong while they are read,
-    as one line.
-    """
+    """Open a file, gzipped or not; errors while it is read become a DataError."""
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for
             raise DataError(f"{path} cannot be read: it is not a regular file")
@@ -57,8 +56,9 @@ def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def _at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
-    """``count`` bytes, or as many as there are; memory is taken for those that are
-    there.
+    """Return ``count`` bytes, or as many as there are.
+
+    Memory is taken only for those that are there.
     """
     parts = []
     while count > 0 and (part := stream.read(min(count, 2**20))):
@@ -78,7 +78,7 @@ def _refuse_large(path: Path, what: str, size: int) -> None:
 
 
 def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """An idx file of unsigned bytes, gzipped or not.
+    """Read an idx file of unsigned bytes, gzipped or not.
 
     Bytes 0-1 are zero, byte 2 is the element type (8: unsigned byte), byte 3 the number
     of dimensions; then each dimension as a big-endian 32-bit number, then the elements
@@ -116,9 +116,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 
 def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
-    """Training and test images (n, 1, 28, 28) with labels, of MNIST or
-    Fashion-MNIST.
-    """
+    """Read training and test images (n, 1, 28, 28) with labels, of (Fashion-)MNIST."""
     arrays: list[Any] = []
     for part in ("train", "t10k"):
         pixels = read_idx(folder / f"{part}-images-idx3-ubyte.gz")
@@ -150,7 +148,9 @@ def _kind(opcode: str) -> str | None:
 
 
 def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
-    """The numbers, truths and bytes behind each key of a CIFAR pickle, in their order.
+    """Return the numbers, truths and bytes behind each key of a CIFAR pickle.
+
+    They are in the order of the file.
 
     A pickle is a program. This one is not run but listed: nothing is imported, called
     or built, and what the official files do not consist of is refused.
@@ -199,8 +199,9 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
 def read_cifar_batch(
     path: str | os.PathLike[str], classes: int
 ) -> tuple[Pixels, Labels]:
-    """One CIFAR batch: pixels (n, 3, 32, 32) and labels (n,) (the fine ones of
-    CIFAR-100).
+    """Read one CIFAR batch: pixels (n, 3, 32, 32) and labels (n,).
+
+    Labels of CIFAR-100 are the fine ones.
     """
     content, key = read_constants(path), b"labels" if classes == 10 else b"fine_labels"
     if not {b"data", key} <= set(content):
@@ -233,7 +234,7 @@ def read_cifar_batch(
 
 
 def read_cifar_names(path: str | os.PathLike[str], classes: int) -> tuple[str, ...]:
-    """The names of the labels."""
+    """Read the names of the labels."""
     names = read_constants(path).get(
         b"label_names" if classes == 10 else b"fine_label_names", []
     )
@@ -245,8 +246,9 @@ def read_cifar_names(path: str | os.PathLike[str], classes: int) -> tuple[str, .
 def read_cifar(
     folder: Path, classes: int
 ) -> tuple[tuple[Pixels, Labels, Pixels, Labels], tuple[str, ...]]:
-    """Training and test images (n, 3, 32, 32) with labels, of CIFAR-10 or CIFAR-100;
-    the names of labels.
+    """Read training and test images (n, 3, 32, 32) with labels, and label names.
+
+    The files are those of CIFAR-10 or CIFAR-100.
     """
     if classes == 10:
         names = [f"data_batch_{k}" for k in range(1, 6)]
@@ -270,8 +272,7 @@ Index = tuple[list[str], list[tuple[Path, int]], list[tuple[Path, int]]]
 def tiny_imagenet_index(
     folder: Path, classes: int = 200, per_class: int = 500, held_out: int = 10_000
 ) -> Index:
-    """(class ids, training files with labels, validation files with labels), all of
-    them counted.
+    """Return class ids, and training and validation files with labels, all counted.
 
     Names in lists that lead out of their folder are refused. Links are followed: who
     made them could have copied the file as well.

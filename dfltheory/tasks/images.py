@@ -22,8 +22,9 @@ NAMES = ("digits", *files.SETS)
 
 @dataclass(frozen=True, eq=False)
 class ImageSet:
-    """Images as bytes (n, channels, height, width) with labels 0..classes-1, divided
-    into train and test.
+    """Images as bytes (n, channels, height, width) with labels 0..classes-1.
+
+    They are divided into train and test.
 
     Images of any size and number of classes are an image set, which
     :func:`~dfltheory.tasks.image_task` divides over clients::
@@ -59,6 +60,7 @@ class ImageSet:
     white: int = 255
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         for part in ("train", "test"):
             pixels, labels = (getattr(self, f"{part}_{k}") for k in "xy")
             if getattr(pixels, "dtype", None) != np.uint8 or pixels.ndim != 4:
@@ -91,6 +93,7 @@ class ImageSet:
 
     @property
     def classes(self) -> int:
+        """Number of classes."""
         return len(self.labels)
 
     @property
@@ -100,9 +103,7 @@ class ImageSet:
 
     @cached_property
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of every channel of the training pixels on the
-        scale 0..1.
-        """
+        """Mean and standard deviation of each channel in training, in 0..1."""
         values, channels = np.arange(256) / self.white, np.moveaxis(self.train_x, 1, 0)
         shares = [
             np.bincount(channel.ravel(), minlength=256) / channel.size
@@ -116,8 +117,9 @@ class ImageSet:
         return np.array(means), np.sqrt(squares)
 
     def normalized(self, pixels: NDArray[np.uint8]) -> Tensor:
-        """The papers' preprocessing: every channel less its training mean, over its
-        standard deviation.
+        """Return every channel less its training mean, over its standard deviation.
+
+        This is the papers' preprocessing.
 
         float32 of the same shape.
         """
@@ -142,13 +144,15 @@ class Normalize:
         self.shift = torch.tensor(mean / deviation, dtype=torch.float32)[:, None, None]
 
     def __call__(self, pixels: Tensor) -> Tensor:
+        """Measure."""
         scale, shift = self.scale.to(pixels.device), self.shift.to(pixels.device)
         return (pixels.to(torch.float32) * scale).sub_(shift)
 
 
 def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
-    """The image set of that name, from files below the data root whose checksums are
-    right.
+    """Return the image set of a name.
+
+    Its files lie below the data root and have the right checksums.
 
     Raises UnknownNameError, or DataError where a file is missing, truncated or not the
     official one.
@@ -205,8 +209,9 @@ _FASHION = (
 
 
 def _tiny_imagenet(name: str, folder: Path) -> ImageSet:
-    """The labelled validation images serve as the test set, as usual: the official test
-    labels are secret.
+    """Read the set; labelled validation images serve as its test set, as usual.
+
+    The official test labels are secret.
     """
     ids, train, held = formats.tiny_imagenet_index(folder)
     return ImageSet(

@@ -1,6 +1,4 @@
-"""A torch module as one vector of parameters: where each lies, which are shared, what
-cannot be one.
-"""
+"""A torch module as one vector of parameters."""
 
 from __future__ import annotations
 
@@ -20,8 +18,9 @@ from dfltheory.errors import InputError
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each parameter of a module lies in the flat vector of length d, in
-    named_parameters' order.
+    """Where each parameter of a module lies in the flat vector of length d.
+
+    The order is that of named_parameters.
     """
 
     names: tuple[str, ...]
@@ -31,6 +30,7 @@ class Layout:
 
     @classmethod
     def of(cls, module: nn.Module) -> Layout:
+        """Return the layout of a module."""
         parts = dict(module.named_parameters())
         ends = [0, *accumulate(p.numel() for p in parts.values())]
         if ends[-1] == 0:
@@ -41,14 +41,14 @@ class Layout:
         )
 
     def views(self, x: Tensor) -> list[Tensor]:
-        """The parameters of flat (..., d) as views (..., *shape)."""
+        """Return the parameters of flat (..., d) as views (..., *shape)."""
         return [
             x[..., s].view(*x.shape[:-1], *shape)
             for s, shape in zip(self.slices, self.shapes)
         ]
 
     def flat(self, module: nn.Module) -> Tensor:
-        """The module's parameters as one vector (d,), a copy."""
+        """Return the module's parameters as one vector (d,), a copy."""
         return torch.cat([p.detach().reshape(-1) for p in module.parameters()])
 
 
@@ -86,7 +86,9 @@ def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
 
 
 def has_dropout(module: nn.Module, one: Tensor) -> bool:
-    """Does it draw random numbers while it is trained?  ``one``: an input (1, ...).
+    """Return whether a module draws random numbers while it is trained.
+
+    ``one`` is an input (1, ...).
 
     Refused: that it draws them where f is measured, and that with dropout its buffers
     change.
@@ -115,8 +117,9 @@ def has_dropout(module: nn.Module, one: Tensor) -> bool:
 
 
 class _Chance(TorchDispatchMode):
-    """Sees whether an operation of this thread draws random numbers; what other threads
-    draw is not seen.
+    """Detects whether an operation of this thread draws random numbers.
+
+    Draws of other threads are not seen.
     """
 
     drawn = False
@@ -142,8 +145,9 @@ def refuse_mismatch(
     classes: bool,
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Refuse data that the module cannot take: ``one`` prepared input (1, ...), all
-    targets, as classes.
+    """Refuse data that the module cannot take.
+
+    ``one`` is a prepared input (1, ...); the targets are all, as classes or not.
 
     A given ``loss`` is tried too; broadcasting of targets to outputs counts as a
     mismatch. Returns the outputs.

@@ -1,5 +1,6 @@
-"""Additive gradient noise with an exactly known second moment: F_i(x; xi) = f_i(x) +
-<xi, x>.
+"""Additive gradient noise with an exactly known second moment.
+
+F_i(x; xi) = f_i(x) + <xi, x>.
 
 With such noise every F_i(.; xi) is as smooth as f_i (SAM's sample-wise assumption holds
 with the same L), E grad F_i(x; xi) = grad f_i(x), and E||grad F_i(x; xi) - grad
@@ -20,9 +21,7 @@ from dfltheory.randomness import normal, uniform
 
 
 class Noise(abc.ABC):
-    """The law of xi_i in R^d, independent over clients, steps and seeds, with mean
-    zero.
-    """
+    """The law of xi_i in R^d, independent over clients, steps and seeds, of mean 0."""
 
     sigma: float
     """sigma_l = max_i (E||xi_i||^2)^(1/2), exactly."""
@@ -35,8 +34,9 @@ class Noise(abc.ABC):
     def sample(
         self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
     ) -> Tensor | None:
-        """xi (S, m, d), one seed per generator, of the dtype and device of ``like``;
-        None when xi = 0.
+        """Draw xi (S, m, d), one seed per generator; None when xi = 0.
+
+        Dtype and device are those of ``like``.
         """
 
     @abc.abstractmethod
@@ -65,15 +65,14 @@ class Gaussian(Noise):
         self._scales: dict[tuple[Any, ...], Tensor] = {}
 
     def scale(self, d: int, like: Tensor) -> Tensor:
-        """Standard deviations of the entries, in a shape that stretches to (m, d),
-        typed as ``like``.
-        """
+        """Return standard deviations that stretch to (m, d), typed as ``like``."""
         key = d, like.dtype, like.device
         if key not in self._scales:
             self._scales[key] = (self.sigmas.to(like) / d**0.5).unsqueeze(-1)
         return self._scales[key]
 
     def check(self, m: int, d: int) -> None:
+        """Raise InputError unless the noise fits m clients in R^d."""
         if self.sigmas.ndim == 1 and len(self.sigmas) != m:
             raise InputError(
                 f"noise has {len(self.sigmas)} sigmas for {m} clients: give one number"
@@ -81,19 +80,22 @@ class Gaussian(Noise):
             )
 
     def covariance(self, m: int, d: int) -> Tensor:
+        """Return E xi_i xi_i' of every client, (m, d, d)."""
         return torch.diag_embed((self.scale(d, self.sigmas) ** 2).expand(m, d))
 
     def sample(
         self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
     ) -> Tensor | None:
+        """Draw xi (S, m, d), one seed per generator."""
         if self.sigma == 0:
             return None
         return normal(generators, (m, d), like).mul_(self.scale(d, like))
 
 
 class FiniteSupport(Noise):
-    """xi_i uniform over n given shifts, as a minibatch is one of finitely many; every
-    expectation is a sum.
+    """xi_i uniform over n given shifts.
+
+    It is like a minibatch that is one of finitely many, and every expectation is a sum.
 
     ``shifts``: (n, d) equal for all clients, or (m, n, d); each client's shifts must
     sum to zero.
@@ -121,8 +123,9 @@ class FiniteSupport(Noise):
 
     @classmethod
     def signs(cls, sigma: float, direction: Tensor | Sequence[float]) -> FiniteSupport:
-        """xi = +sigma or -sigma along a direction, with probability 1/2 each: E||xi||^2
-        = sigma^2.
+        """Return noise +sigma or -sigma along a direction, with probability 1/2 each.
+
+        E||xi||^2 = sigma^2.
         """
         v = torch.as_tensor(direction, dtype=torch.float64)
         norm = float(v.norm())
@@ -134,6 +137,7 @@ class FiniteSupport(Noise):
         return cls(torch.stack([v, -v]))
 
     def check(self, m: int, d: int) -> None:
+        """Raise InputError unless the noise fits m clients in R^d."""
         if self.shifts.shape[-1] != d or (
             self.shifts.ndim == 3 and len(self.shifts) != m
         ):
@@ -143,12 +147,14 @@ class FiniteSupport(Noise):
             )
 
     def covariance(self, m: int, d: int) -> Tensor:
+        """Return E xi_i xi_i' of every client, (m, d, d)."""
         n = self.shifts.shape[-2]
         return (self.shifts.mT @ self.shifts / n).expand(m, d, d)
 
     def sample(
         self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
     ) -> Tensor | None:
+        """Draw xi (S, m, d), one seed per generator."""
         shifts = self.shifts.to(like).expand(m, -1, -1)
         n = shifts.shape[1]
         pick = (uniform(generators, (m,), like.new_empty(0).double()) * n).long()
@@ -156,7 +162,8 @@ class FiniteSupport(Noise):
 
 
 def as_noise(noise: Noise | float | Sequence[float] | Tensor) -> Noise:
-    """A number (or one per client) is Gaussian noise of that root mean square; a Noise
-    is itself.
+    """Return a number (or one per client) as Gaussian noise of that RMS.
+
+    A Noise is returned as it is.
     """
     return noise if isinstance(noise, Noise) else Gaussian(noise)

@@ -1,5 +1,6 @@
-"""A table of one's own in a file, with a network of one's own, as a task: what a
-command line can name.
+"""A user's table in a file, with a user's network, as a task.
+
+A command line can name both.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def npz(
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
 ) -> Supervised:
-    """The examples in a file of numpy's ``savez``, over clients; constants are
-    estimated when asked for.
+    """Return the task of the examples in a file of numpy's ``savez``.
+
+    Constants are estimated when asked for.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
-"""Dividing labelled examples over clients: IID, by Dirichlet label ratios, or few
-classes each.
+"""Divisions of labelled examples over clients.
+
+They are IID, by Dirichlet label ratios, or have few classes each.
 
 Every kind is seeded, ends after a bounded number of tries, gives each example to at
 most one client, and divides a test set so that each client's test labels follow its own
@@ -39,11 +40,11 @@ class Partition:
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return len(self.train)
 
     def statistics(self) -> dict[str, float]:
-        """Sizes, labels per client, and how far the clients' label distributions are
-        from the whole one.
+        """Return sizes, labels per client, and distances of the label distributions.
 
         ``label_distance`` is the mean over clients of the total variation distance, 0
         (all identical) to 1.
@@ -187,8 +188,9 @@ def _fill_in_order(
     missing: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return how many examples of each label clients get (m, C), one client after the
-    other in random order.
+    """Return how many examples of each label clients get (m, C).
+
+    Clients draw one after the other, in random order.
     """
     counts = np.zeros(ratios.shape, dtype=np.int64)
     for i in rng.permutation(len(missing)):
@@ -206,8 +208,9 @@ def _fill_image_by_image(
     sizes: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return how many examples of each label clients get (m, C), where a random client
-    takes the next image.
+    """Return how many examples of each label clients get (m, C).
+
+    A random client takes the next image.
 
     As long as no label ends, the labels of consecutive images are independent, and are
     drawn at once.
@@ -302,8 +305,9 @@ def _few_classes(
 def _follow(
     t: Indices, counts: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[Indices, ...]:
-    """Divide test examples in the proportions of ``counts``, every client's total
-    within rounding too.
+    """Divide test examples in the proportions of ``counts``.
+
+    Every client's total is right within rounding, too.
     """
     m, C = counts.shape
     totals = np.bincount(t, minlength=C)

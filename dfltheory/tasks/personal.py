@@ -1,5 +1,4 @@
-"""Partially personalized problems F_i(u, v_i) with a shared u and personal v_i,
-constants known exactly.
+"""Partially personalized problems F_i(u, v_i) whose constants are known exactly.
 
 The parameter vector of a client is x_i = (u_i, v_i); ``shared`` is the slice of u.
 ``f_star`` is that of F(u, V) = (1/m) sum_i F_i(u, v_i) over u and all v_i (so a lower
@@ -24,8 +23,9 @@ from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
 
 
 class BlockGaussian(Gaussian):
-    """Independent Gaussian noise in u and v with E||xi_u||^2 = sigma_u^2 and
-    E||xi_v||^2 = sigma_v^2.
+    """Independent Gaussian noise in u and v.
+
+    E||xi_u||^2 = sigma_u^2 and E||xi_v||^2 = sigma_v^2.
     """
 
     def __init__(self, sigma_u: float, sigma_v: float, d_u: int, d_v: int):
@@ -36,6 +36,7 @@ class BlockGaussian(Gaussian):
         super().__init__(math.hypot(sigma_u, sigma_v))
 
     def scale(self, d: int, like: Tensor) -> Tensor:
+        """Return standard deviations of the entries, typed as ``like``."""
         u, v = (
             self.sigma_u / math.sqrt(self.d_u),
             self.sigma_v / math.sqrt(max(self.d_v, 1)),
@@ -46,8 +47,9 @@ class BlockGaussian(Gaussian):
 
 
 class Personal(Synthetic):
-    """Base: d_u shared coordinates, then d_v personal ones, with Gaussian noise in each
-    block.
+    """Base: d_u shared coordinates, then d_v personal ones, with Gaussian noise.
+
+    Each block has its own noise.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Personal(Synthetic):
 
     @property
     def blocks(self) -> tuple[slice, ...]:
+        """Where u and v lie in x."""
         return slice(0, self.d_u), slice(self.d_u, self.d)
 
     def _constants(
@@ -86,8 +89,9 @@ class Personal(Synthetic):
 
 
 class Coupled(Personal):
-    """F_i(u, v) = (h_u/2)||u - a_i||^2 + (h_v/2)||v - b_i||^2 + k sum_j sin(u_j)
-    sin(v_j): bounded coupling.
+    """Quadratics in u and v with a bounded coupling.
+
+    F_i(u, v) = (h_u/2)||u - a_i||^2 + (h_v/2)||v - b_i||^2 + k sum_j sin(u_j) sin(v_j).
 
     Non-convex once k > min(h_u, h_v). Exact constants: L = max(h_u, h_v) + k, L_u = h_u
     + k, L_v = h_v + k, L_uv = L_vu = k, and delta_u: the deviations of grad_u are -h_u
@@ -130,10 +134,12 @@ class Coupled(Personal):
         self._h = torch.tensor(h, dtype=self.dtype, device=self.device)
 
     def client_loss(self, x: Tensor) -> Tensor:
+        """Return f_i(x_i): (..., m, d) -> (..., m)."""
         coupling = (x[..., : self.d_u].sin() * x[..., self.d_u :].sin()).sum(-1)
         return (self._h * (x - self.centre).square()).sum(-1) / 2 + self.k * coupling
 
     def client_gradient(self, x: Tensor) -> Tensor:
+        """Return grad f_i(x_i): (..., m, d) -> (..., m, d)."""
         u, v = x[..., : self.d_u], x[..., self.d_u :]
         coupling = torch.cat([u.cos() * v.sin(), u.sin() * v.cos()], -1)
         return self._h * (x - self.centre) + self.k * coupling
@@ -151,6 +157,7 @@ class Coupled(Personal):
 
     @cached_property
     def constants(self) -> ProblemConstants:
+        """What is known of this problem."""
         centers = self.centre.double().cpu().numpy()
         coupling = Coupling(self.h_u, self.h_v, self.k)
         floor = coupled_floor(coupling, centers[:, : self.d_u], centers[:, self.d_u :])
@@ -178,8 +185,9 @@ def coupled(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Coupled:
-    """A random :class:`Coupled` with p shared and p personal coordinates and prescribed
-    L_u, L_v, chi, noise.
+    """Return a random :class:`Coupled` with prescribed L_u, L_v, chi and noise.
+
+    It has p shared and p personal coordinates.
 
     ``spread``: root mean square deviation of the clients' centers in u, and in v [s].
     """

@@ -1,22 +1,19 @@
-"""Quadratic clients, of which everything is known: f_i(x) = 1/2 (x - b_i)' A_i (x -
-b_i).
-"""
+"""Quadratic clients f_i(x) = 1/2 (x - b_i)' A_i (x - b_i)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError
 from dfltheory.tasks.noise import Noise
-from dfltheory.tasks.sizes import refuse_beyond_memory
-from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
+from dfltheory.tasks.synthetic import Synthetic, matrix
 
 
 class Quadratic(Synthetic):
@@ -66,13 +63,11 @@ class Quadratic(Synthetic):
 
     @classmethod
     def diagonal(cls, h: Any, b: Any, noise: Any = 0.0, **options: Any) -> Quadratic:
-        """A_i = diag(h_i), h of shape (m, d) or (1, d): O(m d) memory, for high
-        dimension.
-        """
+        """Return A_i = diag(h_i), h (m, d) or (1, d), with O(m d) memory."""
         return cls(h, b, noise, _diagonal=True, **options)
 
     def _hessians(self, A: Tensor, diagonal: bool) -> Tensor:
-        """A in one of two forms: diagonals (m or 1, d), or matrices (m or 1, d, d)."""
+        """Return A as diagonals (m or 1, d), or as matrices (m or 1, d, d)."""
         m, d = self.m, self.d
         if diagonal:
             if A.shape not in ((m, d), (1, d)):
@@ -104,29 +99,33 @@ class Quadratic(Synthetic):
 
     @property
     def is_diagonal(self) -> bool:
-        """Are the Hessians held as diagonals?"""
+        """Whether the Hessians are held as diagonals."""
         return self.A.ndim == 2
 
     @cached_property
     def common_hessian(self) -> bool:
-        """Do all clients have the same Hessian (to the last bit)?"""
+        """Whether all clients have the same Hessian (to the last bit)."""
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
     # -- the functions
 
     def client_gradient(self, x: Tensor) -> Tensor:
+        """Return grad f_i(x_i): (..., m, d) -> (..., m, d)."""
         return self._times(x - self.b)
 
     def client_loss(self, x: Tensor) -> Tensor:
+        """Return f_i(x_i): (..., m, d) -> (..., m)."""
         return ((x - self.b) * self.client_gradient(x)).sum(-1) / 2
 
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return f and grad f at points x (S, d)."""
         deviation = self._at_every_client(x) - self.b
         gradient = self._times(deviation)
         losses = (deviation * gradient).sum(-1).mul_(0.5)
         return losses.mean(-1), gradient.mean(-2)
 
     def hessian(self, x: Tensor) -> Tensor:
+        """Return the Hessian of f_i at x_i: (..., m, d) -> (..., m, d, d)."""
         A = torch.diag_embed(self.A) if self.is_diagonal else self.A
         return A.expand(*x.shape[:-2], self.m, self.d, self.d)
 
@@ -149,8 +148,7 @@ class Quadratic(Synthetic):
 
     @cached_property
     def _minimizer(self) -> tuple[Tensor, float]:
-        """x* in float64, and the least eigenvalue of the mean Hessian that is not 0 up
-        to rounding.
+        """x* in float64, and the least eigenvalue of the mean Hessian above rounding.
 
         Seen from b_1, so that a common offset of all b_i cancels exactly.
         """
@@ -194,9 +192,7 @@ class Quadratic(Synthetic):
 
     @cached_property
     def f_star(self) -> float:
-        """min f = f(x*), in float64 whatever the task's precision is, so that no f(x)
-        lies below it.
-        """
+        """Minimum f(x*) of f, in float64 so that no f(x) lies below it."""
         offsets = self._minimizer[0] - self.b.double()
         parts = self._few_clients(offsets)
         return sum(float((r * self._in_double(A, r)).sum()) for A, r in parts) / (
@@ -204,15 +200,16 @@ class Quadratic(Synthetic):
         )
 
     def _mean_in_double(self, values: Tensor) -> Tensor:
-        """The mean of A_i values_i over the clients, (d,) in float64."""
+        """Return the mean of A_i values_i over the clients, (d,) in float64."""
         total = torch.zeros_like(values[0])
         for A, rows in self._few_clients(values):
             total = total + self._in_double(A, rows).sum(0)
         return total / self.m
 
     def _few_clients(self, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Hessians and rows of ``values`` (m, d) of some clients at a time, so that
-        copies stay small.
+        """Yield Hessians and rows of ``values`` (m, d) of some clients at a time.
+
+        So copies stay small.
         """
         if len(self.A) == 1:
             yield self.A, values
@@ -227,8 +224,9 @@ class Quadratic(Synthetic):
         return (A.double() @ r.unsqueeze(-1)).squeeze(-1)
 
     def excess(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f(x) - f* = 1/2 (x - x*)' A (x - x*), A the mean Hessian, in which nothing
-        cancels.
+        """Return f(x) - f* = 1/2 (x - x*)' A (x - x*), A the mean Hessian.
+
+        Nothing cancels in it.
 
         x* solves A x* = mean A_i b_i up to r = eps d L (||x*|| + max_i ||b_i||), and x,
         a mean, is right up to p = eps' ||x|| with eps' of the task's precision, so that
@@ -257,9 +255,7 @@ class Quadratic(Synthetic):
 
     @cached_property
     def zeta(self) -> float:
-        """sqrt((1/m) sum_i ||grad f_i(x*)||^2), the heterogeneity at the optimum [c
-        s^-1].
-        """
+        """Heterogeneity sqrt((1/m) sum_i ||grad f_i(x*)||^2) at the optimum."""
         if self.common_hessian:
             return float(self.gradient_deviations.square().sum(-1).mean().sqrt())
         gradients = self.client_gradient(self._at_every_client(self.x_star))
@@ -267,8 +263,9 @@ class Quadratic(Synthetic):
 
     @cached_property
     def gradient_deviations(self) -> Tensor:
-        """grad f_i(x) - grad f(x) of clients with one Hessian, (m, d) in float64, the
-        same for all x.
+        """Differences grad f_i(x) - grad f(x) of clients with one Hessian, (m, d).
+
+        They are the same for all x, in float64.
 
         From differences of the b_i, in which a common offset cancels exactly: identical
         clients have 0.
@@ -278,6 +275,7 @@ class Quadratic(Synthetic):
 
     @cached_property
     def constants(self) -> ProblemConstants:
+        """What is known of this problem."""
         # no half precision can be decomposed
         single = torch.promote_types(self.dtype, torch.float32)
         spectrum = (
@@ -304,128 +302,4 @@ class Quadratic(Synthetic):
         )
 
 
-Hessians = Literal["common", "diagonal", "commuting", "random"]
-
-
-def quadratic(
-    m: int = 16,
-    d: int = 10,
-    L: float = 1.0,
-    mu: float = 0.1,
-    zeta: float | None = None,
-    sigma: float = 0.1,
-    seed: int = 0,
-    *,
-    hessians: Hessians = "common",
-    distance: float = 1.0,
-    dtype: torch.dtype = torch.float64,
-    device: torch.device | str = "cpu",
-) -> Quadratic:
-    """A random :class:`Quadratic` whose constants are the prescribed ones, exactly (to
-    rounding).
-
-    Parameters
-    ----------
-    m, d : clients, parameters
-    L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c
-        s^-2]
-    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 for m = 1); with common
-        Hessians sigma_g = zeta everywhere [c s^-1]
-    sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
-    hessians : ``common`` (the spectrum runs evenly from mu to L, in random
-        eigenvectors), ``diagonal`` (the same along the axes: O(m d) memory, for high
-        dimension), ``commuting`` (each client its own spectrum in common eigenvectors)
-        or ``random`` (eigenvectors differ too)
-    distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
-    """
-    zeta = (1.0 if m > 1 else 0.0) if zeta is None else zeta
-    if m < 1 or d < 1:
-        raise InputError(f"a quadratic needs m >= 1 and d >= 1, not m = {m}, d = {d}")
-    if not (0 <= mu <= L and 0 < L < math.inf):
-        raise InputError(
-            f"the constants must satisfy 0 <= mu <= L and 0 < L, not mu = {mu}, L = {L}"
-        )
-    if d == 1 and mu != L:
-        raise InputError(
-            f"in dimension 1 the Hessian is one number: mu = {mu} must equal L = {L},"
-            " or take d >= 2"
-        )
-    one_of("kind of hessians", hessians, get_args(Hessians))
-    for name, value in (("zeta", zeta), ("distance", distance)):
-        if not 0 <= value < math.inf:
-            raise InputError(f"{name} = {value} must be a number >= 0")
-    if m == 1 and zeta:
-        raise InputError(
-            "a single client has no heterogeneity: zeta must be 0 for m = 1"
-        )
-    entries = {"common": d * d, "diagonal": d}.get(hessians, m * d * d)
-    advice = 'take hessians="diagonal", or a smaller d'
-    refuse_beyond_memory("quadratic", m * d + entries, advice, m=m, d=d)
-    g = torch.Generator().manual_seed(seed)
-    A = _random_hessians(m, d, L, mu, hessians, g)
-    pull = (
-        torch.randn(m, d, generator=g, dtype=torch.float64)
-        if m > 1
-        else torch.zeros(1, d).double()
-    )
-    pull = pull - pull.mean(0)
-    x_star = torch.randn(d, generator=g, dtype=torch.float64)
-    # the first eigenvector is flat for every client: nothing can pull along it
-    if mu == 0:
-        flat = (
-            torch.eye(d, dtype=torch.float64)[0]
-            if A.ndim == 2
-            else torch.linalg.eigh(A.mean(0))[1][:, 0]
-        )
-        pull, x_star = (
-            pull - (pull @ flat)[:, None] * flat,
-            x_star - (x_star @ flat) * flat,
-        )
-    pull = of_size(pull, zeta)
-    b = of_size(x_star[None], distance) - _solve(A, pull)
-    build = Quadratic.diagonal if A.ndim == 2 else Quadratic
-    return build(A, b, sigma, dtype=dtype, device=device)
-
-
-def _solve(A: Tensor, pull: Tensor) -> Tensor:
-    """The least-norm offsets with A_i offset_i = pull_i, for diagonals or matrices."""
-    if A.ndim == 2:
-        return torch.where(A > 0, pull / A.clamp_min(1e-300), torch.zeros_like(pull))
-    rtol = 100 * A.shape[-1] * torch.finfo(A.dtype).eps
-    return (
-        torch.linalg.pinv(A, hermitian=True, rtol=rtol) @ pull.unsqueeze(-1)
-    ).squeeze(-1)
-
-
-def _random_hessians(
-    m: int, d: int, L: float, mu: float, kind: Hessians, g: torch.Generator
-) -> Tensor:
-    """(m or 1, d, d): max_i ||A_i|| = L, and one common eigenvector of value mu that no
-    A_i goes below.
-
-    ``diagonal``: the diagonal alone, (1, d).
-    """
-    if kind in ("common", "diagonal") or d == 1:
-        even = torch.linspace(mu, L, d, dtype=torch.float64).unsqueeze(0)
-        return even if kind == "diagonal" else _rotate(even, _rotation(d, g))
-    values = mu + (L - mu) * torch.rand(m, d, generator=g, dtype=torch.float64)
-    values[:, 0], values[0, -1] = mu, L
-    basis = _rotation(d, g)
-    if kind == "commuting":
-        return _rotate(values, basis)
-    inner = torch.stack(
-        [
-            torch.block_diag(torch.ones(1, 1, dtype=torch.float64), _rotation(d - 1, g))
-            for _ in range(m)
-        ]
-    )
-    return _rotate(values, basis @ inner)
-
-
-def _rotation(d: int, g: torch.Generator) -> Tensor:
-    return torch.linalg.qr(torch.randn(d, d, generator=g, dtype=torch.float64))[0]
-
-
-def _rotate(values: Tensor, vectors: Tensor) -> Tensor:
-    A = (vectors * values.unsqueeze(-2)) @ vectors.mT
-    return (A + A.mT) / 2
+__all__ = ["Quadratic"]

@@ -13,7 +13,7 @@ from dfltheory.errors import InputError, one_of
 from dfltheory.tasks.task import Task
 
 _FACTORIES = {
-    "quadratic": "quadratics",
+    "quadratic": "random_quadratics",
     "sinusoidal": "separable",
     "clipped": "separable",
     "coupled": "personal",
@@ -22,13 +22,14 @@ _IMAGES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "tiny_imag
 
 
 def names() -> list[str]:
-    """The names that :func:`get` knows."""
+    """Return the names that :func:`get` knows."""
     return sorted([*_FACTORIES, "npz", *_IMAGES])
 
 
 def factory(name: str) -> Any:
-    """The function that builds the task of that name; its keywords are the task's
-    options.
+    """Return the function that builds the task of a name.
+
+    Its keywords are the task's options.
     """
     if one_of("task", name, names()) in _IMAGES:
         return functools.partial(
@@ -40,8 +41,7 @@ def factory(name: str) -> Any:
 
 
 def get(name: str, **options: Any) -> Task:
-    """The task of that name: ``get("quadratic", m=16, sigma=0.1)``, ``get("cifar10",
-    m=10, alpha=0.3)``.
+    """Return the task of a name, as ``get("quadratic", m=16, sigma=0.1)``.
 
     Raises UnknownNameError for a name or an option that is not known, InputError for a
     value that is no number where one is asked for, and for sizes beyond this machine's

@@ -1,5 +1,6 @@
-"""Non-convex and clipped problems of which every constant is exact: sums over
-coordinates of shifted curves.
+"""Non-convex and clipped problems with exact constants.
+
+They are sums over coordinates of shifted curves.
 
 f_i(x) = sum_k phi(x_k - c_ik). The coordinates are independent, so that each supremum
 over x splits into suprema over single numbers, which closed forms give.
@@ -21,8 +22,9 @@ from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
 
 
 class Separable(Synthetic):
-    """f_i(x) = sum_k phi(x_k - c_ik) with centers c (m, d) [s]; ``x_star`` (d,)
-    minimizes f.
+    """f_i(x) = sum_k phi(x_k - c_ik) with centers c (m, d) [s].
+
+    ``x_star`` (d,) minimizes f.
     """
 
     x_star: Tensor
@@ -35,12 +37,14 @@ class Separable(Synthetic):
 
     @cached_property
     def f_star(self) -> float:
+        """The minimum of f."""
         return float(self.global_loss(self.x_star))
 
 
 class Sinusoidal(Separable):
-    """f_i(x) = a sum_k (1 - cos(w (x_k - c_ik))): non-convex, bounded, with gradients a
-    w sin(w (x - c_i)).
+    """f_i(x) = a sum_k (1 - cos(w (x_k - c_ik))), non-convex and bounded.
+
+    Its gradients are a w sin(w (x - c_i)).
 
     Averages of sinusoids of one frequency are sinusoids, so that with the phasors p_ik
     = exp(-i w c_ik) and q = p - mean_i p all constants are exact: L = a w^2, B = a w
@@ -62,9 +66,11 @@ class Sinusoidal(Separable):
         self.a, self.w = float(a), float(w)
 
     def client_loss(self, x: Tensor) -> Tensor:
+        """Return f_i(x_i): (..., m, d) -> (..., m)."""
         return 2 * self.a * torch.sin(self.w / 2 * (x - self.c)).square().sum(-1)
 
     def client_gradient(self, x: Tensor) -> Tensor:
+        """Return grad f_i(x_i): (..., m, d) -> (..., m, d)."""
         return self.a * self.w * torch.sin(self.w * (x - self.c))
 
     @cached_property
@@ -75,10 +81,12 @@ class Sinusoidal(Separable):
 
     @cached_property
     def x_star(self) -> Tensor:  # type: ignore[override]
+        """The minimizer of f, (d,)."""
         return (-self._phasors.mean(0).angle() / self.w).to(self.dtype)
 
     @cached_property
     def constants(self) -> ProblemConstants:
+        """What is known of this problem."""
         steep = self.a * self.w
         q = self._phasors - self._phasors.mean(0)
         size = q.abs().square()
@@ -94,8 +102,9 @@ class Sinusoidal(Separable):
 
 
 class Clipped(Separable):
-    """f_i(x) = h sum_k huber(x_k - c_ik), whose gradient is h (x - c_i) clipped to [-h
-    r, h r]: convex.
+    """f_i(x) = h sum_k huber(x_k - c_ik), convex.
+
+    Its gradient is h (x - c_i) clipped to [-h r, h r].
 
     Exact constants: L = h, B = h r sqrt(d). Between the kinks c_ik -+ r the deviations
     of the gradients are linear in x_k and their variance is a convex quadratic, so that
@@ -116,10 +125,12 @@ class Clipped(Separable):
         self.h, self.r = float(h), float(r)
 
     def client_loss(self, x: Tensor) -> Tensor:
+        """Return f_i(x_i): (..., m, d) -> (..., m)."""
         slope = self._clip(x - self.c)
         return self.h * (slope * (x - self.c - slope / 2)).sum(-1)
 
     def client_gradient(self, x: Tensor) -> Tensor:
+        """Return grad f_i(x_i): (..., m, d) -> (..., m, d)."""
         return self.h * self._clip(x - self.c)
 
     def _clip(self, t: Tensor) -> Tensor:
@@ -127,14 +138,13 @@ class Clipped(Separable):
 
     @cached_property
     def _kinks(self) -> tuple[Tensor, Tensor]:
-        """Sorted kinks (2m, d) and the gradients / h of every client at them (2m, m,
-        d).
-        """
+        """Return sorted kinks (2m, d), and gradients / h of every client there."""
         kinks = torch.cat([self.c - self.r, self.c + self.r]).sort(0).values
         return kinks, self._clip(kinks[:, None] - self.c)
 
     @cached_property
     def x_star(self) -> Tensor:  # type: ignore[override]
+        """The minimizer of f, (d,)."""
         kinks, slopes = self._kinks
         mean = slopes.mean(1)  # rises from -r to r along the kinks
         after = torch.searchsorted(
@@ -150,6 +160,7 @@ class Clipped(Separable):
 
     @cached_property
     def constants(self) -> ProblemConstants:
+        """What is known of this problem."""
         slopes = self._kinks[1]
         gaps = (slopes - slopes.mean(1, keepdim=True)).square()
         return ProblemConstants(
@@ -173,8 +184,9 @@ def _centres(
     distance: float,
     seed: int,
 ) -> Tensor:
-    """Random centres (m, d) with mean of norm ``distance`` and root mean square
-    deviation ``spread``.
+    """Return random centers (m, d).
+
+    Their mean has the norm ``distance``, their RMS deviation is ``spread``.
     """
     if min(m, d) < 1 or not (
         0 < L < math.inf and 0 < B < math.inf and min(spread, distance) >= 0
@@ -202,7 +214,9 @@ def sinusoidal(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Sinusoidal:
-    """A random :class:`Sinusoidal` with prescribed L [c s^-2], B and sigma_l [c s^-1].
+    """Return a random :class:`Sinusoidal` with prescribed L, B and sigma_l.
+
+    Units are [c s^-2] and [c s^-1].
 
     ``spread``: root mean square deviation of the centers; ``distance``: norm of their
     mean [s].
@@ -230,8 +244,9 @@ def clipped(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Clipped:
-    """A random :class:`Clipped` with prescribed L [c s^-2], B and sigma_l [c s^-1]; the
-    rest as above.
+    """Return a random :class:`Clipped` with prescribed L, B and sigma_l.
+
+    Units are [c s^-2] and [c s^-1]; the rest is as for :func:`sinusoidal`.
     """
     c = _centres("clipped", m, d, L, B, spread, distance, seed)
     return Clipped(c, L, B / (L * math.sqrt(d)), sigma, dtype=dtype, device=device)

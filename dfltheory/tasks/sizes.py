@@ -11,8 +11,7 @@ from dfltheory.errors import InputError
 def refuse_beyond_memory(
     task: str, numbers: float, advice: str = "take smaller sizes", **sizes: int
 ) -> None:
-    """Raise InputError, with ``advice``, if there is no memory for a number of float64
-    values.
+    """Raise InputError, with ``advice``, if so many float64 values do not fit.
 
     A task of these sizes needs at least so many while it is created.
     """

@@ -1,6 +1,4 @@
-"""Data as its users have it, as a task in one call: data sets, loaders, tables of
-columns, partitioners.
-"""
+"""Data sets, loaders, tables of columns and partitioners, as a task in one call."""
 
 from __future__ import annotations
 
@@ -31,7 +29,9 @@ def supervised_from(
     seed: int = 0,
     **options: Any,
 ) -> Supervised:
-    """A :class:`~dfltheory.tasks.Supervised` task from whatever holds the examples.
+    """Return a supervised task from whatever holds the examples.
+
+    See :class:`~dfltheory.tasks.Supervised`.
 
     A list with one source for each client:
 

@@ -1,5 +1,6 @@
-"""Any torch module on any clients' tensors, as a task: f_i = mean loss over client i's
-examples.
+"""Any torch module on any clients' tensors, as a task.
+
+f_i is the mean loss over client i's examples.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, Literal
 
@@ -33,8 +34,9 @@ from dfltheory.tasks.task import Task
 
 @dataclass(eq=False)
 class Batch:
-    """One minibatch for every seed and client, by the places (S, m, B) of its examples
-    in the task's data.
+    """One minibatch for every seed and client.
+
+    It holds the places (S, m, B) of its examples in the task's data.
 
     Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first
     asked for, so that local work on a few clients gathers no more than theirs.
@@ -48,16 +50,18 @@ class Batch:
 
     @cached_property
     def X(self) -> Tensor:
+        """Inputs (S, m, B, ...), gathered when first read."""
         return self.task.gathered(self.places)
 
     @cached_property
     def y(self) -> Tensor:
+        """Targets (S, m, B, ...), gathered when first read."""
         return self.task.y.index_select(0, self.places.reshape(-1)).unflatten(
             0, self.places.shape
         )
 
     def rows(self, rows: slice) -> Batch:
-        """Some clients' part."""
+        """Return some clients' part."""
         part = copy.copy(self)
         vars(part).update(
             {
@@ -70,8 +74,10 @@ class Batch:
 
 
 class Supervised(Task):
-    """f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay /
-    2)||x||^2, f their mean.
+    """Any torch module with a loss on the clients' examples.
+
+    f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay / 2)||x||^2,
+    f their mean.
 
     By default p_i = 1/m: all clients have equal weights, whatever its n_i. The module's
     parameters, flattened in the order of ``named_parameters``, are the vector x of
@@ -108,8 +114,8 @@ class Supervised(Task):
         example)
     augment : of the inputs of minibatches only: a function (X (S, m, B, ...), one
         generator per seed) -> X, which is asked for all clients at once
-    strategy : how the clients are batched: ``auto``, ``batched``, ``loop``, ``vmap``
-        (see tasks.batching)
+    strategy : how the clients are batched: ``auto``, ``batched``, ``loop`` (see
+        tasks.batching)
     channels_last : hand images to the module with their channels last in memory, where
         clients come one after the other; ``auto``: on a CPU, for convolutions in a
         Sequential of torch's own layers
@@ -213,7 +219,7 @@ class Supervised(Task):
             )
         strategy = "loop" if self.drops else strategy
         made_of = (self.network, self.criterion, self.layout)
-        self.strategy = choose(strategy, made_of, self.device, last)
+        self.strategy = choose(strategy, made_of, last)
         self._single = Loop(*made_of, channels_last=last)
         self._told = constants
 
@@ -226,7 +232,7 @@ class Supervised(Task):
         return LOSSES[one_of("loss", name, LOSSES)]
 
     def _weighed(self, weights: str | Sequence[float] | Tensor) -> Tensor | None:
-        """m p_i (m,); None where all are 1."""
+        """Return m p_i (m,); None where all are 1."""
         if isinstance(weights, str):
             one_of("choice of weights", weights, {"uniform", "sizes"})
             p = self.sizes.double() / self.sizes.sum() if weights == "sizes" else None
@@ -245,8 +251,9 @@ class Supervised(Task):
         return None if p is None or equal_shares else (self.m * p).to(self.dtype)
 
     def module(self, run: Any, client: int | None = None, seed: int = 0) -> nn.Module:
-        """The mean model of a finished run, or a client's, as a module of its own (in
-        ``eval`` mode).
+        """Return the mean model of a finished run, or a client's, as a module.
+
+        It is in ``eval`` mode.
 
         ``run``: a History, or models (S, m, d), (m, d) or (d,); ``seed``: which of its
         S seeds. The module takes what the task's network takes: inputs after
@@ -276,6 +283,7 @@ class Supervised(Task):
 
     @cached_property
     def constants(self) -> ProblemConstants:
+        """What is known of this problem."""
         told, known = self._told, self.known()
         if isinstance(told, ProblemConstants):
             return told
@@ -284,8 +292,9 @@ class Supervised(Task):
             return known if told is None or self.drops else told(self)
 
     def known(self) -> ProblemConstants:
-        """What is proved of any run on this task: f* >= 0 for the named losses, and L
-        of linear models.
+        """Return what is proved of any run on this task.
+
+        f* >= 0 for the named losses, and L of linear models.
 
         The Hessian of one example's loss is C (x) a a', a = (input, 1): for the
         cross-entropy C = diag(q) - q q' with probabilities q, whose norm is at most
@@ -327,8 +336,9 @@ class Supervised(Task):
         return ProblemConstants(L=L, f_star=0.0, standing=standing)
 
     def _curvature(self, i: int, bias: bool) -> Tensor:
-        """lambda_max of the mean of a a' over client i's examples; with minibatches the
-        largest ||a||^2.
+        """Return lambda_max of the mean of a a' over client i's examples.
+
+        With minibatches it is the largest ||a||^2.
         """
         begin, n = int(self.offsets[i]), int(self.sizes[i])
         a = self._prepared(self.X[begin : begin + n]).reshape(n, -1).double()
@@ -338,29 +348,30 @@ class Supervised(Task):
         return torch.linalg.eigvalsh(a.T @ a if n > a.shape[1] else a @ a.T)[-1] / n
 
     def with_constants(self, constants: ProblemConstants) -> Supervised:
-        """The same task with these constants, for example estimated ones."""
+        """Return the same task with these constants, for example estimated ones."""
         other = copy.copy(self)
         vars(other)["constants"] = constants
         return other
 
     @property
     def blocks(self) -> tuple[slice, ...]:
+        """Where each parameter lies in x."""
         return self.layout.slices
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shape of each parameter."""
         return self.layout.shapes
 
     @property
     def steps_per_epoch(self) -> int:
-        """Local steps that make one pass over a client's data, on average over
-        clients.
-        """
+        """Local steps that make one pass over a client's data, on average."""
         return max(
             1, round(float(self.sizes.double().mean()) / (self.batch or torch.inf))
         )
 
     def start(self, generator: torch.Generator) -> Tensor:
+        """Return the start x^0 (d,) of a seed."""
         if self._start == "module":
             return self.layout.flat(self.network)
         fresh = copy.deepcopy(self.network)
@@ -376,12 +387,14 @@ class Supervised(Task):
     def stream(
         self, generators: Sequence[torch.Generator]
     ) -> Callable[[], Batch | None]:
+        """Return the minibatches of one round."""
         if self.batch is None or self.sampling == "iid":
-            return lambda: self.sample(generators)
+            return partial(self.sample, generators)
         epochs = Epochs(self.sizes, self.batch, generators)
         return lambda: self._batch(epochs.draw(), generators)
 
     def sample(self, generators: Sequence[torch.Generator]) -> Batch | None:
+        """Draw for every seed and client."""
         if self.batch is None:
             return None
         return self._batch(iid(self.sizes, self.batch, generators), generators)
@@ -399,12 +412,13 @@ class Supervised(Task):
         return batch
 
     def gathered(self, places: Tensor) -> Tensor:
-        """The inputs at these places (...), ready for the module."""
+        """Return the inputs at these places (...), ready for the module."""
         return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(
             0, places.shape
         )
 
     def chunk(self, seeds: int) -> int | None:
+        """Return for how many clients at once local work is best done; None: all."""
         # augmentation is for all clients at once; exact gradients are taken in pieces
         # of their own
         if self.augment is not None or self.batch is None or self.device.type != "cpu":
@@ -412,6 +426,7 @@ class Supervised(Task):
         return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
 
     def restrict(self, rows: slice) -> Supervised:
+        """Return a task of some clients, for local work."""
         part = copy.copy(self)
         vars(part).pop("log_frequencies", None)
         part.sizes, part.offsets, part.m = (
@@ -423,14 +438,17 @@ class Supervised(Task):
         return part
 
     def pick(self, batch: Batch | None, rows: slice) -> Batch | None:
+        """Return some clients' part of a minibatch."""
         return None if batch is None else batch.rows(rows)
 
     def gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
+        """Return the gradients at stacked models."""
         return self._gradient(x, batch, None)
 
     def balanced_gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
-        """Balanced softmax: the outputs are shifted by the logarithm of the client's
-        class frequencies.
+        """Return the gradient of the balanced softmax.
+
+        The outputs are shifted by the logarithm of the client's class frequencies.
         """
         return self._gradient(x, batch, self.log_frequencies)
 
@@ -464,6 +482,7 @@ class Supervised(Task):
         return total.add_(x, alpha=self.weight_decay) if self.weight_decay else total
 
     def loss(self, x: Tensor, batch: Batch | None = None) -> Tensor:
+        """Return the losses (S, m) at stacked models."""
         if batch is None:
             losses = x.new_zeros(x.shape[:2])
             for i in range(self.m):
@@ -488,8 +507,9 @@ class Supervised(Task):
     def _everything(
         self, S: int, client: int | None = None
     ) -> Iterator[tuple[Tensor, Tensor, float]]:
-        """The examples of one client, or of all, in pieces for S networks: inputs,
-        targets, and the weight of their mean loss in f_i, or in f.
+        """Yield the examples of one client, or of all, in pieces for S networks.
+
+        A piece has inputs, targets, and the weight of their mean loss in f_i, or in f.
         """
         for begin, end, weight in self.pieces(max(1, self._piece // S), client):
             X, y = self._prepared(self.X[begin:end]), self.y[begin:end]
@@ -498,13 +518,13 @@ class Supervised(Task):
     @cached_property
     def _piece(self) -> int:
         """How many examples are pushed through the networks at once."""
-        return max(1, _PIECE_BYTES // max(1, self.X[0].numel() * self.dtype.itemsize))
+        dense = dense_layers(self.network) is not None
+        most = _DENSE_PIECE_BYTES if dense else _PIECE_BYTES
+        return max(1, most // max(1, self.X[0].numel() * self.dtype.itemsize))
 
     @cached_property
     def log_frequencies(self) -> Tensor:
-        """log of the share of class c among client i's examples (m, C), -1e4 in place
-        of -inf.
-        """
+        """Logarithms of the clients' shares of classes (m, C); -1e4 for -inf."""
         if self.y.is_floating_point():
             raise InputError("class-balanced risk needs whole-number targets (classes)")
         own = zip(self.offsets.tolist(), self.sizes.tolist())
@@ -519,18 +539,22 @@ class Supervised(Task):
     # -- what is measured
 
     def global_loss(self, x: Tensor) -> Tensor:
+        """Return f at points x (S, d) -> (S,)."""
         return torch.stack([self._at(point, slope=False)[0] for point in x])
 
     def global_gradient(self, x: Tensor) -> Tensor:
+        """Return grad f at points x (S, d) -> (S, d)."""
         return self.global_loss_and_gradient(x)[1]
 
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return f and grad f at points x (S, d)."""
         both = [self._at(point, slope=True) for point in x]
         return torch.stack([v for v, _ in both]), torch.stack([g for _, g in both])
 
     def _at(self, x: Tensor, slope: bool) -> tuple[Tensor, Tensor]:
-        """f and its gradient at one point (d,): one model over all examples, pieces of
-        equal clients.
+        """Return f and its gradient at one point (d,).
+
+        One model works on all examples, in pieces of equal clients.
         """
         if self.measured is not None:
             return self.measured._at(x, slope)
@@ -553,8 +577,9 @@ class Supervised(Task):
     def pieces(
         self, most: int, client: int | None = None
     ) -> Iterator[tuple[int, int, float]]:
-        """(first example, end, weight of their mean loss in f, or in f_i) for at most
-        so many at once.
+        """Yield (first example, end, weight of their mean loss) for some at once.
+
+        The weight is that in f, or in f_i.
         """
         who = range(self.m) if client is None else [client]
         sizes, offsets = self.sizes.tolist(), self.offsets.tolist()
@@ -568,11 +593,13 @@ class Supervised(Task):
                 yield begin, end, (end - begin) * each
 
     def accuracy(self, x: Tensor) -> Tensor | None:
+        """Return the share of test examples that x (S, d) classify correctly."""
         if self._test is None or self.y.is_floating_point():
             return None
         return self._right(x.unsqueeze(1).expand(-1, len(self._test[2]), -1)).mean(-1)
 
     def client_accuracy(self, x: Tensor) -> Tensor | None:
+        """Return each client's share of correct test examples, (S, m)."""
         if (
             self._test is None
             or self.y.is_floating_point()
@@ -582,11 +609,13 @@ class Supervised(Task):
         return self._right(x)
 
     def client_loss(self, x: Tensor) -> Tensor:
+        """Return f_i(x_i): (..., m, d) -> (..., m)."""
         return self.loss(x) if self.measured is None else self.measured.loss(x)
 
     def _right(self, x: Tensor) -> Tensor:
-        """Share of test set k that model x[:, k] classifies rightly: (S, k, d) -> (S,
-        k), float64.
+        """Return the share of test set k that x[:, k] classifies correctly.
+
+        (S, k, d) -> (S, k), float64.
         """
         assert self._test is not None
         X, y, sizes, offsets = self._test
@@ -617,6 +646,9 @@ asked for.
 Convolutions make them dozens of times larger on the way: about 100 colour images at
 once are twice as fast as 2000, whose activations no cache holds.
 """
+
+_DENSE_PIECE_BYTES = 5_000_000
+"""The same for stacks of linear layers, whose activations are small."""
 
 
 def _merged(t: Tensor) -> Tensor:

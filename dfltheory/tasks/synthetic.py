@@ -16,8 +16,9 @@ from dfltheory.tasks.task import Task
 
 
 def full_precision(value: Any) -> Tensor:
-    """A tensor of the value: torch would round Python's numbers to float32 first, numpy
-    keeps them.
+    """Return a value as a tensor.
+
+    torch would round Python's numbers to float32 first, numpy keeps them.
     """
     try:
         return (
@@ -30,7 +31,7 @@ def full_precision(value: Any) -> Tensor:
 
 
 def matrix(value: Any, name: str) -> Tensor:
-    """A tensor (m, k), one row for each client, of the value."""
+    """Return a value as a tensor (m, k), with one row for each client."""
     rows = full_precision(value)
     if rows.ndim != 2:
         raise InputError(
@@ -41,8 +42,9 @@ def matrix(value: Any, name: str) -> Tensor:
 
 
 def of_size(deviations: Tensor, size: float, at: Tensor | None = None) -> Tensor:
-    """Vectors (m, d), scaled to this root mean square over clients (with ``at``, of
-    deviations @ at).
+    """Return vectors (m, d), scaled to this root mean square over clients.
+
+    With ``at`` it is that of deviations @ at.
     """
     now = float(
         (deviations if at is None else deviations @ at).square().sum(-1).mean().sqrt()
@@ -87,11 +89,12 @@ class Synthetic(Task):
 
     @abc.abstractmethod
     def client_gradient(self, x: Tensor) -> Tensor:
-        """grad f_i(x_i): (..., m, d) -> (..., m, d)."""
+        """Return grad f_i(x_i): (..., m, d) -> (..., m, d)."""
 
     def hessian(self, x: Tensor) -> Tensor:
-        """The Hessian of f_i at x_i: (..., m, d) -> (..., m, d, d); at a kink, that of
-        one of its sides.
+        """Return the Hessian of f_i at x_i: (..., m, d) -> (..., m, d, d).
+
+        At a kink it is that of one of its sides.
         """
         with torch.enable_grad():
             x = x.detach().requires_grad_()
@@ -104,22 +107,25 @@ class Synthetic(Task):
             return torch.stack(list(each), -2)
 
     def global_hessian(self, x: Tensor) -> Tensor:
-        """The Hessian of f at points (..., d) -> (..., d, d)."""
+        """Return the Hessian of f at points (..., d) -> (..., d, d)."""
         return self.hessian(self._at_every_client(x)).mean(-3)
 
     def sample(self, generators: Sequence[torch.Generator]) -> Tensor | None:
+        """Draw for every seed and client."""
         return self.noise.sample(generators, self.m, self.d, self._like)
 
     def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        """Return the gradients at stacked models."""
         gradient = self.client_gradient(x)
         return gradient if batch is None else gradient + batch
 
     def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        """Return the losses (S, m) at stacked models."""
         loss = self.client_loss(x)
         return loss if batch is None else loss + (batch * x).sum(-1)
 
     def _tensor(self, value: Any, name: str) -> Tensor:
-        """A finite tensor of this task's dtype and device."""
+        """Return a finite tensor of this task's dtype and device."""
         tensor = full_precision(value)
         if tensor.is_complex():
             raise InputError(f"{name} is complex: give real numbers")

@@ -44,6 +44,7 @@ class Task(abc.ABC):
     """
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Make the task, and keep digests of its arguments."""
         task = super().__new__(cls)
         task.arguments = {
             "class": f"{cls.__module__}.{cls.__qualname__}",
@@ -53,17 +54,16 @@ class Task(abc.ABC):
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem, exactly or as a proved bound, and which of the
-        two.
-        """
+        """What is known of this problem, exactly or as a proved bound."""
         return ProblemConstants()
 
     # -- what an algorithm sees
 
     @abc.abstractmethod
     def sample(self, generators: Sequence[torch.Generator]) -> Any:
-        """One minibatch xi_i for every seed (one generator each) and client: the chance
-        of one local step.
+        """Draw one minibatch xi_i for every seed (one generator each) and client.
+
+        It is the randomness of one local step.
 
         The draw of a seed depends on its own generator alone, so that seed s of a run
         with many seeds sees what it sees when it runs alone.
@@ -71,22 +71,24 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
-        """grad F_i(x_i; xi_i) at stacked models x (S, m, d); exact grad f_i(x_i)
-        without a batch.
+        """Return grad F_i(x_i; xi_i) at stacked models x (S, m, d).
+
+        Without a batch it is the exact grad f_i(x_i).
 
         The tensor is new at every call, and the caller may overwrite it.
         """
 
     def stream(self, generators: Sequence[torch.Generator]) -> Callable[[], Any]:
-        """The minibatches of one round: each call is the next local step's.
+        """Return the minibatches of one round: each call gives the next local step's.
 
         Fresh draws here; a task that walks through reshuffled epochs overrides it.
         """
-        return lambda: self.sample(generators)
+        return partial(self.sample, generators)
 
     def balanced_gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
-        """The gradient of the class-balanced risk, for Fed-RoD; the plain one where
-        there are no classes.
+        """Return the gradient of the class-balanced risk, for Fed-RoD.
+
+        It is the plain one where there are no classes.
         """
         return self.gradient(x, batch)
 
@@ -103,14 +105,11 @@ class Task(abc.ABC):
     # -- some of the clients
 
     def chunk(self, seeds: int) -> int | None:
-        """For how many clients local work is best done at once; ``None``: all of
-        them.
-        """
+        """Return for how many clients at once local work is best done; None: all."""
         return None
 
     def restrict(self, rows: slice) -> Task:
-        """The gradients of some clients only: a task of rows.stop - rows.start clients,
-        for local work.
+        """Return a task of some clients, rows.stop - rows.start, for local work.
 
         Here those of all are taken, and theirs are kept: right for every task, with
         nothing saved. A task that can do less overrides it, and :meth:`pick`.
@@ -123,9 +122,7 @@ class Task(abc.ABC):
         return part
 
     def pick(self, batch: Any, rows: slice) -> Any:
-        """Some clients' part of a minibatch, as :meth:`restrict`'s gradients take
-        it.
-        """
+        """Return some clients' part of a minibatch, as :meth:`restrict` needs it."""
         return batch
 
     # -- what is measured
@@ -135,22 +132,24 @@ class Task(abc.ABC):
         """F_i(x_i; xi_i), or f_i(x_i) without a batch: (S, m, d) -> (S, m)."""
 
     def global_loss(self, x: Tensor) -> Tensor:
-        """f at points x (S, d) -> (S,)."""
+        """Return f at points x (S, d) -> (S,)."""
         return self.loss(self._at_every_client(x)).mean(-1)
 
     def global_gradient(self, x: Tensor) -> Tensor:
-        """grad f at points x (S, d) -> (S, d)."""
+        """Return grad f at points x (S, d) -> (S, d)."""
         return self.gradient(self._at_every_client(x)).mean(-2)
 
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f and grad f at points x (S, d); a task that gets both from one pass
-        overrides it.
+        """Return f and grad f at points x (S, d).
+
+        A task that gets both from one pass overrides it.
         """
         return self.global_loss(x), self.global_gradient(x)
 
     def excess(self, x: Tensor) -> tuple[Tensor, Tensor] | None:
-        """f(x) - f* at points x (S, d), and how far rounding may put it off, (S,) each
-        in float64.
+        """Return f(x) - f* at points x (S, d), and its rounding error.
+
+        Both are (S,) in float64; None if the task does not compute it.
 
         ``None``: the task has no better way than to subtract the two, in which large
         values cancel.
@@ -158,23 +157,25 @@ class Task(abc.ABC):
         return None
 
     def start(self, generator: torch.Generator) -> Tensor:
-        """The default common start x^0 (d,)."""
+        """Return the default common start x^0 (d,)."""
         return torch.zeros(self.d, dtype=self.dtype, device=self.device)
 
     def accuracy(self, x: Tensor) -> Tensor | None:
-        """Share of test examples that points x (S, d) classify rightly (S,); None where
-        it has no sense.
+        """Return the share of test examples that points x (S, d) classify correctly.
+
+        (S,); None where there are no classes.
         """
         return None
 
     def client_accuracy(self, x: Tensor) -> Tensor | None:
-        """Share of client i's own test examples that x_i classifies rightly: (S, m, d)
-        -> (S, m), or None.
+        """Return each client's share of test examples that x_i classifies correctly.
+
+        (S, m, d) -> (S, m), or None.
         """
         return None
 
     def client_loss(self, x: Tensor) -> Tensor:
-        """The measured f_i(x_i): (S, m, d) -> (S, m)."""
+        """Return the measured f_i(x_i): (S, m, d) -> (S, m)."""
         return self.loss(x)
 
     def _at_every_client(self, x: Tensor) -> Tensor:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Edges
+from dfltheory.graphs.matrices import Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +29,14 @@ class Arcs:
     edges: Edges
 
     @classmethod
-    def of_matrices(cls, matrices: Iterable[Any], m: int, like: Tensor) -> Arcs:
+    def of_matrices(cls, matrices: Iterable[Matrix], m: int, like: Tensor) -> Arcs:
         """Collect the arcs of all matrices of a period."""
         nonzero = [np.stack(W.nonzero(), axis=1) for W in matrices]
         places = np.unique(np.concatenate(nonzero), axis=0)
         places = places[places[:, 0] != places[:, 1]]
         return cls(places, Edges.of_places(places, m, like))
 
-    def weighted(self, W: Any) -> Edges:
+    def weighted(self, W: Matrix) -> Edges:
         """Return the edges with the weights of one matrix."""
         weights = np.asarray(W[self.places[:, 0], self.places[:, 1]], dtype=np.float64)
         return replace(

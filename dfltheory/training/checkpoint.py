@@ -1,6 +1,4 @@
-"""Checkpoints: an interrupted run is resumed from its last one, and ends with the same
-bits.
-"""
+"""Checkpoints, from which an interrupted run is resumed with the same bits."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from dfltheory.algorithms.base import MIX, Algorithm
+from dfltheory.algorithms.base import MIX, Algorithm, State
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import alone, check_writable, reading
 from dfltheory.identity import source_digest, value_digest
@@ -34,8 +32,9 @@ SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often a run saves itself: ``train(...,
-    checkpoint=Checkpoint("run.ckpt", every=10))``.
+    """Where and how often a run saves itself.
+
+    ``train(..., checkpoint=Checkpoint("run.ckpt", every=10))`` uses one.
 
     After every ``every`` rounds (``None``: once ten seconds have passed since the last
     time), and after the last round, the state and all measures go into one safetensors
@@ -53,11 +52,12 @@ class Checkpoint:
     force: bool = False
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if self.every is not None:
             whole_number("checkpoint every", self.every, at_least=1)
 
     @classmethod
-    def of(cls, given: Any) -> Checkpoint:
+    def of(cls, given: object) -> Checkpoint:
         """Return a checkpoint as it is, or one at a path."""
         if isinstance(given, (str, os.PathLike)):
             return cls(given)
@@ -68,8 +68,9 @@ class Checkpoint:
         return given
 
     def due(self, t: int, rounds: int, idle: float) -> bool:
-        """Return whether a run is to be saved after t rounds, ``idle`` seconds after
-        the last save.
+        """Return whether a run is to be saved after t rounds.
+
+        The last save was ``idle`` seconds ago.
         """
         if t == rounds:
             return True
@@ -77,9 +78,10 @@ class Checkpoint:
             return idle >= SECONDS
         return t % self.every == 0
 
-    def save(self, t: int, state: Any, recorder: Any, identity: dict[str, Any]) -> None:
-        """Save the run after t rounds: its state, and what its ``Recorder`` has
-        measured.
+    def save(
+        self, t: int, state: State, recorder: Any, identity: dict[str, Any]
+    ) -> None:
+        """Save the state after t rounds, and what its ``Recorder`` has measured.
 
         A state that is not finite is not saved: its run has diverged, and is resumed
         from the last finite one.
@@ -109,22 +111,21 @@ class Checkpoint:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Let this process alone write the file; raise an error if it cannot be
-        written.
-        """
+        """Let this process alone write the file, which must be writable."""
         check_writable(self.path)
         with alone(self.path):
             yield
 
     def resume(
         self,
-        state: Any,
+        state: State,
         recorder: Any,
         rounds: int,
         identity_of: Callable[[int], dict[str, Any]],
-    ) -> tuple[Any, int]:
-        """Return the saved state and the number of rounds done; without a file the
-        given state and 0.
+    ) -> tuple[State, int]:
+        """Return the saved state and the number of rounds done.
+
+        Without a file these are the given state and 0.
 
         Parameters
         ----------
@@ -184,7 +185,7 @@ class Checkpoint:
         log.info(f"resumed after {t} of {rounds} rounds from {self.path}")
         return state, t
 
-    def _refuse_other_numbers(self, version: Any) -> None:
+    def _refuse_other_numbers(self, version: object) -> None:
         if version != RANDOM_FORMAT:
             self._refuse(
                 f"a run whose random_format is {version!r:.20}: this version draws the"
@@ -220,7 +221,7 @@ class Checkpoint:
                 line = f"its {name} at the start is {then[0]:.6g}, not {now[0]:.6g}"
                 self._refuse(f"a run on other data: {line}")
 
-    def _check_shapes(self, state: Any, stored: Mapping[str, Tensor]) -> None:
+    def _check_shapes(self, state: State, stored: Mapping[str, Tensor]) -> None:
         """Refuse a stored state of other shapes, which only a forced run gets to."""
         for name, tensor in stored.items():
             own = getattr(state, name, None)
@@ -248,9 +249,7 @@ class Checkpoint:
             self._refuse(line, forcible=False)
 
     def _refuse(self, why: str, *, forcible: bool = True) -> None:
-        """Raise InputError; only log it if the difference may be forced and ``force``
-        is set.
-        """
+        """Raise InputError, or log it if the difference is forced."""
         if forcible and self.force:
             log.warning(f"resumed although {self.path} is the checkpoint of {why}")
             return
@@ -264,7 +263,7 @@ _NEVER_FORCED = ("rounds", "seeds", "evaluate_every")
 """What the stored measurements are indexed by."""
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}..."
 
@@ -302,8 +301,9 @@ def identity(
     seeds: Sequence[int],
     seed: int,
 ) -> dict[str, Any]:
-    """Return what must agree for a run to be resumed: hyperparameters, task, seeds,
-    start and networks.
+    """Return what must agree for a run to be resumed.
+
+    These are hyperparameters, task, seeds, start and networks.
     """
     networks = {
         name: [type(sequence).__name__, value_digest(sequence)]

@@ -47,8 +47,9 @@ class Scale:
         first: dict[str, np.ndarray],
         size: np.ndarray,
     ) -> bool:
-        """Return whether a measure is not finite or out of scale; ``size`` is mean_i
-        ||x_i||^2 (S,).
+        """Return whether a measure is not finite or out of scale.
+
+        ``size`` is mean_i ||x_i||^2 (S,).
         """
         if not np.isfinite([measured[name] for name in JUDGED]).all():
             return True
@@ -99,9 +100,7 @@ class Scale:
         return norm > GROWTH * self._gradients > 0
 
     def _of_clients(self) -> float:
-        """Return the largest root mean square of the clients' stochastic gradients near
-        the start.
-        """
+        """Return the largest RMS of stochastic client gradients near the start."""
         task, largest = self._task, 0.0
         for s, x in enumerate(self._start):
             for point in (x, torch.zeros_like(x), 2 * x):

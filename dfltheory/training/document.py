@@ -1,5 +1,6 @@
-"""Sections of the document of one run: [task], [topology], [algorithm] and [run], as
-pydantic models.
+"""Sections of the document of one run, as pydantic models.
+
+They are [task], [topology], [algorithm] and [run].
 
 A document (a TOML or JSON file, or a mapping) states what is learned, over which
 network, by which algorithm and for how long. :func:`read_sections` checks all of it and
@@ -129,8 +130,9 @@ class TopologySection(Schema):
 
 
 class AlgorithmSection(Schema):
-    """The algorithm. All further keys are its hyperparameters, in the papers'
-    notation.
+    """The algorithm.
+
+    All further keys are its hyperparameters, in the papers' notation.
     """
 
     name: Name = Field(
@@ -222,8 +224,9 @@ def _model_with_options(title: str, name: str) -> type[Schema]:
 
 
 def _option_field(name: str, option: Option, given_later: bool) -> tuple[Any, Any]:
-    """Return type and field of an option. Its alias is its name, which may be any
-    name.
+    """Return type and field of an option.
+
+    Its alias is its name, which may be any name.
     """
     kind = document_type(option.hint)
     if option.required and not given_later:
@@ -291,8 +294,9 @@ def _model_for(title: str, table: Any, own_fields: type[Schema]) -> type[Schema]
 
 
 def given_values(section: Schema) -> dict[str, Any]:
-    """Return a section as a table: its own fields that are not None, and the options
-    that were given.
+    """Return a section as a table.
+
+    It has the own fields that are not None, and the options that were given.
     """
     values = {}
     for name, field in type(section).model_fields.items():
@@ -318,8 +322,9 @@ def located(where: str) -> Iterator[None]:
 
 
 def short(value: Any) -> str:
-    """Return a value as a label: names bare, numbers to six digits, tables by their
-    name.
+    """Return a value as a label.
+
+    Names are bare, numbers have six digits, tables are given by their name.
     """
     if isinstance(value, dict):
         rest = ", ".join(

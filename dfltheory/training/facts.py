@@ -19,8 +19,14 @@ from dfltheory.constants import SEQUENCES, NetworkConstants
 from dfltheory.errors import one_of
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
 from dfltheory.graphs.definition_1 import DRAWS, check_rounds
-from dfltheory.graphs.matrices import asymmetry, tolerance
-from dfltheory.graphs.sequences import Rounds, kind_of, period_of, rounding
+from dfltheory.graphs.matrices import Matrix, asymmetry, tolerance
+from dfltheory.graphs.sequences import (
+    MixingSequence,
+    Rounds,
+    kind_of,
+    period_of,
+    rounding,
+)
 from dfltheory.randomness import numpy_generator
 from dfltheory.version import __version__
 
@@ -74,15 +80,17 @@ class NetworkFacts:
     sequence: str = ""
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if self.sequence == "":
             known = self.kind if self.kind in ("fixed", "periodic") else "any"
             object.__setattr__(self, "sequence", known)
         one_of("kind of network sequence", self.sequence, SEQUENCES)
 
     @classmethod
-    def of(cls, sequence: Any, rounds: int, known: NetworkConstants) -> NetworkFacts:
-        """Return the facts of a sequence of mixing matrices that was used for so many
-        rounds.
+    def of(
+        cls, sequence: MixingSequence, rounds: int, known: NetworkConstants
+    ) -> NetworkFacts:
+        """Return the facts of a sequence of mixing matrices that a run used.
 
         A whole period is examined if there is one, else the first rounds, at most 20.
         ``known`` are the constants of the sequence.
@@ -124,7 +132,7 @@ class NetworkFacts:
         )
 
 
-def _kind(sequence: Any, period: int | None) -> NetworkKind:
+def _kind(sequence: MixingSequence, period: int | None) -> NetworkKind:
     if getattr(sequence, "needs_losses", False):
         return "losses"
     if sequence.random:
@@ -134,9 +142,10 @@ def _kind(sequence: Any, period: int | None) -> NetworkKind:
     return "fixed" if period == 1 else "periodic"
 
 
-def drawn(sequence: Any, rounds: Iterable[int]) -> Iterable[Any]:
-    """Yield the matrices of these rounds as the first seed of a run draws them, at
-    equal losses.
+def drawn(sequence: MixingSequence, rounds: Iterable[int]) -> Iterable[Matrix]:
+    """Yield the matrices of these rounds as the first seed of a run draws them.
+
+    Losses are equal.
     """
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
     for t in rounds:

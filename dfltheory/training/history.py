@@ -1,13 +1,11 @@
-"""The record of a run: measures per seed and round, final models, constants, and its
-file.
-"""
+"""The record of a run: measures per seed and round, final models, constants."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +14,21 @@ import numpy as np
 import torch
 
 from dfltheory.constants import NetworkConstants, ProblemConstants
-from dfltheory.documents import (
-    line,
-    mapping,
-    maybe,
-    number,
-    one_of,
-    record,
-    truth,
-    whole,
-)
-from dfltheory.errors import LARGEST_WHOLE, GraphError, InputError, shown
+from dfltheory.errors import GraphError, InputError, shown
 from dfltheory.files import reading
-from dfltheory.training import storage, stored_arrays
+from dfltheory.training import storage
 from dfltheory.training.client_measures import over_clients
 from dfltheory.training.facts import NetworkFacts, RunFacts
-from dfltheory.training.records import algorithm_of, recorded
+from dfltheory.training.history_file import (
+    ARRAYS,
+    CLIENT,
+    MEASURES,
+    RECORDS,
+    SCALARS,
+    fields_of_file,
+    plain_record,
+)
+from dfltheory.training.records import recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +41,7 @@ _KNOWN_CONSTANTS = "_known_constants"
 
 
 class _ConstantsOfRun:
-    """The field ``History.constants``: what was given, else those of the task, asked
-    for when first read.
+    """The field ``History.constants``: as given, else those of the task.
 
     Tasks may have to estimate their constants, which takes longer than many runs.
     """
@@ -220,8 +216,9 @@ class History:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and sent: without the task, which may be large, if
-        constants are known.
+        """Return what is copied and sent.
+
+        The task, which may be large, is left out if constants are known.
         """
         state = dict(vars(self))
         if state[_KNOWN_CONSTANTS] is not None:
@@ -230,16 +227,19 @@ class History:
 
     @property
     def seeds(self) -> int:
+        """Number of seeds S."""
         return self.x.shape[0]
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return self.x.shape[1]
 
     @cached_property
     def network(self) -> NetworkConstants:
-        """The constants of the mixing matrices, computed when first read; m alone if
-        none exist.
+        """The constants of the mixing matrices, computed when first read.
+
+        If none exist, only m is known.
         """
         if self.topology is None:
             return NetworkConstants(m=self.m)
@@ -264,8 +264,9 @@ class History:
 
     @cached_property
     def network_facts(self) -> NetworkFacts | None:
-        """The facts of the mixing matrices that verdicts need, computed or from a file;
-        ``None``: not known.
+        """The facts of the mixing matrices that verdicts need.
+
+        They are computed or from a file; ``None``: not known.
 
         They are not known for a record that was made without a topology.
         """
@@ -279,9 +280,7 @@ class History:
         return bool(getattr(self.topology, "random", True))
 
     def __repr__(self) -> str:
-        """Return one line: the run, its length, and first and last measures, as means
-        over seeds.
-        """
+        """Return one line: the run, its length, and first and last measures."""
         seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
         what = (
             f"{self.algorithm.name} on {self.task}, m = {self.m or 'unknown'}, {seeds},"
@@ -313,12 +312,13 @@ class History:
         return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two records are the same, with NaN equal to NaN and without
-        the topology object.
+        """Return whether two records are the same.
+
+        NaN equals NaN, and the topology object is not compared.
         """
         if not isinstance(other, History):
             return NotImplemented
-        plain = (*_SCALARS, *_RECORDS, "algorithm", "random_network", "stated")
+        plain = (*SCALARS, *RECORDS, "algorithm", "random_network", "stated")
         if any(getattr(self, n) != getattr(other, n) for n in plain):
             return False
         mine, theirs = (run.measures() | run._stored() for run in (self, other))
@@ -331,15 +331,16 @@ class History:
 
     def _stored(self) -> dict[str, np.ndarray]:
         """Return the arrays that are no measures."""
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
         stored = {name: array for name, array in arrays.items() if array is not None}
         for name, array in self.clients.items():
-            stored[f"{_CLIENT}{name}"] = array
+            stored[f"{CLIENT}{name}"] = array
         return stored
 
     def sent(self) -> dict[str, np.ndarray]:
-        """Return what was sent over all links, (S, len(rounds_measured)) each; empty if
-        it was not counted.
+        """Return what was sent over all links, (S, len(rounds_measured)) each.
+
+        The result is empty if it was not counted.
 
         ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's
         precision, ``sent_models`` in numbers of one model, where models are kept; with
@@ -362,8 +363,9 @@ class History:
 
     @property
     def f0_gap(self) -> np.ndarray | None:
-        """f(xbar^0) - f* of every seed (S,); 0 where it is below 0 by rounding;
-        ``None``: f* is not known.
+        """f(xbar^0) - f* of every seed (S,); ``None``: f* is not known.
+
+        It is 0 where rounding puts it below 0.
         """
         known = self._gap()
         return None if known is None else known[0]
@@ -381,9 +383,7 @@ class History:
         return None if known is None else known[1]
 
     def gap_at(self, t: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """f(xbar^t) - f* and how far rounding may put it off, (S,) each; ``None``: it
-        is not known.
-        """
+        """Return f(xbar^t) - f* and its rounding error, (S,) each, if known."""
         at, f_star = np.flatnonzero(self.rounds_measured == t), self.constants.f_star
         if not at.size:
             return None
@@ -411,9 +411,10 @@ class History:
         return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
 
     def _measured_gap(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """f - f* as it was measured elsewhere, and how far rounding may put it off: by
-        as much as a difference of numbers of the size of f and f*, as far as that is
-        known.
+        """Return f - f* as it was measured elsewhere, and its rounding error.
+
+        The error is that of a difference of numbers of the size of f and f*, as far as
+        that is known.
         """
         gap = self.extra["f_gap"][:, column]
         eps = np.finfo(float).eps if self.facts is None else self.facts.eps
@@ -426,7 +427,7 @@ class History:
         return self.gap_at(int(self.rounds_measured[0]))
 
     def values(self) -> dict[str, float]:
-        """The glossary's names that this run fixes, for ``Theorem.evaluate``.
+        """Return the glossary's names that this run fixes, for ``Theorem.evaluate``.
 
         Hyperparameters by the algorithm's symbols, ``T`` rounds, ``m``, what is known
         of the network and of the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds;
@@ -453,8 +454,9 @@ class History:
         return {**self.stated, **known}
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table: one row per seed, round and measure (columns seed, round,
-        measure, value).
+        """Return a tidy table with one row per seed, round and measure.
+
+        Its columns are seed, round, measure and value.
         """
         import pandas as pd
 
@@ -477,7 +479,7 @@ class History:
 
     def measures(self) -> dict[str, np.ndarray]:
         """Every recorded measure by name, (S, len(rounds_measured)) each."""
-        own = {name: getattr(self, name) for name in _MEASURES}
+        own = {name: getattr(self, name) for name in MEASURES}
         recorded = {name: array for name, array in own.items() if array is not None}
         if self.stated is not None:  # what was not measured elsewhere is NaN
             recorded = {n: v for n, v in recorded.items() if not np.isnan(v).all()}
@@ -529,8 +531,9 @@ class History:
         return self.clients[measure]
 
     def clients_frame(self) -> pd.DataFrame:
-        """Tidy table of the measures of single clients (columns seed, round, client,
-        measure, value).
+        """Return a tidy table of the measures of single clients.
+
+        Its columns are seed, round, client, measure and value.
         """
         import pandas as pd
 
@@ -559,8 +562,8 @@ class History:
         return storage.packed(*self._content())
 
     def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        document = {name: getattr(self, name) for name in _SCALARS}
-        document |= {name: _plain(getattr(self, name)) for name in _RECORDS}
+        document = {name: getattr(self, name) for name in SCALARS}
+        document |= {name: plain_record(getattr(self, name)) for name in RECORDS}
         document |= {
             "kind": "dfltheory.History",
             "algorithm": recorded(self.algorithm),
@@ -583,112 +586,10 @@ class History:
         tensors, document = storage.read(path, "dfltheory.History")
         with reading(path, "a history"):
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-            if "consensus_error" in arrays:  # its name in files of earlier releases
-                arrays.setdefault("consensus_rounding", arrays["consensus_error"])
-            measures = _under("measure/", arrays)
-            records = {
-                name: _read_record(document[name], kind)
-                for name, kind in _RECORDS.items()
-            }
-            own: dict[str, Any] = {
-                name: records.pop(name) for name in ("constants", "facts")
-            }
-            own |= {name: arrays[name] for name in _ARRAYS if name in arrays}
-            own |= {
-                name: read(f"{path}: {name}", document[name])
-                for name, read in _SCALARS.items()
-            }
-            own |= {name: measures.pop(name) for name in _MEASURES if name in measures}
-            own.setdefault("accuracy", None)
-            elsewhere = "stated" in document
-            stored_arrays.check_history(
-                arrays,
-                own["rounds"],
-                ended=elsewhere or own["diverged_at"] is not None,
-            )
-            if elsewhere:
-                own["stated"] = _STATED(f"{path}: stated", document["stated"])
-                unknown = np.full((len(own["x"]), len(own["rounds_measured"])), np.nan)
-                for name in ("grad_norm_sq", "consensus", "loss"):
-                    own.setdefault(name, unknown)
-            history = cls(
-                algorithm=algorithm_of(document["algorithm"]),
-                extra=measures,
-                clients=_under(_CLIENT, arrays),
-                **own,
-            )
-            history.__dict__ |= records | {
-                "random_network": bool(document["random_network"])
-            }
+            own, computed = fields_of_file(path, arrays, document)
+            history = cls(**own)
+            history.__dict__ |= computed
             return history
-
-
-_CLIENT = "client/"
-"""Prefix of the measures of single clients in files."""
-_MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
-_ARRAYS = (
-    "x",
-    "x0_sq",
-    "x0_spread",
-    "rounds_measured",
-    "excess",
-    "sent_bits",
-    "consensus_rounding",
-    "model_sq",
-    "x0_gradient_sq",
-)
-_ROUND = whole(0, LARGEST_WHOLE)
-_SCALARS = {
-    "rounds": _ROUND,
-    "task": line(10**4, r"(?s:.*)"),
-    "seed": _ROUND,
-    "diverged_at": maybe(_ROUND),
-    "stopped_at": maybe(_ROUND),
-    "seconds": number(),
-    "chance": truth,
-}
-_STATED = mapping(number(), 10**4, line(1000))
-_FACTS = record(
-    {
-        "precision": one_of("float64", "float32", "float16", "bfloat16"),
-        "eps": number(0, 1),
-        "common_start": maybe(truth),
-        **dict.fromkeys(("dfltheory", "torch"), line(100)),
-    }
-)
-
-
-def _run_facts(**fields: Any) -> RunFacts:
-    return RunFacts(**_FACTS("facts", fields))
-
-
-_RECORDS: dict[str, Any] = {
-    "constants": ProblemConstants,
-    "network": NetworkConstants,
-    "network_facts": NetworkFacts,
-    "facts": _run_facts,
-}
-
-
-def _read_record(document: Mapping[str, Any] | None, kind: Any) -> Any:
-    """Return a record of the given class; None for none."""
-    return None if document is None else kind(**document)
-
-
-def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays whose names begin so, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
-
-
-def _plain(record: Any) -> dict[str, Any] | None:
-    if record is None:
-        return None
-    values = {f.name: getattr(record, f.name) for f in fields(record)}
-    return {k: dict(v) if isinstance(v, Mapping) else v for k, v in values.items()}
 
 
 __all__ = ["History"]

@@ -40,8 +40,9 @@ from dfltheory.training.setup import network_called, seed_indices
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A task, an algorithm, a network, and how long they run: all that the numbers of a
-    run depend on.
+    """A task, an algorithm, a network, and how long they run.
+
+    The numbers of a run depend on nothing else.
 
     Attributes
     ----------
@@ -83,6 +84,7 @@ class Instance:
     )
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         object.__setattr__(self, "seeds", tuple(seed_indices(self.seeds)))
 
     def run(self, **recording: Any) -> History:
@@ -226,8 +228,9 @@ _CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem",
 
 
 def references(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the MODULE:NAME and FILE.py:NAME references of a document, by dotted
-    field.
+    """Return the code references of a document, by dotted field.
+
+    They are MODULE:NAME or FILE.py:NAME.
     """
     found = {}
     for section, key in _CODE:
@@ -244,8 +247,9 @@ def checked(
     own: Trust = False,
     further: Mapping[str, type[Schema]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the sections of a document with their defaults; types and names are
-    checked, nothing is built.
+    """Return the sections of a document with their defaults.
+
+    Types and names are checked, nothing is built.
 
     An algorithm without a network loses [topology], so that such baselines can be swept
     together with others.
@@ -312,8 +316,9 @@ def check_algorithm(
 
 
 def _with_network(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document with the network that its algorithm's name implies, or without
-    one it cannot use.
+    """Return a document with the network that its algorithm needs.
+
+    It is the one that the name implies; a network that cannot be used is left out.
     """
     sections = dict(document)
     table = sections.get("algorithm")
@@ -362,8 +367,9 @@ def _options(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
-    """Return the task of a checked [task]; files of examples are relative to
-    ``folder``.
+    """Return the task of a checked [task].
+
+    Files of examples are relative to ``folder``.
     """
     name, options = table["name"], _options("task", table)
     known = options_of("task", name)
@@ -384,9 +390,7 @@ def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
 
 
 def make_network(table: Mapping[str, Any], m: int, folder: Path | None) -> Any:
-    """Return the network of a checked [topology], as a sequence of matrices for m
-    clients.
-    """
+    """Return the network of a checked [topology], as a sequence for m clients."""
     if "file" in table:
         assert folder is not None, "checked"
         network: Any = read_matrix_file(folder / table["file"])

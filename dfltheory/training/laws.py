@@ -1,6 +1,4 @@
-"""What an algorithm assumes of the matrices that it mixes by, checked before the first
-one is used.
-"""
+"""What an algorithm assumes of the matrices that it mixes by."""
 
 from __future__ import annotations
 
@@ -37,8 +35,9 @@ _ADVICE = {
 
 
 class Laws:
-    """The laws of one of an algorithm's matrices; with ``strict=False`` weights need
-    only be finite.
+    """The laws of one of an algorithm's matrices.
+
+    With ``strict=False`` weights need only be finite.
     """
 
     def __init__(
@@ -99,9 +98,7 @@ class Laws:
             )
 
     def check_constant(self, W: Any) -> None:
-        """Raise GraphError if every round has this W, and an eigenvalue of it makes the
-        update diverge.
-        """
+        """Raise GraphError if an eigenvalue of a constant W is too small."""
         # beyond it, all eigenvalues cost too much
         if self._least == -math.inf or self._m > DENSE_LIMIT:
             return
@@ -115,9 +112,7 @@ class Laws:
             )
 
     def check_fixed(self, stays: bool) -> None:
-        """Raise GraphError if the network changes and the algorithm needs a fixed
-        one.
-        """
+        """Raise GraphError if the network changes and must not."""
         if self._fixed and not stays:
             raise GraphError(
                 f"the network changes, and {self._name} needs a fixed one: a new"
@@ -126,9 +121,7 @@ class Laws:
             )
 
     def check_links(self, W: Any, where: str) -> None:
-        """Raise GraphError unless the links of W are of the kind that the algorithm
-        needs.
-        """
+        """Raise GraphError unless the links of W are of the required kind."""
         if self._links == "directed":
             return
         linked: Any = sp.csr_array(W) != 0

@@ -16,12 +16,16 @@ from dfltheory.algorithms.base import State, is_storable, replace
 from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
+Update = Callable[[State, RoundOracle], State]
+"""Local work of some clients."""
+
 
 def in_pieces(
-    update: Callable[[Any, Any], Any], state: Any, grad: RoundOracle, chunk: int | None
-) -> Any:
-    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time; None:
-    for all at once.
+    update: Update, state: State, grad: RoundOracle, chunk: int | None
+) -> State:
+    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time.
+
+    None: for all at once.
     """
     m = state.x.shape[1]
     participating = None if chunk is None else _participating(grad, chunk, m)
@@ -35,15 +39,13 @@ def in_pieces(
 
 
 def _update_parts(
-    update: Callable[[Any, Any], Any],
-    state: Any,
+    update: Update,
+    state: State,
     grad: RoundOracle,
     parts: list[slice],
     others_unchanged: bool,
-) -> Any:
-    """Return the state in which each part of the clients has been updated, one after
-    the other.
-    """
+) -> State:
+    """Return the state in which each part of the clients has been updated in turn."""
     m = state.x.shape[1]
     part, after = state, state
     changed: dict[str, Tensor] = {}
@@ -72,9 +74,7 @@ def _update_parts(
 
 
 def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
-    """Return the clients that participate for some seed, if it pays to update only
-    these.
-    """
+    """Return the clients that participate for some seed, if they are few."""
     if grad.active is None:
         return None
     few = grad.active[..., 0].any(0).nonzero()[:, 0].tolist()
@@ -83,25 +83,29 @@ def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
     return None
 
 
-def _with_old_values(new: Tensor, old: Any, n: int, unchanged: int) -> Tensor:
-    """Return a tensor for n clients or arcs, whose first ``unchanged`` have their old
-    values, or 0.
+def _with_old_values(new: Tensor, old: object, n: int, unchanged: int) -> Tensor:
+    """Return a tensor for n clients or arcs.
+
+    The first ``unchanged`` have their old values, or 0.
     """
     values = new.new_empty(len(new), n, *new.shape[2:])
-    has_old = isinstance(old, Tensor) and old.shape == values.shape
-    values[:, :unchanged] = old[:, :unchanged] if has_old else 0
+    if isinstance(old, Tensor) and old.shape == values.shape:
+        values[:, :unchanged] = old[:, :unchanged]
+    else:
+        values[:, :unchanged] = 0
     return values
 
 
-def tensors(state: Any) -> dict[str, Tensor]:
+def tensors(state: State) -> dict[str, Tensor]:
     """Return the fields of a state that are tensors."""
     values = ((f.name, getattr(state, f.name)) for f in fields(state))
     return {name: value for name, value in values if isinstance(value, Tensor)}
 
 
-def stacked(state: Any) -> list[str]:
-    """Return the names of the clients' own fields, tensors (S, m, ...), and of those
-    per arc.
+def stacked(state: State) -> list[str]:
+    """Return the names of the clients' own fields, and of those per arc.
+
+    They are tensors (S, m, ...) or (S, E, ...).
     """
     m, per_edge = state.x.shape[1], state.per_edge
     names = []
@@ -111,7 +115,7 @@ def stacked(state: Any) -> list[str]:
     return names
 
 
-def check_state(state: Any, like: Tensor, where: str) -> Any:
+def check_state(state: object, like: Tensor, where: str) -> State:
     """Return the state that ``where`` returned.
 
     Raises
@@ -152,10 +156,8 @@ def check_state(state: Any, like: Tensor, where: str) -> Any:
     return state
 
 
-def check_shapes(state: Any, grad: RoundOracle) -> None:
-    """Raise InputError unless every tensor is each client's own, or of each arc, or
-    common to all.
-    """
+def check_shapes(state: State, grad: RoundOracle) -> None:
+    """Raise InputError unless every tensor is per client, per arc, or common to all."""
     S, m = state.x.shape[:2]
     for name, value in tensors(state).items():
         place = f"{type(state).__name__}: {name}"
@@ -176,7 +178,7 @@ def check_shapes(state: Any, grad: RoundOracle) -> None:
             )
 
 
-def kept_values(state: Any) -> dict[str, Any]:
+def kept_values(state: State) -> dict[str, Any]:
     """Return the fields of a state that are no tensors, as a checkpoint keeps them.
 
     Raises
@@ -201,7 +203,7 @@ def kept_values(state: Any) -> dict[str, Any]:
     return kept
 
 
-def clients_of(state: Any, rows: slice, arcs: slice | None = None) -> Any:
+def clients_of(state: State, rows: slice, arcs: slice | None = None) -> State:
     """Return the state of some clients; ``arcs`` are those that end at them.
 
     Fields that are one tensor stay one tensor.

@@ -22,8 +22,9 @@ Logger = Callable[[int, dict[str, float]], object]
 
 
 def report(*loggers: Logger) -> Callable[[int, Any, Any], None]:
-    """Return a callback of :func:`dfltheory.train` that passes every measured round to
-    the loggers.
+    """Return a callback that passes every measured round to the loggers.
+
+    It is one of :func:`dfltheory.train`.
     """
     reported: list[int] = []
 
@@ -73,6 +74,7 @@ class Tracker:
         self._write = _writer(target, METHODS if method is None else (method,))
 
     def __call__(self, t: int, values: dict[str, float]) -> None:
+        """Pass the values of round t to the target."""
         self._write(values, t)
 
     def note(self, name: str, text: str) -> None:

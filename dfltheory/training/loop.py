@@ -49,8 +49,7 @@ def train(
     check_topology: bool = True,
     on_divergence: Literal["mark", "raise"] = "mark",
 ) -> History:
-    """Run ``rounds`` rounds of ``communicate(local_update(state))`` and return what was
-    measured.
+    """Run rounds of ``communicate(local_update(state))`` and return the measurements.
 
     Parameters
     ----------
@@ -161,8 +160,9 @@ def _perform(
     saving: Saving | None,
     callbacks: Sequence[Callback],
 ) -> None:
-    """Perform these rounds, measure and save where it is due; end where the run
-    diverges or is stopped.
+    """Perform these rounds, and measure and save where it is due.
+
+    The run ends where it diverges or is stopped.
     """
     for t in rounds:
         run.round(t)

@@ -1,5 +1,4 @@
-"""Reads measurements of other code: CSV, JSON lines and Parquet with a row for each
-seed and round.
+"""Reads measurements of other code: CSV, JSON lines and Parquet.
 
 A table has the columns ``seed`` and ``round`` and one column for each measure. Sizes
 are limited before anything is read, and every error names file, line and column.
@@ -378,9 +377,7 @@ def _check_rounds(
     t: NDArray[np.float64],
     lines: NDArray[np.int64],
 ) -> None:
-    """Raise InputError at the first round that one seed has and the first lacks, or the
-    reverse.
-    """
+    """Raise InputError at the first round that not all seeds have."""
     starts = [int(end) for end in ends]
     expected = t[: starts[1]]
     for s, begin, end in zip(seeds[1:], starts[1:], islice(starts, 2, None)):

@@ -1,5 +1,4 @@
-"""Measurements made by other training code, checked: arrays, and what is stated of the
-run.
+"""Measurements made by other training code, checked.
 
 What is not stated is unknown. Nothing is estimated and no default is assumed: an
 unknown start is NaN, an unknown number of clients 0, an unknown network None.
@@ -248,9 +247,7 @@ def _total_rounds(T: Any, measured: NDArray[np.int64]) -> int:
 def _divided(
     constants: Mapping[str, float] | ProblemConstants | None, algorithm: Algorithm
 ) -> tuple[ProblemConstants, dict[str, float], dict[str, float]]:
-    """Return the constants of the problem, the other stated ones, and those of the
-    start.
-    """
+    """Return constants of the problem, other stated ones, and those of the start."""
     if isinstance(constants, ProblemConstants):
         return constants, {}, {}
     given = _mapping("constants", constants)

@@ -10,6 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from dfltheory.errors import InputError
+from dfltheory.graphs.matrices import Matrix
 
 
 def degrees(W: Any, axis: int) -> np.ndarray:
@@ -24,10 +25,8 @@ def degrees(W: Any, axis: int) -> np.ndarray:
     )
 
 
-def messages_sent(matrices: list[Any]) -> np.ndarray:
-    """Return the number of messages that each client sends in these gossip steps,
-    (m,).
-    """
+def messages_sent(matrices: list[Matrix]) -> np.ndarray:
+    """Return the number of messages of each client in these gossip steps, (m,)."""
     first = matrices[0]
     if all(W is first for W in matrices):
         return len(matrices) * degrees(first, 0)

@@ -1,5 +1,7 @@
-"""What is measured along a run: at the mean model, across the clients, and the user's
-own metrics.
+"""What is measured along a run.
+
+Measures are taken at the mean model and across the clients; users add their own
+metrics.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm
+from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import NAMED, summaries
@@ -22,15 +24,16 @@ from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
 class Metric(Protocol):
-    """A user's measure: task, the clients' models (S, m, d), their mean (S, d) ->
-    numbers (S,), or (S, m) with one number for each client.
+    """A user's measure of the clients' models (S, m, d) and their mean (S, d).
+
+    It returns numbers (S,), or (S, m) with one number for each client.
     """
 
     __name__: str
 
-    def __call__(
-        self, task: Task, models: Tensor, mean: Tensor
-    ) -> Tensor | np.ndarray: ...
+    def __call__(self, task: Task, models: Tensor, mean: Tensor) -> Tensor | np.ndarray:
+        """Measure the models."""
+        ...
 
 
 AHEAD = {"grad_u_sq_next": 1, "two_block_next": 1}
@@ -102,7 +105,7 @@ class Recorder:
         self.values: dict[str, list[np.ndarray]] = {}
         self.clients: dict[str, list[np.ndarray]] = {}
 
-    def measure(self, t: int, state: Any) -> dict[str, np.ndarray]:
+    def measure(self, t: int, state: State) -> dict[str, np.ndarray]:
         """Measure the state after t rounds."""
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
         loss, gradient = self.task.global_loss_and_gradient(mean)
@@ -127,7 +130,7 @@ class Recorder:
             self.values.setdefault(name, []).append(value)
         return measured
 
-    def _further(self, state: Any, models: Tensor, mean: Tensor) -> dict[str, Any]:
+    def _further(self, state: State, models: Tensor, mean: Tensor) -> dict[str, Any]:
         """Return the measures that some tasks, algorithms and metrics have."""
         task = self.task
         measured: dict[str, Any] = {}
@@ -156,9 +159,7 @@ class Recorder:
     def _of_metric(
         self, metric: Callable[..., Any], models: Tensor, mean: Tensor
     ) -> dict[str, np.ndarray]:
-        """Return what a metric measures, with summaries if it does so for each
-        client.
-        """
+        """Return what a metric measures, with summaries if it is one of each client."""
         name = getattr(metric, "__name__", type(metric).__name__)
         values = numbers(metric(self.task, models, mean))
         if values.shape == mean.shape[:1]:
@@ -184,9 +185,10 @@ class Recorder:
             self._two_blocks is not None and bool(self.rounds) and self.rounds[-1] == t
         )
 
-    def follow(self, t: int, state: Any) -> None:
-        """Complete the measures of round t that need the state after it: ||grad_u
-        F(ubar^t, V^{t+1})||^2.
+    def follow(self, t: int, state: State) -> None:
+        """Complete the measures of round t that need the state after it.
+
+        They are ||grad_u F(ubar^t, V^{t+1})||^2 and the sums with it.
         """
         if self._two_blocks is None or not self.waits_for(t):
             return
@@ -198,17 +200,16 @@ class Recorder:
         self.values.setdefault("two_block_next", []).append(both)
 
     def arrays(self, rounds: int) -> dict[str, np.ndarray]:
-        """Return every measure as an array (S, rounds), NaN in the rounds that were not
-        measured.
-        """
+        """Return every measure as an array (S, rounds), NaN where none was taken."""
         return {
             name: lengthened(np.stack(v, axis=1), rounds)
             for name, v in self.values.items()
         }
 
     def client_arrays(self, rounds: int) -> dict[str, np.ndarray]:
-        """Return every measure of single clients as an array (S, rounds, m), NaN in
-        the rounds that were not measured.
+        """Return every measure of single clients as an array (S, rounds, m).
+
+        It is NaN in the rounds that were not measured.
         """
         return {
             name: lengthened(np.stack(v, axis=1), rounds)
@@ -225,11 +226,9 @@ class Recorder:
         document: dict[str, Any],
         values: dict[str, list[np.ndarray]],
         clients: dict[str, list[np.ndarray]],
-        state: Any,
+        state: State,
     ) -> None:
-        """Continue from a :meth:`document` and its values, at the state that was
-        measured last.
-        """
+        """Continue from a :meth:`document`, at the state that was measured last."""
         self.rounds = [int(t) for t in document["rounds"]]
         self.values, self.clients = values, clients
         self.scale.sizes = document["sizes"]
@@ -248,9 +247,7 @@ class Recorder:
 
 
 def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
-    """Return (S, r, ...) as (S, rounds, ...), with NaN for the rounds that are
-    missing.
-    """
+    """Return (S, r, ...) as (S, rounds, ...), with NaN for the missing rounds."""
     missing = rounds - array.shape[1]
     if not missing:
         return array

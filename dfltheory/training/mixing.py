@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -13,7 +13,8 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm, Edges, Mix
 from dfltheory.errors import InputError, one_of, whole_number
-from dfltheory.graphs.sequences import period_of
+from dfltheory.graphs.matrices import Matrix
+from dfltheory.graphs.sequences import MixingSequence, period_of
 from dfltheory.randomness import (
     Generators,
     RunGenerators,
@@ -56,8 +57,7 @@ class GossipSteps:
 
 
 class MatrixSource:
-    """One sequence W_0, W_1, ... of a run: its matrices are drawn, checked, and made
-    into products.
+    """One sequence W_0, W_1, ... of a run: drawn, checked, and made into products.
 
     The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``: the same matrix
     if the sequence is constant, the next one if it depends on time, a new draw if it is
@@ -68,7 +68,7 @@ class MatrixSource:
 
     def __init__(
         self,
-        sequence: Any,
+        sequence: MixingSequence,
         laws: Laws,
         steps: int,
         product: Callable[..., MatrixProduct],
@@ -81,16 +81,20 @@ class MatrixSource:
         self.constant = self.period == 1
         self.one_per_round = bool(getattr(sequence, "one_per_round", False))
         self._laws, self._product = laws, product
-        self._prepared: tuple[Any, int, MatrixProduct] | None = None
+        self._prepared: tuple[Matrix, int, MatrixProduct] | None = None
 
     @property
     def one_matrix(self) -> bool:
-        """Do all gossip steps of a round use one matrix?"""
+        """Whether all gossip steps of a round use one matrix."""
         return self.constant or self.one_per_round
 
     def matrix(
-        self, t: int, q: int, rng: Any = _NO_DRAWS, losses: tuple[np.ndarray, ...] = ()
-    ) -> Any:
+        self,
+        t: int,
+        q: int,
+        rng: np.random.Generator = _NO_DRAWS,
+        losses: tuple[np.ndarray, ...] = (),
+    ) -> Matrix:
         """Return the matrix of gossip step q of round t."""
         index = t if self.one_per_round else t * self.steps + q
         W = self.sequence.matrix(index, rng, *losses)
@@ -98,9 +102,10 @@ class MatrixSource:
             self._laws.check(W, f"the matrix of round {index}: ")
         return W
 
-    def step(self, matrices: list[Any]) -> MatrixProduct:
-        """Return the product of several gossip steps; that of a constant matrix is
-        prepared once.
+    def step(self, matrices: list[Matrix]) -> MatrixProduct:
+        """Return the product of several gossip steps.
+
+        That of a constant matrix is prepared once.
         """
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
@@ -124,8 +129,9 @@ class MatrixSource:
 
 
 class RunNetwork:
-    """The network of a run, whose matrices are drawn for each (root seed, seed index,
-    round).
+    """The network of a run.
+
+    Its matrices are drawn for each (root seed, seed index, round).
 
     A sequence that is not random has one matrix per round for all seeds; a random one
     has one for every seed. All matrices of a round are drawn by generators of one key:
@@ -151,7 +157,7 @@ class RunNetwork:
 
     def __init__(
         self,
-        sequences: Mapping[str, Any],
+        sequences: Mapping[str, MixingSequence],
         algorithm: Algorithm,
         seeds: Sequence[int],
         root: int,
@@ -177,8 +183,9 @@ class RunNetwork:
         self._constant_round = self._round(0) if self.constant else None
 
     def at(self, t: int, losses: Tensor | None = None) -> RoundMix:
-        """Return the mix of round t; ``losses`` (S, m) where the sequence chooses
-        neighbors by them.
+        """Return the mix of round t.
+
+        ``losses`` (S, m) are given where the sequence chooses neighbors by them.
         """
         if self._constant_round is not None:
             return self._constant_round.moved(t)
@@ -189,9 +196,7 @@ class RunNetwork:
 
     @property
     def arcs(self) -> Arcs:
-        """All arcs that the network has in some round, collected when first asked
-        for.
-        """
+        """All arcs that the network has in some round, collected when first read."""
         if self._arcs is None:
             source = self.sources[MIX]
             period = [
@@ -202,8 +207,9 @@ class RunNetwork:
 
 
 class RoundMix(Mix):
-    """The :class:`~dfltheory.algorithms.Mix` of one round of training, with steps
-    W_{t,0}, W_{t,1}, ...
+    """The mix of one round of training, with steps W_{t,0}, W_{t,1}, ...
+
+    It implements :class:`~dfltheory.algorithms.Mix`.
 
     Parameters
     ----------
@@ -219,14 +225,15 @@ class RoundMix(Mix):
 
     def __init__(self, network: RunNetwork, t: int, losses: np.ndarray | None = None):
         self._network, self._t, self._losses = network, t, losses
-        self._matrices: dict[str, list[tuple[list[Any], Any]]] = {}
+        self._matrices: dict[str, list[tuple[list[Matrix], np.random.Generator]]] = {}
         self._steps: dict[tuple[str, int, int], GossipSteps] = {}
         self._edges: Edges | None = None
         self._generators: Generators | None = None
 
     def moved(self, t: int) -> Self:
-        """Turn this into round t of a constant network, which differs only in its
-        random numbers.
+        """Turn this into round t of a constant network.
+
+        Only the random numbers differ.
         """
         self._t, self._generators = t, None
         return self
@@ -239,9 +246,7 @@ class RoundMix(Mix):
         bits: float | Tensor | None = None,
         after: int = 0,
     ) -> Tensor:
-        """Return z_i <- sum_l w_il z_l, ``times`` times, (S, m, k) -> (S, m, k), a new
-        tensor.
-        """
+        """Return z_i <- sum_l w_il z_l, ``times`` times, as a new tensor (S, m, k)."""
         self._check_shape(z, "mix", "(S, m, k)")
         if z.ndim != 3:
             shape = tuple(z.shape)
@@ -265,16 +270,18 @@ class RoundMix(Mix):
     def send(
         self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX
     ) -> Tensor:
-        """Send a message to the neighbors, who keep it; ``mix(kept, bits=0)`` averages
-        what they keep.
+        """Send a message to the neighbors, who keep it.
+
+        ``mix(kept, bits=0)`` averages what they keep.
         """
         self._check_shape(message, "send", "(S, m, ...)")
         self._count(message, bits, self._gossip_steps(W, 0, 1))
         return message
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1) for every seed and client: shape = (m, ...) -> (S, m,
-        ...).
+        """Draw numbers in [0, 1) for every seed and client.
+
+        shape = (m, ...) -> (S, m, ...).
         """
         network = self._network
         may_draw(shape, network.m, network.draws)
@@ -296,8 +303,9 @@ class RoundMix(Mix):
         return self._edges
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """Return what the sender of each arc has, 0 if this round lacks it: (S, m, ...)
-        -> (S, E, ...).
+        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...).
+
+        It is 0 where this round lacks the arc.
         """
         edges = self.edges
         self._check_shape(x, "gather", "(S, m, ...)")
@@ -305,8 +313,9 @@ class RoundMix(Mix):
         return only_present(edges, x.index_select(1, edges.senders))
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
-        """Exchange values over links, 0 if this round lacks them: (S, E, ...) -> (S, E,
-        ...).
+        """Exchange values over links: (S, E, ...) -> (S, E, ...).
+
+        They are 0 where this round lacks the link.
         """
         edges = self.edges
         if bool((edges.reverse < 0).any()):
@@ -321,9 +330,7 @@ class RoundMix(Mix):
 
     @property
     def awake(self) -> Tensor:
-        """Participating clients: those that receive or send in W_{t,0}, (S, m, 1),
-        bool.
-        """
+        """Clients that receive or send in W_{t,0}, (S, m, 1), bool."""
         linked = [
             degrees(own[0], 0) + degrees(own[0], 1) > 0 for own in self._drawn(MIX, 1)
         ]
@@ -333,9 +340,7 @@ class RoundMix(Mix):
     def _check_shape(
         self, z: Tensor, call: str, wanted: str, n: int | None = None
     ) -> None:
-        """Raise InputError unless z is a tensor of all seeds and all clients (or n
-        arcs).
-        """
+        """Raise InputError unless z has all seeds and clients (or n arcs)."""
         size = (len(self._network.seeds), self._network.m if n is None else n)
         if isinstance(z, Tensor) and z.shape[:2] == size:
             return
@@ -371,10 +376,8 @@ class RoundMix(Mix):
             self._steps[key] = known
         return known
 
-    def _drawn(self, name: str, n: int) -> list[list[Any]]:
-        """Return the first n matrices of every seed, or of one for all if the sequence
-        is not random.
-        """
+    def _drawn(self, name: str, n: int) -> list[list[Matrix]]:
+        """Return the first n matrices of every seed, or of one for all."""
         network = self._network
         source = network.sources[one_of("matrix of the network", name, network.sources)]
         if name not in self._matrices:

@@ -1,6 +1,4 @@
-"""Names of tasks, topologies and algorithms in documents, and the options of each
-name.
-"""
+"""Names of tasks, topologies and algorithms in documents, with their options."""
 
 from __future__ import annotations
 
@@ -65,9 +63,7 @@ def document_type(hint: Any) -> Any:
 
 
 def _union(arguments: Sequence[Any]) -> Any:
-    """Return the union of the alternatives that a document can write; None is always
-    one of them.
-    """
+    """Return the union of the alternatives that a document can write, or None."""
     written: list[Any] = []
     for argument in arguments:
         found = None if argument is type(None) else document_type(argument)
@@ -103,9 +99,7 @@ class Option:
 
     @property
     def small_value(self) -> float:
-        """A small positive number of the option's type, in the place of one that is
-        given later.
-        """
+        """A small positive number of the option's type, for one that is given later."""
         takes_fractions = float in (self.hint, *typing.get_args(self.hint))
         return 1e-3 if takes_fractions else 1
 
@@ -120,9 +114,7 @@ def names_of(section: str) -> list[str]:
 
 
 def builder(section: str, name: str) -> Any:
-    """Return the class or function that makes the task, topology or algorithm of a name
-    or reference.
-    """
+    """Return what makes the task, topology or algorithm of a name or reference."""
     if ":" in name and section in ("task", "algorithm"):
         return referred(section, name)
     if section == "algorithm":
@@ -205,8 +197,9 @@ def standard_name(section: str, name: str) -> str:
 
 
 def name_of(kind: type[Algorithm]) -> str:
-    """Return the name of a class of algorithms in a document; MODULE:CLASS for a user's
-    own.
+    """Return the name of a class of algorithms in a document.
+
+    A user's own class is MODULE:CLASS.
     """
     name = kind.__name__.lower()
     if algorithms.ALGORITHMS.get(name) is kind:
@@ -220,8 +213,9 @@ def name_of(kind: type[Algorithm]) -> str:
 
 
 def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as Python needs them: documents write dtypes and devices as text,
-    tuples as lists.
+    """Return options as Python needs them.
+
+    Documents write dtypes and devices as text, tuples as lists.
     """
     known = options_of(section, name)
     values = {}

@@ -1,6 +1,4 @@
-"""The :class:`~dfltheory.algorithms.Oracle` of training: gradients and minibatches of
-the task.
-"""
+"""The oracle of training: gradients and minibatches of the task."""
 
 from __future__ import annotations
 
@@ -17,8 +15,7 @@ from dfltheory.tasks.task import Task
 
 
 class RoundOracle(Oracle):
-    """The oracle of round t, for S seeds and all clients, or for a range of them
-    (:meth:`of`).
+    """The oracle of round t, for S seeds and all clients, or some (:meth:`of`).
 
     A task that names further methods in ``oracle_methods`` adds them to this oracle.
 
@@ -109,9 +106,7 @@ class RoundOracle(Oracle):
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
     def of(self, rows: slice) -> Self:
-        """Return the same round for some of these clients, with the draws that they
-        have among all.
-        """
+        """Return the same round for some clients, with the draws that they have."""
         first = 0 if self._rows is None else self._rows.start
         part = copy.copy(self)
         part._rows = slice(first + rows.start, first + rows.stop)
@@ -127,8 +122,9 @@ class RoundOracle(Oracle):
             setattr(self, name, getattr(self._task, name))
 
     def _next(self, draw: Callable[[], Any]) -> Any:
-        """Return the next draw of all clients; kept for the other ranges if these are
-        only some.
+        """Return the next draw of all clients.
+
+        It is kept for the other ranges if these are only some.
         """
         if self._rows is None:
             return draw()

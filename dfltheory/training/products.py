@@ -1,6 +1,4 @@
-"""Products W z of a mixing matrix with stacked models, dense or sparse, whichever is
-cheaper.
-"""
+"""Products W z of a mixing matrix with stacked models, dense or sparse."""
 
 from __future__ import annotations
 
@@ -43,8 +41,7 @@ def product(
     times: int = 1,
     d: int = 0,
 ) -> MatrixProduct:
-    """Return the function z -> W^times z that is cheapest: dense with W^times, or
-    sparse products.
+    """Return the cheapest function z -> W^times z: dense, or sparse products.
 
     A sparse product costs the number of nonzero weights, a dense one m^2 at about ten
     times the speed and without the overhead of the sparse one, which dominates if
@@ -93,8 +90,9 @@ def _dense(W: Tensor, z: Tensor) -> Tensor:
 
 
 def _sparse(factors: list[Any], width: torch.dtype, z: Tensor) -> Tensor:
-    """Apply scipy's product, which on a CPU is at least as fast as torch's (five times
-    at d = 8e5).
+    """Apply scipy's product.
+
+    On a CPU it is at least as fast as torch's (five times at d = 8e5).
 
     Long models are mixed block by block, so that a block stays in the cache through all
     factors.

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import MIX
+from dfltheory.algorithms.base import MIX, State
 from dfltheory.tasks.synthetic import Synthetic
+from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.training.metrics import Metric, Recorder
 from dfltheory.training.norms import square
 from dfltheory.training.run import Run
 
-Callback = Callable[[int, Any, Recorder], bool | None]
+Callback = Callable[[int, State, Recorder], bool | None]
 """Called with (t, state, recorder) after each round; if it returns True, the run
 ends.
 """
@@ -119,10 +119,8 @@ class Recording:
         )
 
 
-def _client_gradients_sq(task: Any, mean: Tensor) -> Tensor | None:
-    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), if the client gradients are
-    formulas.
-    """
+def _client_gradients_sq(task: Task, mean: Tensor) -> Tensor | None:
+    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), where it is a formula."""
     if not isinstance(task, Synthetic):
         return None
     at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)

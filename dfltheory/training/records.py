@@ -1,6 +1,4 @@
-"""Algorithms in files: what is written of them, and how their classes are found
-again.
-"""
+"""Algorithms in files: what is written, and how their classes are found again."""
 
 from __future__ import annotations
 
@@ -15,8 +13,9 @@ from dfltheory.algorithms.base import Algorithm
 
 @dataclass(frozen=True)
 class Recorded(Algorithm):
-    """An algorithm of a file whose class has not been imported: its hyperparameters are
-    text.
+    """An algorithm of a file whose class has not been imported.
+
+    Its hyperparameters are text.
     """
 
     module: str

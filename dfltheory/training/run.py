@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, replace
+from dfltheory.algorithms.base import Algorithm, Mix, State, replace
 from dfltheory.errors import InputError, whole_number
 from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.task import Task
 from dfltheory.training.facts import RunFacts
-from dfltheory.training.local import check_shapes, check_state, in_pieces, kept_values
+from dfltheory.training.local import (
+    Update,
+    check_shapes,
+    check_state,
+    in_pieces,
+    kept_values,
+)
 from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.norms import spread, square
 from dfltheory.training.oracle import RoundOracle
@@ -22,8 +28,7 @@ from dfltheory.training.setup import connect, starting_models
 
 
 class Run:
-    """One run, prepared: ``state`` is that before round 0, and :meth:`round` performs a
-    round.
+    """One run: ``state`` is that before round 0, and :meth:`round` performs a round.
 
     Each round makes new tensors. While clients communicate there are three copies of
     the stacked parameters: x, what is sent, and the next x; other tensors of the state
@@ -77,7 +82,7 @@ class Run:
         kind = RunNetwork if self.sequences else ServerNetwork
         self.network = kind(self.sequences, algorithm, seeds, seed, x, strict)
         before = self._oracle(rounds, self.network.at(0))
-        self.state: Any = algorithm.init(x, before)
+        self.state: State = algorithm.init(x, before)
         self._check_state(before, x, "init")
         self.x0_sq, self.x0_spread = square(x).mean(-1), spread(x, x.mean(-2))
 
@@ -122,8 +127,9 @@ class Run:
         return mix, grad
 
     def _oracle(self, t: int, mix: Mix, participation: float = 1.0) -> RoundOracle:
-        """Return what clients may ask of their data in round t; T is that before round
-        0 and after T-1.
+        """Return what clients may ask of their data in round t.
+
+        t is T before round 0 and after round T-1.
         """
         return RoundOracle(
             self.task,
@@ -136,22 +142,16 @@ class Run:
             self.network.draws,
         )
 
-    def _work_locally(
-        self, update: Callable[[Any, Any], Any], grad: RoundOracle
-    ) -> None:
+    def _work_locally(self, update: Update, grad: RoundOracle) -> None:
         self.state = in_pieces(update, self.state, grad, self._chunk)
 
-    def _first_update(self, state: Any, grad: RoundOracle) -> Any:
-        """Return the first local update of some clients, checked before it is put
-        together.
-        """
+    def _first_update(self, state: State, grad: RoundOracle) -> State:
+        """Return the first local update of some clients, checked."""
         where = f"{type(self.algorithm).__name__}.local_update"
         return check_state(self.algorithm.local_update(state, grad), state.x, where)
 
     def _check_state(self, grad: RoundOracle, like: Tensor, method: str) -> None:
-        """Raise InputError unless the state is one that the core and its files can
-        keep.
-        """
+        """Raise InputError unless the core and its files can keep the state."""
         check_state(self.state, like, f"{type(self.algorithm).__name__}.{method}")
         self.state = replace(self.state, z=self.state.x)
         check_shapes(self.state, grad)

@@ -53,9 +53,7 @@ class Saving:
         self._last = time.monotonic()
 
     def resume(self) -> int:
-        """Set the run to its saved state, if there is a file; return the number of
-        rounds done.
-        """
+        """Set the run to its saved state, and return the number of rounds done."""
         run = self._run
         state, done = self.checkpoint.resume(
             run.state, self._recording.recorder, run.rounds, self._identity_of_rounds

@@ -27,8 +27,9 @@ class ServerNetwork(RunNetwork):
 
 
 class ServerMix(RoundMix):
-    """The mix of one round with a server: participating clients send to it and receive
-    their mean.
+    """The mix of one round with a server.
+
+    Participating clients send to it and receive their mean.
 
     In the state all clients have that mean at once; it is counted for a client when the
     client participates.
@@ -39,8 +40,9 @@ class ServerMix(RoundMix):
         self._active = active
 
     def _gossip_steps(self, name: str, begin: int, times: int) -> GossipSteps:
-        """Return the mean of the participating clients, one message up and one down
-        each.
+        """Return the mean of the participating clients, with two messages each.
+
+        One message goes up and one down.
         """
         one_of("matrix of the network", name, {MIX})
         participating = self.awake[..., 0]
@@ -52,6 +54,7 @@ class ServerMix(RoundMix):
 
     @property
     def edges(self) -> Edges:
+        """Raise InputError: there are no arcs."""
         raise InputError(
             "edges are the arcs of a network, and this run has a server instead"
         )
@@ -70,8 +73,10 @@ def _mean_of_all(z: Tensor) -> Tensor:
 
 
 def _means_of_some(participating: Tensor) -> list[MatrixProduct]:
-    """Return the means over participating clients (S, m): of all seeds at once if each
-    has the same number of clients, else one for each seed.
+    """Return the means over participating clients (S, m).
+
+    It is one function for all seeds if each has the same number of clients, else one
+    for each.
     """
     counts = participating.sum(1)
     groups: Sequence[Tensor] = [participating]

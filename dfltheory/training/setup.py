@@ -1,5 +1,6 @@
-"""The parts of a run, checked: the network as sequences of matrices, the start as
-stacked models.
+"""The parts of a run, checked.
+
+The network becomes sequences of matrices, the start stacked models.
 """
 
 from __future__ import annotations
@@ -34,9 +35,7 @@ from dfltheory.training.laws import Laws
 
 
 def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
-    """Raise InputError unless algorithm, task and ``on_divergence`` are of the right
-    kinds.
-    """
+    """Raise InputError if algorithm, task or ``on_divergence`` is of the wrong kind."""
     if not isinstance(algorithm, Algorithm):
         given = algorithm.__name__ if isinstance(algorithm, type) else repr(algorithm)
         raise InputError(
@@ -108,8 +107,9 @@ def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
 
 
 class EqualWeights:
-    """The links of another sequence, with equal weights of one law (doubly stochastic:
-    Metropolis).
+    """The links of another sequence, with equal weights of one law.
+
+    Doubly stochastic ones are Metropolis weights.
     """
 
     m: int
@@ -159,8 +159,9 @@ def networks() -> dict[str, Any]:
 
 
 def network_called(name: str) -> Any:
-    """Return the topology or sequence of a name, as :func:`dfltheory.graphs.topology`
-    reads it.
+    """Return the topology or sequence of a name.
+
+    Names are read as by :func:`dfltheory.graphs.topology`.
     """
     known, key = networks(), graphs.topology_key(name)
     if key not in known:
@@ -170,9 +171,8 @@ def network_called(name: str) -> Any:
 
 def connect(
     algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
-) -> dict[str, Any]:
-    """Return the sequences of mixing matrices of a run by name; an empty dictionary
-    without a network.
+) -> dict[str, MixingSequence]:
+    """Return the sequences of mixing matrices of a run by name; {} without a network.
 
     A constant matrix (in its own precision) and the matrices of a period are checked
     here; matrices that are drawn later are checked when they are drawn.
@@ -218,7 +218,7 @@ def connect(
             f"{type(algorithm).__name__} mixes by {', '.join(names)}, and the topology"
             f" has {known}: give each its own, or one for all"
         )
-    sequences: dict[str, Any] = {
+    sequences: dict[str, MixingSequence] = {
         name: as_sequence(network) for name, network in given.items()
     }
     if algorithm.further and isinstance(topology, networkx.Graph):
@@ -254,7 +254,7 @@ def _named(topology: Any, m: int) -> Any:
     return build(m)
 
 
-def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
+def _check(sequence: MixingSequence, given: Any, laws: Laws, m: int) -> None:
     """Check what is known of a sequence before the first round."""
     if sequence.m != m:
         raise GraphError(
@@ -282,8 +282,9 @@ def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
 
 
 def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Tensor:
-    """Return x^0 (S, m, d), a view: the task's common start of every seed, or the given
-    models, broadcast.
+    """Return x^0 (S, m, d), a view.
+
+    It is the task's common start of every seed, or the given models, broadcast.
     """
     shape = (len(seeds), task.m, task.d)
     if x0 is None:

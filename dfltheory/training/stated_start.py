@@ -1,6 +1,4 @@
-"""The start of a run that was measured elsewhere: as stated, and as measured at round
-0.
-"""
+"""The start of a run that was measured elsewhere, as stated and as measured."""
 
 from __future__ import annotations
 
@@ -85,8 +83,9 @@ def _start_facts(start: str | Mapping[str, Any] | None) -> dict[str, Any]:
 def _value_at_start(
     name: str, stated: Any, seen: Floats | None, S: int, precision: str
 ) -> Floats:
-    """Return a fact of the start for each seed: as stated, else as measured, else
-    NaN.
+    """Return a fact of the start for each seed.
+
+    It is as stated, else as measured, else NaN.
     """
     if stated is None:
         return np.full(S, np.nan) if seen is None else seen.copy()
@@ -108,8 +107,9 @@ def _value_at_start(
 
 
 def _common_spread(values: Mapping[str, Floats], precision: str) -> Floats:
-    """Return x0_spread = 0 of a common start, which a measured one must not exceed by
-    more than rounding.
+    """Return x0_spread = 0 of a common start.
+
+    A measured one must not exceed it by more than rounding.
     """
     eps = torch.finfo(getattr(torch, precision)).eps
     measured, size = values["x0_spread"], values["x0_sq"]

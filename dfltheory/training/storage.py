@@ -1,5 +1,4 @@
-"""Tensors and a JSON document in one safetensors file, without pickle and with a digest
-of both.
+"""Tensors and a JSON document in one safetensors file, with a digest of both.
 
 The digest detects damaged and edited files. It does not authenticate them: it contains
 no secret.
@@ -80,8 +79,9 @@ def _laid_out(
 
 
 def digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    """Return the SHA-256 of a JSON text and of tensors: their names, dtypes, shapes and
-    bytes.
+    """Return the SHA-256 of a JSON text and of tensors.
+
+    It covers their names, dtypes, shapes and bytes.
     """
     names = sorted(tensors)
     header = [
@@ -124,8 +124,9 @@ def _text(document: Mapping[str, Any]) -> str:
 
 
 def read_back(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document as it is read from a file: with lists for tuples, and
-    Python's own numbers.
+    """Return the document as it is read from a file.
+
+    It has lists for tuples, and Python's own numbers.
     """
     return json.loads(_text(document))
 

@@ -7,7 +7,6 @@ record of a run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -79,7 +78,7 @@ def check_measures(measures: Mapping[str, Tensor], columns: int, seeds: int) -> 
             )
 
 
-def check_state(state: Any, stored: Mapping[str, Tensor]) -> None:
+def check_state(state: object, stored: Mapping[str, Tensor]) -> None:
     """Check number format and values of a stored state against one of the same run.
 
     Raises
@@ -98,7 +97,7 @@ def check_state(state: Any, stored: Mapping[str, Tensor]) -> None:
             )
 
 
-def is_finite(state: Any, names: tuple[str, ...]) -> bool:
+def is_finite(state: object, names: tuple[str, ...]) -> bool:
     """Return whether all tensors of a state are finite."""
     tensors = (getattr(state, name) for name in names)
     return all(

@@ -1,5 +1,6 @@
-"""Measures of partial personalization, at the mean shared block and the clients'
-personal blocks.
+"""Measures of partial personalization.
+
+They are taken at the mean shared block and the clients' personal blocks.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from dfltheory.training.norms import square
 
 
 class TwoBlockMeasures:
-    """Squared gradients of F(u, V) at (ubar^t, V^t), of a task whose L_u and L_v are
-    known.
+    """Squared gradients of F(u, V) at (ubar^t, V^t), where L_u and L_v are known.
 
     The mean shared block ubar^t of the last measurement is kept for the measures with
     V^{t+1}.
@@ -43,16 +43,12 @@ class TwoBlockMeasures:
         self._shared_mean = mean[..., self._u]
 
     def weighted_sum(self, shared: Any, personal: Any) -> Any:
-        """Return the sum of both squares, each divided by the smoothness constant of
-        its block.
-        """
+        """Return the sum of both squares, divided by the smoothness of their blocks."""
         constants = self._task.constants
         return shared / constants.L_u + personal / constants.L_v
 
     def shared_gradient_sq(self, models: Tensor) -> Tensor:
-        """Return ||grad_u F(ubar, V)||^2 for the kept ubar and the personal blocks V of
-        these models.
-        """
+        """Return ||grad_u F(ubar, V)||^2 for the kept ubar and these models' V."""
         gradients = self._task.gradient(self._at_shared_mean(models))
         return square(gradients[..., self._u].mean(-2))
 

@@ -297,13 +297,6 @@ def test_a_root_that_cannot_be_written(server, tmp_path):
         fetch(plain_set(server), tmp_path / "file" / "below")
 
 
-def test_progress_is_drawn_on_stderr_only(server, tmp_path, capsys):
-    fetch(plain_set(server), tmp_path, progress=True)
-    seen = capsys.readouterr()
-    assert seen.out == ""
-    assert "a.gz" in seen.err
-
-
 def test_the_catalogue_is_complete():
     from dfltheory.tasks.files import SETS
 

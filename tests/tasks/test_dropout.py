@@ -136,7 +136,7 @@ def test_what_dropout_does_not_allow_is_one_line():
     ):
         estimate.along(task, estimate.pilot(task, steps=2, keep=2))
     net = nn.Sequential(nn.Linear(6, 3), nn.Dropout(0.1))
-    for options in ({"batch": None}, {"strategy": "vmap"}):
+    for options in ({"batch": None}, {"strategy": "batched"}):
         with pytest.raises(
             InputError,
             match=r'batch = .* must be a number, and strategy = .* be "loop"',

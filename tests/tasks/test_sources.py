@@ -313,7 +313,7 @@ def test_weights_by_size_make_every_example_count_the_same():
         torch.testing.assert_close(value, gradient, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("strategy", ["batched", "loop", "vmap"])
+@pytest.mark.parametrize("strategy", ["batched", "loop"])
 def test_weights_enter_every_clients_loss_gradient_and_hessian(strategy):
     p = torch.tensor([0.5, 0.2, 0.3], dtype=torch.float64)
     task, plain = (weighted(w, batch=2, strategy=strategy) for w in (p, "uniform"))

@@ -369,6 +369,13 @@ def test_a_lost_cell_is_run_again_to_the_same_number(tmp_path, digits):
     }
 
 
+def test_digest_of_cell_depends_on_the_format_of_random_numbers(monkeypatch):
+    document = Cell("dfedsam", "dfedsam", "cifar10").document(SMALL, 0)
+    digest = cells.digest(document)
+    monkeypatch.setattr(cells, "RANDOM_FORMAT", cells.RANDOM_FORMAT + 1)
+    assert cells.digest(document) != digest
+
+
 def test_other_letters_seeds_and_topologies_are_other_cells():
     base = Cell("dfedsam", "dfedsam", "cifar10", topology="ring")
 

@@ -24,7 +24,7 @@ from dfltheory import models
 from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_json
 from dfltheory.identity import value_digest
-from dfltheory.randomness import RunGenerators
+from dfltheory.randomness import RANDOM_FORMAT, RunGenerators
 from dfltheory.tasks.images import ImageSet, load
 from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
@@ -184,8 +184,11 @@ class Result:
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """The name of a cell's file."""
-    return value_digest(document)
+    """Return the name of a cell's file.
+
+    It depends on the document and on the format of random numbers.
+    """
+    return value_digest({"random_format": RANDOM_FORMAT, **document})
 
 
 def perform(

@@ -1,5 +1,6 @@
-"""Constants measured on a task: curvature, noise, heterogeneity; each with what was and
-was not looked at.
+"""Constants measured on a task: curvature, noise, heterogeneity.
+
+Each says what was and what was not looked at.
 
 >>> found = of_run(task, run)                       # for judging a finished run
 >>> points = pilot(task)                            # or any points (P, d)

@@ -1,5 +1,6 @@
-"""The two-block constants of partial personalization, measured at points (u, v_1..v_m)
-of a trajectory.
+"""The two-block constants of partial personalization, measured at points.
+
+The points (u, v_1..v_m) are those of a trajectory.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from dfltheory.tasks.task import Task
 
 
 def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
-    """L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v and delta_u of a task at points (P,
-    m, d) or (P, d).
+    """Estimate the two-block constants of a task at points (P, m, d) or (P, d).
+
+    They are L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v and delta_u.
 
     ``effort``: see :class:`~dfltheory.tasks.estimate.constants.Effort`. A point holds
     every client's (u_i, v_i); u is taken to be the mean of the u_i. The smoothness
@@ -76,7 +78,7 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
 
 
 def _positions(task: Task) -> tuple[Tensor, Tensor]:
-    """The coordinates of u and of v."""
+    """Return the coordinates of u and of v."""
     mask = torch.zeros(task.d, dtype=torch.bool, device=task.device)
     mask[slice(None) if task.shared is None else task.shared] = True
     if bool(mask.all()) or not bool(mask.any()):
@@ -88,7 +90,7 @@ def _positions(task: Task) -> tuple[Tensor, Tensor]:
 
 
 def _block(H: Product, rows: Tensor, columns: Tensor, d: int) -> Product:
-    """w -> (H w)_rows for w on the coordinates ``columns``."""
+    """Return w -> (H w)_rows for w on the coordinates ``columns``."""
 
     def product(w: Tensor) -> Tensor:
         full = w.new_zeros(d)

@@ -1,5 +1,4 @@
-"""The constants that theorems need, measured at points of a trajectory, each with its
-interval.
+"""The constants that theorems need, measured at points, each with its interval.
 
 A smoothness constant, a noise level or a heterogeneity is a supremum over all of R^d
 (or over what a proof visits). Points can only bound it from below: ``low`` is always
@@ -47,6 +46,7 @@ class Estimate:
     not_sampled: str
 
     def __str__(self) -> str:
+        """Return the text for people."""
         chance = "" if self.confidence == 1 else f" ({self.confidence:.0%})"
         return (
             f"{self.name} = {self.value:.6g} in [{self.low:.6g},"
@@ -62,11 +62,13 @@ class Estimates(dict[str, Estimate]):
         self._known = known
 
     def __str__(self) -> str:
+        """Return the text for people."""
         return "\n".join(str(e) for e in self.values())
 
     def constants(self, sample_wise: bool = True) -> ProblemConstants:
-        """The values as a task's constants, marked ``estimate``; what the task knew by
-        proof is kept.
+        """Return the values as a task's constants, marked ``estimate``.
+
+        What the task knew by proof is kept.
 
         ``L`` (and ``L_u``) is that of every F_i(.; xi), as it is of the tasks whose
         minibatches have proved constants: with rho > 0 the theorems need it, and it
@@ -100,6 +102,7 @@ class Effort:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if self.draws < 2:
             raise InputError(f"a variance needs at least 2 draws, not {self.draws}")
         whole_number("minibatches", self.minibatches, at_least=0)
@@ -108,8 +111,9 @@ class Effort:
 def along(
     task: Task, points: Tensor, *, curvature_points: int = 3, **effort: Any
 ) -> Estimates:
-    """L, L_sample, sigma_l, sigma_g, beta, B and f0_gap of a task, measured at points
-    (P, d) of a trajectory.
+    """Estimate the constants of a task at points (P, d) of a trajectory.
+
+    They are L, L_sample, sigma_l, sigma_g, beta, B and f0_gap.
 
     ``effort``: see :class:`Effort`.
 
@@ -172,8 +176,7 @@ def pilot(
     start: Tensor | None = None,
     seed: int = 0,
 ) -> Tensor:
-    """Points (keep, d) of a gradient descent on f from the task's start, to measure
-    constants at.
+    """Return points (keep, d) of a gradient descent on f from the task's start.
 
     Its step is half of 1 / ||Hessian of f|| at the start. The trajectory of the run
     that is judged is a better place where it is at hand.
@@ -195,15 +198,14 @@ def pilot(
 
 
 def piloted(task: Task) -> ProblemConstants:
-    """The constants of a task, measured along a :func:`pilot`: for tasks small enough
-    for it.
-    """
+    """Return the constants of a small task, measured along a :func:`pilot`."""
     return along(task, pilot(task)).constants()
 
 
 def of_run(task: Task, run: Any, **options: Any) -> Estimates:
-    """The constants for judging a finished run (a History, or models (S, m, d)), by
-    :func:`along`.
+    """Return the constants for judging a finished run, by :func:`along`.
+
+    ``run`` is a History, or models (S, m, d).
 
     They are measured along a :func:`pilot` from the task's start, and at the mean
     models where the run ended.
@@ -217,8 +219,9 @@ def of_run(task: Task, run: Any, **options: Any) -> Estimates:
 
 
 def models_at(task: Task, points: Tensor, own: bool = False) -> Tensor:
-    """Points (P, d) at every client, (P, m, d); with ``own`` each client may have its
-    own.
+    """Return points (P, d) at every client, (P, m, d).
+
+    With ``own`` each client may have its own.
     """
     points = torch.as_tensor(points).to(dtype=task.dtype, device=task.device)
     shape, more = tuple(points.shape), f" or (P, {task.m}, {task.d})" if own else ""
@@ -244,8 +247,9 @@ def smoothness(
     at_least: float = 0.0,
     words: str = "",
 ) -> dict[str, Estimate]:
-    """The largest norms over ``places`` of the points (P, m, d) of blocks of the
-    clients' Hessians.
+    """Return the largest norms of blocks of the clients' Hessians at points (P, m, d).
+
+    Only ``places`` of the points are used.
 
     ``blocks``: name -> (symmetric operator, its size) of a Hessian. The first is at
     least ``at_least``, and with minibatches that of the F_i(.; xi) is found too, as
@@ -303,9 +307,7 @@ def smoothness(
 
 
 def _steepest_turn(points: Tensor, gradients: Tensor) -> float:
-    """The largest ||grad f_i(x) - grad f_i(y)|| / ||x - y|| between neighbouring
-    points.
-    """
+    """Return the largest slope of a grad f_i between neighboring points."""
     moved = (points[1:] - points[:-1]).double().norm(dim=-1)
     turned = (gradients[1:] - gradients[:-1]).double().norm(dim=-1).amax(-1)
     slopes = turned[moved > 0] / moved[moved > 0]
@@ -319,7 +321,7 @@ def noises(
     blocks: Mapping[str, Any],
     how: Effort,
 ) -> list[Estimate]:
-    """The noise E||grad F_i(x; xi) - grad f_i(x)||^2 in blocks of coordinates, by name.
+    """Estimate the noise E||grad F_i(x; xi) - grad f_i(x)||^2 in blocks, by name.
 
     ``points`` (P, d) or (P, m, d); ``gradients`` the exact ones (P, m, d).
     """
@@ -351,8 +353,7 @@ def noises(
 def interval_of_noise(
     squares: np.ndarray, confidence: float
 ) -> tuple[float, float, float]:
-    """The largest root mean square of the columns of squares (draws, k), and low and
-    high ends for it.
+    """Return the largest RMS of the columns of squares (draws, k), and its interval.
 
     ``low`` is above it only if some lower limit is above its own mean: these limits
     hold at once (Bonferroni, Student's t, the safer one for skewed data). ``high`` is

@@ -1,6 +1,4 @@
-"""Hessians of f_i and f as operators: products with vectors, without ever forming a
-matrix.
-"""
+"""Hessians of f_i and f as operators, without ever forming a matrix."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ Product = Callable[[Tensor], Tensor]
 def hessian_product(
     task: Task, x: Tensor, client: int | None = None, batch: Any | None = None
 ) -> Product:
-    """v -> H v with H the Hessian of f_i (or of f, for client None) at a point x (d,).
+    """Return v -> H v for the Hessian H of f_i (None: of f) at a point x (d,).
 
     With a ``batch`` (what ``task.sample`` gave for one seed), of F_i(.; xi_i) instead.
 
@@ -50,7 +48,7 @@ def hessian_product(
     gradients = task.gradient(point.expand(1, task.m, task.d), batch)[0]
     gradient = gradients.mean(0) if client is None else gradients[client]
     if not gradient.requires_grad:  # it does not depend on x: f_i is linear
-        return lambda v: torch.zeros_like(v)
+        return torch.zeros_like
     return lambda v: torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
 
 
@@ -62,7 +60,7 @@ def _network_product(
     parameters = {name: point[part].view(shape) for name, shape, part in shapes}
 
     def gradient(X: Tensor, y: Tensor, weight: float) -> Tensor:
-        """weight times the gradient of the mean loss over examples, with its graph."""
+        """Return ``weight`` times the gradient of the mean loss, with its graph."""
         loss = weight * task.criterion(
             torch.func.functional_call(task.network, parameters, (X,)), y
         )

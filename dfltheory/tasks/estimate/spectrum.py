@@ -1,6 +1,4 @@
-"""Extreme eigenvalues and spectral density of a symmetric operator, by Lanczos'
-method.
-"""
+"""Extreme eigenvalues of a symmetric operator, by Lanczos' method."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ from dfltheory.tasks.task import Task
 
 @dataclass(frozen=True, eq=False)
 class Tridiagonal:
-    """What k Lanczos steps know of H: Ritz values, and the weights of the start vector
-    on them.
-    """
+    """Ritz values of k Lanczos steps, and the weights of the start vector on them."""
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -30,8 +26,9 @@ class Tridiagonal:
 
 
 def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
-    """Lanczos' method from a start vector, with full reorthogonalization (twice: it is
-    enough).
+    """Perform Lanczos' method from a start vector, with full reorthogonalization.
+
+    It is repeated once, which is enough.
 
     Keeps ``steps`` vectors of the operator's size.
     """
@@ -63,8 +60,9 @@ def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
 
 @dataclass(frozen=True)
 class Extremes:
-    """The ends of a spectrum. Ritz values never leave it: ``low`` >= lambda_min and
-    ``high`` <= lambda_max.
+    """The ends of a spectrum.
+
+    Ritz values never leave it: ``low`` >= lambda_min and ``high`` <= lambda_max.
 
     ``slack``: with the stated confidence over the random start, lambda_max <= high +
     slack and lambda_min >= low - slack.
@@ -95,8 +93,9 @@ def extremes(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Extremes:
-    """lambda_min and lambda_max of a symmetric operator on R^d by k Lanczos steps from
-    a random start.
+    """Return lambda_min and lambda_max of a symmetric operator, by k Lanczos steps.
+
+    The start is random.
 
     The slack follows Kuczynski and Wozniakowski (1992, Theorem 4.2): for a start that
     is uniform on the sphere, P(lambda_max - theta > eps (lambda_max - lambda_min)) <=
@@ -130,8 +129,10 @@ def hessian_extremes(
     seed: int = 0,
     batch: Any | None = None,
 ) -> Extremes:
-    """The ends of the spectrum of the Hessian of f_i (client i), of F_i(.; xi) where a
-    minibatch ``batch`` is given, or of f, at a point x (d,).
+    """Return the ends of the spectrum of a Hessian at a point x (d,).
+
+    It is that of f_i for client i, that of F_i(.; xi) if a minibatch ``batch`` is
+    given, else that of f.
     """
     like = torch.empty(0, dtype=task.dtype, device=task.device)
     return extremes(
@@ -142,8 +143,7 @@ def hessian_extremes(
 def largest_hessian_eigenvalue(
     task: Task, x: Tensor, steps: int = 30, seed: int = 0
 ) -> float:
-    """lambda_max of the Hessian of f at x (d,): the papers' measure of sharpness, in
-    one call.
+    """Return lambda_max of the Hessian of f at x (d,), a measure of sharpness.
 
     A Ritz value: never above the true one; :func:`hessian_extremes` bounds the error.
     """

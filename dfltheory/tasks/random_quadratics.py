@@ -1,0 +1,148 @@
+"""Random quadratic clients with prescribed constants."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from dfltheory.errors import InputError, one_of
+from dfltheory.tasks.quadratics import Quadratic
+from dfltheory.tasks.sizes import refuse_beyond_memory
+from dfltheory.tasks.synthetic import of_size
+
+Hessians = Literal["common", "diagonal", "commuting", "random"]
+
+
+def quadratic(
+    m: int = 16,
+    d: int = 10,
+    L: float = 1.0,
+    mu: float = 0.1,
+    zeta: float | None = None,
+    sigma: float = 0.1,
+    seed: int = 0,
+    *,
+    hessians: Hessians = "common",
+    distance: float = 1.0,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> Quadratic:
+    """Return a random :class:`Quadratic` with the prescribed constants.
+
+    They are exact up to rounding.
+
+    Parameters
+    ----------
+    m, d : clients, parameters
+    L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c
+        s^-2]
+    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 for m = 1); with common
+        Hessians sigma_g = zeta everywhere [c s^-1]
+    sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
+    hessians : ``common`` (the spectrum runs evenly from mu to L, in random
+        eigenvectors), ``diagonal`` (the same along the axes: O(m d) memory, for high
+        dimension), ``commuting`` (each client its own spectrum in common eigenvectors)
+        or ``random`` (eigenvectors differ too)
+    distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
+    """
+    zeta = (1.0 if m > 1 else 0.0) if zeta is None else zeta
+    if m < 1 or d < 1:
+        raise InputError(f"a quadratic needs m >= 1 and d >= 1, not m = {m}, d = {d}")
+    if not (0 <= mu <= L and 0 < L < math.inf):
+        raise InputError(
+            f"the constants must satisfy 0 <= mu <= L and 0 < L, not mu = {mu}, L = {L}"
+        )
+    if d == 1 and mu != L:
+        raise InputError(
+            f"in dimension 1 the Hessian is one number: mu = {mu} must equal L = {L},"
+            " or take d >= 2"
+        )
+    one_of("kind of hessians", hessians, get_args(Hessians))
+    for name, value in (("zeta", zeta), ("distance", distance)):
+        if not 0 <= value < math.inf:
+            raise InputError(f"{name} = {value} must be a number >= 0")
+    if m == 1 and zeta:
+        raise InputError(
+            "a single client has no heterogeneity: zeta must be 0 for m = 1"
+        )
+    entries = {"common": d * d, "diagonal": d}.get(hessians, m * d * d)
+    advice = 'take hessians="diagonal", or a smaller d'
+    refuse_beyond_memory("quadratic", m * d + entries, advice, m=m, d=d)
+    g = torch.Generator().manual_seed(seed)
+    A = _random_hessians(m, d, L, mu, hessians, g)
+    pull = (
+        torch.randn(m, d, generator=g, dtype=torch.float64)
+        if m > 1
+        else torch.zeros(1, d).double()
+    )
+    pull = pull - pull.mean(0)
+    x_star = torch.randn(d, generator=g, dtype=torch.float64)
+    # the first eigenvector is flat for every client: nothing can pull along it
+    if mu == 0:
+        flat = (
+            torch.eye(d, dtype=torch.float64)[0]
+            if A.ndim == 2
+            else torch.linalg.eigh(A.mean(0))[1][:, 0]
+        )
+        pull, x_star = (
+            pull - (pull @ flat)[:, None] * flat,
+            x_star - (x_star @ flat) * flat,
+        )
+    pull = of_size(pull, zeta)
+    b = of_size(x_star[None], distance) - _solve(A, pull)
+    build = Quadratic.diagonal if A.ndim == 2 else Quadratic
+    return build(A, b, sigma, dtype=dtype, device=device)
+
+
+def _solve(A: Tensor, pull: Tensor) -> Tensor:
+    """Return the least-norm offsets with A_i offset_i = pull_i.
+
+    The A_i are diagonals or matrices.
+    """
+    if A.ndim == 2:
+        return torch.where(A > 0, pull / A.clamp_min(1e-300), torch.zeros_like(pull))
+    rtol = 100 * A.shape[-1] * torch.finfo(A.dtype).eps
+    return (
+        torch.linalg.pinv(A, hermitian=True, rtol=rtol) @ pull.unsqueeze(-1)
+    ).squeeze(-1)
+
+
+def _random_hessians(
+    m: int, d: int, L: float, mu: float, kind: Hessians, g: torch.Generator
+) -> Tensor:
+    """Return Hessians (m or 1, d, d) with max_i ||A_i|| = L.
+
+    One common eigenvector has the value mu, and no A_i goes below it.
+
+    ``diagonal``: the diagonal alone, (1, d).
+    """
+    if kind in ("common", "diagonal") or d == 1:
+        even = torch.linspace(mu, L, d, dtype=torch.float64).unsqueeze(0)
+        return even if kind == "diagonal" else _rotate(even, _rotation(d, g))
+    values = mu + (L - mu) * torch.rand(m, d, generator=g, dtype=torch.float64)
+    values[:, 0], values[0, -1] = mu, L
+    basis = _rotation(d, g)
+    if kind == "commuting":
+        return _rotate(values, basis)
+    inner = torch.stack(
+        [
+            torch.block_diag(torch.ones(1, 1, dtype=torch.float64), _rotation(d - 1, g))
+            for _ in range(m)
+        ]
+    )
+    return _rotate(values, basis @ inner)
+
+
+def _rotation(d: int, g: torch.Generator) -> Tensor:
+    return torch.linalg.qr(torch.randn(d, d, generator=g, dtype=torch.float64))[0]
+
+
+def _rotate(values: Tensor, vectors: Tensor) -> Tensor:
+    A = (vectors * values.unsqueeze(-2)) @ vectors.mT
+    return (A + A.mT) / 2
+
+
+__all__ = ["quadratic"]

@@ -1,0 +1,147 @@
+"""The fields of a history in its file, and how they are read.
+
+Measures are stored as ``measure/NAME``, those of single clients as ``client/NAME``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from dfltheory.constants import NetworkConstants, ProblemConstants
+from dfltheory.documents import (
+    line,
+    mapping,
+    maybe,
+    number,
+    one_of,
+    record,
+    truth,
+    whole,
+)
+from dfltheory.errors import LARGEST_WHOLE
+from dfltheory.training import stored_arrays
+from dfltheory.training.facts import NetworkFacts, RunFacts
+from dfltheory.training.records import algorithm_of
+
+CLIENT = "client/"
+"""Prefix of the measures of single clients in files."""
+MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
+ARRAYS = (
+    "x",
+    "x0_sq",
+    "x0_spread",
+    "rounds_measured",
+    "excess",
+    "sent_bits",
+    "consensus_rounding",
+    "model_sq",
+    "x0_gradient_sq",
+)
+_ROUND = whole(0, LARGEST_WHOLE)
+SCALARS = {
+    "rounds": _ROUND,
+    "task": line(10**4, r"(?s:.*)"),
+    "seed": _ROUND,
+    "diverged_at": maybe(_ROUND),
+    "stopped_at": maybe(_ROUND),
+    "seconds": number(),
+    "chance": truth,
+}
+STATED = mapping(number(), 10**4, line(1000))
+_FACTS = record(
+    {
+        "precision": one_of("float64", "float32", "float16", "bfloat16"),
+        "eps": number(0, 1),
+        "common_start": maybe(truth),
+        **dict.fromkeys(("dfltheory", "torch"), line(100)),
+    }
+)
+
+
+def _run_facts(**fields: Any) -> RunFacts:
+    return RunFacts(**_FACTS("facts", fields))
+
+
+RECORDS: dict[str, Any] = {
+    "constants": ProblemConstants,
+    "network": NetworkConstants,
+    "network_facts": NetworkFacts,
+    "facts": _run_facts,
+}
+
+
+def fields_of_file(
+    path: str | os.PathLike[str],
+    arrays: dict[str, np.ndarray],
+    document: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of a history, and those of its properties that are stored.
+
+    Raises
+    ------
+    DataError
+        If an array cannot belong to such a run.
+    """
+    if "consensus_error" in arrays:  # its name in files of earlier releases
+        arrays.setdefault("consensus_rounding", arrays["consensus_error"])
+    measures = _under("measure/", arrays)
+    records = {
+        name: _read_record(document[name], kind) for name, kind in RECORDS.items()
+    }
+    own: dict[str, Any] = {name: records.pop(name) for name in ("constants", "facts")}
+    own |= {name: arrays[name] for name in ARRAYS if name in arrays}
+    own |= {
+        name: read(f"{path}: {name}", document[name]) for name, read in SCALARS.items()
+    }
+    own |= {name: measures.pop(name) for name in MEASURES if name in measures}
+    own.setdefault("accuracy", None)
+    elsewhere = "stated" in document
+    ended = elsewhere or own["diverged_at"] is not None
+    stored_arrays.check_history(arrays, own["rounds"], ended)
+    if elsewhere:
+        own["stated"] = STATED(f"{path}: stated", document["stated"])
+        unknown = np.full((len(own["x"]), len(own["rounds_measured"])), np.nan)
+        for name in ("grad_norm_sq", "consensus", "loss"):
+            own.setdefault(name, unknown)
+    own["algorithm"] = algorithm_of(document["algorithm"])
+    own["extra"] = measures
+    own["clients"] = _under(CLIENT, arrays)
+    return own, records | {"random_network": bool(document["random_network"])}
+
+
+def _read_record(document: Mapping[str, Any] | None, kind: Any) -> Any:
+    """Return a record of the given class; None for none."""
+    return None if document is None else kind(**document)
+
+
+def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays whose names begin so, by the rest of their names."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def plain_record(record: Any) -> dict[str, Any] | None:
+    """Return the fields of a record as a mapping; None for none."""
+    if record is None:
+        return None
+    values = {f.name: getattr(record, f.name) for f in fields(record)}
+    return {k: dict(v) if isinstance(v, Mapping) else v for k, v in values.items()}
+
+
+__all__ = [
+    "ARRAYS",
+    "CLIENT",
+    "MEASURES",
+    "RECORDS",
+    "SCALARS",
+    "fields_of_file",
+    "plain_record",
+]
