@@ -1,9 +1,9 @@
 """Searches of the standard theorems by processor time, for docs/standard.md.
 
-``python -m validation.pages.standard_searches KEY VARIANT`` searches one statement for
-``SECONDS`` of processor time and stores the result in ``docs/standard_searches.json``.
-With ``--control`` it searches weaker versions instead: the constant of the term that is
-largest at the sharpest instance is divided by 2, 4, 8, ... until a counterexample is
+``python -m validation.pages.standard_searches KEY VARIANT [SECONDS]`` searches one
+statement for the given processor time, 300 s by default, and stores the result in
+``docs/standard_searches.json``. With ``--control`` in place of the seconds it searches
+false versions: each term in turn is divided by 2, 4, 8, ... until a counterexample is
 found.
 """
 
@@ -27,8 +27,10 @@ from validation.pages.standard import SEARCHED
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-SECONDS, CONTROL_SECONDS, SEED = 300.0, 20.0, 0
-DIVISORS = tuple(2**k for k in range(1, 11))
+SECONDS, CONTROL_SECONDS, SEED = 300.0, 3.0, 0
+ENOUGH = 1.01
+"""Ratio of measured to bound at which the search for a control stops."""
+DIVISORS = (2, 4, 16, 256, 65536)
 Row = dict[str, Any]
 
 
@@ -92,9 +94,13 @@ def _order(theorem: Theorem, seconds: float) -> Row:
     }
 
 
-def control(theorem: Theorem, seconds: float = CONTROL_SECONDS) -> Row:
-    """Divide the constant of the main term until a search refutes the statement."""
-    term = main_term(theorem)
+def controls(theorem: Theorem, seconds: float = CONTROL_SECONDS) -> Row:
+    """Return, for each term, the least divisor at which a search refutes the rest."""
+    return {name: divisor_of(theorem, name, seconds) for name in theorem.parts}
+
+
+def divisor_of(theorem: Theorem, term: str, seconds: float) -> int | None:
+    """Return the first of ``DIVISORS`` by which a term can no longer be divided."""
     for divisor in DIVISORS:
         parts = {
             name: part / divisor if name == term else part
@@ -102,17 +108,12 @@ def control(theorem: Theorem, seconds: float = CONTROL_SECONDS) -> Row:
         }
         weaker = replace(theorem, variant=f"{theorem.variant}_control", parts=parts)
         arms = search(
-            weaker, search_spaces(weaker), seconds, SEED, 1.05, clock=processor
+            weaker, search_spaces(weaker), seconds, SEED, ENOUGH, clock=processor
         )
         found = best_of(weaker, arms)
         if found is not None and found[2].violated:
-            return {"term": term, "divisor": divisor, "instance": found[0]}
-    return {"term": term, "divisor": None}
-
-
-def main_term(theorem: Theorem) -> str:
-    """The first term, which bounds the progress from the start."""
-    return next(iter(theorem.parts))
+            return divisor
+    return None
 
 
 def store(theorem: Theorem, row: Row) -> None:
@@ -125,11 +126,13 @@ def store(theorem: Theorem, row: Row) -> None:
 
 def main(arguments: list[str]) -> None:
     """Search one statement, or its controls."""
-    theorem = bounds.get(arguments[0], arguments[1])
-    if "--control" in arguments:
-        store(theorem, {"control": control(theorem)})
+    key, variant, *rest = arguments
+    theorem = bounds.get(key, variant)
+    if rest == ["--control"]:
+        store(theorem, {"controls": controls(theorem)})
     else:
-        store(theorem, searched(theorem))
+        seconds = float(rest[0]) if rest else SECONDS
+        store(theorem, searched(theorem, seconds))
 
 
 if __name__ == "__main__":
