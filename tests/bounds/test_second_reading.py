@@ -18,7 +18,7 @@ import pytest
 from dfltheory import bounds
 from tests.bounds.text import standard_second_reading as text
 
-POINTS = 30
+POINTS = 60
 
 
 @dataclass(frozen=True)
@@ -405,22 +405,26 @@ def test_bound_agrees_with_the_text_at_random_points(name):
         np.testing.assert_allclose(found, reading.value(values), rtol=1e-11)
 
 
-@pytest.mark.parametrize("name", [n for n, r in READINGS.items() if r.holds])
+CONDITIONS = {name: r.holds for name, r in READINGS.items() if r.holds is not None}
+STEPS = {name: r.step for name, r in READINGS.items() if r.step is not None}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
 def test_conditions_agree_with_the_text_on_both_sides_of_their_limits(name):
-    theorem, reading = bounds.get(*name.split(":")), READINGS[name]
+    theorem, reading = bounds.get(*name.split(":")), CONDITIONS[name]
     outcomes = set()
     for values in points_of(theorem, seed=1):
         at = {key: values[key] for key in theorem.needs}
         holds = all(ok for _, _, ok in theorem.check_conditions(**at))
-        assert holds == reading.holds(values), values
+        assert holds == reading(values), values
         outcomes.add(holds)
     assert outcomes == {False, True}
 
 
-@pytest.mark.parametrize("name", [n for n, r in READINGS.items() if r.step])
+@pytest.mark.parametrize("name", STEPS)
 def test_step_size_agrees_with_the_text(name):
-    theorem, reading = bounds.get(*name.split(":")), READINGS[name]
+    theorem, reading = bounds.get(*name.split(":")), STEPS[name]
     for values in points_of(theorem):
         step = theorem.schedule["eta"]
         found = step.subs({s: values[s.name] for s in step.free_symbols})
-        assert float(found) == pytest.approx(reading.step(values), rel=1e-12)
+        assert float(found) == pytest.approx(reading(values), rel=1e-12)
