@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from dfltheory import bounds
+from dfltheory.bounds.measures import MEASURES_OF_RUNS
 from tests.bounds.text import standard_second_reading as text
 
 POINTS = 60
@@ -428,3 +429,12 @@ def test_step_size_agrees_with_the_text(name):
         step = theorem.schedule["eta"]
         found = step.subs({s: values[s.name] for s in step.free_symbols})
         assert float(found) == pytest.approx(reading(values), rel=1e-12)
+
+
+def test_mean_of_theorem_18_is_weighted_and_no_measure_of_runs():
+    """Without noise the plain mean, at least a first gap over T + 1, exceeds (33)."""
+    theorem = bounds.get("yuan2023.theorem_18", "restated")
+    assert theorem.lhs.measure not in MEASURES_OF_RUNS
+    T, first_gap = 2000, 0.5
+    terms = text.yuan_theorem_18_rate(L=1.0, mu=1.0, sigma=0.0, n=8, beta=0.5, T=T)
+    assert sum(terms) < 1e-6 * first_gap / (T + 1)
