@@ -254,10 +254,10 @@ def for_users() -> str:
 
 
 COLUMNS = f"""*Sharpest instance*: the worst problem that a search found, with the
-processor time of the search; *ratio* is measured/bound there, so that the statement
-with all terms divided by more than 1/ratio is refuted. *Terms needed*: those without
-which some candidate of the search exceeds the rest of the bound; the search sees their
-constants. *Vacuous below* and *bound/measured* are for three settings with {CLIENTS}
+time of the search; *ratio* is measured/bound there, so that the statement with all
+terms divided by more than 1/ratio is refuted. *Terms needed*: those without which some
+candidate of the search exceeds the rest of the bound; the search sees their constants,
+and not those of the other terms. The cell is empty where that is not recorded. *Vacuous below* and *bound/measured* are for three settings with {CLIENTS}
 clients: {"; ".join(setting.title for setting in SETTINGS)}. Below that T the bound
 exceeds the measure of the start at every admissible step size, or no step size is
 admissible. Each statement is at its own best step size."""

@@ -75,8 +75,9 @@ def identity(name: Name) -> list[str]:
 
 def search_cells(search: Row) -> list[str]:
     """Return the sharpest instance, its ratio and the terms that were seen."""
-    effort = f"{number(search['seconds'])} s, {number(search['candidates'])} candidates"
-    needed = ", ".join(search.get("needed", [])) or "none"
+    kind = "of processor" if "processor" in search else "by the clock"
+    effort = f"{search['seconds']} s {kind}, {search['candidates']} candidates"
+    needed = ", ".join(search["needed"]) or "none" if "needed" in search else ""
     return [f"{search['instance']} ({effort})", number(search["ratio"]), needed]
 
 
