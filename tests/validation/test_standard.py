@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from dfltheory import bounds
-from validation.pages import standard
+from validation.pages import standard, standard_searches
+from validation.pages.standard_table import ratio_of, ratios, tightest, vacuous
 
 ENTRIES = json.loads(standard.MEASURED.read_text(encoding="utf-8"))
 SEARCHES = json.loads(standard.SEARCHED.read_text(encoding="utf-8"))
@@ -48,8 +49,53 @@ def test_every_statement_was_measured_in_every_setting_and_none_is_violated():
 
 def test_every_statement_with_constants_was_searched_and_no_ratio_is_above_one():
     names = {f"{key}:{variant}" for key, variant in standard.BOUNDS}
-    assert names <= set(SEARCHES)
-    assert all(search["ratio"] <= 1 for search in SEARCHES.values())
+    assert names == set(SEARCHES)
+    assert all(0 < search["ratio"] <= 1 for search in SEARCHES.values())
+    assert not any(search.get("refuted") for search in SEARCHES.values())
+
+
+def test_table_has_one_row_for_each_statement():
+    rows = standard.everything().splitlines()[2:]
+    assert len(rows) == len(standard.BOUNDS) + len(standard.OTHERS)
+    row = next(row for row in rows if "`wang_joshi2021.theorem_2` " in row)
+    own = [
+        entry
+        for entry in ENTRIES
+        if (entry["key"], entry["variant"]) == ("wang_joshi2021.theorem_2", "printed")
+    ]
+    assert row.endswith(f"| {vacuous(own)} | {ratios(own)} |")
+
+
+def test_vacuous_region_is_always_without_an_informative_horizon():
+    entries = [
+        {"informative_from": None, "start": 1.0},
+        {"informative_from": 40, "start": 1.0},
+        {"informative_from": None, "start": 0.0},
+    ]
+    assert vacuous(entries) == "always / 40 / –"
+
+
+def test_least_bound_for_users_is_of_an_algorithm_that_they_run():
+    entries = [
+        {"key": "wang_joshi2021.theorem_1", "bound": 3.0, "measured": 1.0},
+        {"key": "wang_joshi2021.theorem_2", "bound": 2.0, "measured": 1.0},
+        {"key": "wang_joshi2021.theorem_1_network", "bound": 1.0, "measured": 0.5},
+        {"key": "wang_joshi2021.corollary_3"},
+    ]
+    sentence = tightest([entry | {"variant": "printed"} for entry in entries])
+    assert "theorem_2`" in sentence
+    assert "theorem_1" not in sentence
+    assert ratio_of(entries[2]) == 2.0
+    assert ratio_of(entries[3]) == float("inf")
+
+
+@pytest.mark.slow
+def test_search_finds_the_start_of_corollary_3_and_sees_its_terms():
+    theorem = bounds.get("wang_joshi2021.corollary_3", "printed")
+    row = standard_searches.searched(theorem, seconds=2.0)
+    assert not row["refuted"]
+    assert 0.99 < row["ratio"] <= 1
+    assert "optimization" in row["needed"]
 
 
 def test_stored_bound_is_computed_again():

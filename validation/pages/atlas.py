@@ -16,6 +16,7 @@ from dfltheory.bound_atlas import STATED, Entry, atlas
 from dfltheory.bounds import registry
 from dfltheory.files import write_text
 from dfltheory.number_format import number
+from validation.pages import standard
 from validation.pages.atlas_pictures import PLACE, PLANES, draw
 
 NOT_ENTERED: dict[str, str] = {
@@ -30,7 +31,7 @@ NOT_ENTERED: dict[str, str] = {
     "FedPD": "",
     "CHOCO-Gossip": "",
     "Nedic and Ozdaglar (distributed subgradients)": "",
-    "D^2 (but for rates that are restated)": "",
+    "D^2 (Tang et al. 2018, but for rates that are restated)": "",
     "MATCHA": "",
     "RelaySGD": "",
     "the lower bounds of decentralized SGD of Yuan et al. 2022": "",
@@ -68,6 +69,9 @@ NOT_ENTERED: dict[str, str] = {
         "its right-hand side speaks of the run itself."
     ),
     "Li et al. 2020, Theorems 2 to 4": "sampled clients as numbers; Omega(.).",
+    "Lu and De Sa 2023, upper bounds": (
+        "DeFacto, DeTAG and DeTAGM are no algorithms of the package."
+    ),
 }
 """What an atlas of the field should have, and the registry has not; and why, where its
 text was read.
@@ -329,6 +333,18 @@ exactly, and on MNIST and CIFAR-10 (softmax, 10 clients, Dirichlet 0.3, 2000 ima
 constants estimated along a pilot run).
 
 {advice(found)}
+
+## The standard theorems
+
+The statements of Wang and Joshi (2021), Yuan et al. (2023), Vogels et al. (2023) and Lu and De Sa (2023), each
+with the sharpest instance that a search found, and in three everyday settings at its own best step size.
+[The standard theorems](standard.md) has the settings, the runs and [the figure](standard.md#different-data-torus).
+
+{standard.for_users()}
+
+{standard.COLUMNS}
+
+{standard.everything()}
 
 ## Controls, and what is not entered
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.best_bounds import best_bounds, least
+from dfltheory.best_bounds import best_bounds, least, missing_computed
 from dfltheory.bound_atlas import competitors, expectation
 
 PLACE: dict[str, float] = {
@@ -208,7 +208,9 @@ def _over_the_floor(look: Any) -> Any:
     asked = [
         t
         for t in competitors("f_gap")
-        if {"mu", "mu_each"} & set(t.needs) and not t.order
+        if {"mu", "mu_each"} & set(t.needs)
+        and not t.order
+        and not missing_computed(t, place)
     ]
     bounds = [(t, best_bounds(t, place)[0]) for t in asked]
     known = {t: b for t, b in bounds if np.isfinite(b).sum() > 1 and (b > 0).all()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.files import write_json, write_text
-from dfltheory.number_format import number
 from dfltheory.verdicts.run_values import run_values
 from validation.pages.standard_notes import NOTES
+from validation.pages.standard_table import comparison, in_short, overview
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -59,8 +59,8 @@ BOUNDS = (
 OTHERS: dict[tuple[str, str], str] = {
     ("yuan2023.lemma_10", "printed"): "left-hand side that no run records",
     ("yuan2023.lemma_10", "restated"): "right-hand side of the run itself",
-    ("yuan2023.theorem_11", "restated"): "an order, no constant",
-    ("yuan2023.theorem_18", "restated"): "an order, no constant",
+    ("yuan2023.theorem_11", "restated"): "an order, whose step size is not entered",
+    ("yuan2023.theorem_18", "restated"): "an order of a mean that no run records",
     ("yuan2023.theorem_22", "printed"): "a lower bound of a time, over many runs",
     ("vogels2023.theorem_6", "printed"): "left-hand side that no run records",
     ("vogels2023.theorem_9", "printed"): "left-hand side that no run records",
@@ -239,101 +239,34 @@ def name_of(entry: Mapping[str, Any]) -> str:
 # -- the page
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    head = list(head)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def everything() -> str:
+    """Return the table of all statements, of docs/standard.md and docs/atlas.md."""
+    entries = json.loads(MEASURED.read_text(encoding="utf-8"))
+    searches = json.loads(SEARCHED.read_text(encoding="utf-8"))
+    titles = [setting.title for setting in SETTINGS]
+    return overview(BOUNDS, OTHERS, entries, searches, titles)
 
 
-def place_of(theorem: Theorem) -> str:
-    """The place in the paper, without its name."""
-    return theorem.source.split(", ", 2)[2]
+def for_users() -> str:
+    """Return the least bounds for D-PSGD in the three settings."""
+    entries = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return in_short(entries, [setting.title for setting in SETTINGS])
 
 
-def statements(searches: Mapping[str, Any]) -> str:
-    """The statements, their places, measures and searches."""
-    rows = []
-    for key, variant in (*BOUNDS, *OTHERS):
-        theorem = bounds.get(key, variant)
-        search = searches.get(f"{key}:{variant}")
-        found = OTHERS.get((key, variant), "not searched")
-        ratio = ""
-        if search is not None and theorem.order:
-            found = f"an order; no family diverged ({search['seconds']} s)"
-        elif search is not None:
-            found = f"{search['instance']} ({search['seconds']} s)"
-            ratio = number(search["ratio"])
-        rows.append(
-            [
-                f"`{key}` {variant}",
-                place_of(theorem),
-                f"`{theorem.lhs.measure}`, {theorem.lhs.aggregate}",
-                found,
-                ratio,
-            ]
-        )
-    head = ("statement", "place", "measure", "sharpest instance found", "ratio")
-    return table(head, rows)
-
-
-def ratio_of(entry: Mapping[str, Any]) -> float:
-    """Bound / measured; inf where there is no bound."""
-    if "bound" not in entry:
-        return math.inf
-    return float(entry["bound"]) / float(entry["measured"])
-
-
-def comparison(entries: list[dict[str, Any]]) -> str:
-    """The statements in one setting, the tightest first."""
-    rows = []
-    for entry in sorted(entries, key=ratio_of):
-        first = "never" if entry["informative_from"] is None else "T = "
-        first += str(entry["informative_from"] or "")
-        cells = ["", "", "", ""]
-        if "bound" in entry:
-            names = ("eta", "bound", "measured")
-            cells = [*(number(entry[name]) for name in names), number(ratio_of(entry))]
-        rows.append(
-            [
-                f"`{entry['key']}` {entry['variant']}",
-                entry["kind"],
-                *cells,
-                number(entry["start"]) if entry["start"] else "0",
-                first if entry["start"] else "",
-            ]
-        )
-    head = (
-        "statement",
-        "verdict",
-        "eta",
-        "bound",
-        "measured",
-        "bound/measured",
-        "start",
-        "informative from",
-    )
-    return table(head, rows)
-
-
-def tightest(entries: list[dict[str, Any]]) -> str:
-    """One sentence for each measure: its tightest statement in the setting."""
-    least: dict[str, dict[str, Any]] = {}
-    for entry in sorted(entries, key=ratio_of):
-        if "bound" in entry:
-            name = bounds.get(entry["key"], entry["variant"]).lhs.measure
-            least.setdefault(name, entry)
-    found = [
-        f"of `{name}` `{e['key']}` ({number(ratio_of(e))} times the measured value)"
-        for name, e in least.items()
-    ]
-    return f"Tightest bounds: {'; '.join(found)}."
+COLUMNS = f"""*Sharpest instance*: the worst problem that a search found, with the
+time of the search; *ratio* is measured/bound there, so that the statement with all
+terms divided by more than 1/ratio is refuted. *Terms needed*: those without which some
+candidate of the search exceeds the rest of the bound; the search sees their constants,
+and not those of the other terms. The cell is empty where that is not recorded. *Vacuous below* and *bound/measured* are for three settings with {CLIENTS}
+clients: {"; ".join(setting.title for setting in SETTINGS)}. Below that T the bound
+exceeds the measure of the start at every admissible step size, or no step size is
+admissible. Each statement is at its own best step size."""
+"""What the columns of the table mean."""
 
 
 def markdown() -> str:
-    """The text of docs/standard.md."""
+    """Return the text of docs/standard.md."""
     entries = json.loads(MEASURED.read_text(encoding="utf-8"))
-    searches = json.loads(SEARCHED.read_text(encoding="utf-8"))
     parts = [
         "# The standard theorems",
         (
@@ -344,14 +277,16 @@ def markdown() -> str:
             " differ from what is printed; [the theorems](theory/index.md) say how."
         ),
         "## Statements and searches",
-        statements(searches),
+        COLUMNS,
+        everything(),
         (
-            "The ratio is measured/bound of the worst problem that `dfltheory falsify"
-            " KEY --variant VARIANT --seconds 60` found. No search found a"
-            " counterexample, which proves nothing. A ratio near 1 at a step size near"
-            " 0 says that the bound starts at the start's own value."
+            "The searches are `python -m validation.pages.standard_searches KEY"
+            " VARIANT SECONDS`. None found a counterexample, which proves nothing. A"
+            " ratio near 1 at a step size near 0 says that the bound starts at the"
+            " start's own value."
         ),
         "## What a D-PSGD user gets",
+        for_users(),
         (
             f"{CLIENTS} clients with quadratics in {DIMENSION} dimensions, eigenvalues"
             " from 0.1 to 1, noise 0.3, Metropolis weights W as (I + W)/2. Each"
@@ -359,20 +294,19 @@ def markdown() -> str:
             " its scope: D-PSGD in the order that it covers, `D2` (exact diffusion) for"
             f" `yuan2023`, and `CooperativeSGD` with K = {STEPS_BETWEEN} for"
             " `..._network`, `EASGD` with the same K for Theorem 3. *Measured* is the"
-            f" left-hand side of that run, over {SEEDS} seeds. *Start* is the measure before round 0: a bound above it is"
-            " vacuous. *Informative from* is the first T of 10, 20, 40, ... at which"
-            " the bound, at its best step size, is below the start; below that T it is"
-            " vacuous for every admissible step size, or its conditions fail."
-            " Disagreement is 0 at the start, and least without steps:"
-            " `yuan2023.consensus` takes the step size of `yuan2023.theorem_11`."
-            " Bounds on different measures"
-            " are not comparable; their ratios to what they bound are."
+            f" left-hand side of that run, over {SEEDS} seeds. *Start* is the measure"
+            " before round 0: a bound above it is vacuous. *Informative from* is the"
+            " first T of 10, 20, 40, ... at which the bound, at its best step size, is"
+            " below the start. Disagreement is 0 at the start, and least without steps:"
+            " `yuan2023.consensus` takes the step size of `yuan2023.theorem_11`. Bounds"
+            " on different measures are not comparable; their ratios to what they"
+            " bound are."
         ),
     ]
     for setting in SETTINGS:
         own = [entry for entry in entries if entry["setting"] == setting.title]
         heading = f"### {setting.title[:1].upper()}{setting.title[1:]}"
-        words = f"zeta = {setting.zeta:g}, T = {setting.rounds}. {tightest(own)}"
+        words = f"zeta = {setting.zeta:g}, T = {setting.rounds}."
         parts += [heading, words, comparison(own)]
     parts += [
         "![Bound over measured value in three settings](figures/paper_standard.png)",

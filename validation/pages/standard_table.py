@@ -1,0 +1,153 @@
+"""Tables of docs/standard.md, which docs/atlas.md repeats in part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dfltheory import bounds
+from dfltheory.number_format import number
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Row = Mapping[str, Any]
+Name = tuple[str, str]
+USER = "DPSGD"
+"""The algorithm whose user is addressed."""
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def place_of(theorem: Theorem) -> str:
+    """Return the place in the paper, without the paper's name."""
+    return theorem.source.split(", ", 2)[2]
+
+
+def ratio_of(entry: Row) -> float:
+    """Return bound / measured; inf where there is no bound."""
+    if "bound" not in entry:
+        return math.inf
+    return float(entry["bound"]) / float(entry["measured"])
+
+
+def overview(
+    measured: Iterable[Name],
+    others: Mapping[Name, str],
+    entries: Sequence[Row],
+    searches: Mapping[str, Row],
+    settings: Sequence[str],
+) -> str:
+    """Return the table of all statements, one row each."""
+    found = {(e["key"], e["variant"], e["setting"]): e for e in entries}
+    rows = []
+    for name in measured:
+        own = [found[(*name, setting)] for setting in settings]
+        searched = search_cells(searches[":".join(name)])
+        rows.append([*identity(name), *searched, vacuous(own), ratios(own)])
+    for name, reason in others.items():
+        rows.append([*identity(name), reason, "", "", "", ""])
+    head = (
+        "statement",
+        "place",
+        "measure",
+        "sharpest instance found",
+        "ratio",
+        "terms needed",
+        "vacuous below T =",
+        "bound/measured",
+    )
+    return table(head, rows)
+
+
+def identity(name: Name) -> list[str]:
+    """Return the cells that say what a statement is."""
+    theorem = bounds.get(*name)
+    measure = f"`{theorem.lhs.measure}`, {theorem.lhs.aggregate}"
+    return [f"`{name[0]}` {name[1]}", place_of(theorem), measure]
+
+
+def search_cells(search: Row) -> list[str]:
+    """Return the sharpest instance, its ratio and the terms that were seen."""
+    kind = "of processor" if "processor" in search else "by the clock"
+    effort = f"{search['seconds']} s {kind}, {search['candidates']} candidates"
+    needed = ", ".join(search["needed"]) or "none" if "needed" in search else ""
+    return [f"{search['instance']} ({effort})", number(search["ratio"]), needed]
+
+
+def vacuous(entries: Iterable[Row]) -> str:
+    """Return the first informative T in each setting."""
+    cells = []
+    for entry in entries:
+        first = entry["informative_from"]
+        cells.append("always" if first is None else str(first))
+        if not entry["start"]:
+            cells[-1] = "–"
+    return " / ".join(cells)
+
+
+def ratios(entries: Iterable[Row]) -> str:
+    """Return bound/measured in each setting."""
+    return " / ".join(number(ratio_of(e)) if "bound" in e else "–" for e in entries)
+
+
+def comparison(entries: Iterable[Row]) -> str:
+    """Return the statements in one setting, the tightest first."""
+    rows = []
+    for entry in sorted(entries, key=ratio_of):
+        first = "never" if entry["informative_from"] is None else "T = "
+        first += str(entry["informative_from"] or "")
+        cells = ["", "", "", ""]
+        if "bound" in entry:
+            names = ("eta", "bound", "measured")
+            cells = [*(number(entry[name]) for name in names), number(ratio_of(entry))]
+        rows.append(
+            [
+                f"`{entry['key']}` {entry['variant']}",
+                entry["kind"],
+                *cells,
+                number(entry["start"]) if entry["start"] else "0",
+                first if entry["start"] else "",
+            ]
+        )
+    head = (
+        "statement",
+        "verdict",
+        "eta",
+        "bound",
+        "measured",
+        "bound/measured",
+        "start",
+        "informative from",
+    )
+    return table(head, rows)
+
+
+def tightest(entries: Iterable[Row]) -> str:
+    """Return a sentence on the least bounds for D-PSGD, by measure."""
+    least: dict[str, Row] = {}
+    for entry in sorted(entries, key=lambda entry: entry.get("bound", math.inf)):
+        theorem = bounds.get(entry["key"], entry["variant"])
+        if "bound" in entry and theorem.scope.algorithms == (USER,):
+            least.setdefault(theorem.lhs.measure, entry)
+    words = [
+        f"of `{measure}` {number(e['bound'])} by `{e['key']}`,"
+        f" {number(ratio_of(e))} times the measured value"
+        for measure, e in least.items()
+    ]
+    return f"The least bounds for D-PSGD: {'; '.join(words)}."
+
+
+def in_short(entries: Sequence[Row], settings: Iterable[str]) -> str:
+    """Return what a D-PSGD user gets, one line for each setting."""
+    lines = []
+    for setting in settings:
+        own = [entry for entry in entries if entry["setting"] == setting]
+        lines.append(f"* {setting[:1].upper()}{setting[1:]}. {tightest(own)}")
+    return "\n".join(lines)
