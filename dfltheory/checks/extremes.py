@@ -21,7 +21,6 @@ from dfltheory.checks.simpler import check_simpler, simpler_statements
 from dfltheory.checks.special import (
     ENDS,
     ends_of_ranges,
-    sam_fixed_point,
     sam_fixed_point_in_order,
     simplest_case,
 )
@@ -57,7 +56,6 @@ def check_extremes(
     yield from _many_gossip_steps(theorem, points)
     if theorem.kind == "theorem" and not theorem.order:
         yield from simplest_case(theorem, points)
-        yield from sam_fixed_point(theorem, points)
     if theorem.schedule:
         yield from _vanishes(theorem)
 
