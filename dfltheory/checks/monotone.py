@@ -92,20 +92,20 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
         up = name in WORSE_UP
+        finding = _sampled(theorem, name, up, points, value)
+        if finding is not None:
+            yield finding
+            continue
         unproved = [
             part
             for part, e in theorem.terms.items()
             if not _monotone(theorem, e, name, up)
         ]
-        if not unproved:
-            proofs.append(name)
-            continue
-        finding = _sampled(theorem, name, up, points, value)
-        if finding is None:
+        if unproved:
             samples.append(name)
             left |= dict.fromkeys(unproved)
         else:
-            yield finding
+            proofs.append(name)
     yield note(
         "bound",
         f"monotone as it should be in: {', '.join(proofs) or 'none'} (proved); "
