@@ -7,35 +7,24 @@ every instance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-Numbers = Mapping[str, Any]
-"""Fractions or arrays: eta, L, m, T, K, alpha, lam_admm; ``steps``: gradient steps from
-one measured model to the next; ``size``: a noise, gradient, distance or radius;
-``lam``; ``n``: rounds of a transient; ``first`` and ``last``: the measured rounds;
-``aggregate``: over them; ``algorithm``: that of the instance.
-"""
-PLAIN = ("DFedAvg", "DPSGD", "LocalSGD", "FedAvg", "DFedSAM", "OSGP", "SGP")
-"""Algorithms whose rounds are local gradient steps and an average: DFedSAM at rho = 0;
-DPSGD where it adapts before it combines; push-sum on a doubly stochastic matrix, where
-all its weights stay 1.
-"""
-MOMENTUM = ("DFedAvgM", "DFedSGPSM", "DFedSGPM")
-"""The same with heavy-ball steps, and a velocity that is 0 at the start of a round."""
-KEPT = "DFedAvgM that keeps its velocity"
-"""Heavy-ball steps whose velocity goes on from round to round."""
-DUAL = ("DFedADMM", "DFedADMMSAM")
-"""Algorithms with dual variables; DFedADMM-SAM at rho = 0."""
-SAM = ("DFedSAM", "FedSAM", "DFedSGPSM", "DFedADMMSAM", "DFedSMDC")
-"""Algorithms that take gradients at y + rho g/norm(g) alone."""
-SPANS = (*MOMENTUM, *PLAIN, KEPT, "DSGT", "EXTRA", "D2", "SCAFFOLD")
-"""Algorithms whose models lie in the span of the start and of the gradients, where all
-clients have one objective and exact gradients.
-"""
+from dfltheory.checks.effective_steps import (
+    DUAL,
+    KEPT,
+    MOMENTUM,
+    PLAIN,
+    SAM,
+    SPANS,
+    Numbers,
+    is_local_descent,
+    is_travel_exact,
+    travel,
+)
 
 
 @dataclass(frozen=True)
@@ -77,53 +66,13 @@ _GIVEN = ("L", "m", "T", "K", "eta", "alpha", "lam_admm")
 
 
 def _without(at: Numbers) -> dict[str, Any]:
-    """All that may be absent set to 0, the rest as given; exact averaging, for which
-    the push-sum weights are 1 and C = 1.
+    """Return the constants with all that may be absent set to 0, the rest as given.
+
+    Averaging is exact, so that the push-sum weights are 1 and C = 1.
     """
     known = dict.fromkeys(_NOTHING, 0 * at["L"])
     known |= dict.fromkeys(_ONE, 1 + 0 * at["L"])
     return {**known, **{name: at[name] for name in _GIVEN}}
-
-
-# -- effective steps
-
-
-def travel(at: Numbers) -> Any:
-    """The effective step of a round: how far a gradient 1 that never changes moves the
-    measured point; for a velocity that is kept, an upper bound.
-
-    A velocity that starts at 0 is 1 + alpha + ... + alpha^(k-1) = (1 - alpha^k)/
-    (1 - alpha) after k steps; the K steps of a round add up to (K - alpha
-    (1 - alpha^K)/(1 - alpha))/(1 - alpha). A velocity that is kept is at most
-    1/(1 - alpha), so that the effective step is eta K/(1 - alpha).
-
-    With dual variables, gamma = 1 - (1 - eta/lam)^K and a constant gradient g, local
-    steps end at x - lam gamma (g - dual), dual' = (1 - gamma) dual + gamma g and x' =
-    x - lam dual'. So w = x - lam ((1 - gamma)/gamma) dual moves by -lam g in every
-    round; for 0 < eta <= lam and a dual between 0 and g no other point of the round is
-    beyond the next w.
-    """
-    if at["algorithm"] in DUAL:
-        return at["lam_admm"]
-    alpha, steps = at["alpha"], at["steps"]
-    if at["algorithm"] == KEPT:
-        return at["eta"] * steps / (1 - alpha)
-    slow = alpha * (1 - alpha**steps) / (1 - alpha)
-    return at["eta"] * (steps - slow) / (1 - alpha)
-
-
-def is_travel_exact(at: Numbers) -> Any:
-    """Is ``travel`` derived for these numbers? With dual variables for eta <= lam."""
-    return at["eta"] <= at["lam_admm"] if at["algorithm"] in DUAL else True
-
-
-def is_local_descent(at: Numbers) -> Any:
-    """Are rounds local steps and an average here? With dual variables for K = 1 and
-    eta = lam: then dual' is the gradient at x, w = x, and x' = W (x - lam dual').
-    """
-    if at["algorithm"] in DUAL:
-        return (at["K"] == 1) & (at["eta"] == at["lam_admm"])
-    return True
 
 
 # -- averaged noise
@@ -137,9 +86,12 @@ def noise_constants(at: Numbers, measure: str) -> dict[str, Any]:
 
 
 def _impulse(at: Numbers) -> tuple[Any, Any, Any]:
-    """Of the local steps y' = y - eta v', v' = alpha v + L y on the parabola: h_n =
-    what a gradient 1 has moved y by, over -eta, after n further steps. The sums of h_n
-    and of h_n^2 over n < K; is every h_n >= 0, and eta L times the first sum <= 1?
+    """Return sums of the response of local steps to one gradient, and whether it fits.
+
+    The steps are y' = y - eta v', v' = alpha v + L y on the parabola, and h_n is what a
+    gradient 1 has moved y by, over -eta, after n further steps. Returned are the sums
+    of h_n and of h_n^2 over n < K, and whether every h_n >= 0 and eta L times the first
+    sum is at most 1.
     """
     drift, alpha, steps = at["eta"] * at["L"], at["alpha"], at["steps"]
     moved = speed = 1 + 0 * drift
@@ -156,8 +108,10 @@ def _impulse(at: Numbers) -> tuple[Any, Any, Any]:
 
 
 def noise_floor(at: Numbers, measure: str) -> Any:
-    """Averaged gradient noise, from f_i(x) = L x^2/2 and stochastic gradients L x + xi
-    with independent xi = sigma or -sigma with probability 1/2 each.
+    """Return the floor of averaged gradient noise.
+
+    f_i(x) = L x^2/2, and stochastic gradients are L x + xi with independent xi = sigma
+    or -sigma with probability 1/2 each.
 
     A round is linear in the start y and in the noise: with h_n from ``_impulse``, H the
     sum of h_n over n < K and a = 1 - eta L H, the mean model obeys y' = a y - eta times
@@ -204,8 +158,10 @@ def descent_constants(at: Numbers, measure: str) -> dict[str, Any]:
 
 
 def descent_floor(at: Numbers, measure: str) -> Any:
-    """The way to the minimum, from f_i = f, f(x) = L x^2/2 for abs(x) <= g/L, else
-    g abs(x) - g^2/(2 L), and exact gradients: all clients move alike.
+    """Return the floor of the way to the minimum.
+
+    f_i = f, f(x) = L x^2/2 for abs(x) <= g/L, else g abs(x) - g^2/(2 L), and gradients
+    are exact: all clients move alike.
 
     As long as abs(x) >= g/L, a round moves by at most s g, with the effective step s of
     ``travel`` (s = eta K for gradient descent). After t rounds from x_0 = g/L + s g t
@@ -233,9 +189,11 @@ def late_constants(at: Numbers, measure: str) -> dict[str, Any]:
 
 
 def late_floor(at: Numbers, measure: str) -> Any:
-    """A slope that is reached late, from f_i = f and exact gradients: f(x) = -L x^2/2
-    for 0 <= x <= X = g/L, then slope -g on a part of length L x_0^2/(2 g), then f' =
-    -L (y - x) down to its zero y; f = 0 for x < 0.
+    """Return the floor of a slope that is reached late.
+
+    f_i = f and gradients are exact: f(x) = -L x^2/2 for 0 <= x <= X = g/L, then slope
+    -g on a part of length L x_0^2/(2 g), then f' = -L (y - x) down to its zero y; f = 0
+    for x < 0.
 
     Each step multiplies x by 1 + eta L, so that from x_0 = X (1 + eta L)^(-N) the
     gradient after N steps is -g. With momentum the models grow as well, in proportion
@@ -249,7 +207,7 @@ def late_floor(at: Numbers, measure: str) -> Any:
 
 
 def _radius(at: Numbers) -> Any:
-    """rho of :func:`consensus_floor`."""
+    """Return rho of :func:`consensus_floor`."""
     local = travel(at)
     drift = local * at["L"]
     spread = at["lam"] * (1 - at["lam"] ** at["n"]) / (1 - at["lam"])
@@ -270,9 +228,11 @@ def consensus_constants(at: Numbers, measure: str) -> dict[str, Any]:
 
 
 def consensus_floor(at: Numbers, measure: str) -> Any:
-    """Opposing gradients: half of the clients have f_i(x) = h(x) - b x, half h(x) +
-    b x, h'(x) = L max(rho - abs(x), 0), exact gradients, common start 0. W averages
-    in both halves, and has one more eigenvalue lambda.
+    """Return the floor of opposing gradients.
+
+    Half of the clients have f_i(x) = h(x) - b x, half h(x) + b x, h'(x) =
+    L max(rho - abs(x), 0), with exact gradients and the common start 0. W averages in
+    both halves, and has one more eigenvalue lambda.
 
     sigma_g = b, f(0) - inf f = L rho^2/2. Let y be half the distance of the two halves,
     z their mean and e the effective step of ``travel`` (eta K for gradient descent).
@@ -303,9 +263,11 @@ def span_constants(at: Numbers, measure: str) -> dict[str, Any]:
 
 
 def span_floor(at: Numbers, measure: str) -> Any:
-    """Theorem 3.14 of Bubeck (2015): some convex quadratic function, here the objective
-    of every client, has f(x) - f* >= 3 L norm(x_0 - x*)^2/(32 (N + 2)^2) at all points
-    of the span of x_0 and N gradients.
+    """Return the floor of Theorem 3.14 of Bubeck (2015).
+
+    Some convex quadratic function, here the objective of every client, has f(x) - f* >=
+    3 L norm(x_0 - x*)^2/(32 (N + 2)^2) at all points of the span of x_0 and N
+    gradients.
     """
     steps = at["steps"] * at["last"]
     return 3 * at["L"] * at["size"] ** 2 / (32 * (steps + 2) ** 2)
@@ -315,9 +277,7 @@ def span_floor(at: Numbers, measure: str) -> Any:
 
 
 def sam_constants(at: Numbers, measure: str) -> dict[str, Any]:
-    """Constants of :func:`sam_floor`; those of the network and of the blocks are
-    arbitrary.
-    """
+    """Constants of :func:`sam_floor`; network and blocks are arbitrary."""
     known = {**_without(at), "rho": at["rho"], "rho0": at["rho0"], "lam": at["lam"]}
     known |= {"q": at["lam"], "S2": 0 * at["L"], "B": at["L"] * at["rho"]}
     known["f0_gap"] = at["L"] * at["rho"] ** 2 / 2
@@ -332,8 +292,9 @@ def sam_constants(at: Numbers, measure: str) -> dict[str, Any]:
 
 
 def sam_floor(at: Numbers, measure: str) -> Any:
-    """SAM's fixed point, from f_i = f with f'(x) = L max(rho - abs(x), 0), exact
-    gradients and the common start 0.
+    """Return the floor of SAM's fixed point.
+
+    f_i = f with f'(x) = L max(rho - abs(x), 0), exact gradients and the common start 0.
 
     The gradient at 0 is L rho and that at 0 + rho is 0, so that no step moves, for
     every network, step size, momentum and penalty. f(0) - inf f = L rho^2/2. With two
@@ -412,17 +373,4 @@ INSTANCES = (
     ),
 )
 
-__all__ = [
-    "DUAL",
-    "INSTANCES",
-    "KEPT",
-    "MOMENTUM",
-    "PLAIN",
-    "SAM",
-    "SPANS",
-    "FloorInstance",
-    "Numbers",
-    "is_local_descent",
-    "is_travel_exact",
-    "travel",
-]
+__all__ = ["INSTANCES", "FloorInstance"]

@@ -13,15 +13,9 @@ from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.regions import Points, values_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.effective_steps import DUAL, KEPT, MOMENTUM, PLAIN
 from dfltheory.checks.finding import Finding, check, error
-from dfltheory.checks.floor_instances import (
-    DUAL,
-    INSTANCES,
-    KEPT,
-    MOMENTUM,
-    PLAIN,
-    FloorInstance,
-)
+from dfltheory.checks.floor_instances import INSTANCES, FloorInstance
 from dfltheory.errors import InputError
 
 _COUNT = 30_000

@@ -20,15 +20,17 @@ _ORDER = 3
 
 
 def has_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Is it quoted, and has the registry a rate with which it can be compared?"""
+    """Return whether it is quoted and the registry has a rate to compare it with."""
     return _is_quoted(theorem, registry) and bool(_sources(theorem, registry))
 
 
 @check("quoted")
 def check_quoted(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """Powers of T, K, m and the gap that a quoted rate lacks, against the rate of
-    another paper that it resembles most. Constants with units are left out, as
-    quotations rarely have them. A warning, since an older version may be quoted.
+    """Yield a warning for each power that a quoted rate lacks.
+
+    It is compared with the rate of another paper that it resembles most, in powers of
+    T, K, m and the gap: quotations rarely have the constants with units. An older
+    version may be quoted, so that a finding is no error.
     """
     if not _is_quoted(theorem, registry):
         return
@@ -50,7 +52,7 @@ def check_quoted(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Fi
 
 
 def lost_powers(claim: Theorem, source: Theorem) -> list[Monomial]:
-    """The terms of ``source`` without constants that no term of ``claim`` covers."""
+    """Return the powers in ``source`` that no term of ``claim`` covers."""
     mine, theirs = _powers(claim), _powers(source)
     shares = claim.shares | source.shares
     return [mono for mono in theirs if not covered(mono, mine, (), shares)]
@@ -67,9 +69,7 @@ def _count(compared: tuple[Theorem, list[Monomial]]) -> int:
 
 
 def _is_quoted(theorem: Theorem, registry: Registry) -> bool:
-    """Is it a rate without a parent, from a paper whose theorems are about other
-    algorithms?
-    """
+    """Return whether a rate is about an algorithm that its paper proves nothing on."""
     if theorem.kind != "rate" or theorem.of is not None:
         return False
     proved = [peer for peer in registry.peers(theorem) if peer.kind == "theorem"]
@@ -78,9 +78,7 @@ def _is_quoted(theorem: Theorem, registry: Registry) -> bool:
 
 
 def _sources(theorem: Theorem, registry: Registry) -> list[Theorem]:
-    """The printed rates of other papers on one of its algorithms, for the same left
-    side.
-    """
+    """Return the printed rates of other papers on its algorithms and left side."""
     peers = {peer.key for peer in registry.peers(theorem)}
     left = (theorem.lhs.measure, theorem.lhs.aggregate)
     return [

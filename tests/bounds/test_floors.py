@@ -16,6 +16,7 @@ import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.bounds.reference import load_all
 from dfltheory.bounds.registry import REGISTRY
+from dfltheory.checks import effective_steps
 from dfltheory.checks import floor_instances as instances
 from dfltheory.checks.floors import check_floors, has_floors
 from dfltheory.checks.neutral import check_neutral, different_terms, without
@@ -189,18 +190,18 @@ def test_travel_is_the_way_of_a_round_under_a_constant_gradient(name):
     task = Clipped(np.zeros((4, 1)), h=1.0, r=1.0)
     run = dfl.train(algorithm, task, halves(4, 0.75), 40, x0=np.array([1000.0]))
     moved = np.diff(run.loss[0])
-    way = float(instances.travel(at))
+    way = float(effective_steps.travel(at))
     # the mean model of ADMM approaches the steps of w
     assert moved[-1] == pytest.approx(-way, rel=1e-4 if name == "dual" else 1e-9)
 
 
 def test_travel_of_a_kept_velocity_is_the_limit():
-    at = numbers(algorithm=instances.KEPT, alpha=Fraction(3, 4))
+    at = numbers(algorithm=effective_steps.KEPT, alpha=Fraction(3, 4))
     algorithm = dfl.algorithms.DFedAvgM(eta=1 / 64, K=2, alpha=0.75, keep_momentum=True)
     task = Clipped(np.zeros((4, 1)), h=1.0, r=1.0)
     run = dfl.train(algorithm, task, halves(4, 0.75), 60, x0=np.array([1000.0]))
     moved = -np.diff(run.loss[0])
-    way = float(instances.travel(at))
+    way = float(effective_steps.travel(at))
     assert way == 4 * 2 / 64
     assert (moved <= way * (1 + 1e-9)).all()
     assert moved[-1] == pytest.approx(way, rel=1e-6)
