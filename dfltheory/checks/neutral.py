@@ -17,7 +17,7 @@ from dfltheory.checks.finding import Finding, check, note
 
 ABSENT = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
 """Mechanism -> the value at which it is absent."""
-SIMPLER: dict[tuple[str, str], str] = {
+SIMPLER: dict[tuple[str | type, str], str] = {
     ("DFedSAM", "rho"): "DFedAvg",
     ("DFedAvgM", "alpha"): "DFedAvg",
     ("DFedAvg", "lam"): "FedAvg",
@@ -57,7 +57,7 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """
     if theorem.order or theorem.kind != "theorem" or name not in theorem.needs:
         return []
-    names = {"Q": theorem.scope.algorithms}.get(name, _simpler(theorem, name))
+    names = _simpler(theorem, name)
     found = [
         other
         for other in registry.statements()
@@ -72,8 +72,13 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     ]
 
 
-def _simpler(theorem: Theorem, name: str) -> tuple[str, ...]:
-    """The algorithms of the scope without a mechanism."""
+def _simpler(theorem: Theorem, name: str) -> tuple[str | type, ...]:
+    """Return the algorithms of the scope without a mechanism.
+
+    With one gossip step instead of several they have the same names.
+    """
+    if name == "Q":
+        return theorem.scope.algorithms
     keys = [(algorithm, name) for algorithm in theorem.scope.algorithms]
     return tuple(SIMPLER[key] for key in keys if key in SIMPLER)
 
