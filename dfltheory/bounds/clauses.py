@@ -263,8 +263,24 @@ class Condition:
         """right - left: non-negative where the condition holds."""
         return self.right - self.left
 
+    @property
+    def comparison(self) -> tuple[Expr, str, Expr]:
+        """Left side, sign and right side as a reader writes them: ``2 x <= x``, which
+        keeps the unit of x, is x <= 0, and x == 0 where x cannot be negative.
+        """
+        left, right, sign = self.left, self.right, "<" if self.strict else "<="
+        if not isinstance(right, sp.Expr) or not right.free_symbols:
+            return left, sign, right
+        if left == 2 * right:
+            is_zero = right.is_nonnegative and not self.strict
+            return right, "==" if is_zero else sign, sp.S.Zero
+        if left == right / 2:
+            return right, ">" if self.strict else ">=", sp.S.Zero
+        return left, sign, right
+
     def __str__(self) -> str:
-        return f"{self.name}: {self.left} {'<' if self.strict else '<='} {self.right}"
+        left, sign, right = self.comparison
+        return f"{self.name}: {left} {sign} {right}"
 
 
 @dataclass(frozen=True)

@@ -70,14 +70,8 @@ def _are_equality(one: Condition, other: Condition) -> bool:
 
 
 def _comparison(condition: Condition) -> str:
-    left, right = sp.sympify(condition.left), sp.sympify(condition.right)
-    sign = "<" if condition.strict else "<="
-    if right.free_symbols and left == 2 * right:
-        equals = right.is_nonnegative and not condition.strict
-        return _text(right, "==" if equals else sign, sp.S.Zero)
-    if right.free_symbols and left == right / 2:
-        return _text(right, ">" if condition.strict else ">=", sp.S.Zero)
-    return _text(left, sign, right)
+    left, sign, right = condition.comparison
+    return _text(sp.sympify(left), sign, sp.sympify(right))
 
 
 def _text(left: Expr, sign: str, right: Expr) -> str:

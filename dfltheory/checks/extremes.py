@@ -21,19 +21,20 @@ from dfltheory.checks.simpler import check_simpler, simpler_statements
 from dfltheory.checks.special import (
     ENDS,
     ends_of_ranges,
-    sam_fixed_point,
     sam_fixed_point_in_order,
     simplest_case,
 )
 from dfltheory.errors import InputError
 
+_KINDS = ("theorem", "corollary", "lemma", "equation")
+
 
 def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Is it a theorem or a corollary with admissible values, or is there a simpler
+    """Is it a statement with constants and admissible values, or is there a simpler
     algorithm to compare?
     """
     return simpler_statements(theorem, registry=registry) != [] or (
-        theorem.kind in ("theorem", "corollary") and has_points(theorem)
+        theorem.kind in _KINDS and has_points(theorem)
     )
 
 
@@ -47,17 +48,18 @@ def check_extremes(
     yield from check_simpler(theorem, registry=registry)
     if theorem.order:
         yield from sam_fixed_point_in_order(theorem)
-    if theorem.kind not in ("theorem", "corollary"):
+    if theorem.kind not in _KINDS:
         return
     try:
         points = points_of(theorem, 200)
     except InputError:
         return
     yield from ends_of_ranges(theorem, points)
+    if theorem.kind not in ("theorem", "corollary"):
+        return
     yield from _many_gossip_steps(theorem, points)
     if theorem.kind == "theorem" and not theorem.order:
         yield from simplest_case(theorem, points)
-        yield from sam_fixed_point(theorem, points)
     if theorem.schedule:
         yield from _vanishes(theorem)
 

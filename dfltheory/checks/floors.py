@@ -12,8 +12,10 @@ import numpy as np
 from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.regions import Points, values_of
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
+from dfltheory.checks.effective_steps import DUAL, KEPT, MOMENTUM, PLAIN
 from dfltheory.checks.finding import Finding, check, error
-from dfltheory.checks.floor_instances import INSTANCES, PLAIN, FloorInstance
+from dfltheory.checks.floor_instances import INSTANCES, FloorInstance
 from dfltheory.errors import InputError
 
 _COUNT = 30_000
@@ -21,7 +23,8 @@ _TRIED = 40
 _LONGEST = 24
 _MOST_CLIENTS = 100_000
 _ADAPT_FIRST = {"order": "adapt-then-combine"}
-_NETWORKS = ("symmetric", "definition 1", "doubly stochastic")
+_NETWORKS = ("symmetric", "definition 1", "doubly stochastic", "column-stochastic")
+_STEPS = ("eta", "lam_admm", "rho")
 
 
 def has_floors(theorem: Theorem) -> bool:
@@ -47,7 +50,11 @@ def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
     scope, left = theorem.scope, theorem.lhs
     if theorem.order or theorem.kind not in ("theorem", "corollary"):
         return False
-    if scope.two_blocks or scope.participation != "full" or left.start != 0:
+    if scope.participation != "full":
+        return False
+    if not instance.everywhere and (scope.two_blocks or left.start != 0):
+        return False
+    if instance.mechanism and not set(instance.mechanism) & set(theorem.needs):
         return False
     if left.measure not in instance.measures:
         return False
@@ -58,13 +65,18 @@ def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
 
 def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
     """One algorithm of the scope to which the derivation applies."""
-    letters = dict(theorem.scope.letters)
+    names = theorem.scope.algorithms
+    variants = dict(theorem.scope.letters)
+    if variants.pop("keep_momentum", False) and "DFedAvgM" in names:
+        names = (KEPT,)
     for name in instance.algorithms:
-        if name not in theorem.scope.algorithms:
+        if name not in names:
             continue
-        if name in PLAIN and any(_ADAPT_FIRST.get(n) != v for n, v in letters.items()):
+        if instance.everywhere or name not in (*PLAIN, *MOMENTUM, KEPT, *DUAL):
+            return name
+        if any(_ADAPT_FIRST.get(n) != v for n, v in variants.items()):
             continue
-        if name == "DPSGD" and letters != _ADAPT_FIRST:
+        if name == "DPSGD" and variants != _ADAPT_FIRST:
             continue
         return name
     return None
@@ -72,9 +84,12 @@ def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
 
 def _network(theorem: Theorem, instance: FloorInstance) -> bool:
     """Is a complete graph of equal weights, or with another eigenvalue, in scope?"""
+    if instance.everywhere:
+        return True
     if instance.gossip:
-        known = "lam" in theorem.needs and "fixed" in theorem.scope.sequence
-        return known and theorem.scope.network in _NETWORKS
+        known = "lam" in theorem.needs or "q" in theorem.needs
+        fixed = known and "fixed" in theorem.scope.sequence
+        return fixed and theorem.scope.network in _NETWORKS
     return theorem.scope.network in (*_NETWORKS, "none")
 
 
@@ -99,29 +114,47 @@ def _numbers(theorem: Theorem, instance: FloorInstance) -> dict[str, Any]:
     eta = 2.0 ** -rng.integers(0, 22, _COUNT).astype(float) / (K * L)
     lam = 1 - 2.0 ** -rng.integers(1, 9, _COUNT).astype(float)
     n = 2.0 ** rng.integers(0, 9, _COUNT)
-    names = {"K": K, "m": m, "T": T, "L": L, "eta": eta}
+    alpha = 1 - 2.0 ** -rng.integers(0, 8, _COUNT).astype(float)
+    penalty = 2.0 ** rng.integers(0, 5, _COUNT)
     return {
-        **names,
+        "K": K,
+        "m": m,
+        "T": T,
+        "L": L,
+        "eta": eta,
+        "rho": size,
+        "rho0": size,
+        "alpha": alpha if algorithm in (*MOMENTUM, KEPT) else 0 * alpha,
+        "lam_admm": eta * penalty if algorithm in DUAL else eta,
         "size": size,
-        "lam": lam if instance.gossip else 0 * lam,
+        "lam": lam if instance.gossip or instance.everywhere else 0 * lam,
         "n": n,
         "steps": np.ones(_COUNT) if algorithm == "LocalSGD" else K,
         "aggregate": theorem.lhs.aggregate,
+        "algorithm": algorithm,
     }
 
 
 def _completed(theorem: Theorem, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """With the step size of the schedule and the rounds of the left side."""
+    """With the steps of the schedule and the rounds of the left side."""
     known = dict(numbers)
     arrays = {n: v for n, v in known.items() if isinstance(v, np.ndarray)}
-    if "eta" not in theorem.needs and "eta" in theorem.schedule:
-        step = theorem.schedule["eta"]
+    for name, step in _put_in(theorem).items():
         if any(s.name not in arrays for s in step.free_symbols):
             return {}
-        (known["eta"],) = values_of([step], arrays)
+        (known[name],) = values_of([step], arrays)
     ends = values_of([theorem.lhs.first, theorem.lhs.last], arrays)
     known["first"], known["last"] = ends
     return known
+
+
+def _put_in(theorem: Theorem) -> dict[str, Expr]:
+    """The steps, and SAM's radius, that the schedule determines."""
+    return {
+        name: theorem.schedule[name]
+        for name in _STEPS
+        if name in theorem.schedule and name not in theorem.needs
+    }
 
 
 def _drawn(
@@ -139,12 +172,19 @@ def _drawn(
         return None
     if theorem.scope.bounded_gradients and "B" not in constants:
         return None
+    if _is_bounded(theorem) and {"mu", "mu_each"} & set(theorem.needs):
+        return None
     size = len(known["T"])
     points = {
         name: np.broadcast_to(np.asarray(constants[name], dtype=float), (size,))
         for name in theorem.needs
     }
     return _Draw(known, points, np.broadcast_to(floor, (size,)))
+
+
+def _is_bounded(theorem: Theorem) -> bool:
+    """Are its gradients bounded? No strongly convex function has such gradients."""
+    return theorem.scope.bounded_gradients or "B" in theorem.needs
 
 
 def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
@@ -233,14 +273,14 @@ def _exact(
 
 
 def _scheduled_exactly(theorem: Theorem, numbers: Mapping[str, Any]) -> bool:
-    """Is the step size that of the schedule, without a rounding error?"""
-    if "eta" in theorem.needs or "eta" not in theorem.schedule:
-        return True
-    step = theorem.schedule["eta"]
-    known = {
-        s: _rational(numbers[s.name]) for s in step.free_symbols if s.name in numbers
-    }
-    return bool(step.subs(known) == _rational(numbers["eta"]))
+    """Are the steps those of the schedule, without a rounding error?"""
+    for name, step in _put_in(theorem).items():
+        known = {
+            symbol: _rational(numbers[symbol.name]) for symbol in step.free_symbols
+        }
+        if step.subs(known) != _rational(numbers[name]):
+            return False
+    return True
 
 
 def _rational(value: Any) -> Any:

@@ -13,7 +13,14 @@ import sympy as sp
 
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
 from dfltheory.bounds.inequalities.region import Region
-from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of
+from dfltheory.bounds.regions import (
+    Points,
+    at,
+    conditions_of,
+    has_points,
+    points_of,
+    values_of,
+)
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, check, error, note, numbers, warning
@@ -46,6 +53,10 @@ WORSE_UP = (
     "Gamma",
 )
 WORSE_DOWN = ("T", "delta", "Q")
+_CLEAR = 1e-3
+"""Share of the sum of absolute terms from which on a negative sum is no rounding
+error.
+"""
 _LONG = 100
 """Operations of the longest formula that is tried."""
 
@@ -81,20 +92,20 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
         up = name in WORSE_UP
+        finding = _sampled(theorem, name, up, points, value)
+        if finding is not None:
+            yield finding
+            continue
         unproved = [
             part
             for part, e in theorem.terms.items()
             if not _monotone(theorem, e, name, up)
         ]
-        if not unproved:
-            proofs.append(name)
-            continue
-        finding = _sampled(theorem, name, up, points, value)
-        if finding is None:
+        if unproved:
             samples.append(name)
             left |= dict.fromkeys(unproved)
         else:
-            yield finding
+            proofs.append(name)
     yield note(
         "bound",
         f"monotone as it should be in: {', '.join(proofs) or 'none'} (proved); "
@@ -179,8 +190,31 @@ def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
     """
     if nonnegative(expr, theorem.glossary):
         return True
+    if _is_refuted(theorem, expr):
+        return False
     region = Region(conditions_of(theorem), glossary=theorem.glossary)
     return sp.count_ops(expr) <= _LONG and region.holds(expr)
+
+
+def _is_refuted(theorem: Theorem, expr: Expr) -> bool:
+    """Is an expression clearly negative at an admissible point? Then no proof is
+    tried. What is small next to its terms may be a rounding error.
+    """
+    points = _refuting_points(theorem)
+    known = {symbol.name for symbol in expr.free_symbols} <= set(points)
+    if not known or sp.count_ops(expr) > _LONG:
+        return False
+    terms = sp.Add.make_args(expr)
+    values = np.array(values_of(terms, points))  # (terms, points)
+    with np.errstate(all="ignore"):
+        relative = values.sum(axis=0) / np.abs(values).sum(axis=0)
+    return bool((relative < -_CLEAR).any())
+
+
+@lru_cache(8)
+def _refuting_points(theorem: Theorem) -> Points:
+    """Admissible points at which expressions are tried."""
+    return points_of(theorem, 400)
 
 
 def _sampled(

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
+from dfltheory.bounds.monomials import Monomial
 from dfltheory.bounds.rates import covered, leading
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.registry import REGISTRY, Registry
@@ -15,7 +17,7 @@ from dfltheory.checks.finding import Finding, check, note
 
 ABSENT = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
 """Mechanism -> the value at which it is absent."""
-SIMPLER = {
+SIMPLER: dict[tuple[str | type, str], str] = {
     ("DFedSAM", "rho"): "DFedAvg",
     ("DFedAvgM", "alpha"): "DFedAvg",
     ("DFedAvg", "lam"): "FedAvg",
@@ -55,25 +57,41 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """
     if theorem.order or theorem.kind != "theorem" or name not in theorem.needs:
         return []
-    left = {SIMPLER.get((a, name)) for a in theorem.scope.algorithms} - {None}  # type: ignore[call-overload]
-    if name == "Q":
-        left = set(theorem.scope.algorithms)
+    names = _simpler(theorem, name)
     found = [
         other
         for other in registry.statements()
-        if other.kind == "theorem"
-        and not other.order
-        and other.key != theorem.key
+        if _is_comparable(theorem, other)
+        and set(names) & set(other.scope.algorithms)
         and name not in other.needs
-        and left & set(other.scope.algorithms)
-        and (other.lhs.measure, other.lhs.aggregate)
-        == (theorem.lhs.measure, theorem.lhs.aggregate)
         and joint_glossary(theorem, other) is not None
     ]
     corrected = {o.key for o in found if o.variant.startswith("corrected")}
     return [
         o for o in found if o.key not in corrected or o.variant.startswith("corrected")
     ]
+
+
+def _simpler(theorem: Theorem, name: str) -> tuple[str | type, ...]:
+    """Return the algorithms of the scope without a mechanism.
+
+    With one gossip step instead of several they have the same names.
+    """
+    if name == "Q":
+        return theorem.scope.algorithms
+    keys = [(algorithm, name) for algorithm in theorem.scope.algorithms]
+    return tuple(SIMPLER[key] for key in keys if key in SIMPLER)
+
+
+def _is_comparable(theorem: Theorem, other: Theorem) -> bool:
+    """Is it another theorem with constants on the same left side?"""
+    left, same = theorem.lhs, other.lhs
+    return (
+        other.kind == "theorem"
+        and not other.order
+        and other.key != theorem.key
+        and (left.measure, left.aggregate) == (same.measure, same.aggregate)
+    )
 
 
 def without(theorem: Theorem, name: str) -> Theorem:
@@ -89,11 +107,17 @@ def different_terms(one: Theorem, other: Theorem) -> tuple[list[str], list[str]]
     are.
     """
     plain = replace(other, parts=other.terms, definitions=(), conditions=())
-    mine, theirs = (leading(t, _ORDER, {}, ()) for t in (one, plain))
+    mine, theirs = _monomials(one), _monomials(plain)
     shares = one.shares | other.shares
     extra = [str(mono) for mono in mine if not covered(mono, theirs, (), shares)]
     lost = [str(mono) for mono in theirs if not covered(mono, mine, (), shares)]
     return extra, lost
+
+
+@lru_cache(64)
+def _monomials(theorem: Theorem) -> tuple[Monomial, ...]:
+    """The monomials of a bound whose definitions are written out."""
+    return leading(theorem, _ORDER, {}, ())
 
 
 __all__ = ["ABSENT", "check_neutral", "different_terms", "has_neutral", "without"]

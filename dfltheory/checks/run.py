@@ -16,6 +16,7 @@ from dfltheory.checks.finding import ORDER, Applies, Finding, always
 from dfltheory.checks.floors import check_floors, has_floors
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
 from dfltheory.checks.neutral import check_neutral, has_neutral
+from dfltheory.checks.quoted import check_quoted, has_source
 from dfltheory.checks.units import check_units
 from dfltheory.errors import UnknownNameError
 from dfltheory.own import Trust
@@ -28,6 +29,7 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "monotone": check_monotone,
     "agreement": check_agreement,
     "corollary": check_corollary,
+    "quoted": check_quoted,
     "conditions": check_conditions,
     "steps": check_declared_steps,
 }
@@ -39,12 +41,13 @@ APPLIES: dict[str, Applies] = {
     "monotone": has_monotonicity,
     "agreement": has_agreement,
     "corollary": has_rate,
+    "quoted": has_source,
     "conditions": has_conditions,
     "steps": has_steps,
 }
 """Check -> does it have something to examine in a statement?"""
 
-COMPARING = frozenset(("limits", "neutral", "agreement", "corollary"))
+COMPARING = frozenset(("limits", "neutral", "agreement", "corollary", "quoted"))
 """Checks that compare a statement with others of a registry."""
 
 

@@ -12,7 +12,7 @@ import sympy as sp
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.rates import expand_in_t, scheduled
-from dfltheory.bounds.regions import Points, at, values_of
+from dfltheory.bounds.regions import Points, at
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -151,51 +151,6 @@ def _free(points: Points, index: int) -> dict[str, float]:
     }
 
 
-def sam_fixed_point(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """A loss on which every SAM method is stationary: ``f'(x) = L max(rho - |x|, 0)``
-    for every client.
-
-    At x = 0 the gradient is L rho and the perturbed one is f'(rho) = 0, so that no step
-    moves: the left side stays (L rho)^2, for every number of clients, graph, step size,
-    momentum or penalty. Its constants are sigma = 0, no heterogeneity, B = L rho, S2 =
-    0, f(0) - inf f = L rho^2/2.
-    """
-    if "rho" not in points:
-        return
-    stays = _stays(theorem)
-    if stays is None:
-        return
-    block, true_form = stays
-    words = str(true_form)
-    points = {**points, "rho": np.where(points["rho"] > 0, points["rho"], 1.0)}
-    L, rho = points[block], points["rho"]
-    (true,) = values_of([true_form], points)
-    there = _at(
-        points,
-        {
-            **dict.fromkeys(_STILL, 0.0),
-            "rho": rho,
-            "B": L * rho,
-            "S2": 0.0,
-            "f0_gap": L * rho**2 / 2,
-            "T": _FOREVER,
-        },
-    )
-    bound = np.broadcast_to(theorem.evaluate(where="nan", **there), true.shape)
-    ratio = np.where(np.isfinite(bound), bound / true, np.inf)
-    i = int(np.argmin(ratio))
-    if ratio[i] < 1 - 1e-9:
-        yield error(
-            "rho",
-            f"where f'(x) = {block} max(rho - |x|, 0) at every client, SAM stays at 0"
-            f" forever and the left side at {words} = {true[i]:.6g}, but for T ->"
-            f" infinity the bound is {bound[i]:.6g} at {numbers(at(there, i))}",
-            f"no bound on a SAM method can be below {words}",
-            point=at(there, i),
-            ratio=float(ratio[i]),
-        )
-
-
 def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
     """The smoothness constant of SAM's fixed point and what the left side is there;
     None for a left side that it says nothing of.
@@ -250,7 +205,6 @@ def _power_of_t(theorem: Theorem, expr: Expr) -> Expr:
 __all__ = [
     "ENDS",
     "ends_of_ranges",
-    "sam_fixed_point",
     "sam_fixed_point_in_order",
     "simplest_case",
 ]

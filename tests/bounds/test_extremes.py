@@ -5,8 +5,8 @@ right statement.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
-import numpy as np
 import pytest
 import sympy as sp
 
@@ -16,10 +16,10 @@ from dfltheory.bounds.regions import points_of
 from dfltheory.bounds.theorem import Condition
 from dfltheory.checks.agreement import compare_values
 from dfltheory.checks.extremes import check_extremes, limits
+from dfltheory.checks.floors import check_floors
 from dfltheory.checks.simpler import check_simpler, mechanisms
 from dfltheory.checks.special import (
     ends_of_ranges,
-    sam_fixed_point,
     sam_fixed_point_in_order,
     simplest_case,
 )
@@ -90,44 +90,29 @@ def test_dual_variables_are_absent_after_one_step_of_equal_size():
 # -- SAM
 
 
+def sam_floors(theorem):
+    found = check_floors(theorem)
+    return [f for f in found if f.evidence["term"] == "SAM's fixed point"]
+
+
 def test_no_bound_on_a_sam_method_is_below_its_fixed_point():
-    assert list(sam_fixed_point(GOOD, POINTS)) == []
+    assert sam_floors(GOOD) == []
     tight = planted(sharpness=s.L**2 * s.rho**2)
-    assert list(sam_fixed_point(tight, POINTS)) == []
-    (finding,) = sam_fixed_point(
-        planted(sharpness=s.L**2 * s.rho**2 * sp.Rational(98, 100)), POINTS
-    )
+    assert sam_floors(tight) == []
+    (finding,) = sam_floors(planted(sharpness=s.L**2 * s.rho**2 * sp.Rational(98, 100)))
     assert finding.severity == "error"
-    assert finding.evidence["ratio"] >= 0.98 - 1e-9
-    point = finding.evidence["point"]
-    assert point["f0_gap"] == pytest.approx(point["L"] * point["rho"] ** 2 / 2)
-
-
-def test_the_fixed_point_is_one_of_the_training_core():
-    """The loss that the check speaks of, run literally: SAM does not move, the gradient
-    stays L rho.
-    """
-    L, rho, eta, x = 2.0, 0.3, 0.05, 0.0
-    for _ in range(50):
-        slope = L * max(rho - abs(x), 0.0)
-        moved = x + rho * np.sign(slope)
-        x -= eta * L * max(rho - abs(moved), 0.0)
-    assert x == 0.0
-    height = np.trapezoid(
-        L * np.maximum(rho - np.abs(np.linspace(-1, 0, 100001)), 0), dx=1e-5
-    )
-    assert height == pytest.approx(L * rho**2 / 2, rel=1e-4)
+    bound, floor = (Fraction(finding.evidence[n]) for n in ("bound", "floor"))
+    assert 0.98 * floor <= bound < floor
+    point = {n: Fraction(v) for n, v in finding.evidence["point"].items()}
+    assert point["f0_gap"] == point["L"] * point["rho"] ** 2 / 2
 
 
 @pytest.mark.parametrize("variant", ["corrected", "corrected_same_round"])
 def test_the_fixed_point_of_two_blocks(variant):
     theorem = bounds.get("dfedmdc.theorem_2", variant)
-    points = points_of(theorem, 200)
-    assert list(sam_fixed_point(theorem, points)) == []
-    assert [
-        f.severity
-        for f in sam_fixed_point(planted(theorem, sharpness=sp.S.Zero), points)
-    ] == ["error"]
+    assert sam_floors(theorem) == []
+    (finding,) = sam_floors(planted(theorem, sharpness=sp.S.Zero))
+    assert finding.severity == "error"
 
 
 @pytest.mark.parametrize("variant", ["printed", "appendix", "appendix_eq35"])

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
+from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.inequalities.by_form import positive
 from dfltheory.bounds.monomials import own_order
 from dfltheory.bounds.symbols import GLOSSARY, GRADIENT, LENGTH
@@ -55,3 +56,16 @@ def test_vectors_add_up_and_only_those_of_a_step_count_steps():
     assert [c for _, c in (X + X).terms] == [2]
     with pytest.raises(InputError, match="does not depend on the step"):
         _ = X.count
+
+
+@pytest.mark.parametrize(
+    ("relation", "text"),
+    [
+        ("==", "c: sigma_g == 0"),
+        (">", "c: sigma_g > 0"),
+        ("<", "c: sigma_g < 0"),
+    ],
+)
+def test_comparison_with_zero_is_printed_as_one(relation, text):
+    (condition,) = conditions_of("c", symbol("sigma_g"), relation, sp.S.Zero)
+    assert str(condition) == text

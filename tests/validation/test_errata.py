@@ -328,6 +328,20 @@ def test_the_audit_page_starts_with_the_papers_that_have_errors():
     assert "`dfltheory audit dfedsam.theorem_4_5 --variant printed`" in text
 
 
+@pytest.mark.parametrize(
+    ("first", "shown"), [(316.0, "316"), (float("inf"), "none up to 10^15")]
+)
+def test_the_audit_page_shows_vacuous_regions(first, shown):
+    evidence = {"first": first, "ratio": 1.75}
+    finding = Finding(
+        *("conditions", "note", "dfedsam.theorem_4_5", "printed"),
+        *("vacuous region", "no more than known", evidence),
+    )
+    text = audit_page.markdown([finding])
+    assert "{: #vacuous }" in text
+    assert f"| `dfedsam.theorem_4_5` | printed | {shown} | 1.75 |" in text
+
+
 def test_statements_of_appendices_are_known_by_their_claims():
     for paper in PAPERS:
         assert {t.kind for t in appendix(paper)} <= {"definition", "lemma", "equation"}

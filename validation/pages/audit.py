@@ -38,6 +38,13 @@ proofs, which the audit of a statement does not read.
 
 <!-- from code {digest} -->
 """
+_VACUOUS = """## Vacuous regions {: #vacuous }
+
+The first T of a grid at which a bound, with its best admissible step and at everyday constants, says more than
+is known without a proof (the bound on all gradients, or on the gradient at the start), and bound over that just
+before. `dfltheory audit KEY --check conditions` prints the constants and the largest term.
+"""
+_VACUOUS_HEADS = ("statement", "variant", "informative from T", "ratio before")
 _HEADS = ("statement", "variant", "errors", "warnings", "command")
 TABLE = "<!-- statements: make generated -->"
 """The line above and below the table of statements."""
@@ -81,6 +88,7 @@ def markdown(findings: Iterable[Finding]) -> str:
         lines += _section(paper, own)
     rest = [paper for paper in registry.papers() if not errors[paper]]
     lines += ["## Papers without errors", "", _others(rest, found)]
+    lines += _vacuous(found)
     return "\n".join(lines) + "\n"
 
 
@@ -125,6 +133,22 @@ def _others(papers: Iterable[str], findings: Sequence[Finding]) -> str:
         )
         rows.append((registry.paper(paper).title, keys, _checks(own, "warning")))
     return markdown_table(("paper", "statements", "warnings"), rows)
+
+
+def _vacuous(findings: Iterable[Finding]) -> Iterator[str]:
+    """From which T on each bound says more than is known without a proof."""
+    rows = []
+    for finding in findings:
+        first = finding.evidence.get("first")
+        if finding.place != "vacuous region" or first is None:
+            continue
+        since = "none up to 10^15" if first == float("inf") else f"{first:.3g}"
+        share = f"{finding.evidence['ratio']:.3g}"
+        rows.append((f"`{finding.key}`", finding.variant, since, share))
+    if rows:
+        yield ""
+        yield _VACUOUS
+        yield markdown_table(_VACUOUS_HEADS, rows)
 
 
 def main(arguments: list[str]) -> int:

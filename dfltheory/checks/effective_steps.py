@@ -1,0 +1,86 @@
+"""Effective steps: how far a round moves the measured point, by algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Numbers = Mapping[str, Any]
+"""Fractions or arrays: eta, L, m, T, K, alpha, lam_admm; ``steps``: gradient steps from
+one measured model to the next; ``size``: a noise, gradient, distance or radius;
+``lam``; ``n``: rounds of a transient; ``first`` and ``last``: the measured rounds;
+``aggregate``: over them; ``algorithm``: that of the instance.
+"""
+PLAIN = ("DFedAvg", "DPSGD", "LocalSGD", "FedAvg", "DFedSAM", "OSGP", "SGP")
+"""Algorithms whose rounds are local gradient steps and an average: DFedSAM at rho = 0;
+DPSGD where it adapts before it combines; push-sum on a doubly stochastic matrix, where
+all its weights stay 1.
+"""
+MOMENTUM = ("DFedAvgM", "DFedSGPSM", "DFedSGPM")
+"""The same with heavy-ball steps, and a velocity that is 0 at the start of a round."""
+KEPT = "DFedAvgM that keeps its velocity"
+"""Heavy-ball steps whose velocity goes on from round to round."""
+DUAL = ("DFedADMM", "DFedADMMSAM")
+"""Algorithms with dual variables; DFedADMM-SAM at rho = 0."""
+SAM = ("DFedSAM", "FedSAM", "DFedSGPSM", "DFedADMMSAM", "DFedSMDC")
+"""Algorithms that take gradients at y + rho g/norm(g) alone."""
+SPANS = (*MOMENTUM, *PLAIN, KEPT, "DSGT", "EXTRA", "D2", "SCAFFOLD")
+"""Algorithms whose models lie in the span of the start and of the gradients, where all
+clients have one objective and exact gradients.
+"""
+
+
+def travel(at: Numbers) -> Any:
+    """Return the effective step of a round.
+
+    That is how far a gradient 1 that never changes moves the measured point; for a
+    velocity that is kept, an upper bound.
+
+    A velocity that starts at 0 is 1 + alpha + ... + alpha^(k-1) = (1 - alpha^k)/
+    (1 - alpha) after k steps; the K steps of a round add up to (K - alpha
+    (1 - alpha^K)/(1 - alpha))/(1 - alpha). A velocity that is kept is at most
+    1/(1 - alpha), so that the effective step is eta K/(1 - alpha).
+
+    With dual variables, gamma = 1 - (1 - eta/lam)^K and a constant gradient g, local
+    steps end at x - lam gamma (g - dual), dual' = (1 - gamma) dual + gamma g and x' =
+    x - lam dual'. So w = x - lam ((1 - gamma)/gamma) dual moves by -lam g in every
+    round; for 0 < eta <= lam and a dual between 0 and g no other point of the round is
+    beyond the next w.
+    """
+    if at["algorithm"] in DUAL:
+        return at["lam_admm"]
+    alpha, steps = at["alpha"], at["steps"]
+    if at["algorithm"] == KEPT:
+        return at["eta"] * steps / (1 - alpha)
+    slow = alpha * (1 - alpha**steps) / (1 - alpha)
+    return at["eta"] * (steps - slow) / (1 - alpha)
+
+
+def is_travel_exact(at: Numbers) -> Any:
+    """Return whether ``travel`` is derived here: with dual variables for eta <= lam."""
+    return at["eta"] <= at["lam_admm"] if at["algorithm"] in DUAL else True
+
+
+def is_local_descent(at: Numbers) -> Any:
+    """Return whether rounds are local steps and an average here.
+
+    With dual variables they are for K = 1 and eta = lam: then dual' is the gradient at
+    x, w = x, and x' = W (x - lam dual').
+    """
+    if at["algorithm"] in DUAL:
+        return (at["K"] == 1) & (at["eta"] == at["lam_admm"])
+    return True
+
+
+__all__ = [
+    "DUAL",
+    "KEPT",
+    "MOMENTUM",
+    "PLAIN",
+    "SAM",
+    "SPANS",
+    "Numbers",
+    "is_local_descent",
+    "is_travel_exact",
+    "travel",
+]

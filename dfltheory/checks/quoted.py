@@ -1,0 +1,97 @@
+"""Rates that a paper quotes: next to what the registry has on the same algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy as sp
+
+from dfltheory.bounds.monomials import Monomial
+from dfltheory.bounds.rates import covered, leading
+from dfltheory.bounds.regions import joint_glossary
+from dfltheory.bounds.registry import REGISTRY, Registry
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.corollaries import HIDDEN
+from dfltheory.checks.finding import Finding, check, warning
+
+_CONSTANTS = (*HIDDEN, "S2", "sigma_star", "x_star_sq", "x0_spread", "x0_sq")
+_ORDER = 3
+"""Terms down to T^(-3/2) are compared."""
+
+
+def has_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
+    """Return whether it is quoted and the registry has a rate to compare it with."""
+    return _is_quoted(theorem, registry) and bool(_sources(theorem, registry))
+
+
+@check("quoted")
+def check_quoted(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
+    """Yield a warning for each power that a quoted rate lacks.
+
+    It is compared with the rate of another paper that it resembles most, in powers of
+    T, K, m and the gap: quotations rarely have the constants with units. An older
+    version may be quoted, so that a finding is no error.
+    """
+    if not _is_quoted(theorem, registry):
+        return
+    lacks = [
+        (source, lost_powers(theorem, source)) for source in _sources(theorem, registry)
+    ]
+    if not lacks:
+        return
+    source, lost = min(lacks, key=_count)
+    for mono in lost:
+        yield warning(
+            "rate",
+            f"it is quoted, and {source}, which it resembles most, has a term of order"
+            f" {mono}, which nothing here covers",
+            f"add a term of order {mono}",
+            term=str(mono),
+            source=str(source),
+        )
+
+
+def lost_powers(claim: Theorem, source: Theorem) -> list[Monomial]:
+    """Return the powers in ``source`` that no term of ``claim`` covers."""
+    mine, theirs = _powers(claim), _powers(source)
+    shares = claim.shares | source.shares
+    return [mono for mono in theirs if not covered(mono, mine, (), shares)]
+
+
+def _powers(theorem: Theorem) -> list[Monomial]:
+    """The terms of a rate as powers of counts, gaps and definitions alone."""
+    terms = [mono.without(_CONSTANTS) for mono in leading(theorem, _ORDER)]
+    return [Monomial(sp.S.One, powers) for powers in {m.exponents: m for m in terms}]
+
+
+def _count(compared: tuple[Theorem, list[Monomial]]) -> int:
+    return len(compared[1])
+
+
+def _is_quoted(theorem: Theorem, registry: Registry) -> bool:
+    """Return whether a rate is about an algorithm that its paper proves nothing on."""
+    if theorem.kind != "rate" or theorem.of is not None:
+        return False
+    proved = [peer for peer in registry.peers(theorem) if peer.kind == "theorem"]
+    own = {name for peer in proved for name in peer.scope.algorithms}
+    return bool(proved) and not own & set(theorem.scope.algorithms)
+
+
+def _sources(theorem: Theorem, registry: Registry) -> list[Theorem]:
+    """Return the printed rates of other papers on its algorithms and left side."""
+    peers = {peer.key for peer in registry.peers(theorem)}
+    left = (theorem.lhs.measure, theorem.lhs.aggregate)
+    return [
+        other
+        for other in registry.statements()
+        if other.kind in ("corollary", "rate")
+        and other.order
+        and other.key not in (*peers, theorem.key)
+        and other.variant == "printed"
+        and (other.lhs.measure, other.lhs.aggregate) == left
+        and set(other.scope.algorithms) & set(theorem.scope.algorithms)
+        and joint_glossary(theorem, other) is not None
+    ]
+
+
+__all__ = ["check_quoted", "has_source", "lost_powers"]
