@@ -23,7 +23,12 @@ from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
-from dfltheory.proofs.algorithm_rounds import LETTERS, ROUNDS, same_round
+from dfltheory.proofs.algorithm_rounds import (
+    LETTERS,
+    ONE_LOCAL_STEP,
+    ROUNDS,
+    same_round,
+)
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.kernel import RULES, Fact, genuine
 from dfltheory.proofs.moments import (
@@ -176,8 +181,7 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
         missing.append("the last fact is about another left-hand side")
     region = ScriptRegion(stated, script)
     missing += region.complaints
-    spoken = (*stated.needs, *stated.scope.letters)
-    absent = {GLOSSARY[n].symbol: int(x) for n, x in NEUTRAL.items() if n not in spoken}
+    absent = _absent(stated)
     demands = [(d, d.expr.subs(absent)) for d in fact.demands]
     missing += [
         f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)
@@ -188,6 +192,17 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     elif not region.holds(sp.Add(*stated.parts.values()) - derived):
         missing.append("not shown: what is derived is at most the bound")
     return fact, missing
+
+
+def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
+    """The quantities that a theorem does not have, at the values at which they are
+    absent; one local step for an algorithm that takes one a round.
+    """
+    spoken = (*theorem.needs, *theorem.scope.letters)
+    values = {name: int(value) for name, value in NEUTRAL.items()}
+    if theorem.scope.names[0] in ONE_LOCAL_STEP:
+        values["K"] = 1
+    return {GLOSSARY[n].symbol: x for n, x in values.items() if n not in spoken}
 
 
 def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:

@@ -330,6 +330,36 @@ def dev_of(v: Vec) -> Claim:
     return Claim({root(v.dev()): sp.S.One}, {root(v): sp.S.One})
 
 
+@rule(f"Pythagoras' theorem for the orthogonal projection on the mean: {_HILBERT}")
+def projection(v: Vec) -> Claim:
+    """sq(mean U) = sq(U) - sq(U - mean U)."""
+    right = form(({sq(v): sp.S.One}, 1), ({sq(v.dev()): sp.S.One}, -1))
+    return Claim({sq(v.mean()): sp.S.One}, right, equal=True)
+
+
+@rule("a sum of one term")
+def one_step(fact: Fact) -> Claim:
+    """From a fact about step k to the same for the sums over the steps, where K <= 1:
+    then sum_{j<K} U_j = U_k.
+    """
+    need(len(fact.phases) == 1, "the fact is about no local step: {}", fact)
+    (phase,) = fact.phases
+    K = BLOCKS[phase].K
+    left, right = _of_only_step(fact.left, K), _of_only_step(fact.right, K)
+    alone = Demand(1 - K, "a round has one local step")
+    return Claim(left, right, (alone,), fact.equal)
+
+
+def _of_only_step(linear: Form, K: Expr) -> Form:
+    """The moments of step k = 0, with the sums over the steps in place of that step."""
+    parts = []
+    for moment, c in linear.items():
+        vec, other = moment.vec.only_step(K), moment.other.only_step(K)
+        summed = moment if moment.steps else replace(moment, vec=vec, other=other)
+        parts.append(({summed: c.subs({k: 0, K: 1})}, sp.S.One))
+    return form(*parts)
+
+
 @rule(f"|| sum_j U_j || <= sum_j ||U_j|| and Cauchy-Schwarz: {_HILBERT}")
 def steps_mean(v: Vec) -> Claim:
     """root(sum_{j<K} U_j) <= K root[mean k](U)."""
@@ -629,13 +659,22 @@ def gossip_steps(alg: Algorithm) -> Claim:
     h.PUSHES,
 )
 def push(alg: Algorithm) -> Claim:
-    """root_w[next](x - xbar) <= q (root_w(x - xbar) + delta^(-1/2) root(H)) for the
-    numerators' move H.
+    """root_w[next](x - xbar) <= q (root_w(x - xbar) + delta^(-1/2) root(H)), one
+    push-sum step a round, for the numerators' move H.
     """
+    _need_one_step_of_push_sum(alg)
     distance = root(X - XBAR, weighted=True)
     return Claim(
         {distance.at(rounds="next"): sp.S.One},
         {distance: s.q, root(alg.moved): s.q / sp.sqrt(s.delta)},
+    )
+
+
+def _need_one_step_of_push_sum(alg: Algorithm) -> None:
+    need(
+        alg.gossips == 1,
+        "the contraction is assumed of one push-sum step a round, not of {}",
+        alg.gossips,
     )
 
 
@@ -651,10 +690,11 @@ _CONVOLUTION = (
 )
 def push_windows(alg: Algorithm) -> Claim:
     """root_w[mean t](x - xbar) <= (B/(T (1 - q^2)))^(1/2) root_w[start](x - xbar) + ((B
-    - 1 + q)/(1 - q)) delta^(-1/2) root[mean t](H), B = window, for the numerators'
-    moves H: in every round the norm does not grow, and in any B rounds it contracts by
-    q.
+    - 1 + q)/(1 - q)) delta^(-1/2) root[mean t](H), B = window, one push-sum step a
+    round, for the numerators' moves H: in every round the norm does not grow, and in
+    any B rounds it contracts by q.
     """
+    _need_one_step_of_push_sum(alg)
     distance, far = root(X - XBAR, weighted=True), (s.window - 1 + s.q) / (1 - s.q)
     right = {
         distance.at(rounds="start"): sp.sqrt(s.window / (s.T * (1 - s.q**2))),
@@ -725,6 +765,27 @@ def invariant(fact: Fact, start: Fact) -> Claim:
     return Claim({now: sp.S.One}, {m: c / (1 - p) for m, c in rest.items()}, demands)
 
 
+@rule("the sum over the rounds; a square is not negative")
+def sum_rounds(fact: Fact) -> Claim:
+    """From sq[next](U) <= r in every round: sq[mean t](U) <= sq[start](U)/T + r[mean
+    t], because the first T squares are the first one and at most the next T.
+    """
+    after = _single(fact, "sq")
+    need(after.rounds == "next", "a square at the next round must be bounded: {}", fact)
+    now = after.at(rounds="")
+    need(not now.free, "{} still depends on the step", now)
+    need(
+        all(m.kind != "root" for m in fact.right),
+        "the mean over the rounds is taken of squares, not of roots: {}",
+        fact,
+    )
+    right = form(
+        (_over(fact.right, set(), rounds="mean"), 1),
+        ({now.at(rounds="start"): 1 / s.T}, 1),
+    )
+    return Claim({now.at(rounds="mean"): sp.S.One}, right)
+
+
 @rule("the assumption itself", h.COMMON)
 def common_start(alg: Algorithm) -> Claim:
     """root[start](x - mean x) <= 0."""
@@ -790,6 +851,11 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
     need(after != w, "the mean model does not move: there is no change of f to sum")
     change = form(({value(after): sp.S.One}, 1), ({value(w): sp.S.One}, -1))
     need(fact.left == change, "the left-hand side is not f's change in a round")
+    need(
+        all(m.kind != "root" for m in fact.right),
+        "the mean over the rounds is taken of squares, not of roots: {}",
+        fact,
+    )
     return Claim(
         {},
         form(

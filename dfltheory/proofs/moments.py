@@ -372,6 +372,18 @@ class Vec:
             pairs.append((moved, c * (weights.whole(n) if atom.step is None else 1)))
         return Vec.of(pairs)
 
+    def only_step(self, K: Expr) -> Vec:
+        """What step k is where K = 1, written as the sum over the steps."""
+        pairs = []
+        for atom, c in self.terms:
+            if isinstance(atom.step, tuple) and atom.step[1] == k:
+                continue  # there is no earlier step
+            point = None if atom.point is None else atom.point.only_step(K)
+            step = (PLAIN, K) if atom.step == "k" else atom.step
+            moved = replace(atom, point=point, step=step)
+            pairs.append((moved, c.subs({k: 0, K: 1})))
+        return Vec.of(pairs)
+
     def pushed(self) -> Vec:
         """Every client's vector divided by its push-sum weight."""
         need(
