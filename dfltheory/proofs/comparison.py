@@ -1,5 +1,4 @@
-"""A proof script against a theorem: the last fact of the script is compared with the
-theorem's bound.
+"""Compare the last fact of a proof script with a theorem.
 
 :func:`check` runs a script and compares. Its answer says from which assumptions of the
 theorem the bound follows, and which the proof does not use.
@@ -135,9 +134,7 @@ def _decidable(theorem: Theorem, script: Script) -> bool:
 
 
 def _check_script(script: Script) -> None:
-    """Raise RuleError unless a script has exact types and expressions that may enter a
-    proof.
-    """
+    """Raise RuleError unless a script is made of exact types and expressions."""
     need(type(script) is Script, "a proof is a Script, not {}", type(script))
     need(
         all(type(r) is Range for r in script.ranges),
@@ -195,8 +192,10 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
 
 
 def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
-    """The quantities that a theorem does not have, at the values at which they are
-    absent; one local step for an algorithm that takes one a round.
+    """Return the values of quantities that a theorem does not have.
+
+    They are those at which a mechanism is absent, and one local step for an algorithm
+    that takes one a round.
     """
     spoken = (*theorem.needs, *theorem.scope.letters)
     values = {name: int(value) for name, value in NEUTRAL.items()}
@@ -206,9 +205,7 @@ def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
 
 
 def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
-    """Is the proof about the most general algorithm of the theorem's scope, by its
-    updates?
-    """
+    """Compare the proof's algorithm with the most general one of the scope."""
     first = theorem.scope.algorithms[0]
     name = theorem.scope.names[0]
     package = f"{__name__.split('.')[0]}."
@@ -238,9 +235,7 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
 def _assumptions(
     theorem: Theorem, script: Script, uses: frozenset[Hypothesis]
 ) -> tuple[list[str], set[str], tuple[Hypothesis, ...]]:
-    """What is used and not granted by the theorem; the assumptions used; what is
-    granted to spare.
-    """
+    """Return what is used and not granted, the assumptions used, and spare ones."""
     granted = {
         h: text for text in theorem.assumptions for h in script.grants.get(text, ())
     }
@@ -257,7 +252,9 @@ def _assumptions(
 
 
 def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
-    """The sums whose symbols a proof uses are those of its script; each symbol has one
+    """Return which symbols of a proof have no meaning, or two.
+
+    The sums whose symbols a proof uses are those of its script; each symbol has one
     meaning, and that of a range is new to the proof.
     """
     missing = ["the proof has weights that its script does not name"] * bool(
@@ -302,9 +299,7 @@ def _answer(
 
 
 def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
-    """The parent's bound and conditions, with the corollary's schedule substituted,
-    against its own.
-    """
+    """Compare the parent, under the corollary's schedule, with the corollary."""
     if script.of not in others:
         raise InputError(
             f"no script of {script.of} is given, from which {script.claim} shall follow"
@@ -326,9 +321,11 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
 def _not_implied(
     theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
 ) -> list[str]:
-    """What is not shown of: under the corollary's conditions its schedule is in the
-    ranges of the step sizes and meets the source's conditions, and then the source's
-    bound is at most the corollary's.
+    """Return what is not shown of the conditions and of the bound of the source.
+
+    Shown must be: under the corollary's conditions its schedule is in the ranges of the
+    step sizes and meets the source's conditions, and then the source's bound is at most
+    the corollary's.
     """
     region = Region(conditions_of(theorem), glossary=glossary_of(theorem))
     values = {
@@ -378,9 +375,7 @@ _ANSWERS: dict[Script | Corollary, Checked] = {}
 def checked(
     script: Script | Corollary, others: Scripts = MappingProxyType({})
 ) -> Checked:
-    """:func:`check` of a script against the registered statement that it claims; once
-    for each script.
-    """
+    """Check a script against the registered statement that it claims, once."""
     if script not in _ANSWERS:
         key, _, variant = script.claim.partition(":")
         _ANSWERS[script] = check(registry.get(key, variant), script, others)
@@ -388,8 +383,9 @@ def checked(
 
 
 def _left(theorem: Theorem, fact: Fact) -> Form:
-    """The moments that the theorem's left-hand side is, for the algorithm that the fact
-    is about; or none.
+    """Return the moments that the theorem's left-hand side is, or none.
+
+    The algorithm is that of the fact.
     """
     lhs, T, alg = theorem.lhs, GLOSSARY["T"].symbol, fact.of
     if alg is None or (lhs.aggregate, lhs.first, lhs.last, lhs.start) != (
@@ -424,8 +420,10 @@ def _left(theorem: Theorem, fact: Fact) -> Form:
 
 
 def _auxiliary(fact: Fact) -> Vec:
-    """xbar - lam_admm ((1 - gamma)/gamma) mean dual, gamma = 1 - (1 - eta/lam_admm)^K
-    the weights' sum.
+    """Return the auxiliary point of DFedADMM, for the weights of the fact.
+
+    Xbar - lam_admm ((1 - gamma)/gamma) mean dual, gamma = 1 - (1 - eta/lam_admm)^K the
+    weights' sum.
     """
     share = s.eta / s.lam_admm
     gamma = 1 - (1 - share) ** s.K

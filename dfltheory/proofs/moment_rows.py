@@ -27,8 +27,9 @@ SIGNED = ("value", "inner")
 
 @dataclass(frozen=True)
 class MomentRows:
-    """Everything in numbers at one point; rows are moments. ``pinned``: the places of
-    moments with an irrational coefficient, here 0.
+    """Everything in numbers at one point; rows are moments.
+
+    ``pinned``: the places of moments with an irrational coefficient, here 0.
     """
 
     moments: tuple[Moment, ...]

@@ -23,7 +23,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Condition
 from dfltheory.errors import InputError
-from dfltheory.proofs import comparison
+from dfltheory.proofs import comparison, facts
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.moments import (
@@ -89,7 +89,7 @@ RUN = gossiping(s.eta)
 def given_fact(left, right, of=None) -> r.Fact:
     """A premise that a test takes for granted: tests alone reach for the token."""
     return r.Fact(
-        r._TOKEN,
+        facts._TOKEN,
         left=exactly(left),
         right=exactly(right),
         equal=False,
