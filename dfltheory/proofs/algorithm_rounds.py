@@ -166,7 +166,7 @@ def same_round(one: Algorithm, other: Algorithm) -> bool:
 
 
 def _meanings(vectors: Iterable[Vec]) -> dict[sp.Symbol, Expr]:
-    """The symbols of all sums of weights in closed form."""
+    """Return the symbols of all sums of weights in closed form."""
     found: dict[sp.Symbol, Expr] = {}
     for atom in (atom for v in vectors for atom, _ in v.terms):
         if isinstance(atom.step, tuple):
@@ -191,7 +191,7 @@ def _same(u: Vec | None, v: Vec | None, meanings: Mapping[sp.Symbol, Expr]) -> b
 
 
 def _same_atom(a: Atom, b: Atom) -> bool:
-    """The same but for the names of a sum's totals."""
+    """Return the same but for the names of a sum's totals."""
     plain = (a.name, a.mean, a.point, a.pushed, a.block) == (
         b.name,
         b.mean,

@@ -67,6 +67,7 @@ class Checked:
 
     @property
     def proved(self) -> bool:
+        """Whether nothing is missing."""
         return not self.missing
 
     @property
@@ -126,7 +127,10 @@ def check(
 
 
 def _decidable(theorem: Theorem, script: Script) -> bool:
-    """Does the case or its opposite hold, as two real numbers can be compared?"""
+    """Return whether the case or its opposite holds.
+
+    Both sides must be real numbers, which can be compared.
+    """
     assert script.case is not None
     bare = replace(script, ranges=(), values={}, case=None, otherwise=None)
     sides = (theorem.expand(script.case.left), theorem.expand(script.case.right))
@@ -165,7 +169,7 @@ def _check_script(script: Script) -> None:
 
 
 def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
-    """The last fact of one case, and what it lacks to be the theorem there."""
+    """Return the last fact of one case, and what it lacks to be the theorem there."""
     fact = script.prove(**script.weights)
     if not genuine(fact):
         raise RuleError("a proof ends in a fact of the kernel")
@@ -358,7 +362,7 @@ def _not_implied(
 
 
 def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
-    """Is a quantity of a schedule proved to be in its range?"""
+    """Return whether a quantity of a schedule is proved to be in its range."""
     if quantity.integer and not value.is_Integer:
         return False
     above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)

@@ -87,14 +87,14 @@ class Fact:
         return found
 
     def trail(self) -> list[Fact]:
-        """The facts that it follows from, each once, premises first, itself last."""
+        """Return the facts that it follows from, each once, and itself last."""
         return list(
             dict.fromkeys((*(fact for p in self.premises for fact in p.trail()), self))
         )
 
 
 def genuine(fact: object) -> bool:
-    """Was it made by the kernel's rules?"""
+    """Return whether it was made by the kernel's rules."""
     return type(fact) is Fact and fact in _ISSUED
 
 
@@ -133,7 +133,7 @@ _SEALED: list[bool] = []
 
 
 def all_rules() -> Mapping[str, Rule]:
-    """The rules by name; after this call there are no further ones."""
+    """Return the rules by name; after this call there are no further ones."""
     _SEALED.append(True)
     return MappingProxyType(_MADE)
 
@@ -221,12 +221,14 @@ def _entered(part: object) -> tuple[Demand, ...]:
 
 
 def size_demand(c: Expr) -> Demand:
+    """Demand that an expression, up to its visible sign, is not negative."""
     c = expression(c)
     size = -c if not c.is_Add and c.could_extract_minus_sign() else c
     return Demand(size, "the size of a coefficient")
 
 
 def single_moment(fact: Fact, kind: str) -> Moment:
+    """Return the moment that is alone on the left-hand side."""
     (moment, c), *more = fact.left.items() or ((one(""), 0),)
     need(
         not more and c == 1 and moment.kind == kind,
@@ -238,6 +240,7 @@ def single_moment(fact: Fact, kind: str) -> Moment:
 
 
 def young_weights(weights: Iterable[Expr]) -> tuple[Demand, ...]:
+    """Demand that weights are positive and sum to at most 1."""
     shares = list(weights)
     positive = (
         Demand(w, "a weight of Young's inequality", strict=True) for w in shares

@@ -133,7 +133,7 @@ class Algorithm:
         return root(v)
 
     def full(self, point: Vec) -> Vec:
-        """grad f, or its shared part, at a common point."""
+        """Return grad f, or its shared part, at a common point."""
         need(
             point.part(self.shared).common,
             "grad f is taken at a common point, not {}",
@@ -196,6 +196,7 @@ class Moment:
 
     @property
     def free(self) -> bool:
+        """Whether it depends on the step k."""
         return not self.steps and (self.vec.free or self.other.free)
 
     @property
@@ -208,7 +209,7 @@ class Moment:
         }
 
     def at(self, **where: str) -> Moment:
-        """The same ``steps=`` or ``rounds=`` elsewhere."""
+        """Return the same ``steps=`` or ``rounds=`` elsewhere."""
         return replace(self, **where)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -224,22 +225,27 @@ class Moment:
 
 
 def sq(v: Vec) -> Moment:
+    """Return the mean square of a vector."""
     return Moment("sq", v)
 
 
 def root(v: Vec, weighted: bool = False) -> Moment:
+    """Return the root of the mean square of a vector."""
     return Moment("root", v, weighted=weighted)
 
 
 def inner(u: Vec, v: Vec) -> Moment:
+    """Return the product of two vectors."""
     return Moment("inner", u, v)
 
 
 def value(u: Vec) -> Moment:
+    """Return the mean of the clients' objectives at a vector."""
     return Moment("value", u)
 
 
 def one(label: str) -> Moment:
+    """Return the number 1 under a label."""
     return Moment("one", label=label)
 
 
@@ -273,7 +279,7 @@ class Demand:
 
     @property
     def plain(self) -> bool:
-        """Does SymPy's own word on signs settle it?"""
+        """Whether SymPy's own answer on signs settles it."""
         return bool(self.expr.is_positive if self.strict else self.expr.is_nonnegative)
 
 

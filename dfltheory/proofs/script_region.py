@@ -30,7 +30,7 @@ _K = GLOSSARY["K"].symbol
 
 
 def glossary_of(theorem: Theorem) -> Mapping[str, Quantity]:
-    """The glossary with the quantities that a theorem adds and uses.
+    """Return the glossary with the quantities that a theorem adds and uses.
 
     A script may have a symbol with the name of one that the theorem only declares.
     """
@@ -76,7 +76,7 @@ class ScriptRegion:
     # -- questions
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
-        """Is ``expr >= 0`` (``> 0``) proved wherever the theorem's conditions hold?"""
+        """Return whether ``expr >= 0`` (``> 0``) is proved under the conditions."""
         there = self.coordinates(expr)
         conditions = [
             Condition("condition", sp.S.Zero, self._there(slack), sure)
@@ -92,7 +92,7 @@ class ScriptRegion:
         )
 
     def is_real(self, expr: Expr) -> bool:
-        """Is it a real, finite number wherever the theorem's conditions hold?"""
+        """Return whether it is a real, finite number under the conditions."""
         return all(
             self.holds(sign, strict) for sign, strict in reality(expression(expr))
         )
@@ -214,7 +214,7 @@ class ScriptRegion:
         self._find_positive_totals(script)
 
     def _follows(self, declared: Range) -> bool:
-        """Do the ends of a range follow from the conditions?"""
+        """Return whether the ends of a range follow from the conditions."""
         means = declared.means
         at_least = declared.symbol in self._totals.values() or self.holds(
             means, strict=bool(declared.symbol.is_positive)

@@ -43,7 +43,7 @@ STEP_ROUNDS: Mapping[str, StepRound] = MappingProxyType(
 
 
 def round_of(theorem: Theorem) -> StepRound | None:
-    """The round of the first, most general class of a scope; None if none is known."""
+    """Return the round of the most general class of a scope; None if unknown."""
     scope = theorem.scope
     first = scope.algorithms[0]
     of_user = ":" in first if isinstance(first, str) else first.__module__ != _GOSSIP
@@ -56,7 +56,7 @@ def round_of(theorem: Theorem) -> StepRound | None:
 
 
 def single_step(moment: Moment) -> Moment:
-    """A moment with the only step of a round written as a sum over the steps."""
+    """Return a moment with the only step of a round written as a sum over the steps."""
     vec, other = moment.vec.only_step(s.K), moment.other.only_step(s.K)
     return replace(moment, vec=vec, other=other, steps="")
 

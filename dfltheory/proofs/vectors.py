@@ -154,6 +154,7 @@ class Vec:
 
     @staticmethod
     def of(pairs: Iterable[tuple[Atom, Expr]]) -> Vec:
+        """Return the sum of atoms with coefficients."""
         total: dict[Atom, Expr] = {}
         for atom, coefficient in pairs:
             total[atom] = total.get(atom, sp.S.Zero) + expression(coefficient)
@@ -176,7 +177,7 @@ class Vec:
         return self * sp.S.NegativeOne
 
     def mean(self) -> Vec:
-        """The mean over the clients, at every client."""
+        """Return the mean over the clients, at every client."""
         need(
             not any(a.pushed for a, _ in self.terms),
             "the mean of vectors over push-sum weights has no name",
@@ -184,7 +185,7 @@ class Vec:
         return Vec.of((replace(a, mean=True), c) for a, c in self.terms)
 
     def dev(self) -> Vec:
-        """What is left of every client's vector without the mean."""
+        """Return what is left of every client's vector without the mean."""
         return self - self.mean()
 
     def sum(self, n: Expr, weights: Lag = PLAIN) -> Vec:
@@ -210,7 +211,7 @@ class Vec:
         return Vec.of(pairs)
 
     def only_step(self, K: Expr) -> Vec:
-        """What step k is where K = 1, written as the sum over the steps."""
+        """Return what step k is where K = 1, written as the sum over the steps."""
         pairs = []
         for atom, c in self.terms:
             if isinstance(atom.step, tuple) and atom.step[1] == k:
@@ -230,7 +231,7 @@ class Vec:
         return Vec.of((replace(a, pushed=True), c) for a, c in self.terms)
 
     def within(self, block: str) -> Vec:
-        """The same of one block of coordinates."""
+        """Return the same of one block of coordinates."""
         return Vec.of((replace(a, block=block), c) for a, c in self.terms)
 
     def part(self, block: str) -> Vec:
@@ -246,7 +247,7 @@ class Vec:
 
     @property
     def common(self) -> bool:
-        """Is it the same at all clients?"""
+        """Whether it is the same at all clients."""
         return all(a.mean and not a.pushed for a, _ in self.terms)
 
     @property
@@ -262,12 +263,12 @@ class Vec:
 
     @property
     def free(self) -> bool:
-        """Does it depend on the step k?"""
+        """Whether it depends on the step k."""
         return self.phase is not None or any(k in c.free_symbols for _, c in self.terms)
 
     @property
     def count(self) -> Expr:
-        """How many steps has the phase on whose step k it depends?"""
+        """The number of steps of the phase on whose step k it depends."""
         need(self.phase is not None, "{} does not depend on the step", self)
         return BLOCKS[self.phase or ""].K
 
@@ -323,6 +324,7 @@ class Vec:
 
 
 def shown(a: Atom) -> str:
+    """Return the text of an atom."""
     name = a.name if a.point is None else f"{a.name}({a.point})"
     if isinstance(a.step, tuple):
         name = (

@@ -49,6 +49,7 @@ def is_zero(expr: Expr) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def factored(expr: Expr) -> Expr:
+    """Return an expression in factors."""
     return sp.factor(expr)
 
 
@@ -155,7 +156,7 @@ class Lag:
         return {symbol: closed for symbol, closed in pairs if symbol is not None}
 
     def whole(self, n: Expr) -> Expr:
-        """The sum of the weights of n steps."""
+        """Return the sum of the weights of n steps."""
         symbol = {s.K: self.at, s.K - 1: self.before}.get(n)
         return self.total.subs(count, n) if symbol is None else symbol
 
@@ -168,7 +169,7 @@ class Lag:
         return self.path
 
     def square_sum(self, n: Expr) -> Expr:
-        """The sum of their squares."""
+        """Return the sum of their squares."""
         return (
             self.squares.subs(count, n)
             if n != s.K or self.squared is None
