@@ -15,7 +15,9 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.cli import run
+from dfltheory.errors import InputError
 from dfltheory.proofs import Script, check
+from dfltheory.proofs.flat_text import flat_proof
 from tests.bounds.worlds import gossip_run
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "prove-my-theorem.md"
@@ -110,6 +112,11 @@ def test_more_local_steps_are_not_covered():
     parts = {**theorem().parts, "local steps": s.K - 1}
     missing = check(replace(theorem(), parts=parts), script()).missing
     assert "not shown: a round has one local step" in missing
+
+
+def test_second_checker_has_not_all_of_its_rules():
+    with pytest.raises(InputError, match="one_step|projection|sum_rounds"):
+        flat_proof(theorem(), script())
 
 
 def test_every_fact_holds_in_runs_of_the_algorithm():

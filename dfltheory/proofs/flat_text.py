@@ -33,6 +33,7 @@ from dfltheory.proofs.moments import (
 from dfltheory.proofs.script import Corollary, Script
 
 _KINDS = {"e^": "ehat"}
+_NOT_IN_FORMAT = ("one_step", "projection", "push_windows", "steps_sum", "sum_rounds")
 Combination = list[tuple[Fact, Expr]]
 
 
@@ -118,6 +119,8 @@ class FlatProof(FlatStatement):
 
     def step(self, fact: Fact) -> None:
         """Write the lines of one rule."""
+        if fact.rule in _NOT_IN_FORMAT:
+            raise InputError(f"the format of proofs has no rule {fact.rule}")
         writer = _WRITERS.get(str(fact.rule))
         if writer is not None:
             writer(self, fact)
