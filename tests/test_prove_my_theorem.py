@@ -115,7 +115,7 @@ def test_more_local_steps_are_not_covered():
 
 
 def test_second_checker_has_not_all_of_its_rules():
-    with pytest.raises(InputError, match="one_step|projection|sum_rounds"):
+    with pytest.raises(InputError, match=r"one_step|projection|sum_rounds"):
         flat_proof(theorem(), script())
 
 

@@ -57,7 +57,7 @@ class LinearFact:
         return found
 
     def slacks(self) -> list[dict[Moment, Expr]]:
-        """Return right - left, which is not negative; of an equality left - right too."""
+        """Return right - left, and of an equality its opposite: not negative."""
         slack = form((self.right, sp.S.One), (self.left, sp.S.NegativeOne))
         if not self.equal:
             return [slack]
