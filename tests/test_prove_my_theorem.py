@@ -99,7 +99,6 @@ def test_each_condition_is_needed(place):
         {"network": "column-stochastic"},
         {"network": "none"},
         {"common_start": False},
-        {"letters": {"order": "combine-then-adapt"}},
         {"algorithms": ("DFedAvg",)},
     ],
 )
