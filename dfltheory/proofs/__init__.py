@@ -14,6 +14,7 @@
 ``algorithm_rounds``   the updates of the algorithms that proofs are about
 ``script``             what a proof consists of
 ``script_region``      which numbers the symbols of a script may be
+``left_side``          a theorem's left-hand side as moments
 ``comparison``         ``check(theorem, script)``: does the last fact give the theorem?
 ``declared_steps``     the steps of a theorem file, each judged by its premises
 ``step_notation``      moments and rules as a theorem file writes them
