@@ -28,7 +28,9 @@ from dfltheory.proofs.moments import (
     XBAR,
     Algorithm,
     Atom,
+    G,
     Lag,
+    N,
     Vec,
     X,
     count,
@@ -59,6 +61,16 @@ _MOMENTUM = Lag(
 """After n steps v <- alpha v + g, y <- y - eta v from v = 0, gradients count by these
 weights.
 """
+
+
+def _gossip_sgd() -> Algorithm:
+    """K = 1: a sum over the steps has one term."""
+    return Algorithm(
+        "DPSGD",
+        local=X,
+        sent=X - (G + N).sum(s.K) * s.eta,
+        mean_model=X.mean(),
+    )
 
 
 def _gossip_sam() -> Algorithm:
@@ -106,6 +118,7 @@ def _two_blocks(name: str, sampled: Vec) -> Algorithm:
 
 ROUNDS: Mapping[str, Algorithm] = MappingProxyType(
     {
+        "DPSGD": _gossip_sgd(),
         "DFedSAM": _gossip_sam(),
         "DFedADMMSAM": _admm_sam(),
         "DFedSGPSM": _push_sum_momentum_sam(),
@@ -114,8 +127,11 @@ ROUNDS: Mapping[str, Algorithm] = MappingProxyType(
     }
 )
 """By the name of the package's class."""
+ONE_LOCAL_STEP = frozenset({"DPSGD"})
+"""The classes of which a round has one local step: K = 1."""
 LETTERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
+        "DPSGD": {"order": "adapt-then-combine"},
         "DFedSAM": {"order": "adapt-then-combine"},
         "DFedMDC": {"alpha": 0.0, "fresh": True, "sam": "u"},
         "DFedSMDC": {"alpha": 0.0, "fresh": True, "sam": "u"},
@@ -150,7 +166,7 @@ def same_round(one: Algorithm, other: Algorithm) -> bool:
 
 
 def _meanings(vectors: Iterable[Vec]) -> dict[sp.Symbol, Expr]:
-    """The symbols of all sums of weights in closed form."""
+    """Return the symbols of all sums of weights in closed form."""
     found: dict[sp.Symbol, Expr] = {}
     for atom in (atom for v in vectors for atom, _ in v.terms):
         if isinstance(atom.step, tuple):
@@ -175,7 +191,7 @@ def _same(u: Vec | None, v: Vec | None, meanings: Mapping[sp.Symbol, Expr]) -> b
 
 
 def _same_atom(a: Atom, b: Atom) -> bool:
-    """The same but for the names of a sum's totals."""
+    """Return the same but for the names of a sum's totals."""
     plain = (a.name, a.mean, a.point, a.pushed, a.block) == (
         b.name,
         b.mean,
@@ -188,4 +204,4 @@ def _same_atom(a: Atom, b: Atom) -> bool:
     return a.step[1] == b.step[1] and is_zero(a.step[0].weight - b.step[0].weight)
 
 
-__all__ = ["LETTERS", "ROUNDS", "same_round"]
+__all__ = ["LETTERS", "ONE_LOCAL_STEP", "ROUNDS", "same_round"]

@@ -1,5 +1,4 @@
-"""A proof script against a theorem: the last fact of the script is compared with the
-theorem's bound.
+"""Compare the last fact of a proof script with a theorem.
 
 :func:`check` runs a script and compares. Its answer says from which assumptions of the
 theorem the bound follows, and which the proof does not use.
@@ -15,7 +14,6 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import registry
-from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.real_numbers import expression, need
 from dfltheory.bounds.regions import conditions_of
@@ -23,23 +21,20 @@ from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
-from dfltheory.proofs.algorithm_rounds import LETTERS, ROUNDS, same_round
+from dfltheory.proofs.algorithm_rounds import (
+    LETTERS,
+    ONE_LOCAL_STEP,
+    ROUNDS,
+    same_round,
+)
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.kernel import RULES, Fact, genuine
+from dfltheory.proofs.left_side import left_moments
 from dfltheory.proofs.moments import (
-    DUAL,
     PLAIN,
-    X_U,
-    X_V,
-    XBAR,
-    Form,
     Lag,
     Rule,
     RuleError,
-    Vec,
-    X,
-    is_zero,
-    sq,
 )
 from dfltheory.proofs.script import Corollary, Range, Script
 from dfltheory.proofs.script_region import ScriptRegion, glossary_of
@@ -63,6 +58,7 @@ class Checked:
 
     @property
     def proved(self) -> bool:
+        """Whether nothing is missing."""
         return not self.missing
 
     @property
@@ -122,7 +118,10 @@ def check(
 
 
 def _decidable(theorem: Theorem, script: Script) -> bool:
-    """Does the case or its opposite hold, as two real numbers can be compared?"""
+    """Return whether the case or its opposite holds.
+
+    Both sides must be real numbers, which can be compared.
+    """
     assert script.case is not None
     bare = replace(script, ranges=(), values={}, case=None, otherwise=None)
     sides = (theorem.expand(script.case.left), theorem.expand(script.case.right))
@@ -130,9 +129,7 @@ def _decidable(theorem: Theorem, script: Script) -> bool:
 
 
 def _check_script(script: Script) -> None:
-    """Raise RuleError unless a script has exact types and expressions that may enter a
-    proof.
-    """
+    """Raise RuleError unless a script is made of exact types and expressions."""
     need(type(script) is Script, "a proof is a Script, not {}", type(script))
     need(
         all(type(r) is Range for r in script.ranges),
@@ -163,7 +160,7 @@ def _check_script(script: Script) -> None:
 
 
 def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
-    """The last fact of one case, and what it lacks to be the theorem there."""
+    """Return the last fact of one case, and what it lacks to be the theorem there."""
     fact = script.prove(**script.weights)
     if not genuine(fact):
         raise RuleError("a proof ends in a fact of the kernel")
@@ -172,12 +169,11 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
         missing.append("the kernel covers full participation")
     missing += _algorithm(stated, fact)
     missing += _meanings(stated, script, fact)
-    if not fact.left or fact.left != _left(stated, fact):
+    if not fact.left or fact.left != left_moments(stated, fact):
         missing.append("the last fact is about another left-hand side")
     region = ScriptRegion(stated, script)
     missing += region.complaints
-    spoken = (*stated.needs, *stated.scope.letters)
-    absent = {GLOSSARY[n].symbol: int(x) for n, x in NEUTRAL.items() if n not in spoken}
+    absent = _absent(stated)
     demands = [(d, d.expr.subs(absent)) for d in fact.demands]
     missing += [
         f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)
@@ -190,10 +186,21 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     return fact, missing
 
 
-def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
-    """Is the proof about the most general algorithm of the theorem's scope, by its
-    updates?
+def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
+    """Return the values of quantities that a theorem does not have.
+
+    They are those at which a mechanism is absent, and one local step for an algorithm
+    that takes one a round.
     """
+    spoken = (*theorem.needs, *theorem.scope.letters)
+    values = {name: int(value) for name, value in NEUTRAL.items()}
+    if theorem.scope.names[0] in ONE_LOCAL_STEP:
+        values["K"] = 1
+    return {GLOSSARY[n].symbol: x for n, x in values.items() if n not in spoken}
+
+
+def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
+    """Compare the proof's algorithm with the most general one of the scope."""
     first = theorem.scope.algorithms[0]
     name = theorem.scope.names[0]
     package = f"{__name__.split('.')[0]}."
@@ -223,9 +230,7 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
 def _assumptions(
     theorem: Theorem, script: Script, uses: frozenset[Hypothesis]
 ) -> tuple[list[str], set[str], tuple[Hypothesis, ...]]:
-    """What is used and not granted by the theorem; the assumptions used; what is
-    granted to spare.
-    """
+    """Return what is used and not granted, the assumptions used, and spare ones."""
     granted = {
         h: text for text in theorem.assumptions for h in script.grants.get(text, ())
     }
@@ -242,7 +247,9 @@ def _assumptions(
 
 
 def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
-    """The sums whose symbols a proof uses are those of its script; each symbol has one
+    """Return which symbols of a proof have no meaning, or two.
+
+    The sums whose symbols a proof uses are those of its script; each symbol has one
     meaning, and that of a range is new to the proof.
     """
     missing = ["the proof has weights that its script does not name"] * bool(
@@ -287,9 +294,7 @@ def _answer(
 
 
 def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
-    """The parent's bound and conditions, with the corollary's schedule substituted,
-    against its own.
-    """
+    """Compare the parent, under the corollary's schedule, with the corollary."""
     if script.of not in others:
         raise InputError(
             f"no script of {script.of} is given, from which {script.claim} shall follow"
@@ -311,9 +316,11 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
 def _not_implied(
     theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
 ) -> list[str]:
-    """What is not shown of: under the corollary's conditions its schedule is in the
-    ranges of the step sizes and meets the source's conditions, and then the source's
-    bound is at most the corollary's.
+    """Return what is not shown of the conditions and of the bound of the source.
+
+    Shown must be: under the corollary's conditions its schedule is in the ranges of the
+    step sizes and meets the source's conditions, and then the source's bound is at most
+    the corollary's.
     """
     region = Region(conditions_of(theorem), glossary=glossary_of(theorem))
     values = {
@@ -346,7 +353,7 @@ def _not_implied(
 
 
 def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
-    """Is a quantity of a schedule proved to be in its range?"""
+    """Return whether a quantity of a schedule is proved to be in its range."""
     if quantity.integer and not value.is_Integer:
         return False
     above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)
@@ -363,61 +370,8 @@ _ANSWERS: dict[Script | Corollary, Checked] = {}
 def checked(
     script: Script | Corollary, others: Scripts = MappingProxyType({})
 ) -> Checked:
-    """:func:`check` of a script against the registered statement that it claims; once
-    for each script.
-    """
+    """Check a script against the registered statement that it claims, once."""
     if script not in _ANSWERS:
         key, _, variant = script.claim.partition(":")
         _ANSWERS[script] = check(registry.get(key, variant), script, others)
     return _ANSWERS[script]
-
-
-def _left(theorem: Theorem, fact: Fact) -> Form:
-    """The moments that the theorem's left-hand side is, for the algorithm that the fact
-    is about; or none.
-    """
-    lhs, T, alg = theorem.lhs, GLOSSARY["T"].symbol, fact.of
-    if alg is None or (lhs.aggregate, lhs.first, lhs.last, lhs.start) != (
-        "mean",
-        0,
-        T - 1,
-        0,
-    ):
-        return {}
-    w = alg.mean_model
-    if theorem.scope.two_blocks != (alg.kept is not None):
-        return {}
-    if alg.kept is not None and w == X_U.mean() + X_V:
-        later, shares = X_U.mean() + alg.kept, (1 / s.L_u, 1 / s.L_v)
-        halved = (s.eta_u * s.K_u / 4, s.eta_v * s.K_v / 4)
-        measured = {
-            "two_block": (w, shares),
-            "two_block_next": (later, shares),
-            "two_block_weighted": (later, halved),
-        }
-        if lhs.measure not in measured:
-            return {}
-        at, (first, second) = measured[lhs.measure]
-        pair = {sq(alg.full(at)): first, sq(alg.grad(X_U + X_V, "v")): second}
-        return {m.at(rounds="mean"): c for m, c in pair.items()}
-    measured = {"grad_norm_sq": (X.mean(), XBAR), "grad_norm_sq_w": (_auxiliary(fact),)}
-    return (
-        {sq(alg.full(w)).at(rounds="mean"): sp.S.One}
-        if w in measured.get(lhs.measure, ())
-        else {}
-    )
-
-
-def _auxiliary(fact: Fact) -> Vec:
-    """xbar - lam_admm ((1 - gamma)/gamma) mean dual, gamma = 1 - (1 - eta/lam_admm)^K
-    the weights' sum.
-    """
-    share = s.eta / s.lam_admm
-    gamma = 1 - (1 - share) ** s.K
-    totals = [
-        w.at
-        for w in fact.lags
-        if w.at is not None and is_zero(w.meanings[w.at] - gamma)
-    ]
-    total = totals[0] if totals else gamma
-    return X.mean() - DUAL.mean() * (s.lam_admm * (1 - total) / total)

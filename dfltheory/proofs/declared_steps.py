@@ -106,7 +106,10 @@ class DeclaredProof:
         return [self._judge(name, step, facts) for name, step, facts in steps]
 
     def ends_in_statement(self) -> bool:
-        """Does the last step claim the statement: its left-hand side, and its bound?"""
+        """Return whether the last step claims the statement.
+
+        That is its left-hand side, and its bound.
+        """
         left, known = self.theorem.lhs, self._round
         horizon = self.theorem.glossary["T"].symbol
         rounds = (left.first, left.last, left.start)
@@ -124,7 +127,7 @@ class DeclaredProof:
     # -- reading
 
     def _reading(self, name: str, field: str, read: Callable[[], Read]) -> Read:
-        """What ``read`` returns; errors get the place of the step."""
+        """Return what ``read`` returns; errors get the place of the step."""
         try:
             return read()
         except DFLTheoryError as wrong:
@@ -155,8 +158,9 @@ class DeclaredProof:
         return single_step(moment) if single else moment
 
     def _coefficient(self, expr: Expr) -> Expr:
-        """A coefficient in glossary symbols, at the neutral values of what the
-        statement does not have.
+        """Return a coefficient in glossary symbols.
+
+        What the statement does not have is at its neutral value.
         """
         found = self.theorem.expand(sp.sympify(expr)).subs(self._neutral)
         if self._round is not None and self._round.single:
@@ -211,7 +215,7 @@ class DeclaredProof:
         return StepRegion(conditions, symbols, self.theorem.glossary)
 
     def _facts_of(self, step: ProofStep) -> list[LinearFact] | str:
-        """What the rules of a step give; or why one of them does not apply."""
+        """Return what the rules of a step give; or why one of them does not apply."""
         known = {name: self.claims[name] for name in step.premises}
         found = []
         for text in step.by:
@@ -248,7 +252,7 @@ class DeclaredProof:
     def _unmet(
         self, name: str, step: ProofStep, demand: Demand, uses: frozenset[Hypothesis]
     ) -> JudgedStep:
-        """A demand of a rule that fails somewhere, or is not shown."""
+        """Return a demand of a rule that fails somewhere, or is not shown."""
         sign = ">" if demand.strict else ">="
         reason = f"the rule needs {demand.expr} {sign} 0 ({demand.why})"
         point = self._region.negative_at(demand.expr, demand.strict)
@@ -286,7 +290,7 @@ class DeclaredProof:
         return JudgedStep(name, step, "follows", uses=uses)
 
     def _grants(self, use: Hypothesis) -> bool:
-        """Does the scope allow a hypothesis?"""
+        """Return whether the scope allows a hypothesis."""
         scope = self.theorem.scope
         if use in (h.BOUNDED, h.MOMENT) and not scope.bounded_gradients:
             return False
@@ -295,14 +299,14 @@ class DeclaredProof:
         return bool(use.scope(scope))
 
     def text(self, moment: Moment) -> str:
-        """The name of a moment, or how a theorem file would write it."""
+        """Return the name of a moment, or how a theorem file would write it."""
         named = {other: name for name, other in self.moments.items()}
         single = self._round is not None and self._round.single
         return named.get(moment) or text_of(moment, single)
 
 
 def _neutral_values(theorem: Theorem) -> dict[Expr, Expr]:
-    """The neutral values of quantities that a statement neither has nor fixes."""
+    """Return neutral values of quantities that a statement neither has nor fixes."""
     spoken = (*theorem.needs, *theorem.scope.letters)
     return {
         theorem.glossary[name].symbol: sp.nsimplify(value)

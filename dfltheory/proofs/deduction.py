@@ -1,4 +1,4 @@
-"""Does an inequality between moments follow from others?
+"""Decide whether an inequality between moments follows from others.
 
 Moments are taken as numbers: squares, roots and constants are not negative, inner
 products and values of f may have any sign. An inequality follows if it is a sum of the
@@ -109,7 +109,7 @@ class Deduction:
         return frozenset(found)
 
     def proved(self) -> bool:
-        """Is it proved to follow?"""
+        """Return whether it is proved to follow."""
         return any(self._is_proof(multipliers) for multipliers in self.multipliers())
 
     def multipliers(self, failing: Point | None = None) -> Iterator[tuple[Expr, ...]]:
@@ -133,7 +133,7 @@ class Deduction:
                     yield candidate
 
     def rest(self, multipliers: Sequence[Expr]) -> dict[Moment, Expr]:
-        """The claim's slack less the sum of the premises'."""
+        """Return the claim's slack less the sum of the premises'."""
         total = {}
         for moment in self.moments:
             used = [
@@ -195,8 +195,10 @@ class Deduction:
     def _symbolic(
         self, there: MomentRows, numbers: Sequence[Fraction]
     ) -> tuple[Expr, ...] | None:
-        """Multipliers as formulas: those that are not 0 solve the rows in which nothing
-        is left over at the point, first of the moments that the claim does not have.
+        """Return multipliers as formulas.
+
+        Those that are not 0 solve the rows in which nothing is left over at the point,
+        first of the moments that the claim does not have.
         """
         used = [i for i, number in enumerate(numbers) if number != 0]
         if not used:
@@ -235,7 +237,7 @@ class Deduction:
         yield from loose_solution(there, kept)
 
     def _may_change(self, moment: Moment) -> bool:
-        """Is it a moment of the claim's right-hand side, or the constant?"""
+        """Return whether a moment is on the claim's right-hand side, or constant."""
         right = moment in self.claim and moment not in self.left
         return moment.kind not in SIGNED and (right or moment == ONE)
 
@@ -244,7 +246,7 @@ class Deduction:
 
 
 def _solved(matrix: sp.Matrix, target: sp.Matrix) -> list[Expr] | None:
-    """The solution of a square linear system, as quotients of polynomials."""
+    """Return the solution of a square linear system, as quotients of polynomials."""
     both = DomainMatrix.from_Matrix(matrix.row_join(target)).to_field()
     count = matrix.shape[0]
     try:
@@ -255,7 +257,7 @@ def _solved(matrix: sp.Matrix, target: sp.Matrix) -> list[Expr] | None:
 
 
 def _independent(rows: Sequence[Sequence[Fraction]], count: int) -> list[int] | None:
-    """The first ``count`` rows that are linearly independent."""
+    """Return the first ``count`` rows that are linearly independent."""
     chosen: list[int] = []
     for position in range(len(rows)):
         tried = [rows[i] for i in (*chosen, position)]

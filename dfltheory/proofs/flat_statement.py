@@ -1,5 +1,7 @@
-"""The statement of a proof as flat text: hypotheses, conditions, bound, and the
-quantities in which its inequalities are shown.
+"""The statement of a proof as flat text.
+
+It has hypotheses, conditions, bound, and the quantities in which the inequalities are
+shown.
 
 The lines come in an order in which each needs only those before it: what is free of the
 totals of weighted sums, the weights, the rest.
@@ -71,8 +73,10 @@ class FlatStatement:
         return expression_text(expr, self.names)
 
     def coefficient(self, expr: Expr) -> str:
-        """Text of a coefficient; with a sum in its denominator as one fraction in the
-        quantities of the script, which keeps later sums short.
+        """Return the text of a coefficient.
+
+        With a sum in its denominator it is one fraction in the quantities of the
+        script, which keeps later sums short.
         """
         _, under = sp.fraction(sp.together(expr))
         roots = [p for p in expr.atoms(sp.Pow) if p.base.is_Add and p.exp.is_Rational]
@@ -117,7 +121,7 @@ class FlatStatement:
         self._write_terms()
 
     def _late(self, expr: Expr) -> bool:
-        """Does an expression have totals of the weights?"""
+        """Return whether an expression has totals of the weights."""
         return bool({str(x) for x in expr.free_symbols} & self.totals)
 
     def _write_part(self, late: bool) -> None:
@@ -137,7 +141,7 @@ class FlatStatement:
                 self._write_coordinate(declared)
 
     def _used(self, expr: Expr) -> Expr:
-        """An expression with the totals of the weights as symbols."""
+        """Return an expression with the totals of the weights as symbols."""
         known = {symbol: symbol for symbol in self.closed} | dict(self.script.names)
         given = self.theorem.expanded_definitions(known)
         own = {old: known.get(old, new) for old, new in given.items()}
@@ -181,7 +185,7 @@ class FlatStatement:
             self.lines.append(f"term t{number} = {self.expr(part)}")
 
     def write_corollary(self, source: Theorem) -> None:
-        """The lines by which this statement, a corollary, follows from ``source``."""
+        """Write the lines by which this corollary follows from ``source``."""
         self.lines.append(f"corollary {self.theorem.key}:{self.theorem.variant}")
         self._write_part(False)
         self._write_part(True)
@@ -206,7 +210,7 @@ class FlatStatement:
         return bool(self.closed[total].free_symbols & set(schedule))
 
     def write_hint(self, target: Expr) -> None:
-        """A factor with which one of the conditions is the target, if there is one."""
+        """Write a factor with which a condition is the target, if there is one."""
         for number, condition in enumerate(self.theorem.conditions, start=1):
             slack = self._used(condition.slack)
             base, power = _power(self._used(target))
@@ -217,8 +221,10 @@ class FlatStatement:
                 return
 
     def write_hints(self, targets: Iterable[Expr]) -> None:
-        """Factors of conditions that remove a quantity without upper end from targets
-        in which its highest power has a negative coefficient.
+        """Write factors of conditions that help to show targets.
+
+        They remove a quantity without upper end from targets in which its highest power
+        has a negative coefficient.
         """
         bounded = {str(x) for x in self.names}
         written = set()
@@ -235,7 +241,7 @@ class FlatStatement:
                     self.lines.append(f"hint {self.expr(factor)} times C{number}")
 
     def coordinates(self, expr: Expr) -> Expr:
-        """An expression in the quantities of the script."""
+        """Return an expression in the quantities of the script."""
         given = self._used(expr).subs(self._replacements())
         return given.subs(self._simple_values(), simultaneous=True)
 
@@ -247,20 +253,22 @@ class FlatStatement:
 
 
 def _is_root(expr: Expr) -> bool:
-    """Is it an n-th root for a symbol n?"""
+    """Return whether it is an n-th root for a symbol n."""
     return bool(expr.is_Pow and (1 / expr.exp).is_Symbol)
 
 
 def _power(expr: Expr) -> tuple[Expr, Expr]:
-    """b and b^(n - 1) for b^n with a symbol n; an expression and 1 for others."""
+    """Return b and b^(n - 1) for b^n with a symbol n, else the expression and 1."""
     if expr.is_Pow and expr.exp.is_Symbol:
         return expr.base, expr.base ** (expr.exp - 1)
     return expr, sp.S.One
 
 
 def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
-    """The quotient of the coefficients of the highest power of a symbol, which is of
-    the same degree in both, where it is that of a target which decreases in it.
+    """Return the quotient of the coefficients of the highest power of a symbol.
+
+    The power is of the same degree in both. None where the target does not decrease in
+    it.
     """
     parts = [sp.fraction(sp.together(x)) for x in (target, slack)]
     if any(under.has(symbol) for _, under in parts):
@@ -277,7 +285,7 @@ def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
 
 
 def _quotient(over: Expr, under: Expr) -> Expr:
-    """A quotient in lowest terms, as one of the roots of its symbols."""
+    """Return a quotient in lowest terms, as one of the roots of its symbols."""
     roots = {x: sp.Dummy(str(x), positive=True) for x in (over / under).free_symbols}
     squares = {x: root**2 for x, root in roots.items()}
     if not any(p.exp.is_Rational and p.exp.q == 2 for p in over.atoms(sp.Pow)):

@@ -33,6 +33,7 @@ from dfltheory.proofs.moments import (
 from dfltheory.proofs.script import Corollary, Script
 
 _KINDS = {"e^": "ehat"}
+_NOT_IN_FORMAT = ("one_step", "projection", "push_windows", "steps_sum", "sum_rounds")
 Combination = list[tuple[Fact, Expr]]
 
 
@@ -55,7 +56,7 @@ class FlatProof(FlatStatement):
     # -- texts
 
     def vector(self, vec: Vec) -> str:
-        """The name of a vector, which is declared at its first use."""
+        """Return the name of a vector, which is declared at its first use."""
         if vec not in self.vectors:
             pairs = sorted((self.atom(a), self.expr(c)) for a, c in vec.terms)
             parts = [a if c == "1" else f"({c})*{a}" for a, c in pairs]
@@ -117,7 +118,9 @@ class FlatProof(FlatStatement):
     # -- the proof
 
     def step(self, fact: Fact) -> None:
-        """The lines of one rule."""
+        """Write the lines of one rule."""
+        if fact.rule in _NOT_IN_FORMAT:
+            raise InputError(f"the format of proofs has no rule {fact.rule}")
         writer = _WRITERS.get(str(fact.rule))
         if writer is not None:
             writer(self, fact)
@@ -125,13 +128,13 @@ class FlatProof(FlatStatement):
             self.rule(str(fact.rule), self.arguments(fact), fact)
 
     def arguments(self, fact: Fact) -> list[Any]:
-        """The arguments of a rule in their order, without the algorithm."""
+        """Return the arguments of a rule in their order, without the algorithm."""
         fact.arguments.apply_defaults()
         given = [*fact.arguments.args, *fact.arguments.kwargs.values()]
         return [a for a in given if not isinstance(a, Algorithm)]
 
     def rule(self, name: str, arguments: Iterable[Any], fact: Fact) -> None:
-        """A line for a rule, and the fact's name."""
+        """Write a line for a rule, and the fact's name."""
         texts = [self.argument(a) for a in arguments]
         self.facts[id(fact)] = self.line(name, texts, fact.left, fact.right, fact.equal)
 
@@ -150,7 +153,7 @@ class FlatProof(FlatStatement):
         return new
 
     def write_proof(self) -> None:
-        """The algorithm, the left-hand side, and a line for each rule."""
+        """Write the algorithm, the left-hand side, and a line for each rule."""
         algorithm = self.fact.of
         assert algorithm is not None
         self.lines.append(f"algorithm gossips = {self.expr(algorithm.gossips)}")
@@ -166,7 +169,7 @@ class FlatProof(FlatStatement):
         self.lines.append(f"prove {self.facts[id(self.fact)]}")
 
     def combine(self, fact: Fact, pairs: Combination) -> None:
-        """A sum of facts."""
+        """Write a sum of facts."""
         self.rule("combine", pairs, fact)
 
 

@@ -1,5 +1,6 @@
-"""What the rules of the kernel may assume; which of a theorem's own words grant it, a
-script says.
+"""What the rules of the kernel may assume.
+
+A script says which of a theorem's own words grant it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 
 @dataclass(frozen=True, order=True)
 class Hypothesis:
-    """``says`` it in words; ``scope``: the scope of a theorem that grants it must pass
-    this.
+    """A hypothesis in words.
+
+    ``says`` it; ``scope``: the scope of a theorem that grants it must pass this.
     """
 
     name: str

@@ -34,8 +34,9 @@ ONE = one("")
 
 @dataclass(frozen=True, eq=False)
 class LinearFact:
-    """``left <= right`` (``==`` if ``equal``), where the ``demands`` hold, under the
-    hypotheses that it ``uses``.
+    """An inequality ``left <= right``, or an equality if ``equal``.
+
+    It holds where the ``demands`` hold, under the hypotheses that it ``uses``.
     """
 
     left: Form
@@ -56,7 +57,7 @@ class LinearFact:
         return found
 
     def slacks(self) -> list[dict[Moment, Expr]]:
-        """What is not negative: right - left, and its opposite for an equality."""
+        """Return right - left, and of an equality its opposite: not negative."""
         slack = form((self.right, sp.S.One), (self.left, sp.S.NegativeOne))
         if not self.equal:
             return [slack]
@@ -65,7 +66,7 @@ class LinearFact:
     def rewritten(
         self, moment: Callable[[Moment], Moment], coefficient: Callable[[Expr], Expr]
     ) -> LinearFact:
-        """The same with other moments and coefficients; all constants as one."""
+        """Return the same with other moments and coefficients; all constants as one."""
         sides = []
         for side in (self.left, self.right):
             parts = [
@@ -78,7 +79,7 @@ class LinearFact:
 
 
 def _merged(moment: Moment) -> Moment:
-    """A moment up to its sign, and the constant without its label."""
+    """Return a moment up to its sign, and the constant without its label."""
     if moment.kind == "one":
         return ONE
     if moment.kind in ("sq", "root") and _is_turned(moment.vec):
@@ -87,7 +88,7 @@ def _merged(moment: Moment) -> Moment:
 
 
 def _is_turned(vec: Vec) -> bool:
-    """Has the last of its atoms, by name, a coefficient with a minus sign?"""
+    """Return whether the last atom, by name, has a coefficient with a minus sign."""
     terms = sorted(vec.terms, key=_name_of_term)
     return bool(terms) and terms[-1][1].could_extract_minus_sign()
 
@@ -97,8 +98,9 @@ def _name_of_term(term: tuple[Atom, Expr]) -> str:
 
 
 def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFact:
-    """What a rule says of its arguments, under the demands and the hypotheses of the
-    facts among them.
+    """Return what a rule says of its arguments.
+
+    The demands and the hypotheses of the facts among them are kept.
     """
     given = list(arguments)
     facts = [fact for fact in given if isinstance(fact, LinearFact)]
@@ -119,7 +121,7 @@ def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFa
 
 
 def _expressions(arguments: Iterable[object]) -> set[Expr]:
-    """The formulas in arguments of a rule."""
+    """Return the formulas in arguments of a rule."""
     found: set[Expr] = set()
     for given in arguments:
         if isinstance(given, sp.Basic):

@@ -20,7 +20,7 @@ def minimum(
     equal: Rows = (),
     bounds: Sequence[Bounds] | None = None,
 ) -> tuple[Fraction, list[Fraction]] | None:
-    """The least value of ``costs`` where rows are at most, or equal to, numbers.
+    """Return the least value of ``costs`` where rows are at most, or equal to, numbers.
 
     Parameters
     ----------

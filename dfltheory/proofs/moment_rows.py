@@ -27,8 +27,9 @@ SIGNED = ("value", "inner")
 
 @dataclass(frozen=True)
 class MomentRows:
-    """Everything in numbers at one point; rows are moments. ``pinned``: the places of
-    moments with an irrational coefficient, here 0.
+    """Everything in numbers at one point; rows are moments.
+
+    ``pinned``: the places of moments with an irrational coefficient, here 0.
     """
 
     moments: tuple[Moment, ...]
@@ -38,24 +39,26 @@ class MomentRows:
 
 
 def left_over(there: MomentRows, numbers: Sequence[Fraction], place: int) -> Fraction:
-    """What a sum of premises leaves of the claim's coefficient of a moment."""
+    """Return what a sum of premises leaves of the claim's coefficient of a moment."""
     pairs = zip(numbers, there.premises, strict=True)
     used = sum((number * premise[place] for number, premise in pairs), Fraction(0))
     return there.claim[place] - used
 
 
 def counterexample(there: MomentRows) -> list[Fraction] | None:
-    """Values of the moments at which all premises hold and the claim does not; each
-    square is the square of its root.
+    """Return values of the moments at which the claim alone does not hold.
+
+    All premises hold there, and each square is the square of its root.
     """
     found = _counterexample(there)
     return None if found is None else _with_squares(there, found)
 
 
 def _programs(there: MomentRows, extra: Sequence[int] = ()) -> tuple[Rows, Rows]:
-    """Rows of the linear program for the multipliers: what is left over is not
-    negative, or 0 for moments with signs. ``extra``: moments for which a further
-    variable may be added.
+    """Return rows of the linear program for the multipliers.
+
+    What is left over is not negative, or 0 for moments with signs. ``extra``: moments
+    for which a further variable may be added.
     """
     at_most, equal = [], []
     for place, moment in enumerate(there.moments):
@@ -85,8 +88,10 @@ def tight_solutions(
 
 
 def loose_solution(there: MomentRows, loose: Sequence[int]) -> Iterator[list[Fraction]]:
-    """Multipliers with which the claim's coefficients of some moments are exceeded as
-    little as possible, each in its own size.
+    """Yield multipliers with which the claim is exceeded as little as possible.
+
+    ``loose``: the moments whose coefficients may be exceeded, each measured in its own
+    size.
     """
     count = len(there.premises)
     costs = [Fraction(0)] * count
@@ -97,8 +102,9 @@ def loose_solution(there: MomentRows, loose: Sequence[int]) -> Iterator[list[Fra
 
 
 def _with_squares(there: MomentRows, values: list[Fraction]) -> list[Fraction] | None:
-    """A counterexample in which each square is the square of its root; None where none
-    was found.
+    """Return a counterexample in which each square is the square of its root.
+
+    None where none was found.
     """
     pairs = _roots_and_squares(there.moments)
     if all(values[square] == values[of] ** 2 for of, square in pairs):
@@ -114,8 +120,10 @@ def _with_squares(there: MomentRows, values: list[Fraction]) -> list[Fraction] |
 
 
 def _sizes(there: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
-    """Values of some roots that are tried together with their squares: constants of the
-    premises and others, equal ones or with quotients that the premises have.
+    """Return values of some roots that are tried together with their squares.
+
+    They are constants of the premises and others, equal ones or with quotients that the
+    premises have.
     """
     numbers = {abs(x) for premise in there.premises for x in premise if x}
     quotients = sorted({Fraction(1), *numbers})[:_QUOTIENTS]
@@ -134,7 +142,7 @@ def _sizes(there: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
 
 
 def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:
-    """The places of a root and of its square, where both occur."""
+    """Return the places of a root and of its square, where both occur."""
     places = {moment: place for place, moment in enumerate(moments)}
     return [
         (place, places[replace(moment, kind="sq")])

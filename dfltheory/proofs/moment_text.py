@@ -13,7 +13,7 @@ _K = GLOSSARY["K"].symbol
 
 
 def text_of(moment: Moment, single: bool = False) -> str:
-    """A moment as text.
+    """Return a moment as text.
 
     Parameters
     ----------

@@ -16,8 +16,9 @@ from dfltheory.proofs.moments import Lag
 
 @dataclass(frozen=True)
 class Range:
-    """A quantity without unit, ``low <= means <= high``; no end: infinity. The ends
-    follow from the form of ``means`` or from one of the theorem's conditions.
+    """A quantity without unit, ``low <= means <= high``; no end: infinity.
+
+    The ends follow from the form of ``means`` or from one of the theorem's conditions.
     """
 
     symbol: sp.Symbol
@@ -52,8 +53,9 @@ class Script:
     otherwise: Script | None = None
 
     def cases(self, theorem: Theorem) -> list[tuple[Script, Theorem]]:
-        """The proofs, each with the theorem under the conditions of its case: one of
-        two opposite ones.
+        """Return the proofs, each with the theorem under the conditions of its case.
+
+        There is one case, or there are two opposite ones.
         """
         if self.case is None or self.otherwise is None:
             return [(self, theorem)]
@@ -67,8 +69,9 @@ class Script:
 
 @dataclass(frozen=True, eq=False)
 class Corollary:
-    """``claim`` follows from ``of`` (both key:variant): under the claim's schedule, or
-    with larger constants.
+    """A proof of ``claim`` by ``of`` (both key:variant).
+
+    It follows under the claim's schedule, or with larger constants.
     """
 
     claim: str

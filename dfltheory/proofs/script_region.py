@@ -1,5 +1,4 @@
-"""The region of a theorem in the quantities of a proof script, and what the script
-declares about them.
+"""The region of a theorem in the quantities of a proof script.
 
 A script names quantities without unit (``ranges``), the glossary's symbols in terms of
 them (``values``), and the symbols of its weighted sums (``lags``). Each declaration is
@@ -31,7 +30,7 @@ _K = GLOSSARY["K"].symbol
 
 
 def glossary_of(theorem: Theorem) -> Mapping[str, Quantity]:
-    """The glossary with the quantities that a theorem adds and uses.
+    """Return the glossary with the quantities that a theorem adds and uses.
 
     A script may have a symbol with the name of one that the theorem only declares.
     """
@@ -77,7 +76,7 @@ class ScriptRegion:
     # -- questions
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
-        """Is ``expr >= 0`` (``> 0``) proved wherever the theorem's conditions hold?"""
+        """Return whether ``expr >= 0`` (``> 0``) is proved under the conditions."""
         there = self.coordinates(expr)
         conditions = [
             Condition("condition", sp.S.Zero, self._there(slack), sure)
@@ -93,7 +92,7 @@ class ScriptRegion:
         )
 
     def is_real(self, expr: Expr) -> bool:
-        """Is it a real, finite number wherever the theorem's conditions hold?"""
+        """Return whether it is a real, finite number under the conditions."""
         return all(
             self.holds(sign, strict) for sign, strict in reality(expression(expr))
         )
@@ -120,7 +119,9 @@ class ScriptRegion:
     def _check_definitions(
         self, theorem: Theorem, names: Mapping[sp.Symbol, Expr]
     ) -> None:
-        """The theorem's abbreviations that are sums of the script stay as they are, and
+        """Check what the script says of the theorem's abbreviations.
+
+        The theorem's abbreviations that are sums of the script stay as they are, and
         what the script says of others must be what the theorem defines.
         """
         known = {symbol: symbol for symbol in self._sum_formulas} | dict(names)
@@ -135,7 +136,9 @@ class ScriptRegion:
         }
 
     def _check_values(self, script: Script) -> None:
-        """A glossary symbol in terms of the ranges must give itself again, where the
+        """Check that values of symbols are identities.
+
+        A glossary symbol in terms of the ranges must give itself again, where the
         conditions that are equalities hold.
         """
         meanings = {r.symbol: r.means for r in script.ranges}
@@ -153,8 +156,9 @@ class ScriptRegion:
                 self.complaints.append(f"{old} = {new} is no identity")
 
     def _find_positive_totals(self, script: Script) -> None:
-        """The sum of K >= 1 weights is no less than the first of them, which is
-        positive.
+        """Note which totals of weights are positive.
+
+        The sum of K >= 1 weights is no less than the first of them, which is positive.
         """
         for weights in script.lags:
             if weights.at is None or weights.at in self._totals:
@@ -165,9 +169,7 @@ class ScriptRegion:
                 self._totals[weights.at] = sp.Symbol(weights.at.name, positive=True)
 
     def _check_new_symbols(self, theorem: Theorem, script: Script) -> None:
-        """A range names a new quantity, or the positive total of a sum's weights, which
-        is what it is.
-        """
+        """Check that a range names a new quantity, or a positive total of weights."""
         taken = {*self.glossary, *map(str, (k, lag, count))}
         taken |= {str(d.symbol) for d in theorem.definitions} | {
             str(symbol) for symbol in self._sum_formulas
@@ -212,7 +214,7 @@ class ScriptRegion:
         self._find_positive_totals(script)
 
     def _follows(self, declared: Range) -> bool:
-        """Do the ends of a range follow from the conditions?"""
+        """Return whether the ends of a range follow from the conditions."""
         means = declared.means
         at_least = declared.symbol in self._totals.values() or self.holds(
             means, strict=bool(declared.symbol.is_positive)

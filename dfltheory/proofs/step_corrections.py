@@ -54,8 +54,9 @@ class Correction:
 
 @dataclass(frozen=True)
 class Where:
-    """The region of the statement, the point of the witness, and the sums among the
-    factors of the bound.
+    """The region of a statement and the point of a witness.
+
+    ``sums``: those among the factors of the bound.
     """
 
     region: StepRegion
@@ -66,7 +67,7 @@ class Where:
 def corrections(
     deduction: Deduction, witness: Witness, text: Callable[[Moment], str], bound: Expr
 ) -> tuple[Correction, ...]:
-    """The terms of a claim that are smaller than what its premises give.
+    """Return the terms of a claim that are smaller than what its premises give.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def corrections(
 
 
 def _is_of_this_form(deduction: Deduction, rest: Mapping[Moment, Expr]) -> bool:
-    """Is only on the claim's right-hand side something missing?"""
+    """Return whether only the claim's right-hand side lacks something."""
     for moment, left in rest.items():
         own = moment in deduction.claim and moment not in deduction.left
         if left == 0 or own or moment == ONE:
@@ -122,7 +123,7 @@ def _is_negative(left: Expr, point: Point) -> bool:
 def _of_moment(
     claimed: Expr, left: Expr, moment: str, where: Where
 ) -> list[Correction]:
-    """The coefficient of one moment: by one factor of the whole, or term by term."""
+    """Return a coefficient by one factor of the whole, or term by term."""
     derived = sp.factor(claimed - left)
     whole = _by_one_factor(moment, claimed, derived, where)
     if whole is not None:
@@ -150,7 +151,7 @@ def _of_moment(
 def _by_one_factor(
     moment: str, claimed: Expr, derived: Expr, where: Where
 ) -> Correction | None:
-    """The claimed term with another power of one of its factors, if that is enough."""
+    """Return the claimed term with another power of one factor, if that is enough."""
     if claimed == 0:
         return None
     number, before = _factored(claimed)
@@ -166,8 +167,10 @@ def _by_one_factor(
 def _edits(
     before: Powers, after: Powers, sums: Sequence[Expr]
 ) -> Iterator[tuple[Expr, Expr]]:
-    """Factors and their new powers: those of what is derived, first with the sums of
-    the bound in the place of others.
+    """Return factors and their new powers.
+
+    First come those of what is derived, with the sums of the bound in the place of
+    others.
     """
     different = [
         (base, after.get(base, sp.S.Zero))
@@ -182,7 +185,7 @@ def _edits(
 
 
 def _sums(bound: Expr) -> tuple[Expr, ...]:
-    """The sums that divide a term of the bound."""
+    """Return the sums that divide a term of the bound."""
     found: dict[Expr, None] = {}
     for term in sp.Add.make_args(bound):
         _, powers = _factored(term)
@@ -191,7 +194,7 @@ def _sums(bound: Expr) -> tuple[Expr, ...]:
 
 
 def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
-    """The terms of a sum by their powers of the quantities that divide nothing."""
+    """Return the terms of a sum by powers of the quantities that divide nothing."""
     over, under = sp.fraction(sp.together(expr))
     free: list[Any] = sorted(over.free_symbols - under.free_symbols, key=str)
     if not free or not over.is_polynomial(*free):
@@ -217,13 +220,13 @@ def _correction(moment: str, claimed: Expr, derived: Expr) -> Correction:
 
 
 def _turned(expr: Expr) -> Expr:
-    """An expression in factors that are positive where their symbols are small."""
+    """Return an expression in factors that are positive for small symbols."""
     number, powers = _factored(expr)
     return number * sp.Mul(*(base**exponent for base, exponent in powers.items()))
 
 
 def _factors(claimed: Expr, derived: Expr) -> tuple[str, ...]:
-    """The factors that differ, each with both of its powers."""
+    """Return the factors that differ, each with both of its powers."""
     if claimed == 0:
         return ()
     (number, before), (other, after) = _factored(claimed), _factored(derived)
@@ -241,8 +244,9 @@ def _factors(claimed: Expr, derived: Expr) -> tuple[str, ...]:
 
 
 def _factored(expr: Expr) -> tuple[Expr, dict[Expr, Expr]]:
-    """The number and the powers of a product; each sum turned so that its constant is
-    positive.
+    """Return the number and the powers of a product.
+
+    Each sum is turned so that its constant is positive.
     """
     number: Expr = sp.S.One
     powers: dict[Expr, Expr] = {}

@@ -1,5 +1,6 @@
-"""Moments and rules as a theorem file writes them: ``sq(dev(x))``,
-``young([1/2, 1/2], x, -eta*g)``.
+"""Moments and rules as a theorem file writes them.
+
+Examples are ``sq(dev(x))`` and ``young([1/2, 1/2], x, -eta*g)``.
 
 Python's grammar reads the text, and nothing of it is run: the syntax tree is walked by
 an explicit list of node types.
@@ -134,8 +135,9 @@ class StepNotation:
         self._nodes = 0
 
     def moment(self, name: str, text: str) -> Moment:
-        """The moment that a text is; ``nonnegative`` and ``real`` are numbers of their
-        own.
+        """Return the moment that a text is.
+
+        ``nonnegative`` and ``real`` are numbers of their own.
         """
         if text == "nonnegative":
             return sq(_own(name))
@@ -150,7 +152,7 @@ class StepNotation:
         return found
 
     def rule(self, text: str) -> LinearFact:
-        """What a rule with its arguments gives."""
+        """Return what a rule with its arguments gives."""
         found = self._read(text if "(" in text else f"{text}()")
         if not isinstance(found, LinearFact):
             raise InputError(f"{text!r:.80} is not a rule: {_known_rules()}")
@@ -246,7 +248,7 @@ class StepNotation:
     # -- rules
 
     def _apply(self, name: str, values: list[Any]) -> LinearFact:
-        """What a rule of the kernel says, with claims of steps in the place of facts.
+        """Return what a rule of the kernel says, with claims of steps as facts.
 
         The rule's function is called without the wrapper that makes a fact of the
         kernel: an author's claim is not one.
@@ -321,7 +323,7 @@ def _part(given: Any) -> tuple[Expr, Vec]:
 
 
 def _argument(kind: str, given: Any) -> Any:
-    """A value as the parameter of a rule asks for it."""
+    """Return a value as the parameter of a rule asks for it."""
     if kind.startswith("Vec") and isinstance(given, _Scaled):
         return given.whole
     if kind == "Fact" and isinstance(given, LinearFact):

@@ -32,8 +32,9 @@ def rational_points(
     glossary: Mapping[str, Quantity],
     most: int,
 ) -> list[Point]:
-    """At most ``most`` points at which every condition holds, exactly: points of few
-    digits, points close to where a condition fails, and others.
+    """Return at most ``most`` points at which every condition holds, exactly.
+
+    They are points of few digits, points close to where a condition fails, and others.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def _complexity(point: Point) -> int:
 
 
 def _choices(symbol: sp.Symbol, glossary: Mapping[str, Quantity]) -> np.ndarray:
-    """Simple values in the range of a quantity."""
+    """Return simple values in the range of a quantity."""
     entry = glossary.get(symbol.name)
     if entry is None:
         texts, low, high = _COUNTS, 0.0, float("inf")
@@ -122,7 +123,7 @@ def _holds(condition: Condition, point: Point) -> bool:
 
 
 def value_at(expr: Expr, point: Point) -> Fraction | None:
-    """The value of an expression at a point; None where it is not rational."""
+    """Return the value of an expression at a point; None where it is not rational."""
     numbers = {
         symbol: sp.Rational(value.numerator, value.denominator)
         for symbol, value in point.items()
@@ -137,8 +138,9 @@ def value_at(expr: Expr, point: Point) -> Fraction | None:
 
 
 def approximate_value(expr: Expr, point: Point) -> Fraction | None:
-    """The value of an expression at a point, irrational ones to 30 digits; None where
-    it is no real number.
+    """Return the value of an expression at a point.
+
+    Irrational values have 30 digits; None where it is no real number.
     """
     known = value_at(expr, point)
     if known is not None:

@@ -43,7 +43,7 @@ class StepRegion:
         self._known: dict[tuple[Expr, bool], bool] = {}
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
-        """Is ``expr >= 0`` (``> 0``) proved in the region?"""
+        """Return whether ``expr >= 0`` (``> 0``) is proved in the region."""
         key = (sp.sympify(expr), strict)
         if key not in self._known:
             region = Region(self.conditions, glossary=self.glossary)
@@ -53,7 +53,7 @@ class StepRegion:
         return self._known[key]
 
     def _by_squares(self, expr: Expr) -> bool:
-        """Is it proved with 2 x y <= x^2 + y^2 for the products that it subtracts?"""
+        """Return whether 2 x y <= x^2 + y^2 proves it for products subtracted."""
         over, _ = sp.fraction(sp.together(expr))
         symbols = sorted(over.free_symbols, key=str)
         if not symbols or not over.is_polynomial(*symbols):
@@ -73,7 +73,7 @@ class StepRegion:
         return region.holds(sp.factor(expr))
 
     def is_defined(self, expr: Expr) -> bool:
-        """Is it proved that nothing in an expression divides by 0?"""
+        """Return whether it is proved that nothing divides by 0."""
         for power in sp.sympify(expr).atoms(sp.Pow):
             if power.exp.is_nonnegative or power.base.is_positive:
                 continue
@@ -91,7 +91,7 @@ class StepRegion:
         )
 
     def negative_at(self, expr: Expr, strict: bool = False) -> Point | None:
-        """A point at which ``expr >= 0`` (``> 0``) fails."""
+        """Return a point at which ``expr >= 0`` (``> 0``) fails."""
         for point in self.points:
             value = value_at(expr, point)
             if value is not None and (value < 0 or (strict and value == 0)):

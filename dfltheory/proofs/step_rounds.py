@@ -13,7 +13,7 @@ from types import MappingProxyType
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.proofs.algorithm_rounds import ROUNDS
-from dfltheory.proofs.moments import PLAIN, Algorithm, Atom, G, Moment, N, Vec, X, k
+from dfltheory.proofs.moments import Algorithm, G, Moment, N, X, k
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,9 @@ class StepRound:
 
 
 _GOSSIP = "dfltheory.algorithms.gossip"
-_ONE_STEP = MappingProxyType({k: 0, s.K: 1})
 STEP_ROUNDS: Mapping[str, StepRound] = MappingProxyType(
     {
-        "DPSGD": StepRound(
-            Algorithm("DPSGD", X, X - (G + N).sum(s.K) * s.eta, X.mean()),
-            single=True,
-        ),
+        "DPSGD": StepRound(ROUNDS["DPSGD"], single=True),
         "DFedAvg": StepRound(
             Algorithm(
                 "DFedAvg",
@@ -47,7 +43,7 @@ STEP_ROUNDS: Mapping[str, StepRound] = MappingProxyType(
 
 
 def round_of(theorem: Theorem) -> StepRound | None:
-    """The round of the first, most general class of a scope; None if none is known."""
+    """Return the round of the most general class of a scope; None if unknown."""
     scope = theorem.scope
     first = scope.algorithms[0]
     of_user = ":" in first if isinstance(first, str) else first.__module__ != _GOSSIP
@@ -60,24 +56,9 @@ def round_of(theorem: Theorem) -> StepRound | None:
 
 
 def single_step(moment: Moment) -> Moment:
-    """A moment with the only step of a round written as a sum over the steps."""
-    vec, other = _single(moment.vec), _single(moment.other)
+    """Return a moment with the only step of a round written as a sum over the steps."""
+    vec, other = moment.vec.only_step(s.K), moment.other.only_step(s.K)
     return replace(moment, vec=vec, other=other, steps="")
-
-
-def _single(vec: Vec) -> Vec:
-    pairs = []
-    for atom, coefficient in vec.terms:
-        if isinstance(atom.step, tuple) and atom.step[1] == k:
-            continue  # there is no earlier step
-        pairs.append((_only_step(atom), coefficient.subs(_ONE_STEP)))
-    return Vec.of(pairs)
-
-
-def _only_step(atom: Atom) -> Atom:
-    point = None if atom.point is None else _single(atom.point)
-    step = None if atom.step is None else (PLAIN, s.K)
-    return replace(atom, step=step, point=point)
 
 
 __all__ = ["STEP_ROUNDS", "StepRound", "round_of", "single_step"]

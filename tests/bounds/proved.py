@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.proofs import comparison
-from dfltheory.proofs.comparison import ScriptRegion, _left
+from dfltheory.proofs.left_side import left_moments as _left
+from dfltheory.proofs.script_region import ScriptRegion
 from validation.papers import checked, scripts
 
 

@@ -322,3 +322,14 @@ def test_a_loose_steps_of_a_module_is_one_error(tmp_path):
     file.write_text(MODULE)
     with pytest.raises(InputError, match="STEPS"):
         load(f"{file}:mine")
+
+
+def test_telescoping_a_claim_with_roots_is_not_decided():
+    """D is at most 1 in the mean of each round; its mean square may be larger."""
+    progress = ProofStep("F_next - F <= 1 - D", (), ("assumption",), "progress")
+    summed = ProofStep(
+        "D_mean <= f0_gap/T + 1", ("progress",), ("telescoping(progress)",), "summed"
+    )
+    judged = last_judged(replace(draft(), steps=(progress, summed)))
+    assert judged.outcome == "not decided"
+    assert "roots" in judged.reason

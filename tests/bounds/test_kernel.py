@@ -23,7 +23,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Condition
 from dfltheory.errors import InputError
-from dfltheory.proofs import comparison
+from dfltheory.proofs import comparison, facts
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.moments import (
@@ -89,7 +89,7 @@ RUN = gossiping(s.eta)
 def given_fact(left, right, of=None) -> r.Fact:
     """A premise that a test takes for granted: tests alone reach for the token."""
     return r.Fact(
-        r._TOKEN,
+        facts._TOKEN,
         left=exactly(left),
         right=exactly(right),
         equal=False,
@@ -330,6 +330,35 @@ def recursion(rng: random.Random, invariant: bool = False):
     return made, world
 
 
+def summed_rounds(rng: random.Random):
+    """Squares of which the last is 0; the others are the start, v of the round before,
+    or 1.
+    """
+    case, T = rng.randint(0, 2), rng.choice([2, 3])
+    T = 200 if case == 2 else T
+    c, d = ((1, 0), (1, 0), (0, 1))[case]
+    u = [Fraction(0)] * (T + 1)
+    if case:
+        u[1:T] = [Fraction(1)] * (T - 1)
+    else:
+        u[0] = Fraction(2)
+    held = {("u", 0, t): u[t] for t in range(T + 1)}
+    held |= {("v", 0, t): u[t + 1] for t in range(T)} | {("v", 0, T): Fraction(0)}
+    right = {m: x for m, x in {sq(V): c, one("d"): d}.items() if x}
+    fact = given_fact({sq(U).at(rounds="next"): 1}, right)
+    world = World([Fraction(1)], 1, 1, T, {}, Recorder(held))
+    assert world.violation(fact) is None
+    return r.sum_rounds(fact), world
+
+
+def single_step(rng: random.Random):
+    """A fact about step k, in a round of one step."""
+    world = free(rng)
+    world.K = 1
+    fact = r.minkowski(*zip(map(rational, two(rng)), (UK, VK), strict=True))
+    return r.one_step(fact), world
+
+
 def telescoped(rng: random.Random):
     alg = Algorithm("step", X, X - s.eta * G.sum(s.K), X.mean())
     line = Line((Fraction(0),), (Fraction(2), Fraction(2)), Fraction(0))
@@ -498,6 +527,8 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
     ),
     "mean_of": lambda g: (r.mean_of(U), free(g)),
     "dev_of": lambda g: (r.dev_of(U), free(g)),
+    "projection": lambda g: (r.projection(U), free(g)),
+    "one_step": single_step,
     "steps_mean": lambda g: (r.steps_mean(UK), free(g)),
     "steps_max": lambda g: (
         r.steps_max(UK, *g.choice([(k, PLAIN), (s.K, PLAIN), (s.K, GROWING)])),
@@ -538,6 +569,7 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
     "push": lambda g: (r.push(PUSH), pushing(g)),
     "push_windows": lambda g: (r.push_windows(PUSH), windowed(g)),
     "convolution": recursion,
+    "sum_rounds": summed_rounds,
     "invariant": lambda g: recursion(g, invariant=True),
     "common_start": lambda g: (r.common_start(RUN), gossip_run(g, 2, 1, 1)),
     "any_start": lambda g: (
@@ -684,6 +716,40 @@ def test_windows_keep_the_weights_bound_as_one_round_does():
         R(1, 2),
         1,
     ]
+
+
+def test_the_only_step_is_the_sum_over_steps_for_one_step_alone():
+    """With two steps it is false: root(U_k) <= k, and U_0 + U_1 is not 0."""
+    world = free(random.Random(0))
+    world.K, world.values = 2, lambda name, w, t, j, i: (Fraction(j),)
+    first = given_fact({root(UK): 1}, {one("d"): k})
+    assert world.violation(first) is None
+    summed = r.one_step(first)
+    assert [d.expr for d in summed.demands] == [1 - s.K]
+    assert world.violation(given_fact(summed.left, summed.right)) is not None
+
+
+def test_without_an_exchange_nothing_contracts():
+    """The inequality of one push-sum step is false for a round without one."""
+    held = {("x", 0, t, i): sign for t in (0, 1) for i, sign in enumerate((1, -1))}
+    held |= {("xbar", 0, t): Fraction(0) for t in (0, 1)}
+    held |= {(name, 0, 0, 0, i): Fraction(0) for name in "gne" for i in (0, 1)}
+    numbers = {s.q: Fraction(1, 2), s.delta: Fraction(1), s.eta: Fraction(1)}
+    world = World([Fraction(1)], 2, 1, 1, numbers, Recorder(held))
+    assert world.violation(r.push(PUSH)) is not None
+
+
+def test_mean_over_rounds_of_two_roots_may_be_larger_than_of_their_sum():
+    """Why telescoping takes no roots: root(U) + root(V) <= 1 in each of two rounds, and
+    the roots of their mean squares add up to more.
+    """
+    held = {("u", 0, 0): 1, ("u", 0, 1): 0, ("v", 0, 0): 0, ("v", 0, 1): 1}
+    held = {place: Fraction(x) for place, x in held.items()}
+    world = World([Fraction(1)], 1, 1, 2, {}, Recorder(held))
+    rounds = given_fact({root(U): 1, root(V): 1}, {one("d"): 1})
+    assert world.violation(rounds) is None
+    means = {m.at(rounds="mean"): c for m, c in rounds.left.items()}
+    assert world.violation(given_fact(means, rounds.right)) is not None
 
 
 ZEROS = {

@@ -90,7 +90,7 @@ def test_gradients_at_points_that_move_with_the_step_have_no_sum():
 
 
 def test_a_proof_does_not_bring_a_rule_of_its_own():
-    with pytest.raises(RuleError, match="the rules stand in kernel"):
+    with pytest.raises(RuleError, match="the rules stand in the kernel"):
         r.rule("nobody")
     with pytest.raises(TypeError):
         r.RULES["free"] = r.RULES["chain"]

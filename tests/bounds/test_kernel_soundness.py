@@ -97,6 +97,11 @@ def contracted(c: sp.Expr) -> r.Fact:
     )
 
 
+def evenly(fact: r.Fact) -> r.Fact:
+    share = sp.Rational(1, len(fact.right) or 1)
+    return r.square(fact, dict.fromkeys(fact.right, share))
+
+
 def later_steps(c: sp.Expr) -> r.Fact:
     path = sp.Symbol("path", nonnegative=True)
     held = replace(weights(c), path=path, partial=c**2 * count * (count - 1) / 2)
@@ -108,6 +113,8 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "young": lambda c: r.young((1,), (c, U)),
     "mean_of": lambda c: r.mean_of(U * c),
     "dev_of": lambda c: r.dev_of(U * c),
+    "projection": lambda c: r.projection(U * c),
+    "one_step": lambda c: r.one_step(r.minkowski((c, UK))),
     "steps_mean": lambda c: r.steps_mean(UK * c),
     "steps_max": lambda c: r.steps_max(UK, s.K, weights(c)),
     "steps_sum": later_steps,
@@ -137,6 +144,7 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
         r.chain(r.next_dual(algorithm(c)), r.minkowski((c, DUAL))),
         r.dual_start(algorithm(c)),
     ),
+    "sum_rounds": lambda c: r.sum_rounds(evenly(contracted(c))),
     "common_start": lambda c: r.common_start(algorithm(c)),
     "any_start": lambda c: r.any_start(algorithm(c)),
     "dual_start": lambda c: r.dual_start(algorithm(c)),
@@ -486,6 +494,50 @@ def test_only_a_mean_of_the_mixed_state_has_a_known_next_value(block):
 def test_gossip_has_a_whole_number_of_steps(times):
     with pytest.raises(RuleError):
         r.gossip_steps(replace(RUN, gossips=times))
+
+
+@pytest.mark.parametrize("times", [sp.S.Zero, sp.Integer(2), s.Q, HALF])
+@pytest.mark.parametrize("rule", [r.push, r.push_windows])
+def test_push_sum_contracts_where_a_round_has_one_step_of_it(rule, times):
+    with pytest.raises(RuleError):
+        rule(replace(push_sum(s.eta), gossips=times))
+
+
+def test_a_fact_about_no_step_has_no_only_step():
+    for fact in (r.minkowski((1, U)), r.steps_mean(UK)):
+        with pytest.raises(RuleError):
+            r.one_step(fact)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        lambda: r.square(r.minkowski((1, U))),
+        lambda: contracted(s.eta),
+        lambda: r.average(evenly(contracted(s.eta)), "t"),
+    ],
+)
+def test_rounds_are_summed_of_a_square_at_the_next_round(fact):
+    with pytest.raises(RuleError):
+        r.sum_rounds(fact())
+
+
+def test_rounds_are_not_summed_of_roots():
+    """The root of a mean square is larger than the mean of roots: with a minus sign it
+    does not take its place.
+    """
+    below = r.add((1, 1), evenly(contracted(s.eta)), r.minkowski((1, U.mean()), (1, U)))
+    (square,) = evenly(contracted(s.eta)).left
+    mixed = r.solve(below, {square: sp.S.One}, sp.S.One)
+    assert any(m.kind == "root" for m in mixed.right)
+    with pytest.raises(RuleError):
+        r.sum_rounds(mixed)
+    progress = r.descent(RUN, X.mean(), RUN.sent.mean() - X.mean())
+    rooted = r.add((1, 1), progress, r.minkowski((1, U.mean()), (1, U)))
+    change = r.solve(rooted, dict(progress.left), sp.S.One)
+    assert change.left == progress.left
+    with pytest.raises(RuleError):
+        r.telescope(RUN, change)
 
 
 @pytest.mark.parametrize(

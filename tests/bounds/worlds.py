@@ -430,13 +430,18 @@ def gossip_run(
     common: bool = True,
     slack: int = 8,
     steps: tuple[int, ...] = (1, 2),
+    plain: bool = False,
+    identical: bool = False,
 ) -> World:
     """DFedSAM, literally: W = (1 - p) I + p P with |1 - p| = lam, Q gossip steps; 2^(m
-    K T) outcomes.
+    K T) outcomes. ``plain``: rho = 0; ``identical``: all clients have one objective.
     """
     problem, Q = Problem.draw(rng, m), rng.choice(steps)
+    if identical:
+        problem = replace(problem, gradients=problem.gradients[:1] * m)
     numbers = problem.constants()
     p, rho = Fraction(rng.randint(1, 7), 4), Fraction(rng.randint(0, 2), 2)
+    rho *= not plain
     lam = abs(1 - p)
     low = min(Fraction(1), (1 - lam**Q) / lam**Q if lam else Fraction(1))
     eta = low / (slack * K * numbers[s.L]) if numbers[s.L] else Fraction(1, 9)

@@ -12,7 +12,7 @@ import pytest
 
 from dfltheory.cli import run
 from validation.papers import checked
-from validation.proof_checker.export import CLAIMS, file_of, proof_text
+from validation.proof_checker.export import CASES, CLAIMS, file_of, proof_text
 from validation.proof_checker.loading import ProofError, check
 from validation.proof_checker.mutants import accepted, draw, equivalent
 
@@ -103,6 +103,65 @@ def test_names_with_a_meaning_are_not_declared_again(line):
     place = next(i for i, x in enumerate(lines) if x.startswith("f1 = "))
     with pytest.raises(ProofError):
         check("\n".join([*lines[:place], line, *lines[place:]]))
+
+
+def with_cases(changes=()):
+    """The corollary that is shown by cases of K, with changes in its own lines."""
+    theorem, head, own = source(CASES).partition(f"corollary {CASES}\n")
+    for old, new in changes:
+        assert old in own
+        own = own.replace(old, new)
+    return theorem + head + own
+
+
+def test_corollary_by_cases_is_accepted():
+    assert check(with_cases()).proved[-1] == CASES
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        [("18463/10000", "18462/10000"), ("8463/10000", "8462/10000")],
+        [("term t1 = 2*L", "term t1 = 199*L/100*1")],
+        [("term t2 = 20*V/(9*", "term t2 = 216*V/(100*")],
+        [("4*K <= T", "3*K <= T")],
+        [("cases K 19", "cases K 5")],
+        [("cases K 19\n", "")],
+        [("cases K 19", "cases T 19")],
+        [("cases K 19", "cases K 0")],
+        [("| (10/9 - c_n)/K", "| (109/100 - c_n)/K")],
+        [("define theta = (1 - 1/K)**K", "define theta = (1 - 1/K)**(K - 1)")],
+        [("times E2", "times E1")],
+        [("condition C1", "condition E1")],
+    ],
+    ids=str,
+)
+def test_wrong_corollary_by_cases_is_rejected(change):
+    with pytest.raises(ProofError):
+        check(with_cases(change))
+
+
+def test_cases_begin_a_corollary():
+    lines = source(SHORT).splitlines()
+    for place in (1, len(lines) - 8):
+        with pytest.raises(ProofError):
+            check("\n".join([*lines[:place], "cases K 3", *lines[place:]]))
+
+
+def test_telescoping_takes_no_roots():
+    """The root of a mean square is larger than the mean of roots."""
+    lines = source("dfedsgpsm.theorem_1:corrected").splitlines()
+    place = next(i for i, x in enumerate(lines) if " = telescope(" in x)
+    assert check("\n".join(lines)).proved
+    name, claim = lines[place].split(" = telescope(")[0], lines[place - 1]
+    left, _, right = claim.split(" |- ")[1].partition(" <= ")
+    rooted = f"{right} + (1)*root(v4)"
+    added = [
+        f"r1 = combine(({claim.split(' = ')[0]}, 1)) |- {left} <= {rooted}",
+        f"{name} = telescope(r1) |- 0 <= {rooted}",
+    ]
+    with pytest.raises(ProofError, match="roots"):
+        check("\n".join([*lines[:place], *added]))
 
 
 def unlike(claim, count, seed):

@@ -26,8 +26,15 @@ from rules import ONE, RULES, SCHEMAS
 
 STATEMENT = ("claim", "assume", "condition", "define", "algorithm", "left", "term")
 STATEMENT += ("corollary", "schedule")
+EXPONENTIAL = {
+    "E1": "(1 - 1/K)**K <= 367879442/1000000000",
+    "E2": "367879441/1000000000 <= (1 - 1/K)**(K - 1)",
+}
+"""(1 - 1/K)^K <= 1/e <= (1 - 1/K)^(K-1), for the factors of hints."""
 MOST_CHARACTERS = 500_000
 """Longer files are rejected."""
+MOST_CASES = 50
+"""Values of K that are checked one by one."""
 
 
 class Proof(Expressions):
@@ -43,12 +50,18 @@ class Proof(Expressions):
         self.coordinates, self.definitions, self.conditions = {}, {}, {}
         self.terms, self.schedule, self.parent = {}, {}, None
         self.left, self.proved, self.complete = None, [], False
+        self.bounded, self.cases, self.block = set(), 0, None
 
     # -- lines
 
     def line(self, source):
         """One line: declare or check."""
         word, _, rest = source.partition(" ")
+        if self.block is not None:
+            self.block.append(source)
+            if word == "follows":
+                self.check_cases()
+            return
         need(not self.complete or word == "corollary", "the statement is complete")
         if hasattr(self, f"line_{word}"):
             getattr(self, f"line_{word}")(*rest.split(" | "))
@@ -144,7 +157,8 @@ class Proof(Expressions):
 
     def line_condition(self, name, source):
         """An inequality that holds in the region."""
-        need(" <= " in source and name not in self.conditions, "no new inequality")
+        taken = name in self.conditions or name in EXPONENTIAL
+        need(" <= " in source and not taken, "no new inequality")
         self.conditions[name] = source
 
     def line_coordinate(self, source, *ends):
@@ -224,12 +238,16 @@ class Proof(Expressions):
         """An abbreviation of the statement, and an equal expression to be used."""
         name, _, formula = source.partition(" = ")
         if used is not None:
+            names = names_in(formula) | names_in(used)
             closed = {}
-            for weights in self.weights:
-                if weights != "1":
+            for weights, own in self.weights.items():
+                if weights != "1" and names & set(own.values()):
                     closed |= self.meanings(weights)
             value = self.evaluate(formula, **closed)
-            need(self.evaluate(used, **closed) == value, f"{name}: not the same")
+            again = self.evaluate(used, **closed, **self.coordinates)
+            need(again == value, f"{name}: not the same")
+            bounds = names_in(used) & set(self.coordinates)
+            self.bounded |= {name} if self.parent and bounds else set()
         self.definitions[name] = (formula, used)
         if used != name:
             self.declare(name, Formula(formula if used is None else used))
@@ -257,7 +275,8 @@ class Proof(Expressions):
         """Factors of conditions; their sum is used to show later inequalities."""
         products = []
         for factor, name in (pair.split(" times ") for pair in pairs):
-            left, right = map(self.evaluate, self.conditions[name].split(" <= "))
+            source = (EXPONENTIAL | self.conditions)[name]
+            left, right = map(self.evaluate, source.split(" <= "))
             products.append((self.evaluate(factor), right - left))
         need(self.region.add_hint(products), "a factor may be negative")
 
@@ -283,12 +302,43 @@ class Proof(Expressions):
         need(self.proved, "nothing is proved yet")
         self.conditions, self.definitions, self.terms = {}, {}, {}
         self.claim, self.coordinates, self.complete = name, {}, False
+        self.bounded = set()
         symbols = {w["at"] for w in self.weights.values()}
         symbols |= {key for w in self.weights.values() for key in w.values()}
         kept = {n: r for n, r in self.region.ranges.items() if n in symbols}
         self.region = Region({n: (0, None, *r[2:3], True) for n, r in kept.items()})
         self.names = {w: w for w in self.weights if w != "1"}
         polynomials.POWER_VALUES.clear()
+
+    def line_cases(self, source):
+        """The lines up to ``follows`` are checked for K = 1, 2, ..., n one by one, and
+        for all K > n together.
+        """
+        name, _, count = source.partition(" ")
+        first = not (self.conditions or self.definitions or self.schedule)
+        need(name == "K" and self.parent and first, "cases begin a corollary")
+        self.block, self.cases = [], int(count)
+        need(0 < self.cases <= MOST_CASES, "too many cases")
+
+    def check_cases(self):
+        """Check the lines of all cases."""
+        lines, self.block = self.block, None
+        tables = ("names", "coordinates", "conditions", "definitions", "terms")
+        start = {name: getattr(self, name) for name in (*tables, "schedule")}
+        ranges, hints = self.region.ranges, self.region.hints
+        for value in range(1, self.cases + 2):
+            for name, table in start.items():
+                setattr(self, name, dict(table))
+            polynomials.POWER_VALUES.clear()
+            self.region = Region(ranges)
+            self.region.hints, self.bounded, self.complete = list(hints), set(), False
+            if value <= self.cases:
+                self.names["K"] = number(value)
+            else:
+                self.region.ranges["K"] = (value, None, False, True)
+            for line in lines:
+                self.line(line)
+            need(self.complete, "a case without an end")
 
     def line_schedule(self, source):
         """A step size of the corollary, in its range."""
@@ -304,10 +354,14 @@ class Proof(Expressions):
         conditions, definitions, terms = self.parent
         own = dict(self.schedule)
         for name, (formula, used) in definitions.items():
-            moved = {
-                n.id for n in ast.walk(ast.parse(formula)) if isinstance(n, ast.Name)
-            }
-            fixed = used is not None and not moved & (set(own) | set(definitions))
+            if name in self.bounded:
+                again, used = self.definitions[name]
+                same = self.evaluate(formula, **own) == self.evaluate(again)
+                need(same, f"{name} is not that of the theorem")
+                own[name] = self.evaluate(used)
+                continue
+            moved = names_in(formula) & (set(own) | set(definitions))
+            fixed = used is not None and not moved
             own[name] = self.evaluate(used if fixed else formula, **own)
         for source in conditions.values():
             left, right = (self.evaluate(side, **own) for side in source.split(" <= "))
@@ -321,8 +375,13 @@ class Proof(Expressions):
             differences = [sum((mine for mine, _ in pairs), start=rest)]
         DEMANDS.extend((rest, ">=") for rest in differences)
         self.flush()
-        self.proved.append(self.claim)
+        self.proved = list(dict.fromkeys([*self.proved, self.claim]))
         self.complete = True
+
+
+def names_in(source):
+    """The names in an expression."""
+    return {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
 
 
 def premises(arguments):

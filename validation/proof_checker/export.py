@@ -14,18 +14,34 @@ from dfltheory.proofs.script import Corollary, Script
 from validation.papers import scripts
 
 FOLDER = Path(__file__).parent / "proofs"
+CASES = "dfedadmm.corollary_1:corrected"
+"""A corollary whose last inequalities are shown for K = 1..19 one by one."""
 CLAIMS = (
     "dfedsam.theorem_4_5:corrected",
     "dfedsam.corollary_4_6:corrected",
     "dfedsam.corollary_4_8:corrected",
     "dfedadmm.theorem_1:corrected",
+    CASES,
     "dfedmdc.theorem_1:corrected",
     "dfedmdc.theorem_2:corrected",
     "dfedsgpsm.theorem_1:corrected",
     "dfedsgpsm.corollary_1:corrected",
 )
-"""The main corrections, without ``dfedadmm.corollary_1``: its last inequality needs
-powers of 1 - 1/K, and the format has no proofs by cases of K.
+"""The main corrections."""
+_POWER, _LEFT = "(1 - 1/K)**K", "(1 - 1/K)**(K - 1)"
+_BY_CASES = f"""\
+hint (8463/10000 + 2*{_LEFT})/(1 - {_POWER}) times E1 | \
+2*(1 - 367879442/1000000000)/(1 - {_POWER}) times E2
+coordinate c_s = 18463/10000 - 2*(1 - {_LEFT}) - {_POWER}/(1 - {_POWER}) | \
+>= 0 | <= 18463/10000
+hint (10/9*(2 - 1/K) + 1)/((1 - {_POWER})*(2 - 1/K)) times E1
+coordinate c_n = 10/9 - (1 + {_POWER})/((1 - {_POWER})*(2 - 1/K)) | >= 0
+define theta = {_POWER}/(1 - {_POWER}) | 18463/10000 - 2*(1 - {_LEFT}) - c_s
+define Gamma2 = (1 + {_POWER})/(K*(1 - {_POWER})*(2 - 1/K)) | (10/9 - c_n)/K
+"""
+"""Lines of this corollary, written by hand: with (1 - 1/K)^K in place of 1 - gamma, 2 p
++ theta <= 18463/10000 and K Gamma2 <= 10/9. The first is 2 (1 - 1/e) + (1/e)/(1 - 1/e),
+rounded up.
 """
 
 
@@ -42,7 +58,15 @@ def proof_text(claim: str) -> str:
         source = scripts()[script.of]
         assert isinstance(source, Script)
         parent = (registry.get(*script.of.split(":")), source)
-    return flat_proof(registry.get(*claim.split(":")), script, parent)
+    text = flat_proof(registry.get(*claim.split(":")), script, parent)
+    return _with_cases(text) if claim == CASES else text
+
+
+def _with_cases(text: str) -> str:
+    """The proof with the lines by cases of K."""
+    theorem, head, rest = text.partition(f"corollary {CASES}\n")
+    first, term, others = rest.partition("term t1")
+    return f"{theorem}{head}cases K 19\n{first}{_BY_CASES}{term}{others}"
 
 
 def main(arguments: list[str]) -> int:

@@ -196,8 +196,18 @@ def power(base, exponent):
 def text(quotient):
     """A name of a quotient: equal texts are equal quotients."""
     spend(len(quotient.top))
-    factors = sorted((sorted(f), p) for f, p in quotient.bottom.items())
-    return f"{sorted(quotient.top.items())}/{factors}".replace("Fraction", "")
+    factors = sorted((text_of(f), p) for f, p in quotient.bottom.items())
+    return f"{text_of(quotient.top.items())}/{factors}"
+
+
+def text_of(poly):
+    """A name of a polynomial, in which equal numbers have equal texts."""
+    return str(sorted((monomial_text(key), str(Fraction(c))) for key, c in poly))
+
+
+def monomial_text(key):
+    """A name of a monomial."""
+    return " ".join(f"{n}^{Fraction(e)}" for n, e in key)
 
 
 def symbol_of_power(base, name):

@@ -395,5 +395,7 @@ def telescope(stated, fact):
     after = following(w)
     need(known(w, "", "v") and first in starts and after != w, "no mean model")
     need(fact.left == moment("value", after) - moment("value", w), "not a descent")
+    roots = [m for m, _ in fact.right.terms if m.kind in ("root", "root_w")]
+    need(not roots, "roots have no mean over the rounds here")
     gap = moment("one", "f") * (quantity("f0_gap") / symbol("T"))
     return Linear(), "<=", over(fact.right, fact, rounds="mean") + gap

@@ -1,12 +1,13 @@
 """Which constants of the proved bounds could be smaller by the same proof.
 
-``python -m validation.proof_checker.slack`` writes ``slack.json``: for each term of
-each corrected theorem the smallest multiple of it, in hundredths, with which the last
-inequality of its script is still shown. 100 means: with 99 it is not.
+``python -m validation.proof_checker.slack [CLAIM ...]`` writes ``slack.json``: for each
+term of each corrected theorem the smallest multiple of it, in hundredths, with which
+the last inequality of its script is still shown. 100 means: with 99 it is not.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -52,8 +53,8 @@ def proved_theorems() -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the table, of the given claims or of all."""
-    table = {}
+    """Write the table anew, or the given claims in it."""
+    table = json.loads(FILE.read_text(encoding="utf-8")) if arguments[1:] else {}
     for claim in arguments[1:] or proved_theorems():
         table[claim] = smallest_shares(claim)
         print(claim, table[claim], flush=True)

@@ -1,0 +1,297 @@
+"""Facts, and the decorator that lets a rule make one.
+
+A :class:`Fact` is made by a function under :func:`rule` alone, from arguments that are
+facts made so. ``kernel.py`` documents the meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from functools import wraps
+from inspect import signature
+from types import MappingProxyType
+from weakref import WeakSet
+
+import sympy as sp
+
+from dfltheory.bounds.real_numbers import expression, has_poles, reality
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs.moments import (
+    BLOCKS,
+    Algorithm,
+    Atom,
+    Claim,
+    Demand,
+    Form,
+    Lag,
+    Moment,
+    Rule,
+    RuleError,
+    Vec,
+    form,
+    k,
+    need,
+    one,
+)
+
+_TOKEN = object()
+_ISSUED: WeakSet[Fact] = WeakSet()
+
+
+class Fact:
+    """``left <= right`` (``==`` if ``equal``); see the module. Only rules make one."""
+
+    __slots__ = (
+        "__weakref__",
+        "arguments",
+        "demands",
+        "equal",
+        "lags",
+        "left",
+        "of",
+        "premises",
+        "right",
+        "rule",
+        "uses",
+    )
+
+    def __init__(self, token: object, **fields: object) -> None:
+        need(token is _TOKEN, "a Fact is made by the kernel's rules alone")
+        for name, held in fields.items():
+            object.__setattr__(self, name, held)
+        _ISSUED.add(self)
+
+    def __setattr__(self, name: str, held: object) -> None:
+        raise RuleError("a Fact does not change")
+
+    def __str__(self) -> str:
+        sides = (
+            " + ".join(f"({c}) {m}" for m, c in x.items()) or "0"
+            for x in (self.left, self.right)
+        )
+        return (" == " if self.equal else " <= ").join(sides)
+
+    @property
+    def phases(self) -> set[str]:
+        """The phase of the step k that the fact is about, if any.
+
+        Where a coefficient has k, the phases of the premises count too.
+        """
+        found = set().union(*(m.phases for m in (*self.left, *self.right)))
+        if any(
+            k in c.free_symbols for c in (*self.left.values(), *self.right.values())
+        ):
+            found |= set().union(*(p.phases for p in self.premises))
+        return found
+
+    def trail(self) -> list[Fact]:
+        """Return the facts that it follows from, each once, and itself last."""
+        return list(
+            dict.fromkeys((*(fact for p in self.premises for fact in p.trail()), self))
+        )
+
+
+def genuine(fact: object) -> bool:
+    """Return whether it was made by the kernel's rules."""
+    return type(fact) is Fact and fact in _ISSUED
+
+
+def _within(given: object) -> Iterator[object]:
+    """All that an argument is made of: itself, and what is in it."""
+    yield given
+    parts: list[object] = []
+    if type(given) in (Algorithm, Atom, Lag, Moment, Vec):
+        parts = [getattr(given, f.name) for f in fields(given)]  # type: ignore[arg-type]
+    elif isinstance(given, (tuple, list, frozenset, dict)):
+        parts = [*given, *(given.values() if isinstance(given, dict) else ())]
+    for part in parts:
+        yield from _within(part)
+
+
+_WORDS = (
+    tuple,
+    list,
+    frozenset,
+    dict,
+    Algorithm,
+    Atom,
+    Lag,
+    Moment,
+    Vec,
+    int,
+    str,
+    bool,
+    type(None),
+)
+"""Types of arguments that rules accept; subclasses are rejected, because they could
+override behavior."""
+
+_MADE: dict[str, Rule] = {}
+_SEALED: list[bool] = []
+
+
+def all_rules() -> Mapping[str, Rule]:
+    """Return the rules by name; after this call there are no further ones."""
+    _SEALED.append(True)
+    return MappingProxyType(_MADE)
+
+
+def rule(
+    cites: str, *uses: h.Hypothesis
+) -> Callable[[Callable[..., Claim]], Callable[..., Fact]]:
+    """Make a function that gives a Claim one that gives a Fact: in this file alone."""
+    need(
+        not _SEALED,
+        "the rules stand in the kernel: a proof does not bring its own",
+    )
+
+    def made(function: Callable[..., Claim]) -> Callable[..., Fact]:
+        name = function.__name__.rstrip("_")
+        _MADE[name] = Rule(
+            name, " ".join((function.__doc__ or "").split()), cites, uses
+        )
+
+        @wraps(function)
+        def apply(*arguments: object, **named: object) -> Fact:
+            given = (*arguments, *named.values())
+            premises = tuple(a for a in given if isinstance(a, Fact) and genuine(a))
+            parts = [part for a in given if not genuine(a) for part in _within(a)]
+            strange = [
+                p
+                for p in parts
+                if type(p) not in _WORDS and not isinstance(p, sp.Basic)
+            ]
+            need(
+                not strange,
+                "{}: a premise was not made by the kernel, or is none of its words",
+                name,
+            )
+            real = [demand for part in parts for demand in _entered(part)]
+            about = {a for a in given if isinstance(a, Algorithm)} | {
+                p.of for p in premises if p.of
+            }
+            need(
+                len(about) <= 1, "{}: the premises are about different algorithms", name
+            )
+            claim = function(*arguments, **named)
+            need(
+                not any(has_poles(d.expr) for d in claim.demands),
+                "{}: a demand is no number",
+                name,
+            )
+            demands = dict.fromkeys(d for p in premises for d in p.demands)
+            demands |= dict.fromkeys((*claim.demands, *real))
+            fact = Fact(
+                _TOKEN,
+                left=MappingProxyType(form((claim.left, sp.S.One))),
+                right=MappingProxyType(form((claim.right, sp.S.One))),
+                equal=claim.equal,
+                demands=tuple(d for d in demands if not d.plain),
+                uses=frozenset(uses).union(*(p.uses for p in premises)),
+                lags=frozenset(p for p in parts if isinstance(p, Lag)).union(
+                    *(p.lags for p in premises)
+                ),
+                premises=premises,
+                arguments=signature(function).bind(*arguments, **named),
+                rule=name,
+                of=next(iter(about), None),
+            )
+            need(
+                len(fact.phases) <= 1, "{}: the step k of a fact is of one phase", name
+            )
+            return fact
+
+        return apply
+
+    return made
+
+
+def _entered(part: object) -> tuple[Demand, ...]:
+    """Refuse an argument, or return what makes its numbers real and finite."""
+    if type(part) in (Atom, Lag, Moment, Vec):
+        part.__post_init__()  # type: ignore[attr-defined]
+    if not isinstance(part, sp.Basic):
+        return ()
+    return tuple(
+        Demand(e, f"{part} is a real number", strict)
+        for e, strict in reality(expression(part))
+    )
+
+
+def size_demand(c: Expr) -> Demand:
+    """Demand that an expression, up to its visible sign, is not negative."""
+    c = expression(c)
+    size = -c if not c.is_Add and c.could_extract_minus_sign() else c
+    return Demand(size, "the size of a coefficient")
+
+
+def single_moment(fact: Fact, kind: str) -> Moment:
+    """Return the moment that is alone on the left-hand side."""
+    (moment, c), *more = fact.left.items() or ((one(""), 0),)
+    need(
+        not more and c == 1 and moment.kind == kind,
+        "the left-hand side must be one {}: {}",
+        kind,
+        fact,
+    )
+    return moment
+
+
+def young_weights(weights: Iterable[Expr]) -> tuple[Demand, ...]:
+    """Demand that weights are positive and sum to at most 1."""
+    shares = list(weights)
+    positive = (
+        Demand(w, "a weight of Young's inequality", strict=True) for w in shares
+    )
+    return (
+        *positive,
+        Demand(
+            1 - sp.Add(*shares), "the weights of Young's inequality sum to at most 1"
+        ),
+    )
+
+
+def over_all(linear: Form, phases: set[str], **where: str) -> Form:
+    """Return moments over all steps or rounds.
+
+    Coefficients that depend on the step are replaced by their means over the steps.
+    """
+    steps, moved = "steps" in where, {}
+    for m, c in linear.items():
+        varies = m.free if steps else m.kind != "one"
+        need(
+            m.kind != "value" and not (varies and m.rounds),
+            "{} has nothing over {}",
+            m,
+            where,
+        )
+        need(
+            steps or not (m.free or k in c.free_symbols),
+            "{} still depends on the step",
+            m,
+        )
+        if k in c.free_symbols:
+            need(
+                not varies and where["steps"] == "mean",
+                "({}) {}: has no mean over the steps",
+                c,
+                m,
+            )
+            K = BLOCKS[next(iter(phases), "")].K
+            c = sp.factor(sp.summation(sp.expand(c), (k, 0, K - 1)) / K)
+        moved = form((moved, 1), ({m.at(**where) if varies else m: c}, 1))
+    return moved
+
+
+__all__ = [
+    "Fact",
+    "all_rules",
+    "genuine",
+    "over_all",
+    "rule",
+    "single_moment",
+    "size_demand",
+    "young_weights",
+]

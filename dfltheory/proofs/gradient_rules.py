@@ -1,0 +1,232 @@
+"""Rules of gradients and samples: smoothness, the assumptions, martingales."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs.facts import Fact, rule, single_moment
+from dfltheory.proofs.moments import (
+    BLOCKS,
+    EHAT,
+    PLAIN,
+    SAMPLED,
+    Algorithm,
+    Claim,
+    E,
+    G,
+    Lag,
+    N,
+    Vec,
+    X,
+    form,
+    inner,
+    k,
+    need,
+    one,
+    root,
+    sq,
+    value,
+)
+
+_NESTEROV = "Nesterov, Lectures on Convex Optimization, 2nd ed., 1.2"
+
+
+@rule(f"Lipschitz gradients: {_NESTEROV}", h.SMOOTH)
+def lipschitz(alg: Algorithm, u: Vec, v: Vec, block: str | None = None) -> Claim:
+    """Bound a difference of gradients by that of their points.
+
+    root(grad f_i(U_i) - grad f_i(V_i)) <= L root(U - V); of blocks b and c: L_b for c =
+    b, else chi sqrt(L_b L_c), for the part of the gradients in b and points that differ
+    in c.
+    """
+    bends = alg.grad(u, block) - alg.grad(v, block)
+    here, there = BLOCKS[bends.block].L, BLOCKS[(u - v).block].L
+    steep = here if here == there else s.chi * sp.sqrt(here * there)
+    return Claim({root(bends): sp.S.One}, {root(u - v): steep})
+
+
+@rule(f"the descent lemma: {_NESTEROV}, Lemma 1.2.3", h.SMOOTH)
+def descent(alg: Algorithm, u: Vec, d: Vec) -> Claim:
+    """Bound the change of f along a step.
+
+    value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D) for D in one block;
+    where all clients share D, grad f stands for grad f_i.
+    """
+    need(d.terms, "the step is 0: there is no descent")
+    g = alg.grad(u, d.block)
+    right = {
+        inner(g.mean() if d.common else g, d): sp.S.One,
+        sq(d): BLOCKS[d.block].L / 2,
+    }
+    return Claim(form(({value(u + d): sp.S.One}, 1), ({value(u): sp.S.One}, -1)), right)
+
+
+@rule("the assumption itself", h.DIVERSITY)
+def diversity(alg: Algorithm, u: Vec) -> Claim:
+    """Bound the distance of the clients' gradients from their mean.
+
+    root(grad f_i(u) - grad f(u)) <= sigma_g at a common u; of two blocks delta_u, for
+    the shared part of the gradients at the mean of the models and the personal parts of
+    the next round.
+    """
+    need(
+        alg.kept is None or u == X.within("u").mean() + alg.kept,
+        "the diversity is not assumed at {}",
+        u,
+    )
+    return Claim(
+        {root(alg.grad(u) - alg.full(u)): sp.S.One},
+        {one("diversity"): BLOCKS[alg.shared].diversity},
+    )
+
+
+@rule("the assumption itself", h.BOUNDED)
+def bounded(alg: Algorithm, first: bool = False) -> Claim:
+    """Bound the gradients along the run.
+
+    root(g_k) <= B: the full gradients at the local models; ``first``: at the states,
+    where step 0 is.
+    """
+    need(
+        not first or alg.first == X,
+        "the local steps start at {}, not at the states",
+        alg.first,
+    )
+    return Claim({root(alg.grad(X) if first else G): sp.S.One}, {one("gradient"): s.B})
+
+
+@rule("the assumption itself", h.MOMENT)
+def second_moment(alg: Algorithm) -> Claim:
+    """Bound the stochastic gradients along the run.
+
+    root(g_k + n_k + e_k) <= sqrt(S2): the stochastic gradients.
+    """
+    return Claim({root(SAMPLED): sp.S.One}, {one("moment"): sp.sqrt(s.S2)})
+
+
+@rule("the assumption itself", h.VARIANCE)
+def variance(alg: Algorithm, part: Vec = N) -> Claim:
+    """Bound the noise of a sample.
+
+    root(n_k) <= sigma_l; of blocks sigma_v and sigma_u.
+    """
+    need(part == N.within(part.block), "{} is not the noise of a sample", part)
+    return Claim({root(part): sp.S.One}, {one("noise"): BLOCKS[part.block].noise})
+
+
+@rule(
+    "||grad F_i(y + d; xi) - grad F_i(y; xi)|| <= L ||d||, ||d|| <= rho, on one"
+    " minibatch; conditional means contract L^2: Williams, Probability with"
+    " Martingales, 9.7",
+    h.SAMPLE_SMOOTH,
+)
+def sam(alg: Algorithm, part: Vec) -> Claim:
+    """Bound what the second gradient of SAM adds.
+
+    root(U) <= L rho for U = e_k (what SAM's second gradient adds), its conditional mean
+    e^_k given the past, and e_k - e^_k; of two blocks in the shared part alone.
+    """
+    known = (vec.within(alg.shared) for vec in (E, EHAT, E - EHAT))
+    need(
+        part in known,
+        "{} is not what SAM adds, its conditional mean, or their difference",
+        part,
+    )
+    return Claim({root(part): sp.S.One}, {one("sam"): BLOCKS[alg.shared].L * s.rho})
+
+
+_WILLIAMS = (
+    "martingale differences are orthogonal: Williams, Probability with Martingales,"
+    " 12.1"
+)
+
+
+@rule(_WILLIAMS, h.UNBIASED)
+def pythagoras(alg: Algorithm, u: Vec, v: Vec) -> Claim:
+    """Add the squares of noise and of what is known before it.
+
+    sq(U + V) = sq(U) + sq(V) for the noise V of step k and a U that is known before its
+    sample.
+    """
+    need(v.noise, "{} is not the noise of one local step", v)
+    need(u.known(k, v.block), "{} is not known before the sample of step k is drawn", u)
+    return Claim(
+        {sq(u + v): sp.S.One},
+        form(({sq(u): sp.S.One}, 1), ({sq(v): sp.S.One}, 1)),
+        equal=True,
+    )
+
+
+@rule(_WILLIAMS, h.UNBIASED)
+def unbiased(alg: Algorithm, u: Vec, v: Vec, weights: Lag = PLAIN) -> Claim:
+    """Show that noise is orthogonal to what is known before it.
+
+    <U, sum_{j<K} c(K-j) V_j> = 0 for the noises V_j of a phase's steps and a U known
+    when it starts.
+    """
+    need(v.noise, "{} is not the noise of one local step", v)
+    need(
+        u.known(None, v.block), "{} is not known at the start of the round or phase", u
+    )
+    return Claim({inner(u, v.sum(v.count, weights)): sp.S.One}, {}, equal=True)
+
+
+@rule(_WILLIAMS, h.UNBIASED)
+def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
+    """Bound the square of a weighted sum of noises.
+
+    sq(sum_{j<n} c(n-j) V_j) <= (sum of the squared weights) v for noises with sq(V_j)
+    <= v.
+    """
+    v = single_moment(bound, "sq").vec
+    need(
+        set(bound.left) == {sq(v)},
+        "the bound must be one of this round and of every step: {}",
+        bound,
+    )
+    need(v.noise, "{} is not the noise of one local step", v)
+    need(
+        all(
+            m.kind == "one" and k not in c.free_symbols for m, c in bound.right.items()
+        ),
+        "the noise must have a bound that is the same at every step",
+    )
+    return Claim(
+        {sq(v.sum(n, weights)): sp.S.One}, form((bound.right, weights.square_sum(n)))
+    )
+
+
+@rule(
+    "the variance of a mean of m independent variables: Williams, Probability with"
+    " Martingales, 7.3",
+    h.UNBIASED,
+    h.INDEPENDENT,
+)
+def clients(alg: Algorithm, v: Vec) -> Claim:
+    """Give the square of a mean of independent noises.
+
+    sq(mean V) = sq(V)/m for the noise V of one step.
+    """
+    need(v.noise, "{} is not the noise of one local step", v)
+    need(
+        not any(a.mean for a, _ in v.terms), "the noise is a mean over clients already"
+    )
+    return Claim({sq(v.mean()): sp.S.One}, {sq(v): 1 / s.m}, equal=True)
+
+
+__all__ = [
+    "bounded",
+    "clients",
+    "descent",
+    "diversity",
+    "lipschitz",
+    "martingale",
+    "pythagoras",
+    "sam",
+    "second_moment",
+    "unbiased",
+    "variance",
+]

@@ -1,0 +1,129 @@
+"""The guide "Prove my theorem": its script proves the theorem, and no smaller bound."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+import sympy as sp
+
+from dfltheory.bounds import registry
+from dfltheory.bounds import symbols as s
+from dfltheory.cli import run
+from dfltheory.errors import InputError
+from dfltheory.proofs import Script, check
+from dfltheory.proofs.flat_text import flat_proof
+from tests.bounds.worlds import gossip_run
+
+GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "prove-my-theorem.md"
+CLAIM = "wang_joshi2021.corollary_3:printed"
+MOST_LINES = 60
+
+
+def text_of_script() -> str:
+    found = re.search(r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.S | re.M)
+    assert found is not None
+    return found[1]
+
+
+@cache
+def script() -> Script:
+    names: dict[str, object] = {}
+    exec(compile(text_of_script(), "proof.py", "exec"), names)
+    made = names["SCRIPT"]
+    assert isinstance(made, Script)
+    return made
+
+
+def theorem():
+    return registry.get(*CLAIM.split(":"))
+
+
+def test_script_has_at_most_60_lines():
+    assert len(text_of_script().splitlines()) <= MOST_LINES
+
+
+def test_command_of_the_guide_proves_the_theorem(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("proof.py").write_text(text_of_script(), encoding="utf-8")
+    command = re.search(r"^dfltheory (prove .*)$", GUIDE.read_text("utf-8"), re.M)
+    assert command is not None
+    assert run([*command[1].split(), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["proved"]
+    assert answer["assumptions"] == list(theorem().assumptions)
+    assert answer["unused"] == []
+
+
+@pytest.mark.parametrize(
+    ("term", "share", "proved"),
+    [
+        ("optimization", 99, False),
+        ("noise", 99, False),
+        ("network", 67, True),
+        ("network", 66, False),
+    ],
+)
+def test_smallest_constants_that_the_script_proves(term, share, proved):
+    parts = dict(theorem().parts)
+    parts[term] *= sp.Rational(share, 100)
+    assert check(replace(theorem(), parts=parts), script()).proved is proved
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_without_an_assumption_nothing_is_proved(place):
+    words = list(theorem().assumptions)
+    del words[place]
+    answer = check(replace(theorem(), assumptions=tuple(words)), script())
+    assert not answer.proved
+    assert all("what is not assumed" in why for why in answer.missing)
+
+
+@pytest.mark.parametrize("place", range(2))
+def test_each_condition_is_needed(place):
+    conditions = list(theorem().conditions)
+    del conditions[place]
+    answer = check(replace(theorem(), conditions=tuple(conditions)), script())
+    assert answer.missing
+    assert all(why.startswith("not shown: enlarges") for why in answer.missing)
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"network": "column-stochastic"},
+        {"network": "none"},
+        {"common_start": False},
+        {"algorithms": ("DFedAvg",)},
+    ],
+)
+def test_other_runs_are_not_covered(scope):
+    other = replace(theorem(), scope=replace(theorem().scope, **scope))
+    assert not check(other, script()).proved
+
+
+def test_more_local_steps_are_not_covered():
+    parts = {**theorem().parts, "local steps": s.K - 1}
+    missing = check(replace(theorem(), parts=parts), script()).missing
+    assert "not shown: a round has one local step" in missing
+
+
+def test_second_checker_has_not_all_of_its_rules():
+    with pytest.raises(InputError, match=r"one_step|projection|sum_rounds"):
+        flat_proof(theorem(), script())
+
+
+def test_every_fact_holds_in_runs_of_the_algorithm():
+    """All outcomes of all samples, in fractions, with one objective for all clients."""
+    last = script().prove()
+    for seed in range(3):
+        world = gossip_run(
+            random.Random(seed), 2, 1, 2, steps=(1,), plain=True, identical=True
+        )
+        assert all(world.number(d.expr, 0)[1] >= 0 for d in last.demands)
+        assert [v for v in map(world.violation, last.trail()) if v] == []
