@@ -295,6 +295,21 @@ class FiniteProblem:
         return run
 
 
+def second_eigenvalue(W: Array) -> float:
+    """Return the norm of W - 11'/m, which is lambda of a mixing matrix."""
+    return float(np.linalg.norm(W - np.ones_like(W) / len(W), 2))
+
+
+def cycle(n: int) -> Array:
+    """Return the sum of the two shifts of a ring."""
+    return np.roll(np.eye(n), 1, 0) + np.roll(np.eye(n), -1, 0)
+
+
+def torus(side: int) -> Array:
+    """Return the sum of the four shifts of a square torus."""
+    return np.kron(cycle(side), np.eye(side)) + np.kron(np.eye(side), cycle(side))
+
+
 def average_clients(a: Array) -> Array:
     """The mean over the clients, (..., m, d) to (..., d)."""
     return a.sum(axis=-2) / a.shape[-2]
@@ -312,5 +327,8 @@ __all__ = [
     "Recording",
     "average_clients",
     "centered",
+    "cycle",
     "exact",
+    "second_eigenvalue",
+    "torus",
 ]

@@ -1,9 +1,9 @@
-"""Refuted lines of a paper: named functions, each with the witness at which its line is
-false.
+"""Refuted lines of a paper: named functions with witnesses at which they are false.
 
 A paper's ``refuted_lines.py`` registers functions with :meth:`RefutedLines.refutes`. A
 function returns both sides of one line, from its witness in ``witnesses.json``: a
-finite problem, numbers, or a point at which two formulas are evaluated.
+finite problem, numbers, or a point at which two formulas are evaluated. Its docstring
+states the place and the claim, which is ``left <= right`` unless ``equality`` is set.
 :meth:`RefutedLines.evaluate` evaluates them, in rational numbers where both sides are
 rational.
 """
@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,69 @@ import sympy as sp
 from dfltheory.errors import InputError, UnknownNameError
 from validation.papers.finite_problems import FiniteProblem, exact
 
-Sides = Callable[..., tuple[Any, Any]]
+Pair = tuple[Any, Any]
+"""Left and right side of a line."""
+Sides = Callable[..., Pair]
+RoundSides = Callable[[Any, Any, int], Pair]
+"""Both sides in one round, from a problem, a recorded run and the round."""
 TOLERANCE = 1e-9
 """Relative excess of the left side from which a line counts as refuted in floating
 point.
 """
+
+
+def worst(pairs: Iterable[Pair]) -> Pair:
+    """Return the pair whose left side exceeds its right side most."""
+    return max(pairs, key=_excess)
+
+
+def _excess(pair: Pair) -> Any:
+    left, right = pair
+    return left - right
+
+
+def in_worst_round(run: str) -> Callable[[RoundSides], Sides]:
+    """Decorate the sides in round t of a run: evaluate the round of largest excess.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run: a property of the finite problem.
+    """
+
+    def decorate(sides: RoundSides) -> Sides:
+        @wraps(sides)
+        def worst_sides(problem: FiniteProblem) -> Pair:
+            recorded = getattr(problem, run)
+            return worst(sides(problem, recorded, t) for t in range(problem.T))
+
+        return worst_sides
+
+    return decorate
+
+
+def in_all_rounds(run: str, first: int = 0) -> Callable[[RoundSides], Sides]:
+    """Decorate the sides in round t of a run: return those of all rounds as arrays.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run: a property of the finite problem.
+    first : int
+        First round that is evaluated.
+    """
+
+    def decorate(sides: RoundSides) -> Sides:
+        @wraps(sides)
+        def all_sides(problem: FiniteProblem) -> Pair:
+            recorded = getattr(problem, run)
+            rounds = range(first, problem.T)
+            left, right = zip(*(sides(problem, recorded, t) for t in rounds))
+            return np.array(left), np.array(right)
+
+        return all_sides
+
+    return decorate
 
 
 @dataclass(frozen=True)
