@@ -1,5 +1,4 @@
-"""Does theory choose well? Rank correlation of bounds, and of exact expectations, with
-what runs measure.
+"""Rank correlations of bounds and exact expectations with measured values.
 
 ``python -m validation.advice docs/advice.json`` computes it on quadratics, exactly, and
 on MNIST and CIFAR-10 (ten clients, one label distribution each) by runs, where the data
@@ -38,9 +37,7 @@ Result = Callable[[Any, Any, int], float]
 
 
 def correlation(predicted: Any, measured: Any) -> dict[str, float]:
-    """Spearman's rank correlation over the cells where both are numbers, and how many
-    these are.
-    """
+    """Return Spearman's correlation of the finite pairs, and their number."""
     both = np.isfinite(predicted) & np.isfinite(measured)
     correlation: Any = (
         spearmanr(np.asarray(predicted)[both], np.asarray(measured)[both])
@@ -56,8 +53,9 @@ def correlation(predicted: Any, measured: Any) -> dict[str, float]:
 def grid(
     values: Mapping[str, float], rounds: int, local: tuple[int, ...], result: Result
 ) -> dict[str, Any]:
-    """Both advisors against what ``result`` measures of (algorithm, matrix, rounds) in
-    every cell.
+    """Return the rank correlations over a grid of topologies, K and step sizes.
+
+    ``result`` measures (algorithm, matrix, rounds) in every cell.
     """
     theorem, m = bounds.get(KEY, VARIANT), int(values["m"])
     table: dict[str, list[float]] = {
@@ -97,8 +95,9 @@ def grid(
 
 
 def quadratics(rounds: int = 400) -> dict[str, Any]:
-    """A quadratic of the same constants as the advisor's, with other clients in other
-    dimensions.
+    """Return the correlations on a quadratic with the constants of the model.
+
+    Its clients differ from the model's, and so does its dimension.
     """
     values = {"m": 10, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "f0_gap": 1.0}
     task = model(values, d=12, seed=7)
@@ -111,8 +110,9 @@ def quadratics(rounds: int = 400) -> dict[str, Any]:
 
 
 def images(name: str, rounds: int = 30) -> dict[str, Any]:
-    """Images by runs of one seed, measured every third round; constants are estimates
-    at a pilot's points.
+    """Return the correlations on images, with constants estimated along a pilot run.
+
+    Runs have one seed and are measured every third round.
     """
     task = dfl.tasks.get(
         name, m=10, model="softmax", partition="dirichlet", alpha=0.3, examples=2000

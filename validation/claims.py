@@ -1,5 +1,4 @@
-"""A claim that was checked: what a source says, how it was tested against reality, and
-what came out.
+"""A checked claim: what a source says, how it was tested, and the result.
 
 Every experiment of this folder returns claims; ``run_all`` puts them into one table.
 The checks:
@@ -59,8 +58,9 @@ SEVERITY: tuple[Kind, ...] = (
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the table. ``ratio`` is measured over claimed (at most 1 where an
-    upper bound holds).
+    """One row of the table.
+
+    ``ratio`` is measured over claimed (at most 1 where an upper bound holds).
 
     ``refuted`` states by what a search has refuted the statement, if one has: the
     verdict is then one of these runs alone. ``growth`` is the interval of p where
@@ -95,8 +95,9 @@ class Claim:
 
 
 def bound_claims(outcomes: Sequence[Outcome], not_tested: str = "") -> list[Claim]:
-    """One claim for each variant and group of runs: the gravest verdict, and the
-    largest ratio.
+    """Return a claim for each variant and group of runs.
+
+    Its verdict is the gravest one of the group, its ratio the largest.
     """
     grouped: dict[tuple[str, str, str], list[Any]] = {}
     for outcome in outcomes:
@@ -134,7 +135,7 @@ def _on(
     *more: Any,
     **known: Any,
 ) -> Claim:
-    """A claim on a registered statement, with what a search knows of it."""
+    """Return a claim on a registered statement, with its status."""
     name = f"{theorem.key} [{theorem.variant}]"
     by = theorem.status.how if theorem.status.refuted else ""
     return Claim(
@@ -145,8 +146,7 @@ def _on(
 def growth_claim(
     key: str, variant: str, runs: Sequence[History], not_tested: str, **given: float
 ) -> Claim:
-    """Which constant would an O(.) statement need at each horizon of ``runs``, and does
-    it grow?
+    """Return whether the constant that an O(.) needs grows with the horizon.
 
     With measured / expression ~ T^p: ``bounded`` where the interval of p lies at or
     below 0, ``growing`` where it lies above, else ``undecided``. An O(.) has no
@@ -181,15 +181,13 @@ def growth_claim(
 
 
 def order_claims(key: str, runs: Sequence[History], not_tested: str) -> list[Claim]:
-    """A growth claim for each variant that is stated in O(.)."""
+    """Return a growth claim for each variant that is stated in O(.)."""
     stated = [v for v in bounds.variants(key) if bounds.get(key, variant=v).order]
     return [growth_claim(key, variant, runs, not_tested) for variant in stated]
 
 
 def _student(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's interval for the mean of independent values; a single one is taken as
-    exact.
-    """
+    """Return Student's interval for a mean; a single value is taken as exact."""
     mean = float(np.mean(values))
     half = (
         float(half_widths(values[:, None], (1 - confidence) / 2)[0])
@@ -206,7 +204,7 @@ def ordering_claim(
     not_tested: str,
     check: str = "ordering",
 ) -> Claim:
-    """``samples`` (values over seeds) are said to fall from the first to the last.
+    """Return whether ``samples`` (values over seeds) fall from the first to the last.
 
     ``holds``: each neighbor's paired difference is surely positive; ``violated``: one
     is surely negative. The ratio is the largest of later over earlier.
@@ -224,10 +222,11 @@ def ordering_claim(
 
 
 def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
-    """Is some corrected bound, in every panel that has one, at most ``within`` times
-    the measurement at a point? The panels are those of the figures: a run, or the runs
-    along an axis, and a left-hand side; the ratio is that of the loosest panel's
-    nearest bound to ``within``.
+    """Return whether a corrected bound is informative in every panel of the figures.
+
+    A panel is a run, or the runs along an axis, and a left-hand side. Some bound must
+    be at most ``within`` times the measurement at a point; the ratio is that of the
+    loosest panel's nearest bound to ``within``.
     """
     nearest: dict[Any, float] = {}
     for outcome in outcomes:
@@ -269,7 +268,7 @@ def value_claim(
     not_tested: str,
     check: str = "stated value",
 ) -> Claim:
-    """Is a stated number the true one, to a relative ``tolerance``?"""
+    """Return whether a stated number is the true one, to a relative ``tolerance``."""
     kind: Kind = "holds" if abs(stated - true) <= tolerance * abs(true) else "violated"
     detail = f"stated {stated:.4g}, computed {true:.4g}"
     return Claim(

@@ -45,8 +45,9 @@ MARK = "<!-- coverage: make generated -->"
 def walk(
     rng: np.random.Generator, seeds: int = 16, freedom: int = 10, memory: float = 0.8
 ) -> NDArray[np.float64]:
-    """Squared norms of an AR(1) process of Gaussian vectors that has settled, (seeds,
-    ROUNDS), mean 1.
+    """Return squared norms of a stationary AR(1) process of Gaussian vectors.
+
+    Shape (seeds, ROUNDS), mean 1.
     """
     noise = rng.normal(size=(ROUNDS, seeds, freedom))
     for t in range(1, ROUNDS):
@@ -86,8 +87,9 @@ BOUNDED: dict[str, tuple[float, Draw]] = {
 def cell(
     law: str, seeds: int, trials: int, method: Method = "student"
 ) -> dict[str, float]:
-    """Shares of false ``violated`` and ``holds``, and the median width over the
-    oracle's.
+    """Return the shares of false ``violated`` and ``holds``, and the relative width.
+
+    The width is the median over that of the oracle's interval.
     """
     rng = np.random.default_rng([list(LAWS).index(law), seeds])
     data = [LAWS[law](rng, seeds) for _ in range(trials)]
@@ -110,9 +112,7 @@ def cell(
 
 
 def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:
-    """Shares of false ``holds`` by ``bounded`` alone, by ``student`` alone, and as
-    ``compare`` has it: by either of them.
-    """
+    """Return shares of false ``holds`` by ``bounded``, by ``student``, by either."""
     rng, (most, draw) = (
         np.random.default_rng([len(LAWS), list(BOUNDED).index(law), seeds]),
         BOUNDED[law],
@@ -125,9 +125,7 @@ def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:
 
 
 def found_at(law: str, seeds: int, ratio: float, trials: int) -> float:
-    """How often a bound that the expectation exceeds by ``ratio`` is found to be
-    violated.
-    """
+    """Return how often a bound exceeded by ``ratio`` is found to be violated."""
     draw, rng = LAWS[law], np.random.default_rng([list(LAWS).index(law), seeds])
     # (seeds, rounds, trials)
     data = np.stack([draw(rng, seeds) for _ in range(trials)], axis=-1)
@@ -139,8 +137,9 @@ def found_at(law: str, seeds: int, ratio: float, trials: int) -> float:
 
 
 def needed(law: str, ratio: float, trials: int) -> int | None:
-    """The fewest seeds (to 4 percent) that find it with a chance of ``POWER``; None:
-    more than 4096.
+    """Return the fewest seeds that find a violation with probability ``POWER``.
+
+    The number is accurate to 4 percent; None: more than 4096.
     """
     low, high = 1, 2
     while found_at(law, high, ratio, trials) < POWER:
@@ -158,9 +157,10 @@ def needed(law: str, ratio: float, trials: int) -> int | None:
 
 
 def simulate(means: int = 2000, minima: int = 500, power: int = 200) -> dict[str, Any]:
-    """{"trials": ..., "student": {law: {seeds: cell}}, "bootstrap": ..., "bounded":
-    {law: {seeds: bounded_cell}}, "needed": {law: {ratio: seeds}}}, each cell from so
-    many trials (the bootstrap's and minima take the longest).
+    """Return the simulated cells of every law.
+
+    The result is {"trials": ..., "student": {law: {seeds: cell}}, "bootstrap": ...,
+    "bounded": {law: {seeds: bounded_cell}}, "needed": {law: {ratio: seeds}}}.
     """
     trials = dict.fromkeys(MEANS, means) | dict.fromkeys(MINIMA, minima)
     enough = [n for n in SEEDS if n >= ENOUGH]
@@ -184,7 +184,7 @@ def simulate(means: int = 2000, minima: int = 500, power: int = 200) -> dict[str
 
 
 def tables(known: dict[str, Any]) -> str:
-    """The page's tables."""
+    """Return the tables of the page."""
 
     def percent(label: str, cells: dict[str, Any], name: str) -> list[str]:
         return [

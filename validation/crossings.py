@@ -1,5 +1,4 @@
-"""Where a printed bound fails: runs on which the measured curve crosses it, while the
-corrected bound holds.
+"""Runs that cross a printed bound, while the corrected bound holds.
 
 One problem for each printed main theorem with constants, small enough to be checked by
 hand or taken from the committed counterexamples; without noise, so that one seed is the
@@ -59,7 +58,7 @@ def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
 
 
 def cases(quick: bool = True) -> list[Case]:
-    """A run for each printed theorem that has constants."""
+    """Return a run for each printed theorem that has constants."""
     task, W = (
         sam_trap(4, L=1.0, rho=1.0, B=2.0),
         dfl.graphs.metropolis(dfl.graphs.complete(4)),
@@ -116,8 +115,9 @@ def cases(quick: bool = True) -> list[Case]:
 
 @dataclass(frozen=True)
 class Family:
-    """measured / expression of one variant of an O(.) at each horizon of a family, by
-    its own left side.
+    """Measured over expression of one variant of an O(.) along growing horizons.
+
+    Each variant is measured by its own left side.
     """
 
     variant: str
@@ -126,9 +126,10 @@ class Family:
 
 
 def growing(horizons: tuple[int, ...] = HORIZONS) -> list[Family]:
-    """The family of the committed counterexample to Theorem 2 of the DFedMDC paper,
-    measured anew: under the printed expression and under the corrected bound where that
-    one's conditions admit a horizon.
+    """Return the saved family against Theorem 2 of the DFedMDC paper, measured anew.
+
+    It is held against the printed expression, and against the corrected bound where its
+    conditions admit a horizon.
     """
     told = json.loads((FOLDER / f"{ORDER}-printed.json").read_text(encoding="utf-8"))[
         "divergence"

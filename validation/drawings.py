@@ -31,9 +31,7 @@ TIMES = Path(__file__).parent.parent / "docs/figures/linear_in_m.json"
 
 
 def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
-    """Measured curves that cross printed bounds (above), and not the corrected ones
-    (below).
-    """
+    """Draw runs that cross printed bounds (above), not corrected ones (below)."""
     import matplotlib.pyplot as plt
 
     outcomes = perform_all(experiment.cases()) if outcomes is None else outcomes
@@ -93,9 +91,7 @@ def one_theorem() -> Figure:
 
 
 def _label_curves(ax: Any) -> None:
-    """Name both curves where they are well separated; shade where the bound is
-    exceeded.
-    """
+    """Name both curves, and shade where the bound is exceeded."""
     lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
     for line in ax.get_lines():
         if line.get_label().startswith("known"):
@@ -124,9 +120,7 @@ def _label_curves(ax: Any) -> None:
 
 
 def _write_ratio(ax: Any, verdict: Any) -> None:
-    """Shade where the measured curve lies above the bound, and say how far at the last
-    horizon.
-    """
+    """Shade where the bound is exceeded, and write the ratio at the last horizon."""
     lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
     at, y = (np.asarray(part, dtype=float) for part in lines["measured"].get_data())
     x, bound = (np.asarray(part, dtype=float) for part in lines["bound"].get_data())
@@ -154,9 +148,7 @@ def _write_ratio(ax: Any, verdict: Any) -> None:
 
 
 def _growth(axes: Any, families: Any) -> None:
-    """Measured over expression along growing horizons: of the printed O(.), and of the
-    corrected bound.
-    """
+    """Draw measured over expression of the printed O(.) and of the corrected bound."""
     axes[0].set_title("DFedSMDC, Theorem 2\nan O(.): measured / expression")
     for ax, family, meaning in zip(axes, families, ("printed", "corrected")):
         worn = look.MEANINGS[meaning] | {"markersize": 4, "linewidth": 1.2}
@@ -242,8 +234,7 @@ experiment, and the values.
 
 
 def rates() -> Figure:
-    """Measured exponents and those that the rate of DFedSAM's corrected corollary
-    predicts.
+    """Draw measured exponents and those that the corrected rate of DFedSAM predicts.
 
     The left-hand side and the bound are drawn over T, K, m, noise, 1 - lam and rho0
     under the schedule.
@@ -333,9 +324,7 @@ def speed_up() -> Figure:
 
 
 def measure_times(to: Path = TIMES) -> None:
-    """Record the CPU seconds of a round on rings and tori, with the benchmark's own
-    stop-watch.
-    """
+    """Record the CPU seconds of a round on rings and tori, as the benchmark does."""
     import platform
 
     from benchmarks.linear_in_m import seconds
@@ -362,7 +351,7 @@ EXAMPLES = ("curves", "network", "training")
 
 
 def readme_example(number: int) -> Picture:
-    """The picture that one of the README's examples writes, as bytes of a PNG file."""
+    """Return the picture that an example of the README writes, as bytes (PNG)."""
     import contextlib
     import io
     import tempfile

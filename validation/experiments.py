@@ -1,5 +1,4 @@
-"""The runs behind each theorem and corollary: which problem, network and horizon, and
-what they leave open.
+"""The runs behind each theorem and corollary, and what they leave open.
 
 Each statement's own algorithm runs at its own schedule
 (:func:`dfltheory.experiments.cases.case_of`). What is stated in O(.) has no constants
@@ -55,13 +54,14 @@ def mixing(name: str, m: int) -> Any:
 
 
 def with_constants(key: str) -> list[str]:
-    """The variants that are not stated in O(.)."""
+    """Return the variants that are not stated in O(.)."""
     return [
         v for v in dfl.bounds.variants(key) if not dfl.bounds.get(key, variant=v).order
     ]
 
 
 def horizons(quick: bool) -> tuple[int, ...]:
+    """Return the growing horizons of the O(.) statements."""
     return (400, 1600) if quick else (400, 1600, 6400, 25600)
 
 
@@ -72,17 +72,16 @@ QUADRATIC = {"d": 10, "L": 1.0, "mu": 0.01, "zeta": 0.3, "sigma": 0.3, "seed": 0
 
 
 def slow_start(task: dfl.tasks.Quadratic, gap: float = 1.0) -> Tensor:
-    """A common start with f(x^0) - f* = gap in the flattest direction, where descent is
-    slowest.
-    """
+    """Return a start with f(x^0) - f* = gap in the flattest direction."""
     values, vectors = torch.linalg.eigh(task.global_hessian(task.x_star))
     return task.x_star + (2 * gap / values[0]).sqrt() * vectors[:, 0]
 
 
 def clipped(distance: float, m: int = 8) -> Any:
-    """Clients whose gradients are clipped at 1 around centers at a distance of 6, with
-    exact constants, from a common start at this distance: the gradient stays as large
-    as the bounds take it until it is covered.
+    """Return clients with gradients clipped at 1 around centers at a distance of 6.
+
+    Their constants are exact. From a common start at ``distance`` the gradient stays as
+    large as the bounds allow until the distance is covered.
     """
     return dfl.tasks.clipped(
         m=m, d=4, L=1.0, B=1.0, sigma=0.3, spread=6.0, distance=distance, seed=0
@@ -92,8 +91,9 @@ def clipped(distance: float, m: int = 8) -> Any:
 def on_networks(
     task: Any, rounds: int, names: Sequence[str], Q: Sequence[int], **further: Any
 ) -> list[Case]:
-    """Theorem 4.5 at its corollaries' step sizes, a column for each network and a row
-    for each Q.
+    """Return cases of Theorem 4.5, a column for each network and a row for each Q.
+
+    Step sizes are those of the corollaries.
     """
     return [
         case_of(
@@ -113,8 +113,9 @@ def on_networks(
 
 
 def network_cases(quick: bool = True) -> list[Case]:
-    """Clipped losses whose constants are exact: clients disagree about the curvature,
-    so that the mean model feels the network.
+    """Return runs on clipped losses, whose curvatures differ between clients.
+
+    The mean model then depends on the network, and all constants are exact.
     """
     T, task = 3200 if quick else 20000, clipped(10.0)  # the star asks for T >= 64 * 49
     note = (
@@ -137,8 +138,9 @@ def network_cases(quick: bool = True) -> list[Case]:
 
 
 def quadratic_cases(quick: bool = True) -> list[Case]:
-    """As a control, one Hessian for all clients, whose mean model hardly feels the
-    network.
+    """Return a control with one Hessian for all clients.
+
+    The mean model hardly depends on the network.
     """
     T, task = 1000 if quick else 20000, dfl.tasks.quadratic(m=M, **QUADRATIC)
     note = (
@@ -160,8 +162,9 @@ def quadratic_cases(quick: bool = True) -> list[Case]:
 
 
 def digits_cases(quick: bool = True) -> list[Case]:
-    """Real handwritten digits with softmax regression, where the constants are
-    estimates or proved bounds.
+    """Return softmax regression on handwritten digits.
+
+    Its constants are estimates or proved bounds.
     """
     T, task = (
         750 if quick else 5000,
@@ -182,6 +185,7 @@ def digits_cases(quick: bool = True) -> list[Case]:
 
 
 def dfedsam_theorem(quick: bool) -> list[Case]:
+    """Return the runs of Theorem 4.5 of the DFedSAM paper."""
     return [
         case
         for made in (network_cases, quadratic_cases, digits_cases)
@@ -192,7 +196,7 @@ def dfedsam_theorem(quick: bool) -> list[Case]:
 def dfedsam_corollary(
     key: str, Q: int, networks: tuple[str, ...]
 ) -> Callable[[bool], list[Case]]:
-    """Runs at the corollary's schedule on clipped losses, at growing horizons."""
+    """Return a function of the runs at the corollary's schedule, on clipped losses."""
 
     def cases(quick: bool) -> list[Case]:
         task = clipped(2.0)
@@ -228,8 +232,9 @@ def dfedsam_corollary(
 
 
 def dfedadmm_theorem(quick: bool) -> list[Case]:
-    """DFedADMM and DFedADMM-SAM at the paper's schedule: eta <= 1/(96 K L) asks for T
-    >= 9216 rounds.
+    """Return runs of DFedADMM and DFedADMM-SAM at the paper's schedule.
+
+    The condition eta <= 1/(96 K L) asks for T >= 9216 rounds.
     """
     task = dfl.tasks.sinusoidal(
         m=6, d=2, L=1.0, B=1.0, sigma=0.3, spread=0.5, distance=1.0, seed=0
@@ -265,8 +270,10 @@ def dfedadmm_theorem(quick: bool) -> list[Case]:
 
 
 def dfedadmm_corollary(quick: bool) -> list[Case]:
-    """DFedADMM-SAM at growing horizons. The corrected corollary takes lambda =
-    sqrt(K)/(L sqrt(T)), K times the paper's; both schedules are run.
+    """Return runs of DFedADMM-SAM at growing horizons.
+
+    The corrected corollary takes lambda = sqrt(K)/(L sqrt(T)), K times the paper's;
+    both schedules are run.
     """
     task = clipped(10.0)
     rows = {
@@ -318,6 +325,7 @@ def dfedsgpsm(
 
 
 def dfedsgpsm_theorem(quick: bool) -> list[Case]:
+    """Return runs of Theorem 1 of the DFedSGPSM paper on three digraphs."""
     networks = {
         "directed ring": dfl.graphs.directed_ring(6),
         "directed exponential": dfl.graphs.directed_exponential(8),
@@ -339,7 +347,7 @@ def dfedsgpsm_theorem(quick: bool) -> list[Case]:
 
 
 def dfedsgpsm_corollary(quick: bool) -> list[Case]:
-    """The corrected corollary's bound, and the printed O(.), at growing horizons."""
+    """Return runs at growing horizons, for the corrected bound and the printed O(.)."""
     name = "directed exponential"
     graph = dfl.graphs.directed_exponential(8)
     more: dict[str, Any] = {
@@ -363,8 +371,10 @@ def dfedsgpsm_corollary(quick: bool) -> list[Case]:
 
 
 def dfedmdc(key: str, method: str) -> Callable[[bool], list[Case]]:
-    """Runs on two networks at growing horizons. The left-hand side adds both blocks'
-    gradients, at V^t as printed and at V^{t+1} as the corrected proof has it.
+    """Return a function of the runs on two networks at growing horizons.
+
+    The left-hand side adds both blocks' gradients, at V^t as printed and at V^{t+1} as
+    the corrected proof has it.
     """
 
     def cases(quick: bool) -> list[Case]:

@@ -1,5 +1,4 @@
-"""Real images: measured gradient norms next to the bounds, for each of the four papers'
-algorithms.
+"""Bounds next to measured gradient norms on MNIST and CIFAR-10.
 
 The constants are estimated: first along a short pilot run, which gives the step sizes,
 then along the run that is judged. Every verdict says so: it is about the theorem at
@@ -58,9 +57,7 @@ def run(quick: bool = True) -> tuple:
 
 
 def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
-    """MNIST with the papers' dense network, CIFAR-10 with their convolutional one, a
-    part of the images each.
-    """
+    """Return a part of MNIST and of CIFAR-10 with the papers' networks."""
     sizes = (
         {"mnist": 160, "cifar10": 160} if quick else {"mnist": 4000, "cifar10": 1000}
     )
@@ -103,9 +100,7 @@ condition.
 
 
 def held(task: dfl.tasks.Supervised, rounds: int) -> list[Outcome]:
-    """Each paper's algorithm on this task, held against its theorems at the constants
-    along its own run.
-    """
+    """Run each paper's algorithm and compare it with the paper's theorem."""
     first = constants_along(task, estimate.pilot(task, steps=10, keep=2))
     task = task.with_constants(first)
     W = dfl.graphs.metropolis(dfl.graphs.complete(M))
@@ -121,9 +116,7 @@ def held(task: dfl.tasks.Supervised, rounds: int) -> list[Outcome]:
 def judged(
     task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds: int
 ) -> Outcome:
-    """Run, estimate the constants at mean models of the run, and compare every variant
-    that has constants.
-    """
+    """Run, estimate constants along the run, and compare variants with constants."""
     means: list[torch.Tensor] = []
     case = Case(
         group=f"{task.name}, constants estimated along the run",
@@ -148,8 +141,9 @@ def judged(
 
 
 def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[..., None]:
-    """A callback that keeps the mean model of the first seed after the first, a middle
-    and the last round.
+    """Return a callback that keeps mean models of the first seed.
+
+    It keeps those after the first, a middle and the last round.
     """
 
     def callback(t: int, state: Any, recorder: Any) -> None:
@@ -162,8 +156,7 @@ def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[...
 def constants_along(
     task: dfl.tasks.Supervised, points: torch.Tensor, sample_wise: bool = True
 ) -> ProblemConstants:
-    """The constants of both kinds of theorem at these points (P, d): of f, and of its
-    two blocks.
+    """Return the constants at these points (P, d): of f, and of its two blocks.
 
     ``sample_wise``: L of every minibatch, as SAM's theorems need it; else of the f_i.
     """

@@ -1,5 +1,4 @@
-"""The papers' experimental set-ups by name: hyperparameters of every method that a
-paper compares.
+"""The papers' experimental set-ups: hyperparameters of every compared method.
 
 ``validation/reproduce/papers/<paper>.toml`` holds them. Local work is given in epochs
 there; :meth:`PaperSetup.build` turns them into local steps, so that all clients take
@@ -45,8 +44,9 @@ class PaperSetup:
     gossip_directed: bool = field(default=False)
 
     def build(self, steps_per_epoch: int, **changes: Any) -> base.Algorithm:
-        """The algorithm, with E epochs as E * steps_per_epoch local steps; ``changes``
-        win.
+        """Return the algorithm, with E epochs as E * steps_per_epoch local steps.
+
+        ``changes`` replace hyperparameters.
         """
         if (
             isinstance(steps_per_epoch, bool)
@@ -64,7 +64,7 @@ class PaperSetup:
 
 @cache
 def paper_file(paper: str) -> dict[str, Any]:
-    """The tables, figures and settings of one paper."""
+    """Return the tables, figures and settings of one paper."""
     one_of("paper", paper, PAPERS)
     return tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))
 
@@ -72,8 +72,9 @@ def paper_file(paper: str) -> dict[str, Any]:
 def paper_setup(
     paper: str, method: str, dataset: str = "cifar10", pathological: bool = False
 ) -> PaperSetup:
-    """The set-up of a method in a paper's experiments (dfedsam, dfedadmm, dfedsgpsm or
-    dfedmdc).
+    """Return the set-up of a method in a paper's experiments.
+
+    ``paper`` is dfedsam, dfedadmm, dfedsgpsm or dfedmdc.
 
     ``dataset`` changes what the papers change with it (rounds; the momentum on
     CIFAR-100 in DFedSGPSM's); ``pathological``: DFedMDC's five head epochs on that
@@ -107,7 +108,7 @@ def paper_setup(
 
 
 def paper_methods(paper: str) -> list[str]:
-    """The methods that a paper compares."""
+    """Return the methods that a paper compares."""
     return list(paper_file(paper)["methods"])
 
 

@@ -25,8 +25,9 @@ _TABLE_1: dict[str, tuple[str, str, Callable[[int], float]]] = {
 
 @dataclass(frozen=True)
 class StatedGap:
-    """The gap that Table 1 of DFedMDC (and DFedSAM, Sec. 3.1) states for a topology,
-    and its true gap.
+    """The gap that Table 1 of DFedMDC states for a topology, and its true gap.
+
+    Section 3.1 of DFedSAM states the same.
 
     ``relation`` is how it is stated: "=", "~" (approximately) or "O" (up to a
     constant); ``stated`` the formula at this m; ``true`` the gap of ``weights`` on the
@@ -44,6 +45,7 @@ class StatedGap:
 
     @property
     def ratio(self) -> float:
+        """Stated over true gap."""
         return (
             self.stated / self.true
             if self.true
@@ -62,6 +64,7 @@ class StatedGap:
         return stated if self.formula == value else f"{stated} = {value}"
 
     def __str__(self) -> str:
+        """Return both gaps in a line."""
         return (
             f"{self.topology}, m = {self.m}: stated {self.stated_text}, true"
             f" {self.true:.6g} ({self.weights} weights, {self.method}), ratio"
@@ -70,7 +73,7 @@ class StatedGap:
 
 
 def table1(name: str, m: int, weights: str | None = None) -> StatedGap:
-    """What Table 1 states for the gap of a topology of m clients, with its true gap.
+    """Return what Table 1 states for the gap of a topology, with its true gap.
 
     Known: complete, disconnected, ring, grid (the open grid), exponential, and their
     relatives ``torus`` (read as grid) and ``directed_exponential`` (whose uniform
@@ -96,8 +99,9 @@ def table1(name: str, m: int, weights: str | None = None) -> StatedGap:
 
 
 def remark_1_q(diameter: int, window: int, a: float) -> float:
-    """q = (1 - a^(Diam B))^(1/(Diam B + 1)) of DFedSGPSM's Remark 1, for its unnamed
-    constant a < 1.
+    """Return q = (1 - a^(Diam B))^(1/(Diam B + 1)) of DFedSGPSM's Remark 1.
+
+    The remark does not name its constant a < 1.
     """
     if not 0 < a < 1:
         raise InputError(f"a = {a} must lie between 0 and 1")

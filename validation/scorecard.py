@@ -1,5 +1,4 @@
-"""The scorecard of the printed theorems: audit, searches, proofs and runs, gathered
-from where they are stored.
+"""The scorecard of the printed theorems: audit, searches, proofs and runs.
 
 ``make validate`` ends in it. ``python -m validation.scorecard results`` writes what the
 last run of the suite found to docs/scorecard.json, and docs/scorecard.md from it;
@@ -44,7 +43,7 @@ LINKS = {
 
 
 def statements() -> list[str]:
-    """The printed theorems and corollaries that have a corrected variant."""
+    """Return the printed theorems and corollaries that have a corrected variant."""
 
     def counts(key: str) -> bool:
         names = bounds.variants(key)
@@ -57,8 +56,9 @@ def statements() -> list[str]:
 def rows(
     verdicts: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, Any]]
 ) -> list[Row]:
-    """The scorecard from documents of verdicts and claims, the committed searches, and
-    the audit's page.
+    """Return the scorecard from verdicts and claims.
+
+    Searches and counts of the audit are read from the files in docs.
     """
     verdicts, claims = list(verdicts), list(claims)
     searched = {(one["key"], one["variant"]): one for one in outcomes()}
@@ -108,9 +108,7 @@ def _audit(key: str, audited: Mapping[str, Mapping[str, int]]) -> Cell:
 def _searched(
     key: str, variants: Sequence[str], searched: Mapping[tuple[str, str], Any]
 ) -> Cell:
-    """The worst of the variants' searches: what refutes one, or how far all of them
-    were from it.
-    """
+    """Return the worst of the variants' searches."""
     known = [searched[key, v] for v in variants if (key, v) in searched]
     if not known:
         return Cell()
@@ -136,13 +134,14 @@ def _searched(
 
 
 def _near(ratio: float) -> str:
-    """A ratio in three digits; one that is just below 1 is not rounded up to it."""
+    """Return a ratio in three digits; a ratio just below 1 is not rounded up."""
     return f"1 - {1 - ratio:.1g}" if 0.9995 <= ratio < 1 else f"{ratio:.3g}"
 
 
 def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
-    """What the suite's runs say: a refuted statement that they do not contradict holds
-    here alone.
+    """Return the verdicts of the suite's runs.
+
+    A refuted statement that they do not contradict holds on these runs alone.
     """
     command = f"python -m validation.run_all --only {key.replace('.', '_')}"
     kinds = Counter(d["kind"] for d in documents if d["kind"] != "not applicable")
@@ -175,9 +174,7 @@ def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
 
 
 def _growth(printed: bounds.Theorem, claims: Sequence[Mapping[str, Any]]) -> Cell:
-    """How measured over expression moves with T, for a statement in O(.); no comparison
-    with 1.
-    """
+    """Return how measured over expression grows with T, for a statement in O(.)."""
     if not printed.order:
         return Cell("not an O(.)")
     name = f"{printed.key} [{printed.variant}]"
@@ -193,7 +190,7 @@ def _growth(printed: bounds.Theorem, claims: Sequence[Mapping[str, Any]]) -> Cel
 
 
 def _proof(key: str, variants: Sequence[str]) -> Cell:
-    """The status of the corrected statements."""
+    """Return the status of the corrected statements."""
     command = f"python -m validation.papers {key}:{variants[0]}"
     known = {v: bounds.get(key, v).status.kind for v in variants}
     best = known[variants[0]]
@@ -210,7 +207,7 @@ def _tightness(
     searched: Mapping[tuple[str, str], Any],
     verdicts_by_variant: Mapping[str, Any],
 ) -> Cell:
-    """The largest measured over bound that was seen: 1 is sharp."""
+    """Return the largest measured over bound that was seen: 1 is sharp."""
     found = [
         (float(searched[key, v]["ratio"]), v, "search")
         for v in variants
@@ -238,9 +235,7 @@ def _tightness(
 
 
 def page(made: Sequence[Row]) -> str:
-    """docs/scorecard.md: the tables, what their words mean, and the command behind
-    every cell.
-    """
+    """Return docs/scorecard.md: tables, their terms, and the commands of cells."""
     lines = [
         "# Scorecard",
         "",
@@ -276,9 +271,7 @@ def page(made: Sequence[Row]) -> str:
 
 
 def with_short_form(text: str, made: Sequence[Row]) -> str:
-    """``text`` with each statement's standing, as printed and corrected, between its
-    two marks.
-    """
+    """Return ``text`` with the result on each statement between its two marks."""
 
     def corrected(cells: Mapping[str, Cell]) -> str:
         refuted = cells["search"].tone == "bad"
@@ -297,16 +290,12 @@ def with_short_form(text: str, made: Sequence[Row]) -> str:
 
 
 def with_sentence(text: str, made: Sequence[Row]) -> str:
-    """``text`` with how many statements are refuted, as printed and corrected, between
-    its two marks.
-    """
+    """Return ``text`` with the numbers of refuted statements between its two marks."""
     return between(text, SENTENCE, summary(made))
 
 
 def refreshed(stored: Sequence[Row]) -> list[Row]:
-    """The rows with what the text, the searches and the proofs say today; what runs
-    said stays.
-    """
+    """Return the rows with today's audit, searches and proofs; results of runs stay."""
     known = {row.key: row for row in stored}
     made = []
     for row in rows((), ()):
@@ -326,6 +315,7 @@ def refreshed(stored: Sequence[Row]) -> list[Row]:
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Write the scorecard's page and data, and its short forms into other pages."""
     folder, *pages = map(Path, arguments or [NUMBERS])
     if folder.is_dir():
         names = ("verdicts", "claims")

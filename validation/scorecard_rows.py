@@ -1,6 +1,4 @@
-"""One table of what is known of each statement: as printed, and corrected; every cell
-with its evidence.
-"""
+"""The rows of the scorecard: each statement as printed, and corrected."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ _COLORS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """What one witness says in a few words, the page that has it in full, and the
-    command that repeats it.
-    """
+    """A result in a few words, with the page of its evidence and its command."""
 
     says: str = "not examined"
     tone: Tone = "none"
@@ -45,14 +41,13 @@ class Cell:
 
     @property
     def marked(self) -> str:
+        """Mark and words."""
         return f"{MARKS[self.tone]} {self.says}".strip()
 
 
 @dataclass(frozen=True)
 class Row:
-    """One statement: ``printed`` and ``corrected`` cells by the columns above;
-    ``standing`` sums them up.
-    """
+    """One statement: ``printed`` and ``corrected`` cells by the columns above."""
 
     key: str
     title: str
@@ -89,7 +84,7 @@ class Row:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Row:
-        """What ``to_dict`` wrote."""
+        """Read what ``to_dict`` wrote."""
         sides = (
             {n: Cell(**c) for n, c in document[s].items()}
             for s in ("printed", "corrected")
@@ -98,7 +93,7 @@ class Row:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """The main finding in one sentence."""
+    """Return the main finding in one sentence."""
     wrong = sum(row.refuted for row in rows)
     broken = [
         row.key for row in rows if any(c.tone == "bad" for c in row.corrected.values())
@@ -111,8 +106,10 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def table(rows: Sequence[Row]) -> Any:
-    """The scorecard for a terminal of 80 columns: a line for each statement and one for
-    its corrections, the mark of every witness and the words of the one that decides.
+    """Return the scorecard for a terminal of 80 columns.
+
+    Each statement and its corrections have a line, with a mark for every cell and the
+    words of the one that decides.
     """
     from rich import box
     from rich.table import Table
@@ -155,8 +152,9 @@ def table(rows: Sequence[Row]) -> Any:
 
 
 def markdown(rows: Sequence[Row], link: Mapping[str, str]) -> str:
-    """The scorecard as two Markdown tables and the commands; ``link``: where a cell's
-    evidence lies, by the name that :attr:`Cell.evidence` has for it.
+    """Return the scorecard as two Markdown tables.
+
+    ``link`` is the page of a cell's evidence, by :attr:`Cell.evidence`.
     """
     lines = [summary(rows), ""]
     for side, names in (("printed", PRINTED), ("corrected", CORRECTED)):

@@ -21,8 +21,9 @@ def outcomes(folder: Path = FOLDER) -> list[dict[str, Any]]:
 
 
 def growing(outcome: Mapping[str, Any]) -> str:
-    """How measured over expression grows along the saved family; empty for a plain
-    counterexample.
+    """Return how measured over expression grows along a saved family.
+
+    The text is empty for a plain counterexample.
     """
     family = outcome.get("divergence")
     return f"ratio grows {growth_words(family)}" if family else ""

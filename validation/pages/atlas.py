@@ -106,9 +106,7 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
 
 
 def assumed(entries: Iterable[Entry]) -> str:
-    """The constants of a table that were not given, and the usual values that they
-    took.
-    """
+    """Return a sentence on the assumed constants, with their usual values."""
     found: dict[str, float] = {}
     for entry in entries:
         found.update(entry.assumed)
@@ -119,8 +117,9 @@ def assumed(entries: Iterable[Entry]) -> str:
 
 
 def places() -> Iterator[str]:
-    """One table for each left-hand side that some theorem bounds with its constants,
-    and what is silent there only because gradients are noisy.
+    """Yield a table for each left-hand side that some theorem bounds with constants.
+
+    A second table has the theorems that are silent only because gradients are noisy.
     """
     head = (
         "theorem",
@@ -226,7 +225,7 @@ def moved() -> str:
 
 
 def advice(file: Path) -> str:
-    """The rank correlations that validation/advice.py found."""
+    """Return the table of rank correlations that validation/advice.py found."""
     found = json.loads(file.read_text(encoding="utf-8"))
     rows = []
     for task, told in found.items():
@@ -254,8 +253,9 @@ def advice(file: Path) -> str:
 
 
 def markdown(found: Path) -> str:
-    """The text of docs/atlas.md; ``found``: the file that validation/advice.py
-    wrote.
+    """Return the text of docs/atlas.md.
+
+    ``found`` is the file that validation/advice.py wrote.
     """
     place = ", ".join(f"{n} = {v:g}" for n, v in PLACE.items())
     tables = "\n\n".join(places())

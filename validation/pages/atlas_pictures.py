@@ -1,6 +1,4 @@
-"""The pictures of docs/atlas.md: whose bound is the least over planes, and the bounds
-over the truth.
-"""
+"""The pictures of docs/atlas.md: least bounds over planes, bounds over the truth."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ def _axis(
 
 
 def draw(folder: Path) -> Iterator[Path]:
-    """The planes, printed beside corrected, and the bounds over T above the exact
-    expectation.
-    """
+    """Draw the planes, and the bounds over T above the exact expectation."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import ListedColormap
 
@@ -188,9 +184,7 @@ def draw(folder: Path) -> Iterator[Path]:
 
 
 def _over_the_floor(look: Any) -> Any:
-    """Bounds of f - f* on convex functions with exact gradients, and what no
-    first-order method is below.
-    """
+    """Draw bounds of f - f* on convex functions above the lower bound."""
     import matplotlib.pyplot as plt
 
     T, place = (

@@ -44,8 +44,9 @@ TABLE = "<!-- statements: make generated -->"
 
 
 def table() -> str:
-    """The papers with their theorems and corollaries (else all statements) and
-    variants.
+    """Return the papers with their theorems and corollaries and variants.
+
+    A paper without theorems and corollaries is listed with all its statements.
     """
     lines = ["| paper | theorems and corollaries | variants |", "|---|---|---|"]
     for name in registry.papers():
@@ -61,7 +62,7 @@ def table() -> str:
 
 
 def with_table(page: str) -> str:
-    """A page with the table of today between its two marks."""
+    """Return a page with the table of today between its two marks."""
     parts = page.split(TABLE)
     if len(parts) != 3:
         raise InputError(
@@ -71,7 +72,7 @@ def with_table(page: str) -> str:
 
 
 def markdown(findings: Iterable[Finding]) -> str:
-    """The page: papers with errors, the most errors first; then the others."""
+    """Return the page: papers with errors, the most errors first; then the others."""
     found = list(findings)
     checks = ", ".join(f"`{name}`" for name in CHECKS)
     lines = [_INTRODUCTION.format(checks=checks, digest=code_digest(*CODE))]
@@ -128,9 +129,7 @@ def _others(papers: Iterable[str], findings: Sequence[Finding]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the audit's page, its counts, and the table into pages that have a place
-    for it.
-    """
+    """Write the audit's page, its counts, and the table into pages with its marks."""
     if len(arguments) not in (1, 2):
         print("usage: python -m validation.pages.audit AUDIT [PAGE]", file=sys.stderr)
         return 2

@@ -79,7 +79,7 @@ samples without a counterexample, which proves nothing; *not examined*; *no clai
 
 
 def index() -> str:
-    """The text of docs/errata/index.md."""
+    """Return the text of docs/errata/index.md."""
     lines = [_INDEX]
     rows = [
         (f"[{registry.paper(paper).title}]({paper}.md)", *_row(note, f"{paper}.md"))
@@ -112,7 +112,7 @@ def _row(note: StatementNote, page: str = "") -> tuple[str, str, str, str]:
 
 
 def anchor(note: StatementNote) -> str:
-    """The anchor of a statement's section: its claim without the paper."""
+    """Return the anchor of a statement's section: its claim without the paper."""
     name = note.claim.partition(".")[2]
     return name.replace("_", "-").replace(":", "-")
 
@@ -132,7 +132,7 @@ def _counts(entries: list[Erratum]) -> str:
 
 
 def paper_page(paper: str, docs: Path) -> str:
-    """The text of a paper's page; ``docs`` holds the saved counterexamples."""
+    """Return the text of a paper's page; ``docs`` holds the saved counterexamples."""
     said, entries = registry.paper(paper), errata(paper)
     lines = [
         f"# Errata of {said.title}",
@@ -206,7 +206,7 @@ def _picture(note: StatementNote, docs: Path) -> Iterator[str]:
 
 
 def picture_name(note: StatementNote) -> str:
-    """The file of a statement's picture."""
+    """Return the file of a statement's picture."""
     return f"{note.claim.replace(':', '-')}.svg"
 
 
@@ -236,13 +236,13 @@ def _corrected(note: StatementNote) -> Iterator[str]:
 
 
 def _before(note: StatementNote) -> list[StatementNote]:
-    """The notes whose sections come before that of this one."""
+    """Return the notes whose sections come before that of this one."""
     all_notes = notes(note.claim.split(".")[0])
     return list(all_notes[: all_notes.index(note)])
 
 
 def coverage(paper: str) -> dict[str, Any]:
-    """The archived status of every displayed line of a paper."""
+    """Return the archived status of every displayed line of a paper."""
     archive = examination(paper)
     explained: dict[str, list[str]] = {}
     for entry in errata(paper):

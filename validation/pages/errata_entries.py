@@ -35,7 +35,7 @@ def entry_lines(erratum: Erratum) -> list[str]:
 
 
 def typo_line(erratum: Erratum) -> str:
-    """A typo in one line of a list."""
+    """Return a typo in one line of a list."""
     return (
         f"- **{erratum.id}**{{: #{erratum.id.lower()} }} *{erratum.place}.* Printed:"
         f" {_sentence(erratum.quotation)} {erratum.cause} **Correction.**"
@@ -48,7 +48,7 @@ def _sentence(text: str) -> str:
 
 
 def witness_words(erratum: Erratum) -> str:
-    """What the witness of an erratum shows, in a sentence."""
+    """Return what the witness of an erratum shows, in a sentence."""
     witness = erratum.witness
     if witness is None:
         return f"No witness: {erratum.no_witness}."
@@ -87,7 +87,7 @@ def _sides(erratum: Erratum, compared: Comparison) -> str:
 
 
 def example_lines(erratum: Erratum) -> list[str]:
-    """The words of a witness with the numbers that are evaluated."""
+    """Return the words of a witness with the numbers that are evaluated."""
     witness, compared = erratum.witness, compare(erratum)
     assert witness is not None
     left, printed, corrected = compared.rows[-1]
@@ -118,7 +118,7 @@ def _ratio(left: Any, printed: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """A number as LaTeX: a fraction if it is simple, else three digits."""
+    """Return a number as LaTeX: a fraction if it is simple, else three digits."""
     exact = sp.sympify(value)
     if not np.isfinite(float(exact)):
         return r"\infty"
@@ -147,16 +147,14 @@ def saved_growth(file: Path) -> str:
 
 
 def claim_of(theorem: Theorem) -> str:
-    """The name that errata use: ``key``, or ``key:variant`` where it is not the printed
-    variant.
-    """
+    """Return the name that errata use: ``key`` (printed) or ``key:variant``."""
     if theorem.variant == "printed":
         return theorem.key
     return f"{theorem.key}:{theorem.variant}"
 
 
 def bearing_on(theorem: Theorem) -> list[Erratum]:
-    """The errata that affect a statement, those with the worst severity first."""
+    """Return the errata that affect a statement, the worst severity first."""
     claim = claim_of(theorem)
     own = [
         entry
@@ -167,8 +165,9 @@ def bearing_on(theorem: Theorem) -> list[Erratum]:
 
 
 def causes_of(theorem: Theorem) -> list[Erratum]:
-    """The errata that make a statement false: their corrections explain a saved
-    counterexample, or their witnesses contradict it.
+    """Return the errata that make a statement false.
+
+    Their corrections explain a saved counterexample, or their witnesses contradict it.
     """
     claim = claim_of(theorem)
     return [entry for entry in bearing_on(theorem) if _makes_false(entry, claim)]
@@ -182,7 +181,7 @@ def _makes_false(entry: Erratum, claim: str) -> bool:
 
 
 def verdict(theorem: Theorem) -> str:
-    """``false``, ``does not follow``, ``typos`` or ``nothing found``."""
+    """Return ``false``, ``does not follow``, ``typos`` or ``nothing found``."""
     if theorem.status.refuted or causes_of(theorem):
         return "false"
     entries = bearing_on(theorem)
@@ -197,7 +196,7 @@ def links(entries: Iterable[Erratum], page: str = "") -> str:
 
 
 def others(entries: Sequence[Erratum], named: Sequence[Erratum]) -> list[Erratum]:
-    """The entries that are not among the named ones."""
+    """Return the entries that are not among the named ones."""
     return [entry for entry in entries if entry not in named]
 
 

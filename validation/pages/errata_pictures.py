@@ -27,8 +27,9 @@ SIZE = (6.4, 2.4)
 
 
 def draw(note: StatementNote, docs: Path, file: Path) -> None:
-    """The clients' functions and the bounds over T; of a statement in O(.) the growth of
-    measured/claimed along its saved family.
+    """Draw the clients' gradients and the bounds over T.
+
+    Of a statement in O(.), draw the growth of measured/claimed along its saved family.
     """
     theorem = statement(note.claim)
     name = f"{theorem.key}-{theorem.variant}.json"
@@ -46,9 +47,7 @@ def draw(note: StatementNote, docs: Path, file: Path) -> None:
 
 
 def _slopes(axes: Axes, task: dict[str, Any]) -> None:
-    """The derivatives of the clients: a constant, and ramps of given widths and
-    slopes.
-    """
+    """Draw the derivatives of the clients, a constant and ramps."""
     knots, widths = np.array(task["knots"]), np.array(task["widths"])
     ends = (knots + widths).max() + 0.7
     x = np.linspace(knots.min() - 0.7, ends, 400)
@@ -69,7 +68,7 @@ def _slopes(axes: Axes, task: dict[str, Any]) -> None:
 
 
 def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
-    """The measured value, and both bounds, over T."""
+    """Draw the measured value, and both bounds, over T."""
     witness = entry.witness
     assert witness is not None
     (values,) = points(witness)

@@ -74,7 +74,7 @@ one.
 
 
 def markdown(folder: Path) -> str:
-    """The page from the outcome files in ``folder``."""
+    """Return the page from the outcome files in ``folder``."""
     outcomes = outcomes_of(folder)
     missing = sum(not outcome_file(folder, t).exists() for t in searched())
     return "\n".join(
@@ -89,7 +89,7 @@ def markdown(folder: Path) -> str:
 
 
 def outcomes_of(folder: Path) -> list[dict[str, Any]]:
-    """The outcomes that are saved in ``folder``, in the order of the registry."""
+    """Return the outcomes saved in ``folder``, in the order of the registry."""
     paths = [outcome_file(folder, theorem) for theorem in searched()]
     return [read_document(path, OUTCOME) for path in paths if path.exists()]
 
@@ -121,7 +121,7 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _worst(one: dict[str, Any]) -> str:
-    """The family of the worst problem."""
+    """Return the family of the worst problem."""
     if one.get("divergence"):
         return str(one["divergence"]["member"])
     if one.get("instance") is None:
@@ -130,8 +130,9 @@ def _worst(one: dict[str, Any]) -> str:
 
 
 def excess(one: dict[str, Any]) -> float:
-    """By what factor the search's own ratio, of the worst problem's family, is above
-    the core's.
+    """Return the factor by which the search's ratio exceeds the core's.
+
+    Both are of the worst problem's family.
     """
     if not (core := one.get("core")):
         return 1.0
@@ -142,9 +143,7 @@ def excess(one: dict[str, Any]) -> float:
 
 
 def _confirmed(outcomes: list[dict[str, Any]]) -> str:
-    """How far the ratios of families are above what the core confirms: the factors,
-    largest first.
-    """
+    """Return a sentence on how far the ratios of families exceed the core's."""
     rows = sorted(((excess(one), one) for one in outcomes), key=lambda row: -row[0])
     large = [(factor, one) for factor, one in rows if factor > FACTOR]
     rest = max((factor for factor, _ in rows if factor <= FACTOR), default=1.0)
@@ -160,7 +159,7 @@ def _confirmed(outcomes: list[dict[str, Any]]) -> str:
 
 
 def _exact(one: dict[str, Any]) -> str:
-    """What the rational verifier says of a refutation with constants."""
+    """Return what the rational verifier says of a refutation with constants."""
     if one.get("divergence"):
         return ""
     try:
@@ -172,22 +171,17 @@ def _exact(one: dict[str, Any]) -> str:
 
 
 def _summary(outcomes: list[dict[str, Any]], missing: int) -> str:
-    """How many statements are refuted: of the audited papers, of the controls, of the
-    corrected ones.
-    """
+    """Return how many statements are refuted, by group, and how many are left."""
     return counted(outcomes) + (f" Not searched: {missing}." if missing else "")
 
 
 def with_count(text: str, folder: Path) -> str:
-    """A page with the numbers of refuted statements of the outcome files between its
-    two marks.
-    """
+    """Return a page with the numbers of refuted statements between its two marks."""
     return between(text, COUNT, counted(outcomes_of(folder)))
 
 
 def counted(outcomes: list[dict[str, Any]]) -> str:
-    """The numbers of statements that were searched and refuted, in a sentence for each
-    group.
+    """Return the numbers of statements that were searched and refuted, by group.
 
     The audited papers are those with errata; the other sources (textbooks, lemmas and
     machine-checked libraries) are controls, which are expected to hold.
@@ -216,8 +210,9 @@ def counted(outcomes: list[dict[str, Any]]) -> str:
 
 
 def _reading(one: dict[str, Any]) -> str:
-    """The strictest reading under which it is refuted: of the readings searched, or as
-    the problem has it.
+    """Return the strictest reading under which a statement is refuted.
+
+    It is one of the readings searched, or that of the saved problem.
     """
     if not one["violated"]:
         return ""
@@ -230,9 +225,7 @@ def _reading(one: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page from the outcome files, and how many are refuted into a page that
-    has a place for it.
-    """
+    """Write the page, and the numbers of refuted statements into other pages."""
     if len(arguments) not in (2, 3):
         print(
             "usage: python -m validation.pages.falsify FOLDER FILE [PAGE]",

@@ -46,7 +46,7 @@ bound or more.
 
 
 def markdown(folder: Path) -> str:
-    """The page from the outcome files in ``folder`` and the power next to it."""
+    """Return the page from the outcome files in ``folder`` and the power next to it."""
     file = folder.parent / "power.json"
     versions = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     lines = [_INTRODUCTION, _power(versions, folder)] if versions else [_INTRODUCTION]
@@ -55,9 +55,7 @@ def markdown(folder: Path) -> str:
 
 
 def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> list[str]:
-    """A row of every term of every corrected bound: is it necessary, and how tight is
-    it?
-    """
+    """Return a row of every term of the corrected bounds: need and tightness."""
     planted = {
         (one["key"], one["variant"], one["version"]): one
         for one in versions
@@ -82,9 +80,7 @@ def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> li
 
 
 def _power(versions: list[dict[str, Any]], folder: Path) -> str:
-    """Which planted versions the search refutes: its power, and which conditions are
-    necessary.
-    """
+    """Return the section on planted versions: the power, and necessary conditions."""
     false = [one for one in versions if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
     seconds = " or ".join(f"{s:g}" for s in sorted({one["seconds"] for one in false}))
@@ -150,7 +146,7 @@ def _power(versions: list[dict[str, Any]], folder: Path) -> str:
 
 
 def bracket(versions: list[dict[str, Any]]) -> tuple[float, float]:
-    """The least and the largest share of the false versions that the search refutes.
+    """Return the least and the largest share of the false versions that are refuted.
 
     At least: refuted / (planted, less those that have a reason to be true); at most:
     refuted / known false.
@@ -178,7 +174,7 @@ def _kind(one: dict[str, Any]) -> str:
 
 
 def _kinds(versions: list[dict[str, Any]]) -> list[str]:
-    """A row of each kind of planted versions."""
+    """Return a row of each kind of planted versions."""
     rows = []
     for begins, name in KINDS.items():
         mine = [one for one in versions if _kind(one) == begins]
@@ -190,9 +186,7 @@ def _kinds(versions: list[dict[str, Any]]) -> list[str]:
 
 
 def _survivors(false: list[dict[str, Any]]) -> list[str]:
-    """What is false and was not refuted: how near the search came, and why it is
-    false.
-    """
+    """Return the false versions that were not refuted, and why they are false."""
     rows = []
     for one in false:
         if not one["refuted"]:
@@ -215,8 +209,9 @@ def _survivors(false: list[dict[str, Any]]) -> list[str]:
 
 
 def _unknown(versions: list[dict[str, Any]]) -> list[str]:
-    """What is not known to be false: with a reason each; or no search has refuted it,
-    by statement.
+    """Return the versions that are not known to be false.
+
+    Each has a reason to be true, or no search has refuted it.
     """
     rows, silent = list[str](), dict[str, list[str]]()
     for one in versions:
@@ -234,9 +229,7 @@ def _unknown(versions: list[dict[str, Any]]) -> list[str]:
 
 
 def _searches(versions: list[dict[str, Any]]) -> str:
-    """How many versions each search, by its fingerprint and days, was the last to look
-    at.
-    """
+    """Return how many versions each search was the last to examine."""
     days: dict[str, list[str]] = {}
     for one in versions:
         days.setdefault(one.get("search", "unnamed"), []).append(one.get("date", ""))

@@ -1,5 +1,4 @@
-"""The page that says which statements are proved, by what, from what, and what is
-trusted.
+"""Writer of docs/proofs.md: what is proved, by which rules, and what is trusted.
 
 ``python -m validation.pages.proofs docs/proofs.md`` writes it, and
 ``docs/proofs.json``, the results of the checks by hash of the statement, from which
@@ -84,8 +83,10 @@ def examine() -> dict[Theorem, Method]:
 
 
 def proof_results(methods: dict[Theorem, Method]) -> dict[str, Any]:
-    """What was proved, by hash of the statement: the method, the hypotheses used, and a
-    corollary's parent. Statements that are proved on paper alone are left out.
+    """Return what was proved, by hash of the statement.
+
+    Each result has the method, the hypotheses used, and a corollary's parent.
+    Statements that are proved on paper alone are left out.
     """
     results: dict[str, Any] = {}
     for theorem, method in methods.items():
@@ -131,7 +132,7 @@ needed.
 
 
 def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[str]:
-    """The terms of which no instance has reached a half, the loosest first."""
+    """Return the terms of which no instance has reached a half, the loosest first."""
     rows = []
     for t in statuses:
         file = searched / f"{t.key}-{t.variant}.json"
@@ -153,8 +154,9 @@ def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[str]:
 
 
 def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
-    """The page; ``searched``: what the searches for counterexamples have found, a file
-    for each statement.
+    """Return the page.
+
+    ``searched`` holds the outcomes of searches, a file for each statement.
     """
     said = ("kernel-checked", "paper")
     counts = ", ".join(
@@ -253,8 +255,9 @@ def _length(path: str | Path | None) -> int:
 
 
 def _plain(text: str) -> str:
-    """A cell of a table: prose has stars, pipes and underscores that Markdown would
-    read; formulas, between dollar signs, stay, but for pipes.
+    """Return a cell of a table with the signs of Markdown escaped.
+
+    Formulas, between dollar signs, stay, but for pipes.
     """
     parts = text.split("$")
     for i, part in enumerate(parts):

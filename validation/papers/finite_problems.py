@@ -24,9 +24,7 @@ them.
 
 
 class Recording:
-    """Lists of arrays by name: quantities of a round, and, in one list for each round,
-    of its steps.
-    """
+    """Lists of arrays by name: quantities of a round, and of each step of a round."""
 
     def __init__(self, of_rounds: tuple[str, ...], of_steps: tuple[str, ...]) -> None:
         self._steps = of_steps
@@ -34,14 +32,17 @@ class Recording:
             setattr(self, name, [])
 
     def __getattr__(self, name: str) -> list[Any]:
+        """Raise an error that names the missing quantity."""
         raise AttributeError(f"this run has no {name!r}")
 
     def start_round(self, **arrays: Any) -> None:
+        """Start a list of steps for a new round, and record its quantities."""
         for name in self._steps:
             getattr(self, name).append([])
         self.add(**arrays)
 
     def add(self, **arrays: Any) -> None:
+        """Record quantities of this round or of one of its steps."""
         for name, array in arrays.items():
             values = getattr(self, name)
             if name in self._steps:
@@ -50,7 +51,7 @@ class Recording:
 
 
 def exact(value: Any) -> Any:
-    """A dyadic number, an array or a problem in rational numbers."""
+    """Return a dyadic number, an array or a problem in rational numbers."""
     if isinstance(value, FiniteProblem):
         changed = {f.name: exact(getattr(value, f.name)) for f in fields(value)}
         return replace(value, **changed)
@@ -91,6 +92,7 @@ class FiniteProblem:
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return self.tables.shape[0]
 
     # -- constants of the assumptions
@@ -111,7 +113,7 @@ class FiniteProblem:
 
     @cached_property
     def sigma_l_sq_two_points(self) -> Any:
-        """max E||grad F_i(y; xi) - grad f_i(x)||^2 over x and y (``curve`` = 0)."""
+        """Largest E||grad F_i(y; xi) - grad f_i(x)||^2 over x and y (``curve`` = 0)."""
         between = (self.tables[..., :, None] - self.tables[..., None, :]) ** 2
         return (
             (between + self._variance[..., :, None])
@@ -122,7 +124,7 @@ class FiniteProblem:
 
     @cached_property
     def sigma_g_sq(self) -> Any:
-        """max (1/m) sum_i ||grad f_i - grad f||^2."""
+        """Largest (1/m) sum_i ||grad f_i - grad f||^2."""
         return ((self._deviation**2).sum(axis=0) / self.m).max(axis=-1).sum()
 
     @cached_property
@@ -155,36 +157,37 @@ class FiniteProblem:
     # -- functions
 
     def _cell(self, x: Array) -> tuple[Array, Array]:
-        """The knot at or below each coordinate, and the share of the way to the next
-        one, in [0, 1].
+        """Return the knot at or below each coordinate, and the share of the way on.
+
+        The share is in [0, 1].
         """
         scaled = (x - LOW) / self._step
         cell = np.minimum(np.maximum(np.floor(scaled), 0), KNOTS - 2).astype(int)
         return cell, np.minimum(np.maximum(scaled - cell, 0 * self.curve), self.one)
 
     def gradients(self, x: Array) -> Array:
-        """grad f_i at ``x[..., i, :]`` for every client i."""
+        """Return grad f_i at ``x[..., i, :]`` for every client i."""
         cell, share = self._cell(x)
         low, high = self.tables[*self._axes, cell], self.tables[*self._axes, cell + 1]
         return self.curve * x + low + share * (high - low)
 
     def sampled(self, x: Array, coin: Array) -> Array:
-        """grad F_i at ``x[..., i, :]`` on minibatch ``coin[..., i]``."""
+        """Return grad F_i at ``x[..., i, :]`` on minibatch ``coin[..., i]``."""
         cell, share = self._cell(x)
         place = (coin[..., None], *self._axes)
         low, high = self.noise[*place, cell], self.noise[*place, cell + 1]
         return self.gradients(x) + low + share * (high - low)
 
     def at(self, x: Array) -> Array:
-        """grad f_i at the same point for every client: (..., d) to (..., m, d)."""
+        """Return grad f_i at one point for every client: (..., d) to (..., m, d)."""
         return self.gradients(np.repeat(x[..., None, :], self.m, axis=-2))
 
     def gradient(self, x: Array) -> Array:
-        """grad f at ``x``, (..., d)."""
+        """Return grad f at ``x``, (..., d)."""
         return self.at(x).sum(axis=-2) / self.m
 
     def value(self, x: Array) -> Array:
-        """f at ``x``, (..., d) to (...)."""
+        """Return f at ``x``, (..., d) to (...)."""
         table, d = self.tables.sum(axis=0) / self.m, np.arange(x.shape[-1])
         whole = np.cumsum((table[:, 1:] + table[:, :-1]) / 2 * self._step, axis=-1)
         whole = np.concatenate([0 * whole[:, :1], whole], axis=-1)
@@ -209,6 +212,7 @@ class FiniteProblem:
 
     @cached_property
     def probabilities(self) -> Array:
+        """Probability of each outcome."""
         return self.chances[self.coins].reshape(len(self.coins), -1).prod(axis=1)
 
     def mean(self, a: Array) -> Any:
@@ -227,7 +231,7 @@ class FiniteProblem:
     # -- runs
 
     def ascent(self, g: Array) -> Array:
-        """rho g/||g||, and 0 where g = 0; rational in one dimension."""
+        """Return rho g/||g||, and 0 where g = 0; rational in one dimension."""
         least = 0 if isinstance(self.curve, Fraction) else 1e-12
         if g.shape[-1] == 1:
             return self.rho * ((g > least) * 1 - (g < -least) * 1)
@@ -235,7 +239,7 @@ class FiniteProblem:
         return np.where(size > least, self.rho * g / np.maximum(size, least), 0)
 
     def everywhere(self, x: Array) -> Array:
-        """A certain value in every outcome: (m, d) to (outcomes, m, d)."""
+        """Return a certain value in every outcome: (m, d) to (outcomes, m, d)."""
         return np.repeat(x[None], len(self.coins), axis=0)
 
     def mixed(self, z: Array, times: int = 1) -> Array:
@@ -264,8 +268,9 @@ class FiniteProblem:
     def _run(
         self, rho: Any, step: Callable[[Array, Array, Array, Array], Array], dual: bool
     ) -> Recording:
-        """T rounds of y <- step(y, gradient, x, dual); with duals, z = y - penalty dual
-        is sent once.
+        """Record T rounds of y <- step(y, gradient, x, dual).
+
+        With duals, z = y - penalty dual is sent once.
 
         Recorded: models ``x[t]``, sent models ``z[t]``, duals ``dual[t]`` before round
         t; by step local models ``y[t][k]``, ascents ``delta[t][k]``, and the gradients
@@ -311,12 +316,12 @@ def torus(side: int) -> Array:
 
 
 def average_clients(a: Array) -> Array:
-    """The mean over the clients, (..., m, d) to (..., d)."""
+    """Return the mean over the clients, (..., m, d) to (..., d)."""
     return a.sum(axis=-2) / a.shape[-2]
 
 
 def centered(a: Array) -> Array:
-    """The deviations from the mean over the clients."""
+    """Return the deviations from the mean over the clients."""
     return a - average_clients(a)[..., None, :]
 
 

@@ -92,8 +92,9 @@ def in_all_rounds(run: str, first: int = 0) -> Callable[[RoundSides], Sides]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Both sides of a line at its witness. ``equality``: the line claims that they are
-    equal.
+    """Both sides of a line at its witness.
+
+    ``equality``: the line claims that they are equal.
     """
 
     place: str
@@ -103,6 +104,7 @@ class Evaluation:
 
     @property
     def refuted(self) -> bool:
+        """Whether the line is false at its witness."""
         left, right = self.left, self.right
         if self.equality:
             deviation = np.max(np.abs(np.asarray(left) - np.asarray(right)))
@@ -111,6 +113,7 @@ class Evaluation:
         return bool(left > right + TOLERANCE * abs(right))
 
     def __str__(self) -> str:
+        """Return both sides as text."""
         if isinstance(self.left, np.ndarray):
             deviation = float(np.max(np.abs(self.left - self.right)))
             return f"{self.place}: the sides differ by {deviation:.6g}"
@@ -133,9 +136,7 @@ class RefutedLine:
 
 
 class RefutedLines:
-    """The refuted lines of one paper, by place, and the classes of their finite
-    problems.
-    """
+    """The refuted lines of one paper, by place, and the classes of their problems."""
 
     def __init__(
         self, paper: str, problems: Iterable[type[FiniteProblem]] = (FiniteProblem,)
@@ -148,9 +149,7 @@ class RefutedLines:
     def refutes(
         self, *places: str, equality: bool = False, under: str = ""
     ) -> Callable[[Sides], Sides]:
-        """Register a function under the places of the lines whose sides it
-        evaluates.
-        """
+        """Register a function under the places of the lines that it evaluates."""
 
         def register(function: Sides) -> Sides:
             for place in places:
@@ -180,7 +179,7 @@ class RefutedLines:
         return json.loads(file.read_text(encoding="utf-8"))
 
     def arguments(self, place: str) -> dict[str, Any]:
-        """The arguments that the witness of a line gives to its function."""
+        """Return the arguments that the witness of a line gives to its function."""
         return {
             name: self._value(value)
             for name, value in self.witnesses.get(place, {}).items()
@@ -207,7 +206,7 @@ class RefutedLines:
         return self._evaluated(place, self.corrections)
 
     def exact_arguments(self, place: str) -> dict[str, Any]:
-        """The arguments of a line in rational numbers, where they have them."""
+        """Return the arguments of a line in rational numbers, where they have them."""
         return {name: exact(value) for name, value in self.arguments(place).items()}
 
     def _evaluated(self, place: str, lines: Mapping[str, RefutedLine]) -> Evaluation:
@@ -237,9 +236,7 @@ def _number(value: Any) -> Any:
 
 
 def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Both sides in rational numbers, or in floating point where a function has
-    none.
-    """
+    """Return both sides in rational numbers, or in floating point."""
     try:
         return sides(**{name: exact(value) for name, value in arguments.items()})
     except (TypeError, AttributeError):  # roots and logarithms of rational numbers
@@ -247,7 +244,7 @@ def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _substituted(side: Any, point: Mapping[str, str]) -> Any:
-    """A formula at a point, by the names of its symbols."""
+    """Return a formula at a point, by the names of its symbols."""
     expression = sp.sympify(side)
     values = {
         symbol: sp.Rational(point[symbol.name]) for symbol in expression.free_symbols
@@ -256,9 +253,7 @@ def _substituted(side: Any, point: Mapping[str, str]) -> Any:
 
 
 def refuted_lines(paper: str) -> RefutedLines:
-    """The refuted lines of a paper, as ``validation/papers/PAPER/refuted_lines.py``
-    registers them.
-    """
+    """Return the lines that ``validation/papers/PAPER/refuted_lines.py`` registers."""
     return importlib.import_module(f"validation.papers.{paper}.refuted_lines").LINES
 
 

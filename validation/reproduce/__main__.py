@@ -1,6 +1,4 @@
-"""``python -m validation.reproduce``: what the papers' tables and figures are, and run
-them.
-"""
+"""Command line of the papers' tables and figures: list, show and run them."""
 
 from __future__ import annotations
 
@@ -26,6 +24,7 @@ def items() -> dict[str, Item | Spectral]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """List, show or run tables and figures; return the exit status."""
     options = _parser().parse_args(arguments)
     return ended(lambda: _perform(options))
 
@@ -48,7 +47,7 @@ def _perform(options: argparse.Namespace) -> int:
 
 
 def index(folder: Path) -> str:
-    """A page of all keys, with links to the results that lie in ``folder``."""
+    """Return a page of all keys, with links to the results in ``folder``."""
     lines = [
         "# The papers' tables and figures",
         (

@@ -1,5 +1,4 @@
-"""One entry of a table: a method of a paper on a data set, divided and connected in one
-way, with one seed.
+"""One entry of a table: a method on a data set, division, network and seed.
 
 A cell that has been run is one JSON file, named by a digest of the document that says
 what was run. It is written when the run has ended, so that a killed command goes on
@@ -37,10 +36,12 @@ TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "com
 
 @dataclass(frozen=True)
 class Cell:
-    """What the paper varies. ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes
-    2``; ``topology``: a name of :data:`TOPOLOGIES` or ``random``; ``letters`` and
-    ``epochs`` replace the paper's usual ones; ``rounds`` and ``clients`` where they are
-    not its usual ones; ``probe``: measure sharpness at the end.
+    """What the paper varies.
+
+    ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes 2``; ``topology``: a name of
+    :data:`TOPOLOGIES` or ``random``; ``letters`` and ``epochs`` replace the paper's
+    usual ones; ``rounds`` and ``clients`` where they are not its usual ones; ``probe``:
+    measure sharpness at the end.
     """
 
     paper: str
@@ -62,7 +63,7 @@ class Cell:
         return paper_file(self.paper)["models"][self.dataset]
 
     def setup(self) -> PaperSetup:
-        """The paper's set-up of the method, with this cell's changes."""
+        """Return the paper's set-up of the method, with this cell's changes."""
         known = "cifar10" if self.dataset == "fashion_mnist" else self.dataset
         setup = paper_setup(
             self.paper, self.method, known, self.partition.startswith("classes")
@@ -80,9 +81,10 @@ class Cell:
         )
 
     def document(self, scale: Scale, seed: int) -> dict[str, Any]:
-        """What is run at this scale: the sections of an experiment, with local work in
-        ``epochs``, the images that are drawn first (``images``), and what is measured
-        besides (``probe``).
+        """Return what is run at this scale: the sections of an experiment, and more.
+
+        Further keys: local work in ``epochs``, the images that are drawn first
+        (``images``), and what else is measured (``probe``).
         """
         own, setup = scale.of(self.dataset), self.setup()
         m, rounds = (
@@ -133,9 +135,10 @@ class Cell:
         )
 
     def _network(self, m: int) -> dict[str, Any]:
-        """The section of the network. Fixed topologies have Metropolis weights; on
-        random ones every client draws its neighbors anew in every round, and push-sum
-        methods get a directed one.
+        """Return the section of the network.
+
+        Fixed topologies have Metropolis weights; on random ones every client draws its
+        neighbors anew in every round, and push-sum methods get a directed one.
         """
         if self.topology in TOPOLOGIES:
             return {"name": TOPOLOGIES[self.topology], "weights": "metropolis"}
@@ -155,8 +158,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """What a cell gave: ``measures`` over the measured ``rounds`` (accuracies in
-    percent), numbers at the end in ``final``, and whether the run ``diverged``.
+    """What a cell gave.
+
+    ``measures`` over the measured ``rounds`` (accuracies in percent), numbers at the
+    end in ``final``, and the round at which the run ``diverged``.
     """
 
     document: Mapping[str, Any]
@@ -167,14 +172,12 @@ class Result:
     diverged: int | None
 
     def last(self, measure: str) -> float:
-        """The measure at the end: nan where the run diverged."""
+        """Return the measure at the end: nan if the run diverged."""
         values = self.measures[measure]
         return float(values[-1]) if self.diverged is None else math.nan
 
     def rounds_to(self, accuracy: float, measure: str = "accuracy") -> float:
-        """The first measured round at which the accuracy was reached; inf where it was
-        not.
-        """
+        """Return the first measured round with this accuracy; inf if there is none."""
         reached = [
             t
             for t, a in zip(self.rounds, self.measures[measure])
@@ -184,7 +187,7 @@ class Result:
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """The name of a cell's file."""
+    """Return the name of a cell's file."""
     return value_digest(document)
 
 
@@ -194,7 +197,7 @@ def perform(
     data_root: Path | None = None,
     device: str = "cpu",
 ) -> Result:
-    """The cell's result: read from its file, or run and written."""
+    """Return the cell's result: read from its file, or run and written."""
     path = folder / f"{digest(document)}.json"
     if not path.exists():
         write_json(path, run(document, data_root, device).__dict__)
@@ -252,7 +255,7 @@ def some_images(document: Mapping[str, Any], root: Path | None) -> ImageSet:
 def instance_of(
     document: Mapping[str, Any], images: ImageSet, device: str = "cpu"
 ) -> dfl.Instance:
-    """The document as objects."""
+    """Return the document as objects."""
     task = make_task(document["task"], images, device)
     name, *letters = document["algorithm"].items()
     steps = {
@@ -273,7 +276,7 @@ def instance_of(
 def make_task(
     section: Mapping[str, Any], images: ImageSet, device: str
 ) -> dfl.tasks.Supervised:
-    """The federated problem."""
+    """Return the federated problem."""
     options = {n: v for n, v in section.items() if n not in ("name", "model")}
     return dfl.tasks.image_task(
         images,
@@ -284,7 +287,7 @@ def make_task(
 
 
 def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
-    """A network by its name, drawn by the seed."""
+    """Return a network by its name, drawn by the seed."""
     channels, side, _ = images.shape
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -294,8 +297,9 @@ def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
 
 
 def radius(document: Mapping[str, Any], images: ImageSet) -> dict[str, float]:
-    """SAM's radius for a network that is not the paper's: as large relative to the
-    initial parameters.
+    """Return SAM's radius for a network that is not the paper's.
+
+    It is as large relative to the initial parameters.
     """
     rho, name, papers = (
         document["algorithm"].get("rho"),
@@ -311,7 +315,7 @@ def radius(document: Mapping[str, Any], images: ImageSet) -> dict[str, float]:
 
 
 def norm(network: torch.nn.Module) -> float:
-    """The Euclidean norm of all parameters together."""
+    """Return the Euclidean norm of all parameters together."""
     return math.sqrt(
         sum(float(p.detach().double().square().sum()) for p in network.parameters())
     )
@@ -330,8 +334,7 @@ def train_accuracy(
 
 
 class Personal:
-    """A callback that judges every client's own model where the method has no personal
-    part.
+    """A callback that evaluates every client's own model after local work.
 
     The DFedMDC paper says of FedAvg that "the local model is also the comparable
     personalized model": what a client has after its own local work. So every client
@@ -343,6 +346,7 @@ class Personal:
         self._of, self._found = instance, dict[int, float]()
 
     def __call__(self, t: int, state: Any, recorder: Any) -> None:
+        """Evaluate the clients' models at the measured rounds."""
         of = self._of
         if t % of.evaluate_every == 0 or t == of.rounds:
             # minibatches of a seed index that no run has: the run's own chance is not
@@ -359,9 +363,7 @@ class Personal:
 
 
 def probed(task: dfl.tasks.Supervised, mean: torch.Tensor) -> dict[str, Any]:
-    """The largest eigenvalue of the Hessian of f at the mean model, and the loss along
-    two directions.
-    """
+    """Return the sharpness of f at the mean model, and a loss surface."""
     from dfltheory.tasks import estimate
 
     steps, (one, other) = torch.linspace(-1, 1, 15).to(mean), directions(task, mean)
@@ -376,8 +378,9 @@ def probed(task: dfl.tasks.Supervised, mean: torch.Tensor) -> dict[str, Any]:
 
 
 def directions(task: dfl.tasks.Supervised, x: torch.Tensor) -> torch.Tensor:
-    """Two random directions (2, d) whose filters (rows of a weight) have the norms of
-    the model's own.
+    """Return two random directions (2, d) with the norms of the model's filters.
+
+    A filter is a row of a weight.
 
     Biases and norms' parameters do not move, so that landscapes of differently scaled
     networks can be compared (Li et al. 2018).

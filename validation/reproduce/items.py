@@ -1,5 +1,4 @@
-"""What a table or figure of a paper is: entries by row and column, printed numbers,
-orderings.
+"""Tables and figures of the papers: entries, printed numbers, orderings.
 
 ``papers/<paper>.toml`` holds those of one paper; :func:`items` reads all of them.
 """
@@ -27,9 +26,7 @@ it cannot be read.
 
 @dataclass(frozen=True)
 class Measure:
-    """What is read from a run: ``of`` the result, its unit, and whether more or less of
-    it is better.
-    """
+    """A number that is read from a run: ``of`` the result, with unit and direction."""
 
     name: str
     of: Callable[[Result], float]
@@ -76,9 +73,7 @@ MEASURES = {
 
 
 def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
-    """The first measured round with so many percent of accuracy; inf where it never
-    came.
-    """
+    """Return the measure of the first round with this accuracy; inf if never."""
     measure = "client_accuracy" if personal else "accuracy"
 
     def rounds(result: Result) -> float:
@@ -89,8 +84,9 @@ def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
 
 @dataclass(frozen=True)
 class Line:
-    """A row or a column: its label and what it sets of a :class:`.cells.Cell`; a column
-    may have its own measure, or the accuracy to which rounds are counted
+    """A row or a column: its label and what it sets of a :class:`.cells.Cell`.
+
+    A column may have its own measure, or the accuracy to which rounds are counted
     (``target``).
     """
 
@@ -102,8 +98,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Order:
-    """What the paper reads from its table, in every entry of ``along`` (columns, or
-    rows; empty: all).
+    """An ordering that the paper reads from its table.
+
+    It is claimed in every entry of ``along`` (columns, or rows; empty: all).
 
     Each of ``better`` is better than each of ``over``, or each line of ``rising``
     columns than the one before it, or of each two lines of ``pairs`` the first than the
@@ -120,6 +117,7 @@ class Order:
 
     @property
     def compares_columns(self) -> bool:
+        """Whether the compared lines are columns."""
         return bool(self.rising) or self.of == "columns"
 
     @property
@@ -165,6 +163,7 @@ class Item:
     panels: Sequence[Panel] = ()
 
     def __post_init__(self) -> None:
+        """Reject printed rows and orders that do not fit the table."""
         for row, numbers in self.printed.items():
             if row not in self.row_labels or len(numbers) != len(self.columns):
                 raise InputError(
@@ -182,10 +181,12 @@ class Item:
 
     @property
     def row_labels(self) -> list[str]:
+        """Labels of the rows."""
         return [line.label for line in self.rows]
 
     @property
     def column_labels(self) -> list[str]:
+        """Labels of the columns."""
         return [line.label for line in self.columns]
 
     @property
@@ -194,7 +195,7 @@ class Item:
         return list(dict.fromkeys(cell.dataset for cell in self.cells().values()))
 
     def cells(self) -> dict[Entry, Cell]:
-        """What is run for each entry."""
+        """Return what is run for each entry."""
         return {
             (row.label, column.label): Cell(**merged(self.base, row.sets, column.sets))
             for row in self.rows
@@ -202,14 +203,14 @@ class Item:
         }
 
     def measures(self, column: str) -> Measure:
-        """What a column shows."""
+        """Return what a column shows."""
         line = self.columns[self.column_labels.index(column)]
         if line.target is not None:
             return rounds_to(line.target, personal=self.measure == "personal")
         return MEASURES[line.measure or self.measure]
 
     def pairs(self, order: Order) -> list[tuple[Entry, Entry]]:
-        """The entries that an order compares, the better one first."""
+        """Return the entries that an order compares, the better one first."""
         if order.compares_columns:
             return [
                 ((r, a), (r, b))
@@ -223,7 +224,7 @@ class Item:
         ]
 
     def number(self, entry: Entry) -> Printed:
-        """What the paper prints there."""
+        """Return what the paper prints for an entry."""
         row, column = entry
         return (
             self.printed[row][self.column_labels.index(column)]
@@ -243,13 +244,13 @@ def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def method_row(label: str) -> Line:
-    """A row of one method, by its label in the paper."""
+    """Return a row of one method, by its label in the paper."""
     names = {"DFedSAM-MGS": "dfedsam-mgs", "DFedSGPSM-S": "dfedsgpsm-s"}
     return Line(label, {"method": names.get(label, label.lower().replace("-", ""))})
 
 
 def rows_of(text: str) -> dict[str, list[Printed]]:
-    """The numbers of a printed table: one line a row, ``label | number number ...``."""
+    """Return the numbers of a printed table, with lines ``label | number number``."""
     table = {}
     for line in text.strip().splitlines():
         label, _, numbers = line.partition("|")
@@ -277,7 +278,7 @@ def items() -> dict[str, Item]:
 
 
 def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
-    """A record of a paper's file, with what all items of the paper have in common."""
+    """Return a record of a paper's file as an item."""
     fields = dict(record)
     name = fields.pop("name")
     number = re.sub(r"(\d)([ab])$", r"\1(\2)", name.split(".")[0].replace("_", " "))

@@ -1,6 +1,4 @@
-"""The paper's numbers next to ours: gathered from cells, kept as a small CSV file,
-printed as a page.
-"""
+"""The paper's numbers next to ours, as a CSV file and as a page."""
 
 from __future__ import annotations
 
@@ -24,9 +22,11 @@ HEADER = ("row", "column", "seed", "paper", "ours")
 
 @dataclass(frozen=True)
 class Count:
-    """How often an order of the paper appears: of ``pairs``, in the ``said`` ones of
-    which both numbers are printed (None: none is), in the means over seeds, and in
-    every single seed.
+    """How often an order of the paper appears.
+
+    Of ``pairs``, both numbers are ``said`` in some; the order holds in the ``printed``
+    ones of these (None: no number is printed), in the ``mean`` over seeds, and in
+    ``every`` single seed.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Outcome:
         seeds: Sequence[int],
         results: Mapping[tuple[Entry, int], Result],
     ) -> Outcome:
-        """What the item's measures read from the results of its cells."""
+        """Return what the item's measures read from the results of its cells."""
         values = {
             entry: tuple(
                 _kept(item.measures(entry[1]).of(results[entry, seed]))
@@ -66,6 +66,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
+        """Name of the files."""
         return f"{self.item.key}-{self.scale.name}"
 
     def counts(self) -> list[Count]:
@@ -88,9 +89,7 @@ class Outcome:
         )
 
     def _better(self, entry: Entry, a: float, b: float) -> bool:
-        """Is a better than b? A run that diverged (nan) is worse than any that did
-        not.
-        """
+        """Return whether a is better than b; a diverged run (nan) is the worst."""
         if math.isnan(a) or math.isnan(b):
             return math.isnan(b) and not math.isnan(a)
         return a < b if self.item.measures(entry[1]).better == "less" else a > b
@@ -112,7 +111,7 @@ class Outcome:
 
     @classmethod
     def from_csv(cls, item: Item, scale: Scale, text: str) -> Outcome:
-        """What :meth:`to_csv` wrote; DataError where it does not fit the item."""
+        """Read what :meth:`to_csv` wrote; DataError if it does not fit the item."""
         values: dict[Entry, dict[int, float]] = {}
         for line in csv.DictReader(io.StringIO(text)):
             values.setdefault((line["row"], line["column"]), {})[int(line["seed"])] = (
@@ -133,7 +132,7 @@ class Outcome:
         )
 
     def save(self, folder: Path) -> list[Path]:
-        """The table as CSV and as a page."""
+        """Write the table as CSV and as a page."""
         paths = [folder / f"{self.name}.csv", folder / f"{self.name}.md"]
         write_text(paths[0], self.to_csv())
         write_text(paths[1], self.page())
@@ -142,7 +141,7 @@ class Outcome:
     # -- the page
 
     def page(self) -> str:
-        """Setting, reductions, both tables in one, orders."""
+        """Return the page: setting, reductions, both tables in one, orders."""
         item, command = (
             self.item,
             f"python -m validation.reproduce {self.item.key} --scale {self.scale.name}",
@@ -187,7 +186,7 @@ class Outcome:
         return f"{paper}{spread}: {'; '.join(measures)}."
 
     def table(self) -> str:
-        """A Markdown table, rows and columns as in the paper."""
+        """Return a Markdown table, rows and columns as in the paper."""
         columns = self.item.column_labels
         rows = [
             (row, *(self._entry((row, column)) for column in columns))

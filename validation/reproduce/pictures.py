@@ -1,6 +1,4 @@
-"""Figures in the papers' form: bars by topology or method, curves over the rounds, loss
-surfaces.
-"""
+"""Figures in the papers' form: bars, curves over the rounds, loss surfaces."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ Results = Mapping[tuple[Entry, int], Result]
 
 
 def save(outcome: Outcome, results: Results, folder: Path) -> Path:
-    """The item's figure as SVG."""
+    """Write the item's figure as SVG."""
     path = folder / f"{outcome.name}.svg"
     with style():
         figure = {"bars": bars, "curves": curves, "surfaces": surfaces}[
@@ -78,7 +76,7 @@ def bars(outcome: Outcome, results: Results) -> Figure:
 
 
 def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> bool:
-    """Draw them; is the axis cut?"""
+    """Draw the bars; return whether the axis is cut."""
     lines, places = (
         (item.column_labels, item.row_labels)
         if turned
@@ -135,8 +133,9 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> boo
 
 
 def curves(outcome: Outcome, results: Results) -> Figure:
-    """A panel for each column: the measure over the rounds, a line for each row: the
-    mean over seeds, in a band of their standard deviation.
+    """Draw the measure over the rounds: a panel for each column, a line for each row.
+
+    Lines are means over seeds, in a band of their standard deviation.
     """
     from matplotlib.figure import Figure
 
@@ -198,9 +197,7 @@ def curves(outcome: Outcome, results: Results) -> Figure:
 
 
 def surfaces(outcome: Outcome, results: Results) -> Figure:
-    """A panel for each column: both rows' loss along the two directions, as the paper
-    draws them.
-    """
+    """Draw both rows' loss along the two directions, a panel for each column."""
     from matplotlib.figure import Figure
 
     item, seed = outcome.item, outcome.seeds[0]

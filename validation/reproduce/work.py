@@ -1,6 +1,4 @@
-"""Run what an item needs, several cells at once, and write its table, page and
-figure.
-"""
+"""Run what an item needs and write its table, page and figure."""
 
 from __future__ import annotations
 
@@ -22,8 +20,9 @@ from validation.reproduce.spectral import Spectral
 
 
 def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
-    """The files of one item. Cells that have been run, for this or another item, are
-    not run again.
+    """Write the files of one item.
+
+    Cells that have been run, for this or another item, are not run again.
     """
     if options.seeds < 1 or options.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")

@@ -38,16 +38,19 @@ class BlocksProblem(FiniteProblem):
 
     @cached_property
     def L_u(self) -> Any:
+        """Largest slope of grad_u F_i in u; positive."""
         return max(self._slopes[0] + self.a**2 * self._slopes[2], self.one / 16)
 
     @property
     def sigma_u_sq(self) -> Any:
+        """Largest variance of grad_u on a minibatch."""
         return self._variance[:, 0].max()
 
     @cached_property
     def delta_sq(self) -> Any:
-        """The largest spread of grad_u over u and V; the choice of v gives H' any value
-        of its range.
+        """The largest spread of grad_u over u and V.
+
+        The choice of v gives H' any value of its range.
         """
         ends = np.stack(
             [self.tables[:, 2].min(axis=-1), self.tables[:, 2].max(axis=-1)]
@@ -86,14 +89,16 @@ class BlocksProblem(FiniteProblem):
         return np.stack([self.in_shared(u[:, i], v) for i in range(self.m)], axis=1)
 
     def at_clients(self, u: Array) -> Array:
+        """Return a value of each outcome at every client: (outcomes,) to (outcomes, m)."""
         return np.repeat(u[:, None], self.m, axis=1)
 
     # -- the run
 
     @cached_property
     def run(self) -> Recording:
-        """By round and step: ``u``, ``v``, and gradients in u of one minibatch at the
-        iterate (``g``) and at the ascended point (``sam``).
+        """T rounds: by round and step ``u``, ``v``, and gradients in u.
+
+        Gradients of one minibatch are taken at the iterate (``g``) and at the ascended point (``sam``).
         """
         run = Recording((), ("u", "v", "g", "sam"))
         u, v = (
@@ -120,18 +125,22 @@ class BlocksProblem(FiniteProblem):
 
     @property
     def t(self) -> int:
+        """The last round."""
         return self.T - 1
 
     @property
     def u_steps(self) -> list[Array]:
+        """u^{t,k} by step."""
         return self.run.u[self.t]
 
     @property
     def u(self) -> Array:
+        """u^t."""
         return self.u_steps[0]
 
     @property
     def v(self) -> Array:
+        """v^t."""
         return self.run.v[self.t][0]
 
     @property
@@ -141,14 +150,17 @@ class BlocksProblem(FiniteProblem):
 
     @cached_property
     def mean_u(self) -> Array:
+        """ubar^t."""
         return self.u.mean(axis=1)
 
     @cached_property
     def next_mean_u(self) -> Array:
+        """ubar^{t+1}."""
         return self.run.u[self.T][0].mean(axis=1)
 
     @property
     def mean_at_clients(self) -> Array:
+        """ubar^t at every client."""
         return self.at_clients(self.mean_u)
 
     def squared(self, a: Array) -> Any:

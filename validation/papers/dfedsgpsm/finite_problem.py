@@ -26,9 +26,10 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def run(self) -> Recording:
-        """T rounds: weights ``w[t]``; by step models ``x[t][k]``, de-biased ``z[t][k] =
-        x[t][k]/w[t]``, perturbed models ``sam[t][k]`` and their gradients ``g[t][k]``
-        on one minibatch.
+        """T rounds with weights ``w[t]``, and models and gradients by step.
+
+        By step: models ``x[t][k]``, de-biased ``z[t][k] = x[t][k]/w[t]``, perturbed
+        models ``sam[t][k]`` and their gradients ``g[t][k]`` on one minibatch.
         """
         run = Recording(("w",), ("x", "z", "sam", "g"))
         x, w = self.everywhere(self.start), self.weights
@@ -58,6 +59,7 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def alpha_tilde(self) -> Any:
+        """sum_k sum_{s<=k} alpha^(k-s)."""
         return sum(self.momentum_sums)
 
     @property
@@ -72,14 +74,16 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def C1(self) -> Any:
+        """C_1 of Lemma 3."""
         momentum = 32 * (self.K * self.alpha / (1 - self.alpha)) ** 2 * self.moment
         noise = 8 * self.K * self.sigma_l_sq + 64 * self.K**2 * self.sigma_g_sq
         return noise + momentum + 64 * self.K * (self.L * self.rho) ** 2
 
     @cached_property
     def C_and_q(self) -> tuple[float, float]:
-        """C and q of Assran et al. 2019, Lemma 3, for windows of len(P) rounds and any
-        diameter.
+        """C and q of Assran et al. 2019, Lemma 3, for windows of len(P) rounds.
+
+        They hold for any diameter.
         """
         m, d = self.m, self.tables.shape[1]
         power = max(m - 1, 1) * len(self.P) + len(self.P)
@@ -92,6 +96,7 @@ class PushSumProblem(FiniteProblem):
 
     @property
     def x(self) -> list[Array]:
+        """x_k by step."""
         return self.run.x[0]
 
     @property
@@ -101,6 +106,7 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def gradients_at_perturbed(self) -> list[Array]:
+        """Gradients of the f_i at the perturbed models, by step."""
         return [self.gradients(y) for y in self.run.sam[0]]
 
     def of_client(self, a: Array) -> Any:
@@ -115,14 +121,17 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def mean_model(self) -> Array:
+        """xbar^0."""
         return self.x[0].sum(axis=1) / self.m
 
     @cached_property
     def next_mean_model(self) -> Array:
+        """xbar^1."""
         return self.run.x[1][0].sum(axis=1) / self.m
 
     @cached_property
     def gradient_at_mean(self) -> Array:
+        """Gradient of f at xbar^0."""
         return self.gradient(self.mean_model)
 
     def weighed(self, parts: list[Array]) -> Any:
