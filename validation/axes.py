@@ -18,7 +18,7 @@ from dfltheory.counterexamples.problems import RampTask
 from dfltheory.exact import exactly
 from dfltheory.experiments.cases import Case, case_of, perform
 from validation.claims import bound_claims
-from validation.experiments import slow_start
+from validation.experiment_cases import slow_start
 
 NOT_TESTED = (
     "Other values of the spectral gap, K and m, and where several terms of the bound"

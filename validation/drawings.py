@@ -18,7 +18,7 @@ from dfltheory.files import write_json
 from dfltheory.plots import curves, families, look, looks, panels, style
 from dfltheory.rates import fit_exponent, measure, rate_fit, transient_time
 from validation import crossings as experiment
-from validation import experiments, learning
+from validation import experiment_cases, learning
 from validation.rates import clients, clients_over
 
 if TYPE_CHECKING:
@@ -381,11 +381,11 @@ DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
         "the runs of `make validate` in `validation/crossings.py`",
     ),
     "networks": (
-        lambda: panels(perform_all(experiments.network_cases())),
+        lambda: panels(perform_all(experiment_cases.network_cases())),
         "the runs of `make validate` in `validation/experiments.py`",
     ),
     "quadratic": (
-        lambda: panels(perform_all(experiments.quadratic_cases())),
+        lambda: panels(perform_all(experiment_cases.quadratic_cases())),
         "the runs of `make validate` in `validation/experiments.py`",
     ),
     "rates": (

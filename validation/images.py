@@ -22,7 +22,7 @@ from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.tasks import estimate
 from dfltheory.verdicts.compare import compare
 from validation.claims import Claim, bound_claims
-from validation.experiments import with_constants
+from validation.experiment_cases import with_constants
 
 NOT_TESTED = (
     "The assumptions off the run's path; all images (a part is taken); the papers'"

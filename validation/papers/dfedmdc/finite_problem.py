@@ -89,7 +89,7 @@ class BlocksProblem(FiniteProblem):
         return np.stack([self.in_shared(u[:, i], v) for i in range(self.m)], axis=1)
 
     def at_clients(self, u: Array) -> Array:
-        """Return a value of each outcome at every client: (outcomes,) to (outcomes, m)."""
+        """Return a value of each outcome at every client, (outcomes, m)."""
         return np.repeat(u[:, None], self.m, axis=1)
 
     # -- the run
@@ -98,7 +98,8 @@ class BlocksProblem(FiniteProblem):
     def run(self) -> Recording:
         """T rounds: by round and step ``u``, ``v``, and gradients in u.
 
-        Gradients of one minibatch are taken at the iterate (``g``) and at the ascended point (``sam``).
+        Gradients of one minibatch are taken at the iterate (``g``) and at the ascended
+        point (``sam``).
         """
         run = Recording((), ("u", "v", "g", "sam"))
         u, v = (
