@@ -26,7 +26,8 @@ from dfltheory.counterexamples import Finding, replay
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.finding import COMMON
 from dfltheory.errors import DFLTheoryError, InputError
-from dfltheory.files import write_json
+from dfltheory.files import read_json, write_json
+from validation.searched import below_one, ratio_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 OUTCOMES = DOCS / "counterexamples"
@@ -145,14 +146,9 @@ def _search(document: Mapping[str, Any]) -> Status:
     words = (
         f"no counterexample in {document['evaluations']} candidates,"
         f" {document['seconds']:.0f} s; largest measured/bound"
-        f" {_below_one(float(document['ratio']))}"
+        f" {below_one(ratio_of(document))}"
     )
     return Status(search=words, command=document["command"])
-
-
-def _below_one(ratio: float) -> str:
-    """Three digits; a ratio just below 1 is not rounded up to it."""
-    return f"1 - {1 - ratio:.1g}" if 0.9995 <= ratio < 1 else f"{ratio:.3g}"
 
 
 def _proof_status(result: Mapping[str, Any]) -> Status:
@@ -194,7 +190,7 @@ def _merged(one: Record | None, other: Record) -> Record:
 
 def read(file: Path) -> dict[str, Record]:
     """Return the records of a file; none if it does not exist."""
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return read_json(file) if file.is_file() else {}
 
 
 def main(arguments: list[str]) -> int:
