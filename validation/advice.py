@@ -38,16 +38,11 @@ Result = Callable[[Any, Any, int], float]
 
 def correlation(predicted: Any, measured: Any) -> dict[str, float]:
     """Return Spearman's correlation of the finite pairs, and their number."""
-    both = np.isfinite(predicted) & np.isfinite(measured)
-    correlation: Any = (
-        spearmanr(np.asarray(predicted)[both], np.asarray(measured)[both])
-        if both.sum() > 2
-        else None
-    )
-    return {
-        "rho": math.nan if correlation is None else float(correlation.statistic),
-        "cells": int(both.sum()),
-    }
+    both, rho = np.isfinite(predicted) & np.isfinite(measured), math.nan
+    if both.sum() > 2:
+        pairs = np.asarray(predicted)[both], np.asarray(measured)[both]
+        rho = float(spearmanr(*pairs).statistic)
+    return {"rho": rho, "cells": int(both.sum())}
 
 
 def grid(
@@ -101,12 +96,11 @@ def quadratics(rounds: int = 400) -> dict[str, Any]:
     """
     values = {"m": 10, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "f0_gap": 1.0}
     task = model(values, d=12, seed=7)
-    return grid(
-        values,
-        rounds,
-        LOCAL,
-        lambda a, W, T: average_over(a, task, W, T)["grad_norm_sq"],
-    )
+
+    def exact_mean(algorithm: Any, W: Any, rounds: int) -> float:
+        return average_over(algorithm, task, W, rounds)["grad_norm_sq"]
+
+    return grid(values, rounds, LOCAL, exact_mean)
 
 
 def images(name: str, rounds: int = 30) -> dict[str, Any]:

@@ -70,8 +70,8 @@ def _case(
 
 def run(quick: bool = True) -> tuple:
     """(claims, outcomes)."""
-    outcomes = [
-        perform(case, run=exactly(case.runnable()) if case.along == "m" else None)
-        for case in cases(quick)
-    ]
+    outcomes = []
+    for case in cases(quick):
+        run = exactly(case.runnable()) if case.along == "m" else None
+        outcomes.append(perform(case, run=run))
     return bound_claims(outcomes, NOT_TESTED), outcomes

@@ -17,7 +17,6 @@ corrected bound does not.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.experiments.cases import Case, perform_all
+from dfltheory.files import read_json
 from validation.claims import bound_claims
 from validation.searched import FOLDER
 
@@ -131,26 +131,20 @@ def growing(horizons: tuple[int, ...] = HORIZONS) -> list[Family]:
     It is held against the printed expression, and against the corrected bound where its
     conditions admit a horizon.
     """
-    told = json.loads((FOLDER / f"{ORDER}-printed.json").read_text(encoding="utf-8"))[
-        "divergence"
-    ]
-    made = []
+    saved = read_json(FOLDER / f"{ORDER}-printed.json")["divergence"]
+    families = []
     for variant in ("printed", "corrected_same_round"):
         theorem, ratios = dfl.bounds.get(ORDER, variant), []
         for T in horizons:
-            measured, values = MEMBERS[told["member"]].measure(
-                theorem, told["base"] | {"T": float(T)}
+            measured, values = MEMBERS[saved["member"]].measure(
+                theorem, saved["base"] | {"T": float(T)}
             )
             ratios.append(measured / expression(theorem, values))
-        known = [k for k, ratio in enumerate(ratios) if np.isfinite(ratio)]
-        made.append(
-            Family(
-                variant,
-                tuple(float(horizons[k]) for k in known),
-                tuple(ratios[k] for k in known),
-            )
-        )
-    return made
+        finite = np.isfinite(ratios)
+        known = np.array(horizons, dtype=float)[finite].tolist()
+        values = np.array(ratios)[finite].tolist()
+        families.append(Family(variant, tuple(known), tuple(values)))
+    return families
 
 
 def run(quick: bool = True) -> tuple:

@@ -256,25 +256,17 @@ def rates() -> Figure:
             )
             ax.set_title(f"{alone}: {fit.verdict}\n{note}")
             ax.set_ylabel(ax.get_ylabel() if ax in grid[:, 0] else "")
-        names = (
-            "measured",
-            "fitted power law",
-            "predicted by the registry",
-            "bound, corrected",
-        )
-        drawn = dict(
-            zip(
-                (h.get_label().split(",")[0] for h in _handles(grid[0, 0])),
-                _handles(grid[0, 0]),
-            )
-        )
-        handles = [drawn[label] for label in ("measured", "fit", "predicted", "bound")]
-        figure.legend(handles, names, loc="outside lower center", ncols=4)
+        names = {
+            "measured": "measured",
+            "fit": "fitted power law",
+            "predicted": "predicted by the registry",
+            "bound": "bound, corrected",
+        }
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        drawn = dict(zip((label.split(",")[0] for label in labels), handles))
+        shown = [drawn[label] for label in names]
+        figure.legend(shown, list(names.values()), loc="outside lower center", ncols=4)
     return figure
-
-
-def _handles(ax: Any) -> list[Any]:
-    return ax.get_legend_handles_labels()[0]
 
 
 def speed_up() -> Figure:
@@ -330,7 +322,9 @@ def measure_times(to: Path = TIMES) -> None:
     from benchmarks.linear_in_m import seconds
 
     sizes = [int(m) for m in np.unique(np.geomspace(100, 30_000, 9).astype(int))]
-    taken = {name: [seconds(m, name) for m in sizes] for name in ("ring", "torus")}
+    taken = {}
+    for name in ("ring", "torus"):
+        taken[name] = [seconds(m, name) for m in sizes]
     measured = (
         "median CPU seconds of a round of DFedAvg, K = 2, d = 100, float64, one thread"
     )
@@ -338,6 +332,16 @@ def measure_times(to: Path = TIMES) -> None:
         to,
         {"what": measured, "machine": platform.machine(), "m": sizes, "seconds": taken},
     )
+
+
+def networks() -> Figure:
+    """Bounds and measurements of Theorem 4.5 of DFedSAM on three networks."""
+    return panels(perform_all(experiment_cases.network_cases()))
+
+
+def quadratic() -> Figure:
+    """Bounds and measurements of the same theorem on quadratics with one Hessian."""
+    return panels(perform_all(experiment_cases.quadratic_cases()))
 
 
 def stored_learning_curves() -> Figure:
@@ -381,11 +385,11 @@ DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
         "the runs of `make validate` in `validation/crossings.py`",
     ),
     "networks": (
-        lambda: panels(perform_all(experiment_cases.network_cases())),
+        networks,
         "the runs of `make validate` in `validation/experiments.py`",
     ),
     "quadratic": (
-        lambda: panels(perform_all(experiment_cases.quadratic_cases())),
+        quadratic,
         "the runs of `make validate` in `validation/experiments.py`",
     ),
     "rates": (

@@ -29,6 +29,7 @@ NOT_TESTED = (
     " horizons."
 )
 M, K = 4, 3
+Constants = Mapping[str, float]
 
 
 def run(quick: bool = True) -> tuple:
@@ -48,11 +49,9 @@ def run(quick: bool = True) -> tuple:
                 why,
             )
         ], []
-    outcomes = [
-        outcome
-        for task in tasks(quick)
-        for outcome in held(task, 40 if quick else 1000)
-    ]
+    rounds, outcomes = 40 if quick else 1000, []
+    for task in tasks(quick):
+        outcomes += held(task, rounds)
     return bound_claims(outcomes, NOT_TESTED), outcomes
 
 
@@ -75,24 +74,40 @@ def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
     ]
 
 
-ALGORITHMS: dict[str, Callable[[Mapping[str, float]], Any]] = {
-    # eta just below 1/(10 K L)
-    "dfedsam.theorem_4_5": lambda c: dfl.algorithms.DFedSAM(
-        eta=0.9 / (10 * K * c["L"]), K=K, rho=0.01
-    ),
-    # eta just below 1/(96 K L), lambda = sqrt(K) eta as in the corollary; no SAM, so
-    # that S2 is known
-    "dfedadmm.theorem_1": lambda c: dfl.algorithms.DFedADMM(
-        eta=0.9 / (96 * K * c["L"]), K=K, lam=0.9 * K**0.5 / (96 * K * c["L"])
-    ),
-    # eta just below delta/(8 K L), delta = 1 on the directed ring
-    "dfedsgpsm.theorem_1": lambda c: dfl.algorithms.DFedSGPSM(
-        eta=0.9 / (8 * K * c["L"]), K=K, alpha=0.5, rho=0.01
-    ),
-    # eta_u K_u L_u = eta_v K_v L_v just below 1/32, the condition at lambda = 0
-    "dfedmdc.theorem_1": lambda c: dfl.algorithms.DFedMDC(
-        eta_u=0.9 / (32 * K * c["L_u"]), eta_v=0.9 / (32 * K * c["L_v"]), K_u=K, K_v=K
-    ),
+def dfedsam(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedSAM with eta just below 1/(10 K L)."""
+    return dfl.algorithms.DFedSAM(eta=0.9 / (10 * K * c["L"]), K=K, rho=0.01)
+
+
+def dfedadmm(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedADMM with eta just below 1/(96 K L), lambda = sqrt(K) eta.
+
+    This is the lambda of the corollary. There is no SAM, so that S2 is known.
+    """
+    unit = 0.9 / (96 * K * c["L"])
+    return dfl.algorithms.DFedADMM(eta=unit, K=K, lam=K**0.5 * unit)
+
+
+def dfedsgpsm(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedSGPSM with eta just below delta/(8 K L), delta = 1 on the ring."""
+    eta = 0.9 / (8 * K * c["L"])
+    return dfl.algorithms.DFedSGPSM(eta=eta, K=K, alpha=0.5, rho=0.01)
+
+
+def dfedmdc(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedMDC with eta_u K_u L_u = eta_v K_v L_v just below 1/32.
+
+    This is the condition at lambda = 0.
+    """
+    eta_u, eta_v = 0.9 / (32 * K * c["L_u"]), 0.9 / (32 * K * c["L_v"])
+    return dfl.algorithms.DFedMDC(eta_u=eta_u, eta_v=eta_v, K_u=K, K_v=K)
+
+
+ALGORITHMS = {
+    "dfedsam.theorem_4_5": dfedsam,
+    "dfedadmm.theorem_1": dfedadmm,
+    "dfedsgpsm.theorem_1": dfedsgpsm,
+    "dfedmdc.theorem_1": dfedmdc,
 }
 """Statement -> its algorithm at these constants, just inside the statement's own
 condition.
@@ -105,12 +120,12 @@ def held(task: dfl.tasks.Supervised, rounds: int) -> list[Outcome]:
     task = task.with_constants(first)
     W = dfl.graphs.metropolis(dfl.graphs.complete(M))
     P = dfl.graphs.column_stochastic(dfl.graphs.directed_ring(M))
-    return [
-        judged(task, key, made, P if made.mixing == "column-stochastic" else W, rounds)
-        for key, made in (
-            (key, make(first.known())) for key, make in ALGORITHMS.items()
-        )
-    ]
+    outcomes = []
+    for key, build in ALGORITHMS.items():
+        algorithm = build(first.known())
+        network = P if algorithm.mixing == "column-stochastic" else W
+        outcomes.append(judged(task, key, algorithm, network, rounds))
+    return outcomes
 
 
 def judged(

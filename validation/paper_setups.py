@@ -26,7 +26,8 @@ PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 class PaperSetup:
     """One method in one paper's experiments.
 
-    ``epochs`` gives local work by the letter that counts its steps (K, K_u, K_v);
+    ``letters`` are hyperparameters by their symbols; ``epochs`` gives local work by the
+    symbol that counts its steps (K, K_u, K_v);
     ``neighbours`` is the most that a client has in a round of the random time-varying
     topology; ``source`` says where it is printed.
     """
@@ -48,18 +49,16 @@ class PaperSetup:
 
         ``changes`` replace hyperparameters.
         """
-        if (
-            isinstance(steps_per_epoch, bool)
-            or not isinstance(steps_per_epoch, int)
-            or steps_per_epoch < 1
-        ):
+        whole = isinstance(steps_per_epoch, int) and steps_per_epoch is not True
+        if not whole or steps_per_epoch < 1:
             raise InputError(
                 f"steps_per_epoch = {steps_per_epoch!r} must be an integer >= 1"
             )
-        steps = {
-            letter: epochs * steps_per_epoch for letter, epochs in self.epochs.items()
-        }
-        return self.cls(**{**self.letters, **steps, **changes})
+        hyperparameters = dict(self.letters)
+        for name, epochs in self.epochs.items():
+            hyperparameters[name] = epochs * steps_per_epoch
+        hyperparameters.update(changes)
+        return self.cls(**hyperparameters)
 
 
 @cache
@@ -88,18 +87,18 @@ def paper_setup(
     one_of(f"data set in the {paper} paper", dataset, known["rounds"])
     row = known["methods"][method]
     cls = getattr(algorithms, row["class"])
-    changed = known.get("hyperparameters_on", {}).get(dataset, {})
-    own = row["hyperparameters"]
-    few_classes = row.get("epochs_on_few_classes", {}) if pathological else {}
+    hyperparameters, epochs = dict(row["hyperparameters"]), dict(row["epochs"])
+    for name, value in known.get("hyperparameters_on", {}).get(dataset, {}).items():
+        if name in hyperparameters:
+            hyperparameters[name] = value
+    if pathological:
+        epochs.update(row.get("epochs_on_few_classes", {}))
     return PaperSetup(
         paper=paper,
         method=method,
         cls=cls,
-        letters={
-            **own,
-            **{name: value for name, value in changed.items() if name in own},
-        },
-        epochs={**row["epochs"], **few_classes},
+        letters=hyperparameters,
+        epochs=epochs,
         rounds=known["rounds"][dataset],
         source=known["setups_source"],
         neighbours=10 if cls.needs_topology else None,

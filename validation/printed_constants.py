@@ -10,17 +10,40 @@ from dfltheory import graphs
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.graphs.matrices import check_clients
 
+
+def one(m: int) -> float:
+    """Return 1."""
+    return 1.0
+
+
+def zero(m: int) -> float:
+    """Return 0."""
+    return 0.0
+
+
+def ring(m: int) -> float:
+    """Return 16 pi^2/(3 m^2)."""
+    return 16 * math.pi**2 / (3 * m**2)
+
+
+def grid(m: int) -> float:
+    """Return 1/(m log2 m)."""
+    return 1 / (m * math.log2(m)) if m > 1 else math.inf
+
+
+def exponential(m: int) -> float:
+    """Return 2/(1 + log2 m)."""
+    return 2 / (1 + math.log2(m))
+
+
 _TABLE_1: dict[str, tuple[str, str, Callable[[int], float]]] = {
-    "complete": ("=", "1", lambda m: 1.0),
-    "disconnected": ("=", "0", lambda m: 0.0),
-    "ring": ("~", "16 pi^2 / (3 m^2)", lambda m: 16 * math.pi**2 / (3 * m**2)),
-    "grid": (
-        "O",
-        "1 / (m log2 m)",
-        lambda m: 1 / (m * math.log2(m)) if m > 1 else math.inf,
-    ),
-    "exponential": ("=", "2 / (1 + log2 m)", lambda m: 2 / (1 + math.log2(m))),
+    "complete": ("=", "1", one),
+    "disconnected": ("=", "0", zero),
+    "ring": ("~", "16 pi^2 / (3 m^2)", ring),
+    "grid": ("O", "1 / (m log2 m)", grid),
+    "exponential": ("=", "2 / (1 + log2 m)", exponential),
 }
+"""Topology -> how its gap is stated, as text, and as a function of m."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +69,9 @@ class StatedGap:
     @property
     def ratio(self) -> float:
         """Stated over true gap."""
-        return (
-            self.stated / self.true
-            if self.true
-            else (math.nan if self.stated == 0 else math.inf)
-        )
+        if self.true:
+            return self.stated / self.true
+        return math.nan if self.stated == 0 else math.inf
 
     @property
     def stated_text(self) -> str:

@@ -30,6 +30,7 @@ SHORTEST_FUNCTION = 6
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 _FENCED = re.compile(r"^(```|~~~).*?^\1", flags=re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"\n-{3,}$", flags=re.MULTILINE)
+_LIST_ITEM = re.compile(r"^ *(?:[-*]|\d+\.) +", flags=re.MULTILINE)
 _NOT_PROSE = re.compile(r"(#|\||<|!\[|>>>|:?-{3,}|\$\$)")
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"(])")
 
@@ -56,7 +57,9 @@ def sentences_of(paragraph: str) -> list[str]:
     """Return the sentences of a paragraph; none if it is a table, heading or code."""
     if _NOT_PROSE.match(paragraph) or _HEADING.search(paragraph):
         return []
-    sentences = _END_OF_SENTENCE.split(" ".join(paragraph.split()))
+    sentences: list[str] = []
+    for item in _LIST_ITEM.split(paragraph):
+        sentences += _END_OF_SENTENCE.split(" ".join(item.split()))
     return [s for s in sentences if len(s.split()) >= SHORTEST_SENTENCE]
 
 

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def _cover(outcomes: Sequence[Outcome]) -> Any:
         " that satisfies all its assumptions. Lower row: the corrected bounds on the"
         " same runs."
     )
-    return (lambda: drawings.crossings(mine), caption) if mine else None
+    return (partial(drawings.crossings, mine), caption) if mine else None
 
 
 def print_scorecard(rows: Sequence[Row], width: int | None = None) -> None:

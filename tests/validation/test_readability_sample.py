@@ -72,6 +72,11 @@ def test_short_functions_are_left_out(repository):
     assert found.text.endswith("return y")
 
 
+def test_items_of_a_list_are_sentences_of_their_own():
+    found = sentences_of("1. This is one item.\n2. This is another\n   item.")
+    assert found == ["This is one item.", "This is another item."]
+
+
 def test_heading_of_a_docstring_is_no_sentence():
     assert sentences_of("Parameters of the function\n-----------") == []
 

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     evaluations = [lines.evaluate(place) for place in places]
     for evaluation in evaluations:
         print(f"{'refuted' if evaluation.refuted else 'NOT REFUTED'}: {evaluation}")
-    return 0 if all(evaluation.refuted for evaluation in evaluations) else 1
+    return int(not all(evaluation.refuted for evaluation in evaluations))
 
 
 def _compare(name: str) -> int:

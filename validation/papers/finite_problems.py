@@ -250,7 +250,7 @@ class FiniteProblem:
     @cached_property
     def gossip(self) -> Recording:
         """DFedSAM-MGS: K steps of SAM and Q gossip steps a round."""
-        return self._run(self.rho, lambda y, g, x, dual: y - self.eta * g, dual=False)
+        return self._run(self.rho, self._gradient_step, dual=False)
 
     @cached_property
     def admm_sam(self) -> Recording:
@@ -261,6 +261,9 @@ class FiniteProblem:
     def admm(self) -> Recording:
         """DFedADMM."""
         return self._run(0 * self.rho, self._dual_step, dual=True)
+
+    def _gradient_step(self, y: Array, g: Array, x: Array, dual: Array) -> Array:
+        return y - self.eta * g
 
     def _dual_step(self, y: Array, g: Array, x: Array, dual: Array) -> Array:
         return y - self.eta * (g - dual + (y - x) / self.penalty)

@@ -107,9 +107,8 @@ class BlocksProblem(FiniteProblem):
         )
         for t in range(self.T):
             run.start_round()
-            coins = [
-                self.coins[:, t, 0 if self.one_batch else k] for k in range(self.K)
-            ]
+            order = [0] * self.K if self.one_batch else range(self.K)
+            coins = [self.coins[:, t, k] for k in order]
             for coin in coins[: self.K_v]:
                 run.add(v=v)
                 v = v - self.eta_v * self.in_v(u, v, coin)

@@ -55,7 +55,8 @@ class PushSumProblem(FiniteProblem):
     @cached_property
     def momentum_sums(self) -> list[Any]:
         """sum_{k >= s} alpha^(k-s) for s = 1..K."""
-        return [sum(self.alpha**j for j in range(self.K - s)) for s in range(self.K)]
+        powers = [self.alpha**j for j in range(self.K)]
+        return [sum(powers[: self.K - s]) for s in range(self.K)]
 
     @cached_property
     def alpha_tilde(self) -> Any:
