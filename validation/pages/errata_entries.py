@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import sympy as sp
 
 from dfltheory.bounds.growth import growth_words
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.files import read_json
 from validation.papers.erratum import FALSE, SEVERITIES, TYPO, Erratum, errata
 from validation.papers.witness_comparison import Comparison, compare
 
@@ -135,7 +135,7 @@ def number(value: Any) -> str:
 
 def saved_growth(file: Path) -> str:
     """How measured/claimed grows along a saved family of problems."""
-    family = json.loads(file.read_text(encoding="utf-8"))["divergence"]
+    family = read_json(file)["divergence"]
     ratios = ", ".join(f"{ratio:.3g}" for ratio in family["ratios"])
     return (
         f"along {family['member']}, measured/claimed is {ratios}: it grows"
@@ -161,7 +161,7 @@ def bearing_on(theorem: Theorem) -> list[Erratum]:
         for entry in errata(theorem.key.split(".")[0])
         if claim in (*entry.bears_on, *entry.refutes)
     ]
-    return sorted(own, key=lambda entry: SEVERITIES.index(entry.severity))
+    return [entry for s in SEVERITIES for entry in own if entry.severity == s]
 
 
 def causes_of(theorem: Theorem) -> list[Erratum]:

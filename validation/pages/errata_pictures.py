@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 
 from dfltheory.bounds.growth import paces
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.files import read_json
 from validation.papers import statement
 from validation.papers.erratum import Erratum, StatementNote, erratum
 from validation.papers.witness_comparison import bound_at, evaluate, points
@@ -36,12 +36,12 @@ def draw(note: StatementNote, docs: Path, file: Path) -> None:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=SIZE, layout="constrained")
         if theorem.order:
-            saved = json.loads((docs / "counterexamples" / name).read_text("utf-8"))
+            saved = read_json(docs / "counterexamples" / name)
             _growth(figure.subplots(), saved["divergence"])
         else:
             simple = docs / "counterexamples" / "simple" / name
             slopes, bounds = figure.subplots(1, 2)
-            _slopes(slopes, json.loads(simple.read_text("utf-8"))["instance"]["task"])
+            _slopes(slopes, read_json(simple)["instance"]["task"])
             _bounds(bounds, erratum(note.example), statement(note.corrected))
         figure.savefig(file, metadata={"Date": None})
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import dfltheory as dfl
 from dfltheory import models
@@ -68,14 +69,13 @@ class Cell:
         setup = paper_setup(
             self.paper, self.method, known, self.partition.startswith("classes")
         )
-        participation = (
-            {"participation": self.neighbors / 100}
-            if "participation" in setup.letters
-            else {}
-        )
+        hyperparameters = dict(setup.letters)
+        if "participation" in hyperparameters:
+            hyperparameters["participation"] = self.neighbors / 100
+        hyperparameters.update(self.letters)
         return replace(
             setup,
-            letters={**setup.letters, **participation, **self.letters},
+            letters=hyperparameters,
             epochs={**setup.epochs, **self.epochs},
             rounds=self.rounds or setup.rounds,
         )
@@ -130,9 +130,9 @@ class Cell:
             "papers_model": self.papers_model,
             "probe": self.probe,
         }
-        return document | (
-            {"topology": self._network(m)} if setup.cls.needs_topology else {}
-        )
+        if setup.cls.needs_topology:
+            document["topology"] = self._network(m)
+        return document
 
     def _network(self, m: int) -> dict[str, Any]:
         """Return the section of the network.
@@ -211,16 +211,14 @@ def run(
     images = some_images(document, data_root)
     instance = instance_of(document, images, device)
     task, algorithm = cast(dfl.tasks.Supervised, instance.task), instance.algorithm
-    follow = (
-        Personal(instance)
-        if document["task"]["test"] == "own" and not algorithm.personal
-        else None
-    )
+    follow = None
+    if document["task"]["test"] == "own" and not algorithm.personal:
+        follow = Personal(instance)
     history = instance.run(callbacks=[follow] if follow else [], progress=False)
-    measures = {
-        name: (100 * values[0] if "accuracy" in name else values[0]).tolist()
-        for name, values in history.measures().items()
-    }
+    measures = {}
+    for name, values in history.measures().items():
+        unit = 100 if "accuracy" in name else 1
+        measures[name] = (unit * values[0]).tolist()
     if follow:
         measures["client_accuracy"] = follow.accuracies(history.rounds_measured)
     final: dict[str, Any] = {"rho": getattr(algorithm, "rho", 0.0)}
@@ -239,17 +237,25 @@ _all_images = lru_cache(maxsize=2)(load)
 
 
 def some_images(document: Mapping[str, Any], root: Path | None) -> ImageSet:
-    """So many training and test images, drawn by the seed."""
-    images, rng = (
-        _all_images(document["task"]["name"], root),
-        np.random.default_rng([document["run"]["seed"], 7]),
-    )
-    for part, count in document["images"].items():
-        x, y = (getattr(images, f"{part}_{letter}") for letter in "xy")
-        if count is not None:
-            kept = np.sort(rng.choice(len(y), min(count, len(y)), replace=False))
-            images = replace(images, **{f"{part}_x": x[kept], f"{part}_y": y[kept]})
+    """Return so many training and test images, drawn by the seed."""
+    images = _all_images(document["task"]["name"], root)
+    rng = np.random.default_rng([document["run"]["seed"], 7])
+    count = document["images"]["train"]
+    if count is not None:
+        kept = _drawn(rng, len(images.train_y), count)
+        x, y = images.train_x[kept], images.train_y[kept]
+        images = replace(images, train_x=x, train_y=y)
+    count = document["images"]["test"]
+    if count is not None:
+        kept = _drawn(rng, len(images.test_y), count)
+        x, y = images.test_x[kept], images.test_y[kept]
+        images = replace(images, test_x=x, test_y=y)
     return images
+
+
+def _drawn(rng: np.random.Generator, length: int, count: int) -> NDArray[np.int64]:
+    """Return the sorted indices of images that are drawn."""
+    return np.sort(rng.choice(length, min(count, length), replace=False))
 
 
 def instance_of(

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from typing import Any, Literal
 
 from dfltheory.errors import InputError
@@ -123,8 +123,9 @@ class Order:
     @property
     def beats(self) -> list[tuple[str, str]]:
         """Lines of which the first is the better one."""
-        product = [(a, b) for a in self.better for b in self.over if a != b]
-        return [*product, *((b, a) for a, b in pairwise(self.rising)), *self.pairs]
+        lines = [(a, b) for a, b in product(self.better, self.over) if a != b]
+        rising = [(later, earlier) for earlier, later in pairwise(self.rising)]
+        return [*lines, *rising, *self.pairs]
 
 
 @dataclass(frozen=True)
@@ -169,11 +170,9 @@ class Item:
                 raise InputError(
                     f"{self.key}: the printed row {row!r} does not fit the table"
                 )
-        known = {
-            (row, column) for row in self.row_labels for column in self.column_labels
-        }
+        known = set(product(self.row_labels, self.column_labels))
         for order in self.orders:
-            for entry in (entry for pair in self.pairs(order) for entry in pair):
+            for entry in chain.from_iterable(self.pairs(order)):
                 if entry not in known:
                     raise InputError(
                         f"{self.key}: {entry} in {order.text!r} is no entry"
@@ -196,11 +195,12 @@ class Item:
 
     def cells(self) -> dict[Entry, Cell]:
         """Return what is run for each entry."""
-        return {
-            (row.label, column.label): Cell(**merged(self.base, row.sets, column.sets))
-            for row in self.rows
-            for column in self.columns
-        }
+        cells = {}
+        for row in self.rows:
+            for column in self.columns:
+                settings = merged(self.base, row.sets, column.sets)
+                cells[row.label, column.label] = Cell(**settings)
+        return cells
 
     def measures(self, column: str) -> Measure:
         """Return what a column shows."""
@@ -212,25 +212,17 @@ class Item:
     def pairs(self, order: Order) -> list[tuple[Entry, Entry]]:
         """Return the entries that an order compares, the better one first."""
         if order.compares_columns:
-            return [
-                ((r, a), (r, b))
-                for r in order.along or self.row_labels
-                for a, b in order.beats
-            ]
-        return [
-            ((a, c), (b, c))
-            for c in order.along or self.column_labels
-            for a, b in order.beats
-        ]
+            rows = product(order.along or self.row_labels, order.beats)
+            return [((row, a), (row, b)) for row, (a, b) in rows]
+        columns = product(order.along or self.column_labels, order.beats)
+        return [((a, column), (b, column)) for column, (a, b) in columns]
 
     def number(self, entry: Entry) -> Printed:
         """Return what the paper prints for an entry."""
         row, column = entry
-        return (
-            self.printed[row][self.column_labels.index(column)]
-            if row in self.printed
-            else None
-        )
+        if row not in self.printed:
+            return None
+        return self.printed[row][self.column_labels.index(column)]
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,6 +250,13 @@ def rows_of(text: str) -> dict[str, list[Printed]]:
     return table
 
 
+def printed_text(number: Printed) -> str:
+    """Return a printed number as text; ``-`` if it cannot be read."""
+    if number is None:
+        return "-"
+    return number if isinstance(number, str) else f"{number:g}"
+
+
 def _printed(word: str) -> Printed:
     if word == "?":
         return None
@@ -277,6 +276,11 @@ def items() -> dict[str, Item]:
     return found
 
 
+def _row(row: str | Mapping[str, Any]) -> Line:
+    """Return a row: a method by its label, or what the file says of it."""
+    return method_row(row) if isinstance(row, str) else Line(**row)
+
+
 def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
     """Return a record of a paper's file as an item."""
     fields = dict(record)
@@ -284,7 +288,7 @@ def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
     number = re.sub(r"(\d)([ab])$", r"\1(\2)", name.split(".")[0].replace("_", " "))
     source = f"{paper['source']}, {number} {fields.pop('source', '')}".rstrip()
     printed = rows_of(fields.pop("printed", ""))
-    rows = fields.pop("rows", printed)
+    rows = [_row(row) for row in fields.pop("rows", printed)]
     return Item(
         key=f"{paper['key']}.{name}",
         source=source,
@@ -292,7 +296,7 @@ def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
         unsaid=f"{fields.pop('unsaid', '')} {paper.get('unsaid', '')}".strip(),
         base={"paper": paper["key"], **paper.get("base", {}), **fields.pop("base", {})},
         measure=fields.pop("measure", paper["measure"]),
-        rows=[method_row(row) if isinstance(row, str) else Line(**row) for row in rows],
+        rows=rows,
         columns=[Line(**column) for column in fields.pop("columns")],
         printed=printed,
         orders=[Order(**order) for order in fields.pop("orders", ())],

@@ -14,7 +14,7 @@ from dfltheory.errors import DataError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
 from validation.reproduce.cells import Result
-from validation.reproduce.items import Entry, Item, Order
+from validation.reproduce.items import Entry, Item, Order, printed_text
 from validation.reproduce.scales import Scale
 
 HEADER = ("row", "column", "seed", "paper", "ours")
@@ -55,13 +55,10 @@ class Outcome:
         results: Mapping[tuple[Entry, int], Result],
     ) -> Outcome:
         """Return what the item's measures read from the results of its cells."""
-        values = {
-            entry: tuple(
-                _kept(item.measures(entry[1]).of(results[entry, seed]))
-                for seed in seeds
-            )
-            for entry in item.cells()
-        }
+        values = {}
+        for entry in item.cells():
+            read = item.measures(entry[1]).of
+            values[entry] = tuple(_kept(read(results[entry, seed])) for seed in seeds)
         return cls(item, scale, tuple(seeds), values)
 
     @property
@@ -114,22 +111,18 @@ class Outcome:
         """Read what :meth:`to_csv` wrote; DataError if it does not fit the item."""
         values: dict[Entry, dict[int, float]] = {}
         for line in csv.DictReader(io.StringIO(text)):
-            values.setdefault((line["row"], line["column"]), {})[int(line["seed"])] = (
-                float(line["ours"])
-            )
-        seeds = tuple(sorted(next(iter(values.values()), {})))
-        if set(values) != set(item.cells()) or any(
-            tuple(sorted(v)) != seeds for v in values.values()
-        ):
+            by_seed = values.setdefault((line["row"], line["column"]), {})
+            by_seed[int(line["seed"])] = float(line["ours"])
+        seeds = sorted(next(iter(values.values()), {}))
+        complete = all(sorted(by_seed) == seeds for by_seed in values.values())
+        if set(values) != set(item.cells()) or not complete:
             raise DataError(
                 f"the table of {item.key} does not have its entries: run it again"
             )
-        return cls(
-            item,
-            scale,
-            seeds,
-            {e: tuple(values[e][s] for s in seeds) for e in item.cells()},
-        )
+        ours = {}
+        for entry in item.cells():
+            ours[entry] = tuple(values[entry][seed] for seed in seeds)
+        return cls(item, scale, tuple(seeds), ours)
 
     def save(self, folder: Path) -> list[Path]:
         """Write the table as CSV and as a page."""
@@ -142,10 +135,8 @@ class Outcome:
 
     def page(self) -> str:
         """Return the page: setting, reductions, both tables in one, orders."""
-        item, command = (
-            self.item,
-            f"python -m validation.reproduce {self.item.key} --scale {self.scale.name}",
-        )
+        item = self.item
+        command = f"python -m validation.reproduce {item.key} --scale {self.scale.name}"
         seeds = ", ".join(map(str, self.seeds))
         parts = [
             f"# {item.title}",
@@ -178,9 +169,8 @@ class Outcome:
         return " ".join(lines)
 
     def _legend(self) -> str:
-        measures = list(
-            dict.fromkeys(self.item.measures(c).name for c in self.item.column_labels)
-        )
+        columns = self.item.column_labels
+        measures = dict.fromkeys(self.item.measures(name).name for name in columns)
         spread = " ± the standard deviation over seeds" if len(self.seeds) > 1 else ""
         paper = "The paper's number, then ours in bold" if self.item.printed else "Ours"
         return f"{paper}{spread}: {'; '.join(measures)}."
@@ -188,10 +178,10 @@ class Outcome:
     def table(self) -> str:
         """Return a Markdown table, rows and columns as in the paper."""
         columns = self.item.column_labels
-        rows = [
-            (row, *(self._entry((row, column)) for column in columns))
-            for row in self.item.row_labels
-        ]
+        rows = []
+        for row in self.item.row_labels:
+            entries = [self._entry((row, column)) for column in columns]
+            rows.append((row, *entries))
         return table(("", *columns), rows)
 
     def _entry(self, entry: Entry) -> str:
@@ -204,11 +194,7 @@ class Outcome:
             text = f"{mean:.0g}" if whole else f"{mean:.1f}"
         if math.isfinite(mean) and len(numbers) > 1:
             text += f" ± {statistics.stdev(numbers):.1f}"
-        paper = (
-            ""
-            if not self.item.printed
-            else f"{'-' if printed is None else _text(printed)} "
-        )
+        paper = f"{printed_text(printed)} " if self.item.printed else ""
         return f"{paper}**{text}**"
 
     def _orders(self) -> list[str]:
@@ -251,7 +237,3 @@ def _mean(numbers: Sequence[float]) -> float:
 def _number(printed: float | str) -> float:
     """``>300`` is never reached: infinite."""
     return printed if isinstance(printed, float) else math.inf
-
-
-def _text(printed: float | str) -> str:
-    return printed if isinstance(printed, str) else f"{printed:g}"

@@ -59,7 +59,8 @@ def perform_all(
     from joblib import Parallel, delayed
 
     different = {digest(document): document for document in documents.values()}
-    order = sorted(different, key=lambda name: -_work(different[name]))
+    work = {name: _work(document) for name, document in different.items()}
+    order = sorted(work, key=work.__getitem__, reverse=True)
     runs = Parallel(n_jobs=options.jobs, return_as="generator")(
         delayed(_one)(
             different[name], options.out / "cells", options.data_root, options.device

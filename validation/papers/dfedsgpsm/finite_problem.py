@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ class PushSumProblem(FiniteProblem):
 
     alpha: Any = 0.0
     # (T, m, m): column-stochastic
-    P: Array = field(default_factory=lambda: np.zeros((0, 1, 1)))
+    P: Array = field(default_factory=partial(np.zeros, (0, 1, 1)))
     # push-sum weights at the first round
-    weights: Array = field(default_factory=lambda: np.ones(1))
+    weights: Array = field(default_factory=partial(np.ones, 1))
     delta: Any = 1.0
     i: int = 0
     k: int = 0
