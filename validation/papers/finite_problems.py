@@ -17,6 +17,10 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+Number = Fraction | float
+"""A number in the arithmetic of a problem."""
+Step = Callable[[Array, Array, Array, Array], Array]
+"""The next local model from the local model, its gradient, the start and the dual."""
 LOW, STEP, KNOTS = -3, Fraction(1, 2), 13
 """Gradients are linear between the knots LOW, LOW + STEP, ..., and constant outside of
 them.
@@ -31,7 +35,7 @@ class Recording:
         for name in (*of_rounds, *of_steps):
             setattr(self, name, [])
 
-    def __getattr__(self, name: str) -> list[Any]:
+    def __getattr__(self, name: str) -> list[Number]:
         """Raise an error that names the missing quantity."""
         raise AttributeError(f"this run has no {name!r}")
 
@@ -70,23 +74,23 @@ class FiniteProblem:
     minibatch's gradient, not only the clients'.
     """
 
-    curve: Any
+    curve: Number
     tables: Array  # (m, d, knots): values at the knots
     noise: Array  # (outcomes of a minibatch, m, d, knots): mean zero under chances
     chances: Array
     W: Array  # (m, m)
-    lam: Any
+    lam: Number
     start: Array  # (m, d)
-    eta: Any
-    rho: Any
-    penalty: Any
+    eta: Number
+    rho: Number
+    penalty: Number
     K: int
     Q: int
     T: int
     samplewise: bool
 
     @property
-    def one(self) -> Any:
+    def one(self) -> Number:
         """1 in the arithmetic of this problem."""
         return 1 + 0 * self.curve
 
@@ -98,7 +102,7 @@ class FiniteProblem:
     # -- constants of the assumptions
 
     @cached_property
-    def L(self) -> Any:
+    def L(self) -> Number:
         """Smoothness of the clients (``samplewise``: of every minibatch); positive."""
         tables = (
             self.tables[None] + self.noise if self.samplewise else self.tables[None]
@@ -107,12 +111,12 @@ class FiniteProblem:
         return max(slope, abs(self.curve), self.one / 16)
 
     @cached_property
-    def sigma_l_sq(self) -> Any:
+    def sigma_l_sq(self) -> Number:
         """Largest variance of a minibatch's gradient at one point."""
         return self._variance.max(axis=-1).sum(axis=-1).max()
 
     @cached_property
-    def sigma_l_sq_two_points(self) -> Any:
+    def sigma_l_sq_two_points(self) -> Number:
         """Largest E||grad F_i(y; xi) - grad f_i(x)||^2 over x and y (``curve`` = 0)."""
         between = (self.tables[..., :, None] - self.tables[..., None, :]) ** 2
         return (
@@ -123,17 +127,17 @@ class FiniteProblem:
         )
 
     @cached_property
-    def sigma_g_sq(self) -> Any:
+    def sigma_g_sq(self) -> Number:
         """Largest (1/m) sum_i ||grad f_i - grad f||^2."""
         return ((self._deviation**2).sum(axis=0) / self.m).max(axis=-1).sum()
 
     @cached_property
-    def beta_sq(self) -> Any:
+    def beta_sq(self) -> Number:
         """max_i max ||grad f_i - grad f||^2."""
         return (self._deviation**2).max(axis=-1).sum(axis=-1).max()
 
     @cached_property
-    def B_sq(self) -> Any:
+    def B_sq(self) -> Number:
         """max_i max ||grad f_i||^2 (``curve`` = 0)."""
         return (self.tables**2).max(axis=-1).sum(axis=-1).max()
 
@@ -146,7 +150,7 @@ class FiniteProblem:
         return self.tables - self.tables.sum(axis=0) / self.m
 
     @cached_property
-    def _step(self) -> Any:
+    def _step(self) -> Number:
         return STEP + 0 * self.curve
 
     @cached_property
@@ -215,16 +219,16 @@ class FiniteProblem:
         """Probability of each outcome."""
         return self.chances[self.coins].reshape(len(self.coins), -1).prod(axis=1)
 
-    def mean(self, a: Array) -> Any:
+    def mean(self, a: Array) -> Number:
         """E of scalars, (outcomes, ...), averaged over the other axes."""
         weights = self.probabilities.reshape(-1, *[1] * (a.ndim - 1))
         return (weights * a).sum() / (a.size // len(a))
 
-    def inner(self, a: Array, b: Array) -> Any:
+    def inner(self, a: Array, b: Array) -> Number:
         """(1/m) sum_i E<a_i, b_i>."""
         return self.mean((a * b).sum(axis=-1))
 
-    def sq(self, a: Array) -> Any:
+    def sq(self, a: Array) -> Number:
         """(1/m) sum_i E||a_i||^2."""
         return self.inner(a, a)
 
@@ -269,7 +273,10 @@ class FiniteProblem:
         return y - self.eta * (g - dual + (y - x) / self.penalty)
 
     def _run(
-        self, rho: Any, step: Callable[[Array, Array, Array, Array], Array], dual: bool
+        self,
+        rho: Number,
+        step: Callable[[Array, Array, Array, Array], Array],
+        dual: bool,
     ) -> Recording:
         """Record T rounds of y <- step(y, gradient, x, dual).
 
@@ -332,6 +339,7 @@ __all__ = [
     "KNOTS",
     "Array",
     "FiniteProblem",
+    "Number",
     "Recording",
     "average_clients",
     "centered",

@@ -29,6 +29,7 @@ from dfltheory.tasks.images import ImageSet, load
 from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
 from validation.paper_setups import PaperSetup, paper_file, paper_setup
+from validation.reproduce.landscape import probed
 from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn
 
 TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "complete"}
@@ -366,38 +367,3 @@ class Personal:
     def accuracies(self, rounds: Any) -> list[float]:
         """In percent, at the measured rounds; nan before round 1."""
         return [self._found.get(int(t), math.nan) for t in rounds]
-
-
-def probed(task: dfl.tasks.Supervised, mean: torch.Tensor) -> dict[str, Any]:
-    """Return the sharpness of f at the mean model, and a loss surface."""
-    from dfltheory.tasks import estimate
-
-    steps, (one, other) = torch.linspace(-1, 1, 15).to(mean), directions(task, mean)
-    rows = [
-        task.global_loss(mean + step * one + steps[:, None] * other) for step in steps
-    ]
-    return {
-        "sharpness": estimate.largest_hessian_eigenvalue(task, mean, steps=20),
-        "along": steps.tolist(),
-        "landscape": torch.stack(rows).double().tolist(),
-    }
-
-
-def directions(task: dfl.tasks.Supervised, x: torch.Tensor) -> torch.Tensor:
-    """Return two random directions (2, d) with the norms of the model's filters.
-
-    A filter is a row of a weight.
-
-    Biases and norms' parameters do not move, so that landscapes of differently scaled
-    networks can be compared (Li et al. 2018).
-    """
-    g = torch.Generator().manual_seed(0)
-    found = torch.randn(2, task.d, generator=g, dtype=torch.float64).to(x)
-    for shape, part in zip(task.shapes, task.blocks, strict=True):
-        own, random = x[part].view(shape[0], -1), found[:, part].view(2, shape[0], -1)
-        random *= own.norm(dim=1, keepdim=True) / random.norm(
-            dim=2, keepdim=True
-        ).clamp_min(1e-12)
-        if len(shape) < 2:
-            found[:, part] = 0
-    return found

@@ -226,7 +226,7 @@ class Item:
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Later settings win; letters and epochs are joined."""
+    """Return the settings together: later ones win, and tables are joined."""
     whole: dict[str, Any] = {}
     for part in parts:
         for name, value in part.items():

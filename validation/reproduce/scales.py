@@ -53,7 +53,7 @@ class Scale:
     def reductions(
         self, dataset: str, rounds: int, model: str, clients: int = PAPERS_CLIENTS
     ) -> list[str]:
-        """Return what differs from the paper, one line each; empty at full scale."""
+        """Return the changes from the paper as texts; none at full scale."""
         own, lines = self.of(dataset), []
         if own.clients != PAPERS_CLIENTS:
             lines.append(

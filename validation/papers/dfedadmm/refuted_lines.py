@@ -14,6 +14,7 @@ from validation.papers import bound
 from validation.papers.finite_problems import (
     Array,
     FiniteProblem,
+    Number,
     Recording,
     average_clients,
 )
@@ -23,20 +24,17 @@ LINES = RefutedLines("dfedadmm")
 THEOREM = "dfedadmm.theorem_1"
 
 
-# -- the paper's quantities
-
-
-def ratio(problem: FiniteProblem) -> Any:
+def ratio(problem: FiniteProblem) -> Number:
     """Return eta_l/lambda."""
     return problem.eta / problem.penalty
 
 
-def gamma(problem: FiniteProblem) -> Any:
+def gamma(problem: FiniteProblem) -> Number:
     """Return gamma = 1 - (1 - eta_l/lambda)^K."""
     return 1 - (1 - ratio(problem)) ** problem.K
 
 
-def blend(problem: FiniteProblem, parts: Sequence[Any]) -> Any:
+def blend(problem: FiniteProblem, parts: Sequence[Any]) -> Number:
     """Return sum_k gamma_k part_k, gamma_k = r (1 - r)^(K-1-k), r = eta_l/lambda."""
     r, total = ratio(problem), 0
     for k, part in enumerate(parts):
@@ -44,12 +42,12 @@ def blend(problem: FiniteProblem, parts: Sequence[Any]) -> Any:
     return total
 
 
-def blended_squares(problem: FiniteProblem, parts: Sequence[Array]) -> Any:
+def blended_squares(problem: FiniteProblem, parts: Sequence[Array]) -> Number:
     """Return sum_k gamma_k of the mean squares of the parts."""
     return blend(problem, [problem.sq(part) for part in parts])
 
 
-def moment(problem: FiniteProblem) -> Any:
+def moment(problem: FiniteProblem) -> Number:
     """Return sigma_l^2 + B^2."""
     return problem.sigma_l_sq + problem.B_sq
 
@@ -112,12 +110,12 @@ def mean_of_blends(problem: FiniteProblem, run: Recording, t: int) -> Pair:
     return problem.sq(mean), moment(problem)
 
 
-def with_old_dual(problem: FiniteProblem, dual: Array, added: Any) -> Any:
+def with_old_dual(problem: FiniteProblem, dual: Array, added: Number) -> Number:
     """Return (1 - gamma) E||dual||^2 + added."""
     return (1 - gamma(problem)) * problem.sq(dual) + added
 
 
-def kept_mean(problem: FiniteProblem, run: Recording, t: int) -> Any:
+def kept_mean(problem: FiniteProblem, run: Recording, t: int) -> Number:
     """Return (1 - gamma) E||mean dual||^2 + gamma (sigma_l^2 + B^2)."""
     added = gamma(problem) * moment(problem)
     return with_old_dual(problem, average_clients(run.dual[t]), added)
@@ -171,12 +169,12 @@ def jensen_of_gradients(A: Array, w: Array) -> Pair:
     return left, w @ (A**2).sum(axis=1) / w.sum()
 
 
-def kept_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Any:
+def kept_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Number:
     """Return (1 - gamma) mean E||dual||^2 + gamma (sigma_l^2 + B^2)."""
     return with_old_dual(problem, run.dual[t], gamma(problem) * moment(problem))
 
 
-def blended_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Any:
+def blended_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Number:
     """Return (1 - gamma) mean E||dual||^2 + sum_k gamma_k mean E||g_k||^2."""
     return with_old_dual(problem, run.dual[t], blended_squares(problem, run.sam[t]))
 
@@ -266,7 +264,7 @@ def right_sign_of_second_term(problem: FiniteProblem, run: Recording, t: int) ->
     return distances_from_w(problem, run, t, sign=1)
 
 
-def distance_bound(problem: FiniteProblem) -> Any:
+def distance_bound(problem: FiniteProblem) -> Number:
     """Return 2 lambda^2 (gamma - 1)^2 (1 + (gamma - 1)^2/gamma^2) (sigma_l^2 + B^2)."""
     c, penalty = gamma(problem), problem.penalty
     factor = 1 + (c - 1) ** 2 / c**2
@@ -338,13 +336,13 @@ def jensen_of_differences(problem: FiniteProblem, run: Recording, t: int) -> Pai
     return problem.penalty / 2 * left, problem.penalty / 2 * right
 
 
-def weighted_drift(problem: FiniteProblem, points: list[Array]) -> Any:
+def weighted_drift(problem: FiniteProblem, points: list[Array]) -> Number:
     """Return lambda L^2 sum_k (gamma_k/gamma) mean E||point_k||^2."""
     scale = problem.penalty * problem.L**2 / gamma(problem)
     return scale * blended_squares(problem, points)
 
 
-def sam_term(problem: FiniteProblem) -> Any:
+def sam_term(problem: FiniteProblem) -> Number:
     """Return 6 rho^2 lambda L^2 (sigma_l^2 + B^2)."""
     return 6 * problem.rho**2 * problem.penalty * problem.L**2 * moment(problem)
 

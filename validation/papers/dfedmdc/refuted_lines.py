@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -12,7 +11,13 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.units import Expr
 from validation.papers import bound
 from validation.papers.dfedmdc.finite_problem import BlocksProblem
-from validation.papers.finite_problems import Array, cycle, second_eigenvalue, torus
+from validation.papers.finite_problems import (
+    Array,
+    Number,
+    cycle,
+    second_eigenvalue,
+    torus,
+)
 from validation.papers.lines import Pair, RefutedLines
 
 LINES = RefutedLines("dfedmdc", [BlocksProblem])
@@ -68,13 +73,13 @@ def gap_of_a_sparse_network(m: int) -> Pair:
 # -- Lemmas 3 to 6
 
 
-def noise_and_gradients(problem: BlocksProblem, gradients: Any) -> Any:
+def noise_and_gradients(problem: BlocksProblem, gradients: Number) -> Number:
     """Return 18 eta^2 K_u^2 (sigma_u^2 + delta^2 + gradients)."""
     noise = problem.sigma_u_sq + problem.delta_sq + gradients
     return 18 * problem.eta**2 * problem.K_u**2 * noise
 
 
-def drift_bound(problem: BlocksProblem) -> Any:
+def drift_bound(problem: BlocksProblem) -> Number:
     """Return the right side of Lemma 3; with rho > 0 that of Lemma 4."""
     ascent = 6 * problem.K_u * (problem.eta * problem.L_u * problem.rho) ** 2
     return noise_and_gradients(problem, problem.gradient_moment) + ascent
@@ -116,7 +121,7 @@ def mixing_differences(problem: BlocksProblem) -> list[tuple[Array, Array]]:
     return [(average - power, z) for power, z in zip(powers, problem.zeta, strict=True)]
 
 
-def convolution(problem: BlocksProblem) -> Any:
+def convolution(problem: BlocksProblem) -> Number:
     """Return E||sum_j (P - W^{t-1-j}) zeta^j||^2."""
     total = 0 * problem.u
     for difference, zeta in mixing_differences(problem):
@@ -133,7 +138,7 @@ def sum_of_norms(problem: BlocksProblem) -> Array:
     return total
 
 
-def deviation(problem: BlocksProblem) -> Any:
+def deviation(problem: BlocksProblem) -> Number:
     """Return E||U^t - P U^t||^2."""
     return problem.frobenius(problem.u - problem.mean_at_clients)
 
@@ -156,7 +161,7 @@ def square_of_the_sum(problem: BlocksProblem) -> Pair:
     return convolution(problem), problem.mean(sum_of_norms(problem) ** 2)
 
 
-def first_distance(problem: BlocksProblem) -> Any:
+def first_distance(problem: BlocksProblem) -> Number:
     """Return E||U - Z||^2 of the first round."""
     first = problem.run.u[0]
     return problem.frobenius(first[0] - first[-1])
@@ -191,7 +196,7 @@ def slope_at_mean(problem: BlocksProblem) -> Array:
     return problem.at_clients(problem.in_shared(problem.mean_u, problem.v_next))
 
 
-def product(problem: BlocksProblem, gradients: list[Array]) -> Any:
+def product(problem: BlocksProblem, gradients: list[Array]) -> Number:
     """Return (eta_u/m) sum_i sum_k E<grad_u F(ubar^t, V^{t+1}), a_{i,k}>."""
     slope = slope_at_mean(problem)
     return problem.eta * sum(problem.mean(slope * gradient) for gradient in gradients)
@@ -252,7 +257,7 @@ def coupling(problem: BlocksProblem) -> Array:
     return at_mean - problem.in_v(problem.u, problem.v)
 
 
-def along_step(problem: BlocksProblem, gradients: Array) -> Any:
+def along_step(problem: BlocksProblem, gradients: Array) -> Number:
     """Return (1/m) sum_i E<a_i, v_i^{t+1} - v_i^t>."""
     return problem.mean(gradients * (problem.v_next - problem.v))
 

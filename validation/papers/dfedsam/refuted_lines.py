@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -15,6 +14,7 @@ from validation.papers import bound
 from validation.papers.finite_problems import (
     Array,
     FiniteProblem,
+    Number,
     Recording,
     average_clients,
     centered,
@@ -149,7 +149,7 @@ def lemma_D4_recursion(k: int, x: Fraction, y: Fraction) -> Pair:
     return geometric * x + a ** (k - 1) * y, a * geometric * x + a * y
 
 
-def bound_of_8(problem: FiniteProblem, t: int, noise: Any) -> Any:
+def bound_of_8(problem: FiniteProblem, t: int, noise: Number) -> Number:
     """Return C_2 eta^2, the right side of (8), with ``noise`` for sigma_l^2."""
     K, L, eta, rho = problem.K, problem.L, problem.eta, problem.rho
     here = problem.sq(problem.gradient(problem.gossip.x[t]))
@@ -162,7 +162,7 @@ def bound_of_8(problem: FiniteProblem, t: int, noise: Any) -> Any:
 # -- Lemmas D.5 and D.6
 
 
-def phi_without_factor(problem: FiniteProblem) -> Any:
+def phi_without_factor(problem: FiniteProblem) -> Number:
     """Return 1/((1 - lam)^2 m^(2(Q-1))) + 1/(1 - lam^Q)^2."""
     lam, Q = problem.lam, problem.Q
     first = problem.one / ((1 - lam) ** 2 * problem.m ** (2 * (Q - 1)))
@@ -185,7 +185,7 @@ def lemmas_D5_and_D6(problem: FiniteProblem, run: Recording, t: int) -> Pair:
     return problem.sq(centered(run.x[t])), drift * network
 
 
-def round_distance(problem: FiniteProblem, t: int) -> Any:
+def round_distance(problem: FiniteProblem, t: int) -> Number:
     """Return the mean square of x^t - z^t."""
     return problem.sq(problem.gossip.x[t] - problem.gossip.z[t])
 
@@ -241,18 +241,18 @@ def gradient_at_mean(problem: FiniteProblem, t: int) -> Array:
     return problem.gradient(average_clients(problem.gossip.x[t]))
 
 
-def length(u: Array) -> Any:
+def length(u: Array) -> Number:
     """Return the Euclidean norms, rational in one dimension."""
     return abs(u[..., 0]) if u.shape[-1] == 1 else np.sqrt((u**2).sum(axis=-1))
 
 
-def sum_of_squares(problem: FiniteProblem, t: int) -> Any:
+def sum_of_squares(problem: FiniteProblem, t: int) -> Number:
     """Return the third line of (21) and (30)."""
     squares = sum(problem.sq(gradient) for gradient in problem.gossip.sam[t])
     return problem.eta**2 * problem.L / 2 * squares
 
 
-def descent_of_20(problem: FiniteProblem, run: Recording, t: int) -> Any:
+def descent_of_20(problem: FiniteProblem, run: Recording, t: int) -> Number:
     """Return the first line of (20) and (29), with the gradients that SAM sees."""
     here = gradient_at_mean(problem, t)
     at_mean = problem.at(average_clients(run.x[t]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.units import Expr
 from validation.papers import bound, statement
 from validation.papers.dfedsgpsm.finite_problem import PushSumProblem
-from validation.papers.finite_problems import Array
+from validation.papers.finite_problems import Array, Number
 from validation.papers.lines import Pair, RefutedLines
 
 LINES = RefutedLines("dfedsgpsm", [PushSumProblem])
@@ -113,7 +112,7 @@ def young_of_recursion(problem: PushSumProblem, sign: int) -> Pair:
     return left, grown_distance(problem) + 2 * problem.K * moved
 
 
-def grown_distance(problem: PushSumProblem) -> Any:
+def grown_distance(problem: PushSumProblem) -> Number:
     """Return (1 + 1/(2K - 1)) E||x_k - x_0||^2."""
     return (1 + problem.one / (2 * problem.K - 1)) * problem.moved(problem.k)
 
@@ -178,14 +177,14 @@ def lemma_4(problem: PushSumProblem) -> Pair:
     return distance, 2 * C**2 * (start + updates)
 
 
-def worst_outcome(problem: PushSumProblem, bounds: Any) -> Pair:
+def worst_outcome(problem: PushSumProblem, bounds: Number | Array) -> Pair:
     """Return the distance from the mean and its bound in the outcome of most excess."""
     bounds = bounds + 0 * problem.distance_from_mean
     outcome = int(np.argmax(problem.distance_from_mean - bounds))
     return problem.distance_from_mean[outcome], bounds[outcome]
 
 
-def decayed_start(problem: PushSumProblem) -> Any:
+def decayed_start(problem: PushSumProblem) -> Number:
     """Return C q^t ||x_i^0|| at the last round."""
     C, q = problem.C_and_q
     return C * q ** (problem.T - 1) * problem.start_size
