@@ -49,8 +49,8 @@ def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
     At 0 the slope is L rho, so the ascent step leads to x = rho, where the slope is 0:
     the update is zero forever, and ||grad f||^2 = L^2 rho^2 in every round. All clients
     are identical and there is no noise, so sigma_l = sigma_g = beta = 0; f falls from
-    f(0) to f* = f(0) - L rho^2/2, reached at x <= -rho. On the wall f' rises with slope L
-    up to B > L rho, so the bound on gradients alone does not determine the one at 0.
+    f(0) to f* = f(0) - L rho^2/2, reached at x <= -rho. On the wall f' rises with slope
+    L up to B > L rho, so the bound on gradients alone does not determine the one at 0.
     """
     return RampTask(
         [[-rho, 0.0, 2 * rho]] * m, [[rho, rho, B / L]] * m, [[L, -L, L]] * m, [0.0] * m

@@ -16,7 +16,15 @@ import dfltheory as dfl
 from dfltheory.training.instance import make_network
 from validation.paper_setups import paper_file, paper_setup
 from validation.reproduce import __main__ as command
-from validation.reproduce import cells, items, outcome, pictures, scales, work
+from validation.reproduce import (
+    cells,
+    items,
+    landscape,
+    outcome,
+    pictures,
+    scales,
+    work,
+)
 from validation.reproduce.cells import Cell, Result
 from validation.reproduce.items import Item, Line, Order
 from validation.reproduce.outcome import Outcome
