@@ -282,7 +282,6 @@ def page(made: Sequence[Row]) -> str:
 
 def with_short_form(text: str, made: Sequence[Row]) -> str:
     """Return ``text`` with the result on each statement between its two marks."""
-
     standing = []
     for row in made:
         search = row.corrected["search"]
