@@ -31,7 +31,7 @@ Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 _FENCED = re.compile(r"^(```|~~~).*?^\1", flags=re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"\n-{3,}$", flags=re.MULTILINE)
 _LIST_ITEM = re.compile(r"^ *(?:[-*]|\d+\.) +", flags=re.MULTILINE)
-_NOT_PROSE = re.compile(r"(#|\||<|!\[|>>>|:?-{3,}|\$\$)")
+_NOT_PROSE = re.compile(r"(=|#|\||<|!\[|>>>|:?-{3,}|\$\$)")
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"(])")
 
 

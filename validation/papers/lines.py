@@ -244,7 +244,7 @@ def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _substituted(side: Any, point: Mapping[str, str]) -> Any:
-    """Return a formula at a point, by the names of its symbols."""
+    """Return the value of a formula at a point, which names its symbols."""
     expression = sp.sympify(side)
     values = {
         symbol: sp.Rational(point[symbol.name]) for symbol in expression.free_symbols
