@@ -240,7 +240,7 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
     be at most ``within`` times the measurement at a point; the ratio is that of the
     loosest panel's nearest bound to ``within``.
     """
-    nearest: dict[tuple[str, str, str], float] = {}
+    nearest: dict[tuple[str, str, Any], float] = {}
     for outcome in outcomes:
         case = outcome.case
         for verdict in outcome.verdicts:

@@ -12,6 +12,7 @@ be violated. Seeds are fixed: the same machine gives the same numbers.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -79,7 +80,7 @@ def chi_squared_10(rng: np.random.Generator, seeds: int) -> Sample:
 
 def squared_cosine(rng: np.random.Generator, seeds: int) -> Sample:
     """Return squared cosines of normal angles, which are skewed to the left."""
-    mean = (1 + np.exp(-2 * 0.35**2)) / 2
+    mean = (1 + math.exp(-2 * 0.35**2)) / 2
     return np.cos(rng.normal(0, 0.35, (seeds, 1))) ** 2 / mean
 
 

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import networkx as nx
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 import dfltheory as dfl
 from dfltheory.experiments.cases import VARIANTS, Case, case_of
+from dfltheory.graphs.matrices import Matrix
 
 # additive noise, one for both gradients of a SAM step: ||g|| <= B + ||noise||, so
 # E||g||^2 <= (B + sigma_l)^2
@@ -26,7 +25,7 @@ MakeCases = Callable[[bool], Iterator[Case]]
 """The cases that fit into ``make validate`` (True), or longer ones."""
 
 
-def mixing(name: str, m: int) -> NDArray[np.float64]:
+def mixing(name: str, m: int) -> Matrix:
     """Return Metropolis weights on a topology."""
     return dfl.graphs.metropolis(dfl.graphs.topology(name, m))
 

@@ -81,7 +81,7 @@ def clients_over(
     name = {"1 - lam": "gap"}.get(vary, vary)
 
     def instance_at(value: float) -> Instance:
-        given = dict(constants)
+        given: dict[str, Any] = dict(constants)
         given[name] = int(value) if name in ("K", "m") else value
         return clients(theorem, **given)
 

@@ -44,7 +44,7 @@ Name = tuple[str, str]
 """Key and variant of a statement."""
 Document = Mapping[str, Any]
 """A verdict, a claim or an outcome of a search, as read from JSON."""
-Documents = Mapping[Name, Sequence[Document]]
+Documents = dict[Name, list[Document]]
 
 
 def statements() -> list[str]:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-Number = Fraction | float
-"""A number in the arithmetic of a problem."""
+Number = Any
+"""A rational or floating-point number; numpy's types do not cover rational ones."""
 Step = Callable[[Array, Array, Array, Array], Array]
 """The next local model from the local model, its gradient, the start and the dual."""
 LOW, STEP, KNOTS = -3, Fraction(1, 2), 13
