@@ -93,8 +93,8 @@ def network_cases(quick: bool = True) -> list[Case]:
     """
     T = 3200 if quick else 20000  # the star asks for T >= 64 * 49
     note = (
-        "8 clients whose gradients are clipped at B = 1 around centers that lie 6"
-        " apart: where one client is curved another is not, so that clients that"
+        "8 clients whose gradients are clipped at B = 1 around centers at a distance of"
+        " 6: where one client is curved another is not, so that clients that"
         " differ move their mean elsewhere, and a sparse network costs. Noise σ_l ="
         f" 0.3; K = 1, η = 1/(L √(KT)), ρ = 1/√T, T = {T}."
     )
