@@ -32,7 +32,7 @@ from dfltheory.verdicts.evidence import (
 from dfltheory.verdicts.statistics import ENOUGH, Method, min_interval, upper_of_mean
 from validation.pages.templates import filled
 
-Sample = NDArray[np.float64]
+Sample = NDArray[np.floating[Any]]
 """Numbers of shape (seeds, rounds)."""
 Draw = Callable[[np.random.Generator, int], Sample]
 SEEDS = (2, 4, 8, 16, 32)
