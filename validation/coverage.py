@@ -32,7 +32,7 @@ from dfltheory.verdicts.evidence import (
 from dfltheory.verdicts.statistics import ENOUGH, Method, min_interval, upper_of_mean
 from validation.pages.templates import filled
 
-Sample = NDArray[np.floating[Any]]
+Sample = NDArray[np.float64]
 """Numbers of shape (seeds, rounds)."""
 Draw = Callable[[np.random.Generator, int], Sample]
 SEEDS = (2, 4, 8, 16, 32)
@@ -107,7 +107,7 @@ def pareto(rng: np.random.Generator, seeds: int) -> Sample:
 
 def rare_20(rng: np.random.Generator, seeds: int) -> Sample:
     """Return 20 with probability 5 %, else 0."""
-    return 20.0 * (rng.random((seeds, 1)) < 0.05)
+    return np.where(rng.random((seeds, 1)) < 0.05, 20.0, 0.0)
 
 
 def beta_10(rng: np.random.Generator, seeds: int) -> Sample:
