@@ -1,3 +1,1 @@
-"""One experiment for each theorem: ``python -m validation.run_all`` runs them and
-writes a report.
-"""
+"""The theorems against runs: ``python -m validation.run_all`` writes a report."""

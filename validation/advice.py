@@ -1,5 +1,4 @@
-"""Does theory choose well? Rank correlation of bounds, and of exact expectations, with
-what runs measure.
+"""Rank correlations of bounds and exact expectations with measured values.
 
 ``python -m validation.advice docs/advice.json`` computes it on quadratics, exactly, and
 on MNIST and CIFAR-10 (ten clients, one label distribution each) by runs, where the data
@@ -38,26 +37,20 @@ Result = Callable[[Any, Any, int], float]
 
 
 def correlation(predicted: Any, measured: Any) -> dict[str, float]:
-    """Spearman's rank correlation over the cells where both are numbers, and how many
-    these are.
-    """
-    both = np.isfinite(predicted) & np.isfinite(measured)
-    correlation: Any = (
-        spearmanr(np.asarray(predicted)[both], np.asarray(measured)[both])
-        if both.sum() > 2
-        else None
-    )
-    return {
-        "rho": math.nan if correlation is None else float(correlation.statistic),
-        "cells": int(both.sum()),
-    }
+    """Return Spearman's correlation of the finite pairs, and their number."""
+    both, rho = np.isfinite(predicted) & np.isfinite(measured), math.nan
+    if both.sum() > 2:
+        pairs = np.asarray(predicted)[both], np.asarray(measured)[both]
+        rho = float(spearmanr(*pairs).statistic)
+    return {"rho": rho, "cells": int(both.sum())}
 
 
 def grid(
     values: Mapping[str, float], rounds: int, local: tuple[int, ...], result: Result
 ) -> dict[str, Any]:
-    """Both advisors against what ``result`` measures of (algorithm, matrix, rounds) in
-    every cell.
+    """Return the rank correlations over a grid of topologies, K and step sizes.
+
+    ``result`` measures (algorithm, matrix, rounds) in every cell.
     """
     theorem, m = bounds.get(KEY, VARIANT), int(values["m"])
     table: dict[str, list[float]] = {
@@ -97,22 +90,23 @@ def grid(
 
 
 def quadratics(rounds: int = 400) -> dict[str, Any]:
-    """A quadratic of the same constants as the advisor's, with other clients in other
-    dimensions.
+    """Return the correlations on a quadratic with the constants of the model.
+
+    Its clients differ from the model's, and so does its dimension.
     """
     values = {"m": 10, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "f0_gap": 1.0}
     task = model(values, d=12, seed=7)
-    return grid(
-        values,
-        rounds,
-        LOCAL,
-        lambda a, W, T: average_over(a, task, W, T)["grad_norm_sq"],
-    )
+
+    def exact_mean(algorithm: Any, W: Any, rounds: int) -> float:
+        return average_over(algorithm, task, W, rounds)["grad_norm_sq"]
+
+    return grid(values, rounds, LOCAL, exact_mean)
 
 
 def images(name: str, rounds: int = 30) -> dict[str, Any]:
-    """Images by runs of one seed, measured every third round; constants are estimates
-    at a pilot's points.
+    """Return the correlations on images, with constants estimated along a pilot run.
+
+    Runs have one seed and are measured every third round.
     """
     task = dfl.tasks.get(
         name, m=10, model="softmax", partition="dirichlet", alpha=0.3, examples=2000

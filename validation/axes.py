@@ -1,5 +1,4 @@
-"""What a bound and the measurement that it bounds do over the spectral gap, the local
-steps and the clients.
+"""Bounds and measurements over the spectral gap, the local steps and the clients.
 
 DFedSAM's corrected Theorem 4.5 at its corollary's step sizes without SAM, on three
 problems where one of its terms rules: consensus, optimization, noise. Nothing is left
@@ -19,7 +18,7 @@ from dfltheory.counterexamples.problems import RampTask
 from dfltheory.exact import exactly
 from dfltheory.experiments.cases import Case, case_of, perform
 from validation.claims import bound_claims
-from validation.experiments import slow_start
+from validation.experiment_cases import slow_start
 
 NOT_TESTED = (
     "Other values of the spectral gap, K and m, and where several terms of the bound"
@@ -36,7 +35,7 @@ NOTE = (
 
 
 def cases(quick: bool = True) -> Iterator[Case]:
-    """A run for each point of the three axes."""
+    """Yield a run for each point of the three axes."""
     T = 1000 if quick else 10000
     # f_1' = 1 + x and f_2' = -1 - x/2 where |x| <= 0.3, constant beyond
     curved = RampTask([[-0.3], [-0.3]], [[0.6], [0.6]], [[1.0], [-0.5]], [0.7, -0.85])
@@ -71,8 +70,8 @@ def _case(
 
 def run(quick: bool = True) -> tuple:
     """(claims, outcomes)."""
-    outcomes = [
-        perform(case, run=exactly(case.runnable()) if case.along == "m" else None)
-        for case in cases(quick)
-    ]
+    outcomes = []
+    for case in cases(quick):
+        run = exactly(case.runnable()) if case.along == "m" else None
+        outcomes.append(perform(case, run=run))
     return bound_claims(outcomes, NOT_TESTED), outcomes

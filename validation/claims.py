@@ -1,5 +1,4 @@
-"""A claim that was checked: what a source says, how it was tested against reality, and
-what came out.
+"""A checked claim: what a source says, how it was tested, and the result.
 
 Every experiment of this folder returns claims; ``run_all`` puts them into one table.
 The checks:
@@ -22,7 +21,8 @@ The checks:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
     from dfltheory.experiments.cases import Outcome
     from dfltheory.training.history import History
+    from dfltheory.verdicts.verdict import Verdict
 
 Growth = Literal["bounded", "growing", "undecided"]
 """What measured over the expression of an O(.) does along a family of growing
@@ -59,8 +60,9 @@ SEVERITY: tuple[Kind, ...] = (
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the table. ``ratio`` is measured over claimed (at most 1 where an
-    upper bound holds).
+    """One row of the table.
+
+    ``ratio`` is measured over claimed (at most 1 where an upper bound holds).
 
     ``refuted`` states by what a search has refuted the statement, if one has: the
     verdict is then one of these runs alone. ``growth`` is the interval of p where
@@ -81,11 +83,9 @@ class Claim:
     def said(self) -> str:
         """The verdict as the table has it: never a mere "holds" for what is refuted."""
         alone = " here" if self.refuted or self.growth is not None else ""
-        growth_text = (
-            ""
-            if self.growth is None
-            else ", as T^[{:.2g}, {:.2g}]".format(*self.growth)
-        )
+        growth_text = ""
+        if self.growth is not None:
+            growth_text = ", as T^[{:.2g}, {:.2g}]".format(*self.growth)
         known = f" (refuted in general: {self.refuted})" if self.refuted else ""
         return f"{self.verdict}{alone}{growth_text}{known}"
 
@@ -95,58 +95,64 @@ class Claim:
 
 
 def bound_claims(outcomes: Sequence[Outcome], not_tested: str = "") -> list[Claim]:
-    """One claim for each variant and group of runs: the gravest verdict, and the
-    largest ratio.
+    """Return a claim for each variant and group of runs.
+
+    Its verdict is the gravest one of the group, its ratio the largest.
     """
-    grouped: dict[tuple[str, str, str], list[Any]] = {}
+    grouped: dict[tuple[str, str, str], list[Verdict]] = defaultdict(list)
     for outcome in outcomes:
         for verdict in outcome.verdicts:
-            grouped.setdefault(
-                (verdict.key, verdict.variant, outcome.case.group), []
-            ).append(verdict)
+            place = (verdict.key, verdict.variant, outcome.case.group)
+            grouped[place].append(verdict)
     claims = []
     for (key, variant, group), verdicts in grouped.items():
-        kind: Kind = next(k for k in SEVERITY if any(v.kind == k for v in verdicts))
-        shown = [v for v in verdicts if v.kind == kind]
-        ratios = [
-            v.ratio
-            for v in shown
-            if v.kind != "not applicable" and math.isfinite(v.ratio)
-        ]
-        numbers = {k: sum(v.kind == k for v in verdicts) for k in SEVERITY}
-        counts = ", ".join(f"{n} {k}" for k, n in numbers.items() if n)
-        ratio, detail = max(ratios) if ratios else None, f"{counts}; {shown[0].reason}"
+        theorem = bounds.get(key, variant=variant)
         check = f"bound against runs: {group}"
-        claims.append(
-            _on(
-                bounds.get(key, variant=variant), check, kind, ratio, detail, not_tested
-            )
-        )
+        claims.append(_bound_claim(theorem, check, verdicts, not_tested))
     return claims
 
 
-def _on(
-    theorem: Theorem,
-    check: str,
-    verdict: Any,
-    ratio: Any,
-    detail: str,
-    *more: Any,
-    **known: Any,
+def _bound_claim(
+    theorem: Theorem, check: str, verdicts: Sequence[Verdict], not_tested: str
 ) -> Claim:
-    """A claim on a registered statement, with what a search knows of it."""
-    name = f"{theorem.key} [{theorem.variant}]"
-    by = theorem.status.how if theorem.status.refuted else ""
+    """Return the claim of one group of verdicts."""
+    numbers = Counter(verdict.kind for verdict in verdicts)
+    kind = gravest(numbers)
+    shown = [verdict for verdict in verdicts if verdict.kind == kind]
+    ratios = []
+    if kind != "not applicable":
+        ratios = [v.ratio for v in shown if math.isfinite(v.ratio)]
+    counts = ", ".join(f"{numbers[k]} {k}" for k in SEVERITY if numbers[k])
     return Claim(
-        name, theorem.source, check, verdict, ratio, detail, *more, refuted=by, **known
+        _name(theorem),
+        theorem.source,
+        check,
+        kind,
+        max(ratios, default=None),
+        f"{counts}; {shown[0].reason}",
+        not_tested,
+        refuted=_refuted_by(theorem),
     )
+
+
+def gravest(kinds: Container[Kind]) -> Kind:
+    """Return the first of the kinds in the order of severity."""
+    return next(kind for kind in SEVERITY if kind in kinds)
+
+
+def _name(theorem: Theorem) -> str:
+    return f"{theorem.key} [{theorem.variant}]"
+
+
+def _refuted_by(theorem: Theorem) -> str:
+    """Return what refutes a statement; empty if nothing does."""
+    return theorem.status.how if theorem.status.refuted else ""
 
 
 def growth_claim(
     key: str, variant: str, runs: Sequence[History], not_tested: str, **given: float
 ) -> Claim:
-    """Which constant would an O(.) statement need at each horizon of ``runs``, and does
-    it grow?
+    """Return whether the constant that an O(.) needs grows with the horizon.
 
     With measured / expression ~ T^p: ``bounded`` where the interval of p lies at or
     below 0, ``growing`` where it lies above, else ``undecided``. An O(.) has no
@@ -166,36 +172,38 @@ def growth_claim(
     sure = len(slopes) > 1 or all(is_deterministic(run) for run in runs)
     low, high = _student(slopes) if sure else (-math.inf, math.inf)
     largest = float(table.mean(axis=1).max())
-    kind: Growth = "bounded" if high <= 0 else "growing" if low > 0 else "undecided"
+    kind: Growth = "undecided"
+    if high <= 0:
+        kind = "bounded"
+    elif low > 0:
+        kind = "growing"
     span = f"T = {int(horizons.min())} to {int(horizons.max())}"
     text = f"measured/expression ~ T^p over {span}, p in [{low:.2f}, {high:.2f}] (95 %)"
-    return _on(
-        theorem,
+    return Claim(
+        _name(theorem),
+        theorem.source,
         "growth under O(.)",
         kind,
         largest,
         text,
         not_tested,
+        refuted=_refuted_by(theorem),
         growth=(low, high),
     )
 
 
 def order_claims(key: str, runs: Sequence[History], not_tested: str) -> list[Claim]:
-    """A growth claim for each variant that is stated in O(.)."""
+    """Return a growth claim for each variant that is stated in O(.)."""
     stated = [v for v in bounds.variants(key) if bounds.get(key, variant=v).order]
     return [growth_claim(key, variant, runs, not_tested) for variant in stated]
 
 
 def _student(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's interval for the mean of independent values; a single one is taken as
-    exact.
-    """
+    """Return Student's interval for a mean; a single value is taken as exact."""
     mean = float(np.mean(values))
-    half = (
-        float(half_widths(values[:, None], (1 - confidence) / 2)[0])
-        if len(values) > 1
-        else 0.0
-    )
+    if len(values) == 1:
+        return mean, mean
+    half = float(half_widths(values[:, None], (1 - confidence) / 2)[0])
     return mean - half, mean + half
 
 
@@ -206,7 +214,7 @@ def ordering_claim(
     not_tested: str,
     check: str = "ordering",
 ) -> Claim:
-    """``samples`` (values over seeds) are said to fall from the first to the last.
+    """Return whether ``samples`` (values over seeds) fall from the first to the last.
 
     ``holds``: each neighbor's paired difference is surely positive; ``violated``: one
     is surely negative. The ratio is the largest of later over earlier.
@@ -216,20 +224,23 @@ def ordering_claim(
     factors = []
     for earlier, later in pairwise(names):
         low, high = _student(np.asarray(samples[earlier]) - np.asarray(samples[later]))
-        kinds.append("holds" if low > 0 else "violated" if high < 0 else "undecided")
+        if low > 0:
+            kinds.append("holds")
+        else:
+            kinds.append("violated" if high < 0 else "undecided")
         factors.append(float(np.mean(samples[later]) / np.mean(samples[earlier])))
     means = ", ".join(f"{name} {np.mean(samples[name]):.3g}" for name in names)
-    kind: Kind = next(k for k in SEVERITY if k in kinds)
-    return Claim(claim, source, check, kind, max(factors), means, not_tested)
+    return Claim(claim, source, check, gravest(kinds), max(factors), means, not_tested)
 
 
 def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
-    """Is some corrected bound, in every panel that has one, at most ``within`` times
-    the measurement at a point? The panels are those of the figures: a run, or the runs
-    along an axis, and a left-hand side; the ratio is that of the loosest panel's
-    nearest bound to ``within``.
+    """Return whether a corrected bound is informative in every panel of the figures.
+
+    A panel is a run, or the runs along an axis, and a left-hand side. Some bound must
+    be at most ``within`` times the measurement at a point; the ratio is that of the
+    loosest panel's nearest bound to ``within``.
     """
-    nearest: dict[Any, float] = {}
+    nearest: dict[tuple[str, str, Any], float] = {}
     for outcome in outcomes:
         case = outcome.case
         for verdict in outcome.verdicts:
@@ -237,7 +248,7 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
                 panel = (case.group, case.along or case.place, left_side(verdict))
                 ratio = 0.0 if verdict.kind == "not applicable" else verdict.ratio
                 nearest[panel] = max(nearest.get(panel, 0.0), ratio)
-    loosest = min(nearest, key=lambda panel: nearest[panel])
+    loosest = min(nearest, key=nearest.__getitem__)
     factor = 1 / nearest[loosest] if nearest[loosest] else math.inf
     text = (
         f"{factor:.3g} times in the loosest of {len(nearest)} panels:"
@@ -269,9 +280,8 @@ def value_claim(
     not_tested: str,
     check: str = "stated value",
 ) -> Claim:
-    """Is a stated number the true one, to a relative ``tolerance``?"""
+    """Return whether a stated number is the true one, to a relative ``tolerance``."""
     kind: Kind = "holds" if abs(stated - true) <= tolerance * abs(true) else "violated"
     detail = f"stated {stated:.4g}, computed {true:.4g}"
-    return Claim(
-        claim, source, check, kind, stated / true if true else None, detail, not_tested
-    )
+    ratio = stated / true if true else None
+    return Claim(claim, source, check, kind, ratio, detail, not_tested)

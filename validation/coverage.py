@@ -12,7 +12,7 @@ be violated. Seeds are fixed: the same machine gives the same numbers.
 
 from __future__ import annotations
 
-import json
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.files import json_text, write_text
+from dfltheory.files import read_json, write_json, write_text
 from dfltheory.markdown import between, table
 from dfltheory.verdicts.evidence import (
     in_bounds,
@@ -30,23 +30,30 @@ from dfltheory.verdicts.evidence import (
     upper_limit,
 )
 from dfltheory.verdicts.statistics import ENOUGH, Method, min_interval, upper_of_mean
+from validation.pages.templates import filled
 
-Draw = Callable[[np.random.Generator, int], NDArray[Any]]
+Sample = NDArray[np.float64]
+"""Numbers of shape (seeds, rounds)."""
+Draw = Callable[[np.random.Generator, int], Sample]
 SEEDS = (2, 4, 8, 16, 32)
 RATIOS = (1.1, 1.5, 2.0, 10.0)
 TAIL = 0.025
 POWER = 0.8
 ROUNDS = 20
 _MOST_SEEDS = 4096
+HEADS = ["law of the seeds", *(f"{n} seeds" for n in SEEDS)]
+Cells = dict[str, dict[str, float]]
+"""Number of seeds -> name of a share or width -> its value."""
 MARK = "<!-- coverage: make generated -->"
-"""What stands above and below the page's tables."""
+"""The line above and below the page's tables."""
 
 
 def walk(
     rng: np.random.Generator, seeds: int = 16, freedom: int = 10, memory: float = 0.8
-) -> NDArray[np.float64]:
-    """Squared norms of an AR(1) process of Gaussian vectors that has settled, (seeds,
-    ROUNDS), mean 1.
+) -> Sample:
+    """Return squared norms of a stationary AR(1) process of Gaussian vectors.
+
+    Shape (seeds, ROUNDS), mean 1.
     """
     noise = rng.normal(size=(ROUNDS, seeds, freedom))
     for t in range(1, ROUNDS):
@@ -54,31 +61,79 @@ def walk(
     return (noise**2).mean(-1).T
 
 
-_APART = np.where(np.arange(ROUNDS) == 7, 1.0, 30.0)
-_COSINE = (1 + np.exp(-2 * 0.35**2)) / 2
+def separated_rounds(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return a walk whose eighth round lies far below the others."""
+    scale = np.full(ROUNDS, 30.0)
+    scale[7] = 1.0
+    return walk(rng, seeds) * scale
+
+
+def chi_squared_1(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return chi-squared numbers with one degree of freedom."""
+    return rng.chisquare(1, (seeds, 1))
+
+
+def chi_squared_10(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return means of ten squared normal numbers."""
+    return rng.chisquare(10, (seeds, 1)) / 10
+
+
+def squared_cosine(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return squared cosines of normal angles, which are skewed to the left."""
+    mean = (1 + math.exp(-2 * 0.35**2)) / 2
+    return np.cos(rng.normal(0, 0.35, (seeds, 1))) ** 2 / mean
+
+
+def rare_drop(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return equal numbers of which 5 % are 0."""
+    return (rng.random((seeds, 1)) >= 0.05) / 0.95
+
+
+def rare_jump(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return numbers of which 5 % are 20 times as large."""
+    size = 1 + 19.0 * (rng.random((seeds, 1)) < 0.05)
+    return size * rng.chisquare(50, (seeds, 1)) / 50 / 1.95
+
+
+def lognormal(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return lognormal numbers with sigma = 1.5."""
+    return rng.lognormal(-(1.5**2) / 2, 1.5, (seeds, 1))
+
+
+def pareto(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return Pareto numbers with exponent 2.2."""
+    return 1.2 * rng.pareto(2.2, (seeds, 1))
+
+
+def rare_20(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return 20 with probability 5 %, else 0."""
+    return np.where(rng.random((seeds, 1)) < 0.05, 20.0, 0.0)
+
+
+def beta_10(rng: np.random.Generator, seeds: int) -> Sample:
+    """Return 10 times beta numbers, most of them close to 0."""
+    return 10 * rng.beta(0.1, 0.9, (seeds, 1))
+
+
 MEANS: dict[str, Draw] = {
-    "chi^2_1": lambda rng, n: rng.chisquare(1, (n, 1)),
-    "chi^2_10": lambda rng, n: rng.chisquare(10, (n, 1)) / 10,
-    "left-skewed cos^2": lambda rng, n: (
-        np.cos(rng.normal(0, 0.35, (n, 1))) ** 2 / _COSINE
-    ),
-    "rare drop (0 in 5 %)": lambda rng, n: (rng.random((n, 1)) >= 0.05) / 0.95,
-    "rare jump (20 times in 5 %)": lambda rng, n: (
-        (1 + 19.0 * (rng.random((n, 1)) < 0.05)) * rng.chisquare(50, (n, 1)) / 50 / 1.95
-    ),
-    "lognormal(1.5)": lambda rng, n: rng.lognormal(-(1.5**2) / 2, 1.5, (n, 1)),
+    "chi^2_1": chi_squared_1,
+    "chi^2_10": chi_squared_10,
+    "left-skewed cos^2": squared_cosine,
+    "rare drop (0 in 5 %)": rare_drop,
+    "rare jump (20 times in 5 %)": rare_jump,
+    "lognormal(1.5)": lognormal,
     "mean of AR(1) rounds": walk,
-    "Pareto(2.2)": lambda rng, n: 1.2 * rng.pareto(2.2, (n, 1)),
+    "Pareto(2.2)": pareto,
 }
 MINIMA: dict[str, Draw] = {
     "minimum of equal rounds": walk,
-    "minimum of separated rounds": lambda rng, n: walk(rng, n) * _APART,
+    "minimum of separated rounds": separated_rounds,
 }
 LAWS = MEANS | MINIMA
 BOUNDED: dict[str, tuple[float, Draw]] = {
-    "20 in 5 %, else 0": (20.0, lambda rng, n: 20.0 * (rng.random((n, 1)) < 0.05)),
-    "10 beta(0.1, 0.9)": (10.0, lambda rng, n: 10 * rng.beta(0.1, 0.9, (n, 1))),
-    "rare drop (0 in 5 %)": (1 / 0.95, MEANS["rare drop (0 in 5 %)"]),
+    "20 in 5 %, else 0": (20.0, rare_20),
+    "10 beta(0.1, 0.9)": (10.0, beta_10),
+    "rare drop (0 in 5 %)": (1 / 0.95, rare_drop),
 }
 """Laws of mean 1 with the number that none of their seeds exceeds."""
 
@@ -86,37 +141,31 @@ BOUNDED: dict[str, tuple[float, Draw]] = {
 def cell(
     law: str, seeds: int, trials: int, method: Method = "student"
 ) -> dict[str, float]:
-    """Shares of false ``violated`` and ``holds``, and the median width over the
-    oracle's.
+    """Return the shares of false ``violated`` and ``holds``, and the relative width.
+
+    The width is the median over that of the oracle's interval.
     """
     rng = np.random.default_rng([list(LAWS).index(law), seeds])
     data = [LAWS[law](rng, seeds) for _ in range(trials)]
     if law in MINIMA:
         found = [min_interval(x, 1 - 2 * TAIL) for x in data]
-        middle, low, high = (
-            np.array([getattr(f, end) for f in found])
-            for end in ("estimate", "low", "high")
-        )
+        middle = np.array([interval.estimate for interval in found])
+        low = np.array([interval.low for interval in found])
+        high = np.array([interval.high for interval in found])
     else:  # as mean_interval, all at once
         each = np.stack([x.mean(axis=1) for x in data], axis=1)
         middle, low = each.mean(axis=0), lower_limits(each, TAIL)
         high = np.array([upper_of_mean(x, TAIL, method) for x in data])
-    ends = np.quantile(middle, [TAIL, 1 - TAIL])
-    return {
-        "violated": float(np.mean(low > 1)),
-        "holds": float(np.mean(high < 1)),
-        "width": float(np.median(high - low) / (ends[1] - ends[0])),
-    }
+    oracle = np.quantile(middle, 1 - TAIL) - np.quantile(middle, TAIL)
+    width = np.median(high - low) / oracle
+    violated, holds = np.mean(low > 1), np.mean(high < 1)
+    return {"violated": float(violated), "holds": float(holds), "width": float(width)}
 
 
 def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:
-    """Shares of false ``holds`` by ``bounded`` alone, by ``student`` alone, and as
-    ``compare`` has it: by either of them.
-    """
-    rng, (most, draw) = (
-        np.random.default_rng([len(LAWS), list(BOUNDED).index(law), seeds]),
-        BOUNDED[law],
-    )
+    """Return shares of false ``holds`` by ``bounded``, by ``student``, by either."""
+    most, draw = BOUNDED[law]
+    rng = np.random.default_rng([len(LAWS), list(BOUNDED).index(law), seeds])
     data = [draw(rng, seeds) for _ in range(trials)]
     bounded = np.array([upper_limit(x, most, TAIL) for x in data]) < 1
     student = np.array([upper_of_mean(x, TAIL) for x in data]) < 1
@@ -125,12 +174,10 @@ def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:
 
 
 def found_at(law: str, seeds: int, ratio: float, trials: int) -> float:
-    """How often a bound that the expectation exceeds by ``ratio`` is found to be
-    violated.
-    """
-    draw, rng = LAWS[law], np.random.default_rng([list(LAWS).index(law), seeds])
+    """Return how often a bound exceeded by ``ratio`` is found to be violated."""
+    rng = np.random.default_rng([list(LAWS).index(law), seeds])
     # (seeds, rounds, trials)
-    data = np.stack([draw(rng, seeds) for _ in range(trials)], axis=-1)
+    data = np.stack([LAWS[law](rng, seeds) for _ in range(trials)], axis=-1)
     if law not in MINIMA:
         data = data.mean(axis=1, keepdims=True)
     ratios = in_bounds(data.reshape(seeds, -1), 1 / ratio)
@@ -139,8 +186,9 @@ def found_at(law: str, seeds: int, ratio: float, trials: int) -> float:
 
 
 def needed(law: str, ratio: float, trials: int) -> int | None:
-    """The fewest seeds (to 4 percent) that find it with a chance of ``POWER``; None:
-    more than 4096.
+    """Return the fewest seeds that find a violation with probability ``POWER``.
+
+    The number is accurate to 4 percent; None: more than 4096.
     """
     low, high = 1, 2
     while found_at(law, high, ratio, trials) < POWER:
@@ -149,108 +197,95 @@ def needed(law: str, ratio: float, trials: int) -> int | None:
         low, high = high, 2 * high
     while high - low > max(1, high // 25):
         middle = (low + high) // 2
-        low, high = (
-            (low, middle)
-            if found_at(law, middle, ratio, trials) >= POWER
-            else (middle, high)
-        )
+        if found_at(law, middle, ratio, trials) >= POWER:
+            high = middle
+        else:
+            low = middle
     return high
 
 
 def simulate(means: int = 2000, minima: int = 500, power: int = 200) -> dict[str, Any]:
-    """{"trials": ..., "student": {law: {seeds: cell}}, "bootstrap": ..., "bounded":
-    {law: {seeds: bounded_cell}}, "needed": {law: {ratio: seeds}}}, each cell from so
-    many trials (the bootstrap's and minima take the longest).
+    """Return the simulated cells of every law.
+
+    The result is {"trials": ..., "student": {law: {seeds: cell}}, "bootstrap": ...,
+    "bounded": {law: {seeds: bounded_cell}}, "needed": {law: {ratio: seeds}}}.
     """
-    trials = dict.fromkeys(MEANS, means) | dict.fromkeys(MINIMA, minima)
-    enough = [n for n in SEEDS if n >= ENOUGH]
+    student, bootstrap, bounded, seeds_needed = {}, {}, {}, {}
+    for law in LAWS:
+        trials = means if law in MEANS else minima
+        student[law] = {str(n): cell(law, n, trials) for n in SEEDS}
+        seeds_needed[law] = {str(r): needed(law, r, power) for r in RATIOS}
+    for law in MEANS:
+        enough = [n for n in SEEDS if n >= ENOUGH]
+        bootstrap[law] = {str(n): cell(law, n, minima, "bootstrap") for n in enough}
+    for law in BOUNDED:
+        bounded[law] = {str(n): bounded_cell(law, n, minima) for n in SEEDS}
     return {
         "trials": {"means": means, "minima": minima, "power": power},
-        "student": {
-            law: {str(n): cell(law, n, trials[law]) for n in SEEDS} for law in LAWS
-        },
-        "bootstrap": {
-            law: {str(n): cell(law, n, minima, "bootstrap") for n in enough}
-            for law in MEANS
-        },
-        "bounded": {
-            law: {str(n): bounded_cell(law, n, minima) for n in SEEDS}
-            for law in BOUNDED
-        },
-        "needed": {
-            law: {str(r): needed(law, r, power) for r in RATIOS} for law in LAWS
-        },
+        "student": student,
+        "bootstrap": bootstrap,
+        "bounded": bounded,
+        "needed": seeds_needed,
     }
 
 
+# -- the tables of the page
+
+
+def percent_row(label: str, cells: Cells, name: str) -> list[str]:
+    """Return one share in percent for each number of seeds; empty if not simulated."""
+    return [label, *(_percent(cells.get(str(seeds)), name) for seeds in SEEDS)]
+
+
+def _percent(cell: dict[str, float] | None, name: str) -> str:
+    return f"{100 * cell[name]:.1f}" if cell else ""
+
+
+def share_table(laws: dict[str, Cells], name: str) -> str:
+    """Return the table of one share by law and number of seeds."""
+    return table(HEADS, [percent_row(law, cells, name) for law, cells in laws.items()])
+
+
+def bounded_table(laws: dict[str, Cells]) -> str:
+    """Return the shares of false ``holds`` of bounded laws, by method."""
+    rows = []
+    for law, cells in laws.items():
+        methods = ("bounded", "student", "either")
+        rows += [percent_row(f"{law}: {name}", cells, name) for name in methods]
+    return table(HEADS, rows)
+
+
+def width_table(laws: dict[str, Cells]) -> str:
+    """Return the relative widths of the intervals."""
+    rows = []
+    for law, cells in laws.items():
+        widths = [f"{float(cells[str(n)]['width']):.2g}" for n in SEEDS]
+        rows.append([law, *(width.replace("inf", "infinite") for width in widths)])
+    return table(HEADS, rows)
+
+
+def needed_table(laws: dict[str, dict[str, int | None]]) -> str:
+    """Return the seeds that find a violated bound, by law and ratio."""
+    rows = []
+    for law, seeds in laws.items():
+        numbers = (seeds[str(ratio)] for ratio in RATIOS)
+        rows.append([law, *(number or f"> {_MOST_SEEDS}" for number in numbers)])
+    return table(["law of the seeds", *(f"ratio {r:g}" for r in RATIOS)], rows)
+
+
 def tables(known: dict[str, Any]) -> str:
-    """The page's tables."""
-
-    def percent(label: str, cells: dict[str, Any], name: str) -> list[str]:
-        return [
-            label,
-            *(
-                f"{100 * cells[str(n)][name]:.1f}" if str(n) in cells else ""
-                for n in SEEDS
-            ),
-        ]
-
-    def shares(name: str, method: str) -> list[list[str]]:
-        return [percent(law, cells, name) for law, cells in known[method].items()]
-
-    def widths(cells: dict[str, Any]) -> list[str]:
-        found = [float(cells[str(n)]["width"]) for n in SEEDS]
-        return [f"{w:.2g}" if np.isfinite(w) else "infinite" for w in found]
-
-    seeds = ["law of the seeds", *(f"{n} seeds" for n in SEEDS)]
-    ratios = ["law of the seeds", *(f"ratio {r:g}" for r in RATIOS)]
-    power = [
-        [law, *("> 4096" if row[str(r)] is None else str(row[str(r)]) for r in RATIOS)]
-        for law, row in known["needed"].items()
-    ]
-    trials = "{means} trials of means and {minima} of minima".format(**known["trials"])
-    return "\n\n".join(
-        [
-            (
-                f"False *violated*, in percent of {trials}, at a bound that is the"
-                " expectation (at most 2.5):"
-            ),
-            table(seeds, shares("violated", "student")),
-            (
-                "False *holds*, in percent, just below the expectation (2.5 if what"
-                " `student` assumes is so):"
-            ),
-            table(seeds, shares("holds", "student")),
-            'The same with `method="bootstrap"`, of {minima} trials:'.format(
-                **known["trials"]
-            ),
-            table(seeds, shares("holds", "bootstrap")),
-            (
-                "The same of bounded laws, where `compare` says `holds` by `bounded` or"
-                " else by `student`:"
-            ),
-            table(
-                seeds,
-                [
-                    percent(f"{law}: {way}", cells, way)
-                    for law, cells in known["bounded"].items()
-                    for way in ("bounded", "student", "either")
-                ],
-            ),
-            (
-                "Median width of the interval over that of the central 95 percent of"
-                " the estimate itself:"
-            ),
-            table(
-                seeds,
-                [[law, *widths(cells)] for law, cells in known["student"].items()],
-            ),
-            (
-                f"Seeds that find, in {100 * POWER:g} of 100 runs, that the expectation"
-                " is so many bounds:"
-            ),
-            table(ratios, power),
-        ]
+    """Return the tables of the page."""
+    return filled(
+        "coverage",
+        means=known["trials"]["means"],
+        minima=known["trials"]["minima"],
+        violated=share_table(known["student"], "violated"),
+        holds=share_table(known["student"], "holds"),
+        bootstrap=share_table(known["bootstrap"], "holds"),
+        bounded=bounded_table(known["bounded"]),
+        widths=width_table(known["student"]),
+        power=f"{100 * POWER:g}",
+        needed=needed_table(known["needed"]),
     )
 
 
@@ -265,8 +300,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m validation.coverage DATA.json PAGE.md", file=sys.stderr)
         return 2
     data, page = map(Path, arguments)
-    write_text(data, json_text(simulate()) + "\n")
-    known = json.loads(data.read_text(encoding="utf-8"))
+    write_json(data, simulate())
+    known = read_json(data)
     write_text(page, with_tables(page.read_text(encoding="utf-8"), known))
     return 0
 

@@ -1,5 +1,4 @@
-"""Where a printed bound fails: runs on which the measured curve crosses it, while the
-corrected bound holds.
+"""Runs that cross a printed bound, while the corrected bound holds.
 
 One problem for each printed main theorem with constants, small enough to be checked by
 hand or taken from the committed counterexamples; without noise, so that one seed is the
@@ -18,7 +17,6 @@ corrected bound does not.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.experiments.cases import Case, perform_all
+from dfltheory.files import read_json
 from validation.claims import bound_claims
 from validation.searched import FOLDER
 
@@ -49,9 +48,9 @@ def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
 
     At 0 the slope is L rho, so the ascent step leads to x = rho, where the slope is 0:
     the update is zero forever, and ||grad f||^2 = L^2 rho^2 in every round. All clients
-    are alike and there is no noise, so sigma_l = sigma_g = beta = 0; f falls from f(0)
-    to f* = f(0) - L rho^2/2, reached at x <= -rho. On the wall f' rises with slope L up
-    to B > L rho, so the bound on gradients alone does not determine the one at 0.
+    are identical and there is no noise, so sigma_l = sigma_g = beta = 0; f falls from
+    f(0) to f* = f(0) - L rho^2/2, reached at x <= -rho. On the wall f' rises with slope
+    L up to B > L rho, so the bound on gradients alone does not determine the one at 0.
     """
     return RampTask(
         [[-rho, 0.0, 2 * rho]] * m, [[rho, rho, B / L]] * m, [[L, -L, L]] * m, [0.0] * m
@@ -59,7 +58,7 @@ def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
 
 
 def cases(quick: bool = True) -> list[Case]:
-    """A run for each printed theorem that has constants."""
+    """Return a run for each printed theorem that has constants."""
     task, W = (
         sam_trap(4, L=1.0, rho=1.0, B=2.0),
         dfl.graphs.metropolis(dfl.graphs.complete(4)),
@@ -116,8 +115,9 @@ def cases(quick: bool = True) -> list[Case]:
 
 @dataclass(frozen=True)
 class Family:
-    """measured / expression of one variant of an O(.) at each horizon of a family, by
-    its own left side.
+    """Measured over expression of one variant of an O(.) along growing horizons.
+
+    Each variant is measured by its own left side.
     """
 
     variant: str
@@ -126,30 +126,25 @@ class Family:
 
 
 def growing(horizons: tuple[int, ...] = HORIZONS) -> list[Family]:
-    """The family of the committed counterexample to Theorem 2 of the DFedMDC paper,
-    measured anew: under the printed expression and under the corrected bound where that
-    one's conditions admit a horizon.
+    """Return the saved family against Theorem 2 of the DFedMDC paper, measured anew.
+
+    It is held against the printed expression, and against the corrected bound where its
+    conditions admit a horizon.
     """
-    told = json.loads((FOLDER / f"{ORDER}-printed.json").read_text(encoding="utf-8"))[
-        "divergence"
-    ]
-    made = []
+    saved = read_json(FOLDER / f"{ORDER}-printed.json")["divergence"]
+    families = []
     for variant in ("printed", "corrected_same_round"):
         theorem, ratios = dfl.bounds.get(ORDER, variant), []
         for T in horizons:
-            measured, values = MEMBERS[told["member"]].measure(
-                theorem, told["base"] | {"T": float(T)}
+            measured, values = MEMBERS[saved["member"]].measure(
+                theorem, saved["base"] | {"T": float(T)}
             )
             ratios.append(measured / expression(theorem, values))
-        known = [k for k, ratio in enumerate(ratios) if np.isfinite(ratio)]
-        made.append(
-            Family(
-                variant,
-                tuple(float(horizons[k]) for k in known),
-                tuple(ratios[k] for k in known),
-            )
-        )
-    return made
+        finite = np.isfinite(ratios)
+        known = np.array(horizons, dtype=float)[finite].tolist()
+        values = np.array(ratios)[finite].tolist()
+        families.append(Family(variant, tuple(known), tuple(values)))
+    return families
 
 
 def run(quick: bool = True) -> tuple:

@@ -10,30 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dfltheory import bounds
 from dfltheory.experiments.cases import perform_all
 from dfltheory.files import write_json
 from dfltheory.plots import curves, families, look, looks, panels, style
-from dfltheory.rates import fit_exponent, measure, rate_fit, transient_time
+from dfltheory.rates import fit_exponent
 from validation import crossings as experiment
-from validation import experiments, learning, predictors
-from validation.rates import clients, clients_over
+from validation import experiment_cases, learning, predictors
+from validation.rate_drawings import RATE, rates, speed_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     Picture = Figure | bytes
 
-Array = NDArray[np.float64]
 TIMES = Path(__file__).parent.parent / "docs/figures/linear_in_m.json"
 
 
 def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
-    """Measured curves that cross printed bounds (above), and not the corrected ones
-    (below).
-    """
+    """Draw runs that cross printed bounds (above), not corrected ones (below)."""
     import matplotlib.pyplot as plt
 
     outcomes = perform_all(experiment.cases()) if outcomes is None else outcomes
@@ -93,9 +88,7 @@ def one_theorem() -> Figure:
 
 
 def _label_curves(ax: Any) -> None:
-    """Name both curves where they are well separated; shade where the bound is
-    exceeded.
-    """
+    """Name both curves, and shade where the bound is exceeded."""
     lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
     for line in ax.get_lines():
         if line.get_label().startswith("known"):
@@ -124,9 +117,7 @@ def _label_curves(ax: Any) -> None:
 
 
 def _write_ratio(ax: Any, verdict: Any) -> None:
-    """Shade where the measured curve lies above the bound, and say how far at the last
-    horizon.
-    """
+    """Shade where the bound is exceeded, and write the ratio at the last horizon."""
     lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
     at, y = (np.asarray(part, dtype=float) for part in lines["measured"].get_data())
     x, bound = (np.asarray(part, dtype=float) for part in lines["bound"].get_data())
@@ -154,9 +145,7 @@ def _write_ratio(ax: Any, verdict: Any) -> None:
 
 
 def _growth(axes: Any, families: Any) -> None:
-    """Measured over expression along growing horizons: of the printed O(.), and of the
-    corrected bound.
-    """
+    """Draw measured over expression of the printed O(.) and of the corrected bound."""
     axes[0].set_title("DFedSMDC, Theorem 2\nan O(.): measured / expression")
     for ax, family, meaning in zip(axes, families, ("printed", "corrected")):
         worn = look.MEANINGS[meaning] | {"markersize": 4, "linewidth": 1.2}
@@ -219,129 +208,16 @@ def linear_in_m() -> Figure:
     return figure
 
 
-RATE = ("dfedsam.corollary_4_6", "corrected")
-RATES: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
-    "T": ("noise alone", {"sigma_l": 1.0, "K": 2}, (1e8, 1e9, 1e10, 1e11)),
-    "K": ("noise alone", {"T": 10**9, "sigma_l": 1.0}, (1, 2, 4, 8, 16)),
-    "m": ("noise alone", {"T": 10**9, "sigma_l": 1.0, "K": 2}, (2, 4, 8, 16)),
-    "sigma_l": ("noise alone", {"T": 10**9, "K": 2}, (0.5, 1, 2, 4)),
-    "1 - lam": (
-        "heterogeneity alone",
-        {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4},
-        (0.1, 0.05, 0.025, 0.0125),
-    ),
-    "rho0": (
-        "SAM, real runs",
-        {"T": 400, "sigma_g": 1.0, "m": 4, "gap": 1.0, "seeds": 1},
-        (1, 2, 4, 8),
-    ),
-}
-"""Quantity -> the source of error that is present alone, the constants of the
-experiment, and the values.
-"""
-
-
-def rates() -> Figure:
-    """Measured exponents and those that the rate of DFedSAM's corrected corollary
-    predicts.
-
-    The left-hand side and the bound are drawn over T, K, m, noise, 1 - lam and rho0
-    under the schedule.
-    """
-    import matplotlib.pyplot as plt
-
-    with style():
-        figure, grid = plt.subplots(2, 3, figsize=(7.4, 4.6), layout="constrained")
-        theorem = bounds.get(*RATE)
-        for ax, (vary, (alone, given, values)) in zip(grid.flat, RATES.items()):
-            fit = rate_fit(theorem, clients_over(theorem, vary, **given), vary, values)
-            fit.plot(ax, legend=False)
-            worn = look.MEANINGS["corrected"] | {"markersize": 3}
-            ax.plot(fit.x, fit.bound, label="bound", **worn)
-            e = fit.exponent
-            note = (
-                f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted"
-                f" {fit.predicted:.3g}"
-            )
-            ax.set_title(f"{alone}: {fit.verdict}\n{note}")
-            ax.set_ylabel(ax.get_ylabel() if ax in grid[:, 0] else "")
-        names = (
-            "measured",
-            "fitted power law",
-            "predicted by the registry",
-            "bound, corrected",
-        )
-        drawn = dict(
-            zip(
-                (h.get_label().split(",")[0] for h in _handles(grid[0, 0])),
-                _handles(grid[0, 0]),
-            )
-        )
-        handles = [drawn[label] for label in ("measured", "fit", "predicted", "bound")]
-        figure.legend(handles, names, loc="outside lower center", ncols=4)
-    return figure
-
-
-def _handles(ax: Any) -> list[Any]:
-    return ax.get_legend_handles_labels()[0]
-
-
-def speed_up() -> Figure:
-    """How many times better m clients are than one, over T, and the transient times.
-
-    Clients average the noise out; heterogeneity over a poor network is what they do
-    not.
-    """
-    import matplotlib.pyplot as plt
-
-    theorem, horizons = bounds.get(*RATE), np.geomspace(1e4, 1e13, 28)
-
-    def left_hand_sides(m: int, sigma_g: float) -> Array:
-        values = []
-        for horizon in horizons:
-            experiment = clients(
-                theorem, T=horizon, m=m, sigma_l=1.0, sigma_g=sigma_g, gap=0.05
-            )
-            values.append(measure(experiment, theorem).estimate)
-        return np.array(values)
-
-    one = left_hand_sides(m=1, sigma_g=0.0)
-    with style():
-        figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
-        for m, line_style in zip((2, 4, 8, 16), looks()):
-            speed_ups = one / left_hand_sides(m=m, sigma_g=3.0)
-            ax.plot(horizons, speed_ups, markevery=3, label=f"m = {m}", **line_style)
-            ax.axhline(m, color="0.7", linewidth=0.8, zorder=0)
-            time = transient_time(
-                theorem, clients(theorem, m=m, sigma_l=1.0, sigma_g=3.0, gap=0.05)
-            )
-            assert time is not None
-            ax.plot([time], [m / 2], "*", color="black", markersize=7, zorder=3)
-        ax.plot([], [], "k*", linestyle="none", label="transient time")
-        ax.set(
-            xscale="log",
-            yscale="log",
-            xlabel="horizon $T$",
-            ylabel="times better than one client",
-        )
-        ax.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
-        ax.minorticks_off()
-        ax.set_ylim(0.7, 20)
-        ax.set_title("linear speed-up, half of it from the transient time on")
-        ax.legend(loc="upper left")
-    return figure
-
-
 def measure_times(to: Path = TIMES) -> None:
-    """Record the CPU seconds of a round on rings and tori, with the benchmark's own
-    stop-watch.
-    """
+    """Record the CPU seconds of a round on rings and tori, as the benchmark does."""
     import platform
 
     from benchmarks.linear_in_m import seconds
 
     sizes = [int(m) for m in np.unique(np.geomspace(100, 30_000, 9).astype(int))]
-    taken = {name: [seconds(m, name) for m in sizes] for name in ("ring", "torus")}
+    taken = {}
+    for name in ("ring", "torus"):
+        taken[name] = [seconds(m, name) for m in sizes]
     measured = (
         "median CPU seconds of a round of DFedAvg, K = 2, d = 100, float64, one thread"
     )
@@ -349,6 +225,16 @@ def measure_times(to: Path = TIMES) -> None:
         to,
         {"what": measured, "machine": platform.machine(), "m": sizes, "seconds": taken},
     )
+
+
+def networks() -> Figure:
+    """Bounds and measurements of Theorem 4.5 of DFedSAM on three networks."""
+    return panels(perform_all(experiment_cases.network_cases()))
+
+
+def quadratic() -> Figure:
+    """Bounds and measurements of the same theorem on quadratics with one Hessian."""
+    return panels(perform_all(experiment_cases.quadratic_cases()))
 
 
 def stored_learning_curves() -> Figure:
@@ -367,7 +253,7 @@ EXAMPLES = ("curves", "network", "training")
 
 
 def readme_example(number: int) -> Picture:
-    """The picture that one of the README's examples writes, as bytes of a PNG file."""
+    """Return the picture that an example of the README writes, as bytes (PNG)."""
     import contextlib
     import io
     import tempfile
@@ -397,11 +283,11 @@ DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
         "the runs of `make validate` in `validation/crossings.py`",
     ),
     "networks": (
-        lambda: panels(perform_all(experiments.network_cases())),
+        networks,
         "the runs of `make validate` in `validation/experiments.py`",
     ),
     "quadratic": (
-        lambda: panels(perform_all(experiments.quadratic_cases())),
+        quadratic,
         "the runs of `make validate` in `validation/experiments.py`",
     ),
     "rates": (

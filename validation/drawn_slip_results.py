@@ -24,7 +24,7 @@ def alarms(theorem: Theorem) -> list[Finding]:
 
 
 def new_alarms(theorem: Theorem, wrong: Theorem) -> tuple[list[Finding], list[Finding]]:
-    """The errors on the right statement, and what only the wrong one has."""
+    """Return the errors on the right statement, and what only the wrong one has."""
     before = alarms(theorem)
     known = {(f.check, f.severity, f.place) for f in before}
     after = [f for f in alarms(wrong) if (f.check, f.severity, f.place) not in known]

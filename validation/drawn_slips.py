@@ -46,7 +46,7 @@ def statements() -> list[Theorem]:
 
 
 def own(theorem: Theorem) -> Theorem:
-    """The statement as a user's: no other variant of it is known."""
+    """Return the statement as a user's: no other variant of it is known."""
     return replace(theorem, key=f"slips.{theorem.key.replace('.', '_')}", variant="own")
 
 
@@ -55,7 +55,7 @@ def _with_term(theorem: Theorem, name: str, term: sp.Expr) -> Theorem:
 
 
 def unit_slips(theorem: Theorem) -> Iterator[Slip]:
-    """A term without one factor that has a unit."""
+    """Yield a term without one factor that has a unit."""
     for name, term in theorem.parts.items():
         for base in sorted(term.free_symbols, key=str):
             powers: Any = sp.factor(term)
@@ -66,14 +66,14 @@ def unit_slips(theorem: Theorem) -> Iterator[Slip]:
 
 
 def client_slips(theorem: Theorem) -> Iterator[Slip]:
-    """A term with an extra 1/m."""
+    """Yield a term with an extra 1/m."""
     m = theorem.glossary["m"].symbol
     for name, term in theorem.parts.items():
         yield "1/m", name, _with_term(theorem, name, term / m)
 
 
 def power_slips(theorem: Theorem) -> Iterator[Slip]:
-    """A gap or a number without a unit with a power that is one too good."""
+    """Yield a gap or a number without a unit with a power that is one too good."""
     for name, term in theorem.parts.items():
         for power in sorted(term.atoms(sp.Pow), key=str):
             base, exponent = power.as_base_exp()
@@ -116,7 +116,7 @@ def condition_slips(theorem: Theorem) -> Iterator[Slip]:
 
 
 def index_slips(theorem: Theorem) -> Iterator[Slip]:
-    """The last round in the place of all, or a count that is one too large."""
+    """Yield the last round in the place of all, and counts that are one too large."""
     last = replace(theorem.lhs, aggregate="last", latex="")
     yield "index", "left side: last round", replace(theorem, lhs=last)
     for name, term in theorem.parts.items():
@@ -135,7 +135,7 @@ def lost_terms(theorem: Theorem) -> Iterator[Slip]:
 
 
 def wrong_corollaries(theorem: Theorem) -> Iterator[Slip]:
-    """A schedule with another power of T, or a term that falls faster than it does."""
+    """Yield a schedule with another power of T, and terms that fall too fast."""
     T = theorem.glossary["T"].symbol
     if theorem.kind != "corollary" or theorem.of is None:
         return
@@ -164,7 +164,7 @@ KINDS: tuple[Callable[[Theorem], Iterator[Slip]], ...] = (
 
 
 def slipped(theorem: Theorem, kind: str, place: str) -> Theorem:
-    """The statement with the slip of one draw."""
+    """Return the statement with the slip of one draw."""
     for slips in KINDS:
         for own_kind, own_place, wrong in slips(theorem):
             if (own_kind, own_place) == (kind, place):

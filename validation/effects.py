@@ -1,5 +1,6 @@
-"""What the papers say of K, m, rho, the penalty lambda and the momentum alpha, held
-against exact expectations.
+"""Claims of the papers on hyperparameters, against exact expectations.
+
+They are about K, m, rho, the penalty lambda and the momentum alpha.
 
 On quadratics without SAM the expectations are exact (``dfl.exact_history``), so that a
 ranking has no error bars. With SAM they are means over seeds.
@@ -28,8 +29,9 @@ def late(history: dfl.training.History) -> np.ndarray:
 
 
 def more_clients(quick: bool) -> list[Claim]:
-    """Linear speed-up: the noise floor falls as 1/m (with one Hessian for all the floor
-    is exactly c/m).
+    """Claim that the noise floor falls as 1/m, the linear speed-up.
+
+    With one Hessian for all clients the floor is exactly c/m.
     """
     rounds, floors = 400 if quick else 4000, {}
     for m in (4, 16, 64):
@@ -51,8 +53,9 @@ def more_clients(quick: bool) -> list[Claim]:
 
 
 def more_local_steps(quick: bool) -> list[Claim]:
-    """More local steps at one step size reach a small gradient in fewer rounds, as long
-    as optimization rules.
+    """Claim that more local steps reach a small gradient in fewer rounds.
+
+    The step size is fixed, and optimization error dominates.
     """
     task = dfl.tasks.quadratic(m=16, d=10, mu=0.05, zeta=0.0, sigma=0.0, seed=0)
     after = {}
@@ -69,9 +72,7 @@ def more_local_steps(quick: bool) -> list[Claim]:
 
 
 def momentum(quick: bool) -> list[Claim]:
-    """Local momentum speeds up the early phase (no noise), and lifts the floor under
-    noise.
-    """
+    """Claim that momentum speeds up the start and raises the floor under noise."""
     early, floor = {}, {}
     for alpha in (0.0, 0.5, 0.9):
         method = dfl.algorithms.DFedSGPM(eta=0.02, K=5, alpha=alpha)
@@ -95,9 +96,7 @@ def momentum(quick: bool) -> list[Claim]:
 
 
 def penalty(quick: bool) -> list[Claim]:
-    """A smaller penalty parameter lambda of DFedADMM holds clients closer to each other
-    (drift ~ lambda).
-    """
+    """Claim that a smaller penalty parameter of DFedADMM reduces the disagreement."""
     task = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.3, sigma=0.1, seed=0)
     found = {}
     for lam in (0.4, 0.2, 0.1):
@@ -118,9 +117,7 @@ def penalty(quick: bool) -> list[Claim]:
 
 
 def radius(quick: bool) -> list[Claim]:
-    """SAM's perturbation costs a floor that grows with rho (the sharpness term ~ L^2
-    rho^2).
-    """
+    """Claim that the floor grows with rho, by the sharpness term ~ L^2 rho^2."""
     task = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.0, sigma=0.1, seed=0)
     found = {}
     for rho in (0.2, 0.1, 0.0):

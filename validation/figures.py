@@ -1,5 +1,4 @@
-"""Every picture of the README, the documentation and the notebooks, made again from
-runs and the registry.
+"""Writer of every picture of the README, the documentation and the notebooks.
 
 ``python -m validation.figures`` (``make figures``) writes each of them to its place,
 the same one every time, and the page that lists them; ``--check`` makes them next to
@@ -36,9 +35,7 @@ GALLERY = f"{FOLDER}/index.md"
 
 
 def catalogue() -> dict[str, str]:
-    """Name -> file below the root: the pictures of docs/figures, then the notebooks
-    that show pictures.
-    """
+    """Return the files of pictures and of notebooks that show pictures, by name."""
     books = [
         path
         for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -49,7 +46,7 @@ def catalogue() -> dict[str, str]:
 
 
 def pictures_of(cell: Any) -> list[str]:
-    """The PNG pictures (base64) that a notebook's cell shows."""
+    """Return the PNG pictures (base64) that a notebook's cell shows."""
     shown = [
         output.get("data", {}).get("image/png") for output in cell.get("outputs", ())
     ]
@@ -57,14 +54,13 @@ def pictures_of(cell: Any) -> list[str]:
 
 
 def pictures_in(notebook: Path) -> list[bytes]:
-    """The PNG pictures of a notebook, in order."""
+    """Return the PNG pictures of a notebook, in order."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return [base64.b64decode(data) for cell in cells for data in pictures_of(cell)]
 
 
 def execute(to: Path) -> None:
-    """Execute the stored notebook of this name and write it to ``to`` with what came
-    out.
+    """Execute the stored notebook of this name and write it to ``to`` with its outputs.
 
     A notebook that draws what it drew before stays the same, byte for byte.
     """
@@ -89,7 +85,7 @@ def execute(to: Path) -> None:
 
 
 def gallery() -> str:
-    """The page that lists the drawn pictures, each with its source and its command."""
+    """Return the page that lists the pictures, each with its source and its command."""
     lines = [
         "# Figures",
         (
@@ -123,9 +119,7 @@ def gallery() -> str:
 
 
 def differing(stored: Path, made: Path) -> float:
-    """The share of pixels that differ visibly; 1 where the pictures have not the same
-    shapes or number.
-    """
+    """Return the share of pixels that differ visibly; 1 if shapes or numbers differ."""
     one, other = pixels(stored), pixels(made)
     if [a.shape for a in one] != [b.shape for b in other]:
         return 1.0
@@ -136,8 +130,9 @@ def differing(stored: Path, made: Path) -> float:
 
 
 def pixels(path: Path) -> list[Any]:
-    """Each picture of a PNG file or a notebook as an array (height, width, 3 or 4) in
-    [0, 1].
+    """Return each picture of a PNG file or a notebook as an array in [0, 1].
+
+    Shape (height, width, 3 or 4).
     """
     from matplotlib.image import imread
 
@@ -150,6 +145,7 @@ def pixels(path: Path) -> list[Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Make, check or list the pictures; return the exit status."""
     options = _parser().parse_args(arguments)
     known = catalogue()
     unknown = [name for name in options.only or () if name not in known]
@@ -177,9 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def check(chosen: dict[str, str], tolerance: float = 0.001) -> int:
-    """Make the pictures next to the stored ones; 1 where one of them is not what comes
-    out.
-    """
+    """Make the pictures next to the stored ones; return 1 if one of them differs."""
     stale = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, path in chosen.items():

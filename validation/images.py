@@ -1,5 +1,4 @@
-"""Real images: measured gradient norms next to the bounds, for each of the four papers'
-algorithms.
+"""Bounds next to measured gradient norms on MNIST and CIFAR-10.
 
 The constants are estimated: first along a short pilot run, which gives the step sizes,
 then along the run that is judged. Every verdict says so: it is about the theorem at
@@ -23,13 +22,14 @@ from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.tasks import estimate
 from dfltheory.verdicts.compare import compare
 from validation.claims import Claim, bound_claims
-from validation.experiments import with_constants
+from validation.experiment_cases import with_constants
 
 NOT_TESTED = (
     "The assumptions off the run's path; all images (a part is taken); the papers'"
     " horizons."
 )
 M, K = 4, 3
+Constants = Mapping[str, float]
 
 
 def run(quick: bool = True) -> tuple:
@@ -49,18 +49,14 @@ def run(quick: bool = True) -> tuple:
                 why,
             )
         ], []
-    outcomes = [
-        outcome
-        for task in tasks(quick)
-        for outcome in held(task, 40 if quick else 1000)
-    ]
+    rounds, outcomes = 40 if quick else 1000, []
+    for task in tasks(quick):
+        outcomes += held(task, rounds)
     return bound_claims(outcomes, NOT_TESTED), outcomes
 
 
 def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
-    """MNIST with the papers' dense network, CIFAR-10 with their convolutional one, a
-    part of the images each.
-    """
+    """Return a part of MNIST and of CIFAR-10 with the papers' networks."""
     sizes = (
         {"mnist": 160, "cifar10": 160} if quick else {"mnist": 4000, "cifar10": 1000}
     )
@@ -78,24 +74,40 @@ def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
     ]
 
 
-ALGORITHMS: dict[str, Callable[[Mapping[str, float]], Any]] = {
-    # eta just below 1/(10 K L)
-    "dfedsam.theorem_4_5": lambda c: dfl.algorithms.DFedSAM(
-        eta=0.9 / (10 * K * c["L"]), K=K, rho=0.01
-    ),
-    # eta just below 1/(96 K L), lambda = sqrt(K) eta as in the corollary; no SAM, so
-    # that S2 is known
-    "dfedadmm.theorem_1": lambda c: dfl.algorithms.DFedADMM(
-        eta=0.9 / (96 * K * c["L"]), K=K, lam=0.9 * K**0.5 / (96 * K * c["L"])
-    ),
-    # eta just below delta/(8 K L), delta = 1 on the directed ring
-    "dfedsgpsm.theorem_1": lambda c: dfl.algorithms.DFedSGPSM(
-        eta=0.9 / (8 * K * c["L"]), K=K, alpha=0.5, rho=0.01
-    ),
-    # eta_u K_u L_u = eta_v K_v L_v just below 1/32, the condition at lambda = 0
-    "dfedmdc.theorem_1": lambda c: dfl.algorithms.DFedMDC(
-        eta_u=0.9 / (32 * K * c["L_u"]), eta_v=0.9 / (32 * K * c["L_v"]), K_u=K, K_v=K
-    ),
+def dfedsam(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedSAM with eta just below 1/(10 K L)."""
+    return dfl.algorithms.DFedSAM(eta=0.9 / (10 * K * c["L"]), K=K, rho=0.01)
+
+
+def dfedadmm(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedADMM with eta just below 1/(96 K L), lambda = sqrt(K) eta.
+
+    This is the lambda of the corollary. There is no SAM, so that S2 is known.
+    """
+    unit = 0.9 / (96 * K * c["L"])
+    return dfl.algorithms.DFedADMM(eta=unit, K=K, lam=K**0.5 * unit)
+
+
+def dfedsgpsm(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedSGPSM with eta just below delta/(8 K L), delta = 1 on the ring."""
+    eta = 0.9 / (8 * K * c["L"])
+    return dfl.algorithms.DFedSGPSM(eta=eta, K=K, alpha=0.5, rho=0.01)
+
+
+def dfedmdc(c: Constants) -> dfl.algorithms.Algorithm:
+    """Return DFedMDC with eta_u K_u L_u = eta_v K_v L_v just below 1/32.
+
+    This is the condition at lambda = 0.
+    """
+    eta_u, eta_v = 0.9 / (32 * K * c["L_u"]), 0.9 / (32 * K * c["L_v"])
+    return dfl.algorithms.DFedMDC(eta_u=eta_u, eta_v=eta_v, K_u=K, K_v=K)
+
+
+ALGORITHMS = {
+    "dfedsam.theorem_4_5": dfedsam,
+    "dfedadmm.theorem_1": dfedadmm,
+    "dfedsgpsm.theorem_1": dfedsgpsm,
+    "dfedmdc.theorem_1": dfedmdc,
 }
 """Statement -> its algorithm at these constants, just inside the statement's own
 condition.
@@ -103,27 +115,23 @@ condition.
 
 
 def held(task: dfl.tasks.Supervised, rounds: int) -> list[Outcome]:
-    """Each paper's algorithm on this task, held against its theorems at the constants
-    along its own run.
-    """
+    """Run each paper's algorithm and compare it with the paper's theorem."""
     first = constants_along(task, estimate.pilot(task, steps=10, keep=2))
     task = task.with_constants(first)
     W = dfl.graphs.metropolis(dfl.graphs.complete(M))
     P = dfl.graphs.column_stochastic(dfl.graphs.directed_ring(M))
-    return [
-        judged(task, key, made, P if made.mixing == "column-stochastic" else W, rounds)
-        for key, made in (
-            (key, make(first.known())) for key, make in ALGORITHMS.items()
-        )
-    ]
+    outcomes = []
+    for key, build in ALGORITHMS.items():
+        algorithm = build(first.known())
+        network = P if algorithm.mixing == "column-stochastic" else W
+        outcomes.append(judged(task, key, algorithm, network, rounds))
+    return outcomes
 
 
 def judged(
     task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds: int
 ) -> Outcome:
-    """Run, estimate the constants at mean models of the run, and compare every variant
-    that has constants.
-    """
+    """Run, estimate constants along the run, and compare variants with constants."""
     means: list[torch.Tensor] = []
     case = Case(
         group=f"{task.name}, constants estimated along the run",
@@ -148,8 +156,9 @@ def judged(
 
 
 def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[..., None]:
-    """A callback that keeps the mean model of the first seed after the first, a middle
-    and the last round.
+    """Return a callback that keeps mean models of the first seed.
+
+    It keeps those after the first, a middle and the last round.
     """
 
     def callback(t: int, state: Any, recorder: Any) -> None:
@@ -162,8 +171,7 @@ def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[...
 def constants_along(
     task: dfl.tasks.Supervised, points: torch.Tensor, sample_wise: bool = True
 ) -> ProblemConstants:
-    """The constants of both kinds of theorem at these points (P, d): of f, and of its
-    two blocks.
+    """Return the constants at these points (P, d): of f, and of its two blocks.
 
     ``sample_wise``: L of every minibatch, as SAM's theorems need it; else of the f_i.
     """

@@ -34,7 +34,7 @@ LEARNERS = {
 
 @functools.cache
 def learned(rounds: int = 40, seeds: int = 4) -> dict[str, Any]:
-    """Runs of three algorithms on digits, with the measures of every client."""
+    """Return runs of three algorithms on digits, with the measures of every client."""
     task = dfl.tasks.digits(m=10, partition="dirichlet", alpha=0.3, test="own")
     ring = dfl.graphs.ring(10)
     runs = {}
@@ -71,7 +71,7 @@ def paper_curves() -> Axes:
 
 
 def paper_terms() -> Axes:
-    """The terms of the bound on the torus."""
+    """Draw the terms of the bound on the torus."""
     return dfl.plots.terms(verdicts_on_networks()["torus"])
 
 

@@ -1,5 +1,4 @@
-"""The papers' experimental set-ups by name: hyperparameters of every method that a
-paper compares.
+"""The papers' experimental set-ups: hyperparameters of every compared method.
 
 ``validation/reproduce/papers/<paper>.toml`` holds them. Local work is given in epochs
 there; :meth:`PaperSetup.build` turns them into local steps, so that all clients take
@@ -27,7 +26,8 @@ PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 class PaperSetup:
     """One method in one paper's experiments.
 
-    ``epochs`` gives local work by the letter that counts its steps (K, K_u, K_v);
+    ``letters`` are hyperparameters by their symbols; ``epochs`` gives local work by the
+    symbol that counts its steps (K, K_u, K_v);
     ``neighbours`` is the most that a client has in a round of the random time-varying
     topology; ``source`` says where it is printed.
     """
@@ -45,26 +45,25 @@ class PaperSetup:
     gossip_directed: bool = field(default=False)
 
     def build(self, steps_per_epoch: int, **changes: Any) -> base.Algorithm:
-        """The algorithm, with E epochs as E * steps_per_epoch local steps; ``changes``
-        win.
+        """Return the algorithm, with E epochs as E * steps_per_epoch local steps.
+
+        ``changes`` replace hyperparameters.
         """
-        if (
-            isinstance(steps_per_epoch, bool)
-            or not isinstance(steps_per_epoch, int)
-            or steps_per_epoch < 1
-        ):
+        whole = isinstance(steps_per_epoch, int) and steps_per_epoch is not True
+        if not whole or steps_per_epoch < 1:
             raise InputError(
                 f"steps_per_epoch = {steps_per_epoch!r} must be an integer >= 1"
             )
-        steps = {
-            letter: epochs * steps_per_epoch for letter, epochs in self.epochs.items()
-        }
-        return self.cls(**{**self.letters, **steps, **changes})
+        hyperparameters = dict(self.letters)
+        for name, epochs in self.epochs.items():
+            hyperparameters[name] = epochs * steps_per_epoch
+        hyperparameters.update(changes)
+        return self.cls(**hyperparameters)
 
 
 @cache
 def paper_file(paper: str) -> dict[str, Any]:
-    """The tables, figures and settings of one paper."""
+    """Return the tables, figures and settings of one paper."""
     one_of("paper", paper, PAPERS)
     return tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))
 
@@ -72,8 +71,9 @@ def paper_file(paper: str) -> dict[str, Any]:
 def paper_setup(
     paper: str, method: str, dataset: str = "cifar10", pathological: bool = False
 ) -> PaperSetup:
-    """The set-up of a method in a paper's experiments (dfedsam, dfedadmm, dfedsgpsm or
-    dfedmdc).
+    """Return the set-up of a method in a paper's experiments.
+
+    ``paper`` is dfedsam, dfedadmm, dfedsgpsm or dfedmdc.
 
     ``dataset`` changes what the papers change with it (rounds; the momentum on
     CIFAR-100 in DFedSGPSM's); ``pathological``: DFedMDC's five head epochs on that
@@ -87,18 +87,18 @@ def paper_setup(
     one_of(f"data set in the {paper} paper", dataset, known["rounds"])
     row = known["methods"][method]
     cls = getattr(algorithms, row["class"])
-    changed = known.get("hyperparameters_on", {}).get(dataset, {})
-    own = row["hyperparameters"]
-    few_classes = row.get("epochs_on_few_classes", {}) if pathological else {}
+    hyperparameters, epochs = dict(row["hyperparameters"]), dict(row["epochs"])
+    for name, value in known.get("hyperparameters_on", {}).get(dataset, {}).items():
+        if name in hyperparameters:
+            hyperparameters[name] = value
+    if pathological:
+        epochs.update(row.get("epochs_on_few_classes", {}))
     return PaperSetup(
         paper=paper,
         method=method,
         cls=cls,
-        letters={
-            **own,
-            **{name: value for name, value in changed.items() if name in own},
-        },
-        epochs={**row["epochs"], **few_classes},
+        letters=hyperparameters,
+        epochs=epochs,
         rounds=known["rounds"][dataset],
         source=known["setups_source"],
         neighbours=10 if cls.needs_topology else None,
@@ -107,7 +107,7 @@ def paper_setup(
 
 
 def paper_methods(paper: str) -> list[str]:
-    """The methods that a paper compares."""
+    """Return the methods that a paper compares."""
     return list(paper_file(paper)["methods"])
 
 

@@ -10,23 +10,47 @@ from dfltheory import graphs
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.graphs.matrices import check_clients
 
+
+def one(m: int) -> float:
+    """Return 1."""
+    return 1.0
+
+
+def zero(m: int) -> float:
+    """Return 0."""
+    return 0.0
+
+
+def ring(m: int) -> float:
+    """Return 16 pi^2/(3 m^2)."""
+    return 16 * math.pi**2 / (3 * m**2)
+
+
+def grid(m: int) -> float:
+    """Return 1/(m log2 m)."""
+    return 1 / (m * math.log2(m)) if m > 1 else math.inf
+
+
+def exponential(m: int) -> float:
+    """Return 2/(1 + log2 m)."""
+    return 2 / (1 + math.log2(m))
+
+
 _TABLE_1: dict[str, tuple[str, str, Callable[[int], float]]] = {
-    "complete": ("=", "1", lambda m: 1.0),
-    "disconnected": ("=", "0", lambda m: 0.0),
-    "ring": ("~", "16 pi^2 / (3 m^2)", lambda m: 16 * math.pi**2 / (3 * m**2)),
-    "grid": (
-        "O",
-        "1 / (m log2 m)",
-        lambda m: 1 / (m * math.log2(m)) if m > 1 else math.inf,
-    ),
-    "exponential": ("=", "2 / (1 + log2 m)", lambda m: 2 / (1 + math.log2(m))),
+    "complete": ("=", "1", one),
+    "disconnected": ("=", "0", zero),
+    "ring": ("~", "16 pi^2 / (3 m^2)", ring),
+    "grid": ("O", "1 / (m log2 m)", grid),
+    "exponential": ("=", "2 / (1 + log2 m)", exponential),
 }
+"""Topology -> how its gap is stated, as text, and as a function of m."""
 
 
 @dataclass(frozen=True)
 class StatedGap:
-    """The gap that Table 1 of DFedMDC (and DFedSAM, Sec. 3.1) states for a topology,
-    and its true gap.
+    """The gap that Table 1 of DFedMDC states for a topology, and its true gap.
+
+    Section 3.1 of DFedSAM states the same.
 
     ``relation`` is how it is stated: "=", "~" (approximately) or "O" (up to a
     constant); ``stated`` the formula at this m; ``true`` the gap of ``weights`` on the
@@ -44,11 +68,10 @@ class StatedGap:
 
     @property
     def ratio(self) -> float:
-        return (
-            self.stated / self.true
-            if self.true
-            else (math.nan if self.stated == 0 else math.inf)
-        )
+        """Stated over true gap."""
+        if self.true:
+            return self.stated / self.true
+        return math.nan if self.stated == 0 else math.inf
 
     @property
     def stated_text(self) -> str:
@@ -62,6 +85,7 @@ class StatedGap:
         return stated if self.formula == value else f"{stated} = {value}"
 
     def __str__(self) -> str:
+        """Return both gaps in a line."""
         return (
             f"{self.topology}, m = {self.m}: stated {self.stated_text}, true"
             f" {self.true:.6g} ({self.weights} weights, {self.method}), ratio"
@@ -70,7 +94,7 @@ class StatedGap:
 
 
 def table1(name: str, m: int, weights: str | None = None) -> StatedGap:
-    """What Table 1 states for the gap of a topology of m clients, with its true gap.
+    """Return what Table 1 states for the gap of a topology, with its true gap.
 
     Known: complete, disconnected, ring, grid (the open grid), exponential, and their
     relatives ``torus`` (read as grid) and ``directed_exponential`` (whose uniform
@@ -96,8 +120,9 @@ def table1(name: str, m: int, weights: str | None = None) -> StatedGap:
 
 
 def remark_1_q(diameter: int, window: int, a: float) -> float:
-    """q = (1 - a^(Diam B))^(1/(Diam B + 1)) of DFedSGPSM's Remark 1, for its unnamed
-    constant a < 1.
+    """Return q = (1 - a^(Diam B))^(1/(Diam B + 1)) of DFedSGPSM's Remark 1.
+
+    The remark does not name its constant a < 1.
     """
     if not 0 < a < 1:
         raise InputError(f"a = {a} must lie between 0 and 1")

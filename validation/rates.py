@@ -80,9 +80,9 @@ def clients_over(
     """Return the experiment as a function of one quantity, other constants as given."""
     name = {"1 - lam": "gap"}.get(vary, vary)
 
-    def at(value: float) -> Instance:
-        return clients(
-            theorem, **{**constants, name: int(value) if name in ("K", "m") else value}
-        )
+    def instance_at(value: float) -> Instance:
+        given: dict[str, Any] = dict(constants)
+        given[name] = int(value) if name in ("K", "m") else value
+        return clients(theorem, **given)
 
-    return at
+    return instance_at

@@ -1,6 +1,4 @@
-"""Run every experiment of this folder, end in the scorecard, and write results with a
-report.
-"""
+"""Run every experiment of this folder, print the scorecard, and write a report."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +47,7 @@ EXPERIMENTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the experiments and write the report; return the exit status."""
     options = _parser().parse_args(arguments)
     check_writable(options.out, folder=True)
     began = time.perf_counter()
@@ -82,18 +82,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _cover(outcomes: Sequence[Outcome]) -> Any:
-    """The figure of the crossings, where they were run."""
+    """Return the figure of the crossings, if they were run."""
     mine = [outcome for outcome in outcomes if outcome.case.group == crossings.GROUP]
     caption = (
         "Upper row: bounds as printed, each crossed by what is measured on a problem"
         " that satisfies all its assumptions. Lower row: the corrected bounds on the"
         " same runs."
     )
-    return (lambda: drawings.crossings(mine), caption) if mine else None
+    return (partial(drawings.crossings, mine), caption) if mine else None
 
 
 def print_scorecard(rows: Sequence[Row], width: int | None = None) -> None:
-    """The scorecard, the main finding in one sentence, and where the evidence lies."""
+    """Print the scorecard, the main finding, and where the evidence is."""
     from rich.console import Console
 
     console = Console(
@@ -111,9 +111,7 @@ def print_scorecard(rows: Sequence[Row], width: int | None = None) -> None:
 def collect(
     names: Sequence[str], quick: bool, jobs: int
 ) -> tuple[list[Claim], list[Outcome]]:
-    """The claims and runs of these experiments, over ``jobs`` processes with a thread
-    each.
-    """
+    """Return the claims and runs of these experiments, over ``jobs`` processes."""
     from joblib import Parallel, delayed
 
     found: list[Any] = list(
@@ -140,9 +138,7 @@ def perform_one(name: str, quick: bool) -> tuple[list[Claim], list[Outcome]]:
 
 
 def print_counts(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> None:
-    """How often each kind was said; the report has every verdict and claim with its
-    reason.
-    """
+    """Print how often each kind of verdict and claim occurs."""
     kinds = Counter(
         verdict.kind for outcome in outcomes for verdict in outcome.verdicts
     )

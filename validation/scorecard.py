@@ -1,5 +1,4 @@
-"""The scorecard of the printed theorems: audit, searches, proofs and runs, gathered
-from where they are stored.
+"""The scorecard of the printed theorems: audit, searches, proofs and runs.
 
 ``make validate`` ends in it. ``python -m validation.scorecard results`` writes what the
 last run of the suite found to docs/scorecard.json, and docs/scorecard.md from it;
@@ -10,20 +9,19 @@ rest. A page that is named after it gets a short form between two lines ``<!-- s
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dfltheory import bounds
-from dfltheory.files import write_json, write_text
+from dfltheory.files import read_json, write_json, write_text
 from dfltheory.markdown import between, table
-from validation.scorecard_rows import Cell, Row, markdown, summary
-from validation.searched import growing, outcomes
+from validation.scorecard_rows import Cell, Row, Tone, markdown, summary
+from validation.searched import below_one, growing, outcomes, ratio_of
 
 ROOT = Path(__file__).parent.parent
 AUDIT = ROOT / "docs" / "audit.json"
@@ -42,9 +40,15 @@ LINKS = {
     "runs": "verdicts.md",
 }
 
+Name = tuple[str, str]
+"""Key and variant of a statement."""
+Document = Mapping[str, Any]
+"""A verdict, a claim or an outcome of a search, as read from JSON."""
+Documents = dict[Name, list[Document]]
+
 
 def statements() -> list[str]:
-    """The printed theorems and corollaries that have a corrected variant."""
+    """Return the printed theorems and corollaries that have a corrected variant."""
 
     def counts(key: str) -> bool:
         names = bounds.variants(key)
@@ -57,46 +61,63 @@ def statements() -> list[str]:
 def rows(
     verdicts: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, Any]]
 ) -> list[Row]:
-    """The scorecard from documents of verdicts and claims, the committed searches, and
-    the audit's page.
+    """Return the scorecard from verdicts and claims.
+
+    Searches and counts of the audit are read from the files in docs.
     """
-    verdicts, claims = list(verdicts), list(claims)
-    searched = {(one["key"], one["variant"]): one for one in outcomes()}
-    audited = json.loads(AUDIT.read_text(encoding="utf-8"))
-    made = []
-    for key in statements():
-        corrected = [v for v in bounds.variants(key) if v.split("_")[0] == "corrected"]
-        verdicts_by_variant = {
-            v: [d for d in verdicts if (d["key"], d["variant"]) == (key, v)]
-            for v in bounds.variants(key)
-        }
-        printed = {
-            "audit": _audit(key, audited),
-            "search": _searched(key, ["printed"], searched),
-            "runs": _runs(key, "printed", verdicts_by_variant["printed"]),
-            "growth": _growth(bounds.get(key), claims),
-        }
-        corrected_cells = {
-            "proof": _proof(key, corrected),
-            "search": _searched(key, corrected, searched),
-            "runs": _runs(
-                key, "corrected", [d for v in corrected for d in verdicts_by_variant[v]]
-            ),
-            "tightness": _tightness(key, corrected, searched, verdicts_by_variant),
-        }
-        made.append(Row(key, bounds.get(key).source, printed, corrected_cells))
-    return made
+    by_statement: Documents = defaultdict(list)
+    for verdict in verdicts:
+        by_statement[verdict["key"], verdict["variant"]].append(verdict)
+    claims = list(claims)
+    searched = {(found["key"], found["variant"]): found for found in outcomes()}
+    audited = read_json(AUDIT)
+    return [
+        Row(
+            key,
+            bounds.get(key).source,
+            _printed_cells(key, audited, searched, by_statement, claims),
+            _corrected_cells(key, searched, by_statement),
+        )
+        for key in statements()
+    ]
+
+
+def _printed_cells(
+    key: str,
+    audited: Mapping[str, Mapping[str, int]],
+    searched: Mapping[Name, Document],
+    by_statement: Documents,
+    claims: Sequence[Document],
+) -> dict[str, Cell]:
+    return {
+        "audit": _audit(key, audited),
+        "search": _searched(key, ["printed"], searched),
+        "runs": _runs(key, "printed", by_statement[key, "printed"]),
+        "growth": _growth(bounds.get(key), claims),
+    }
+
+
+def _corrected_cells(
+    key: str, searched: Mapping[Name, Document], by_statement: Documents
+) -> dict[str, Cell]:
+    variants = [v for v in bounds.variants(key) if v.split("_")[0] == "corrected"]
+    verdicts = [d for v in variants for d in by_statement[key, v]]
+    return {
+        "proof": _proof(key, variants),
+        "search": _searched(key, variants, searched),
+        "runs": _runs(key, "corrected", verdicts),
+        "tightness": _tightness(key, variants, searched, verdicts),
+    }
 
 
 def _audit(key: str, audited: Mapping[str, Mapping[str, int]]) -> Cell:
     """How many errors and warnings the audit has of the printed statement."""
     count = audited.get(f"{key}:printed", {})
-    parts = [
-        f"{n} {name}{'s' if n > 1 else ''}"
-        for name in ("error", "warning")
-        if (n := count.get(name))
-    ]
-    tone = "bad" if count.get("error") else "warned" if parts else "good"
+    counted = [name for name in ("error", "warning") if name in count]
+    parts = [_counted(count[name], name) for name in counted]
+    tone: Tone = "warned" if parts else "good"
+    if count.get("error"):
+        tone = "bad"
     return Cell(
         ", ".join(parts) or "no finding",
         tone,
@@ -106,56 +127,43 @@ def _audit(key: str, audited: Mapping[str, Mapping[str, int]]) -> Cell:
 
 
 def _searched(
-    key: str, variants: Sequence[str], searched: Mapping[tuple[str, str], Any]
+    key: str, variants: Sequence[str], searched: Mapping[Name, Document]
 ) -> Cell:
-    """The worst of the variants' searches: what refutes one, or how far all of them
-    were from it.
-    """
+    """Return the worst of the variants' searches."""
     known = [searched[key, v] for v in variants if (key, v) in searched]
     if not known:
         return Cell()
     false = [one for one in known if one["violated"] is True]
-    worst = max(false or known, key=lambda one: float(one["ratio"]))
-    command = (
-        f"dfltheory falsify --replay docs/counterexamples/{key}-{worst['variant']}.json"
-    )
+    worst = max(false or known, key=ratio_of)
+    command = _replay_command(key, worst["variant"])
     if false:
-        says = growing(worst) or f"{float(worst['ratio']):.3g} times the bound"
+        says = growing(worst) or f"{ratio_of(worst):.3g} times the bound"
         return Cell(
             f"refuted: {says}", "bad", "search", command, detail=worst["command"]
         )
     tried = sum(int(one["evaluations"]) for one in known)
-    ratio = _near(float(worst["ratio"]))
-    says = (
-        f"ratio grew {ratio}"
-        if worst.get("divergence")
-        else f"at most {ratio} of the bound"
-    )
+    ratio = below_one(ratio_of(worst))
+    says = f"at most {ratio} of the bound"
+    if worst.get("divergence"):
+        says = f"ratio grew {ratio}"
     tried_all = f"{tried} candidates; a search proves nothing"
     return Cell(f"not refuted: {says}", "open", "search", command, tried_all)
 
 
-def _near(ratio: float) -> str:
-    """A ratio in three digits; one that is just below 1 is not rounded up to it."""
-    return f"1 - {1 - ratio:.1g}" if 0.9995 <= ratio < 1 else f"{ratio:.3g}"
-
-
 def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
-    """What the suite's runs say: a refuted statement that they do not contradict holds
-    here alone.
+    """Return the verdicts of the suite's runs.
+
+    A refuted statement that they do not contradict holds on these runs alone.
     """
-    command = f"python -m validation.run_all --only {key.replace('.', '_')}"
+    command = _run_command(key)
     kinds = Counter(d["kind"] for d in documents if d["kind"] != "not applicable")
     total = sum(kinds.values())
     if not total:
-        order = side == "printed" and bounds.get(key).order
-        says = (
-            "no run is in its scope"
-            if documents
-            else "an O(.): see growth"
-            if order
-            else "no run"
-        )
+        says = "no run"
+        if documents:
+            says = "no run is in its scope"
+        elif side == "printed" and bounds.get(key).order:
+            says = "an O(.): see growth"
         return Cell(says, "none", "runs", command)
     detail = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
     if kinds["violated"]:
@@ -175,9 +183,7 @@ def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
 
 
 def _growth(printed: bounds.Theorem, claims: Sequence[Mapping[str, Any]]) -> Cell:
-    """How measured over expression moves with T, for a statement in O(.); no comparison
-    with 1.
-    """
+    """Return how measured over expression grows with T, for a statement in O(.)."""
     if not printed.order:
         return Cell("not an O(.)")
     name = f"{printed.key} [{printed.variant}]"
@@ -186,14 +192,25 @@ def _growth(printed: bounds.Theorem, claims: Sequence[Mapping[str, Any]]) -> Cel
         return Cell()
     claim = mine[0]
     low, high = map(float, claim["growth"])
-    tone = {"growing": "open", "bounded": "none", "undecided": "open"}[claim["verdict"]]
+    tone: Tone = "none" if claim["verdict"] == "bounded" else "open"
     says = f"{claim['verdict']} here: T^[{low:.2g}, {high:.2g}]"
-    command = f"python -m validation.run_all --only {printed.key.replace('.', '_')}"
-    return Cell(says, tone, "runs", command, claim["detail"])  # type: ignore[arg-type]
+    return Cell(says, tone, "runs", _run_command(printed.key), claim["detail"])
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'s' if number > 1 else ''}"
+
+
+def _replay_command(key: str, variant: str) -> str:
+    return f"dfltheory falsify --replay docs/counterexamples/{key}-{variant}.json"
+
+
+def _run_command(key: str) -> str:
+    return f"python -m validation.run_all --only {key.replace('.', '_')}"
 
 
 def _proof(key: str, variants: Sequence[str]) -> Cell:
-    """The status of the corrected statements."""
+    """Return the status of the corrected statements."""
     command = f"python -m validation.papers {key}:{variants[0]}"
     known = {v: bounds.get(key, v).status.kind for v in variants}
     best = known[variants[0]]
@@ -207,40 +224,28 @@ def _proof(key: str, variants: Sequence[str]) -> Cell:
 def _tightness(
     key: str,
     variants: Sequence[str],
-    searched: Mapping[tuple[str, str], Any],
-    verdicts_by_variant: Mapping[str, Any],
+    searched: Mapping[Name, Document],
+    verdicts: Sequence[Document],
 ) -> Cell:
-    """The largest measured over bound that was seen: 1 is sharp."""
-    found = [
-        (float(searched[key, v]["ratio"]), v, "search")
-        for v in variants
-        if (key, v) in searched
-    ]
-    for v in variants:
-        ratios = [
-            float(d["ratio"])
-            for d in verdicts_by_variant[v]
-            if d["kind"] != "not applicable"
-        ]
-        found += [(ratio, v, "runs") for ratio in ratios if math.isfinite(ratio)]
+    """Return the largest measured over bound that was seen: 1 is sharp."""
+    outcomes = [searched[key, v] for v in variants if (key, v) in searched]
+    found = [(ratio_of(outcome), outcome["variant"], "search") for outcome in outcomes]
+    for verdict in verdicts:
+        ratio = ratio_of(verdict)
+        if verdict["kind"] != "not applicable" and math.isfinite(ratio):
+            found.append((ratio, verdict["variant"], "runs"))
     if not found:
         return Cell()
     ratio, variant, by = max(found)
-    command = f"dfltheory falsify --replay docs/counterexamples/{key}-{variant}.json"
-    command = (
-        command
-        if by == "search"
-        else f"python -m validation.run_all --only {key.replace('.', '_')}"
-    )
-    return Cell(
-        f"{_near(ratio)} ({by})", "none", by, command, f"variant {variant}; 1 is sharp"
-    )
+    command = _run_command(key)
+    if by == "search":
+        command = _replay_command(key, variant)
+    says, detail = f"{below_one(ratio)} ({by})", f"variant {variant}; 1 is sharp"
+    return Cell(says, "none", by, command, detail)
 
 
 def page(made: Sequence[Row]) -> str:
-    """docs/scorecard.md: the tables, what their words mean, and the command behind
-    every cell.
-    """
+    """Return docs/scorecard.md: tables, their terms, and the commands of cells."""
     lines = [
         "# Scorecard",
         "",
@@ -276,81 +281,56 @@ def page(made: Sequence[Row]) -> str:
 
 
 def with_short_form(text: str, made: Sequence[Row]) -> str:
-    """``text`` with each statement's standing, as printed and corrected, between its
-    two marks.
-    """
-
-    def corrected(cells: Mapping[str, Cell]) -> str:
-        refuted = cells["search"].tone == "bad"
-        return (
-            cells["search"].marked
-            if refuted
-            else f"{cells['proof'].marked}; {cells['search'].says}"
-        )
-
-    standing = [
-        (f"`{r.key}`", r.printed["search"].marked, corrected(r.corrected)) for r in made
-    ]
+    """Return ``text`` with the result on each statement between its two marks."""
+    standing = []
+    for row in made:
+        search = row.corrected["search"]
+        corrected = search.marked
+        if search.tone != "bad":
+            corrected = f"{row.corrected['proof'].marked}; {search.says}"
+        standing.append((f"`{row.key}`", row.printed["search"].marked, corrected))
     shown = table(("statement", "as printed", "corrected"), standing)
     more = "[Every cell with its evidence](docs/scorecard.md)"
     return between(text, MARK, f"{summary(made)}\n\n{shown}\n\n{more}")
 
 
 def with_sentence(text: str, made: Sequence[Row]) -> str:
-    """``text`` with how many statements are refuted, as printed and corrected, between
-    its two marks.
-    """
+    """Return ``text`` with the numbers of refuted statements between its two marks."""
     return between(text, SENTENCE, summary(made))
 
 
 def refreshed(stored: Sequence[Row]) -> list[Row]:
-    """The rows with what the text, the searches and the proofs say today; what runs
-    said stays.
-    """
+    """Return the rows with today's audit, searches and proofs; results of runs stay."""
     known = {row.key: row for row in stored}
     made = []
     for row in rows((), ()):
         old = known.get(row.key, row)
-        runs = {
-            side: {"runs": getattr(old, side)["runs"]}
-            for side in ("printed", "corrected")
-        }
-        printed = {**row.printed, **runs["printed"], "growth": old.printed["growth"]}
-        corrected = {
-            **row.corrected,
-            **runs["corrected"],
-            "tightness": old.corrected["tightness"],
-        }
-        made.append(replace(row, printed=printed, corrected=corrected))
+        printed = {name: old.printed[name] for name in ("runs", "growth")}
+        corrected = {name: old.corrected[name] for name in ("runs", "tightness")}
+        row = replace(
+            row,
+            printed={**row.printed, **printed},
+            corrected={**row.corrected, **corrected},
+        )
+        made.append(row)
     return made
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Write the scorecard's page and data, and its short forms into other pages."""
     folder, *pages = map(Path, arguments or [NUMBERS])
     if folder.is_dir():
-        names = ("verdicts", "claims")
         made = rows(
-            *(
-                json.loads((folder / f"{n}.json").read_text(encoding="utf-8"))
-                for n in names
-            )
+            read_json(folder / "verdicts.json"), read_json(folder / "claims.json")
         )
     else:
-        made = refreshed(
-            [Row.from_dict(d) for d in json.loads(folder.read_text(encoding="utf-8"))]
-        )
+        made = refreshed([Row.from_dict(document) for document in read_json(folder)])
     write_json(NUMBERS, [row.to_dict() for row in made])
     write_text(PAGE, page(made))
     for path in pages:
         text = path.read_text(encoding="utf-8")
-        write_text(
-            path,
-            (
-                with_sentence(text, made)
-                if SENTENCE in text
-                else with_short_form(text, made)
-            ),
-        )
+        renew = with_sentence if SENTENCE in text else with_short_form
+        write_text(path, renew(text, made))
     return 0
 
 

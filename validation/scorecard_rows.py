@@ -1,11 +1,9 @@
-"""One table of what is known of each statement: as printed, and corrected; every cell
-with its evidence.
-"""
+"""The rows of the scorecard: each statement as printed, and corrected."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dfltheory.markdown import table as markdown_table
@@ -33,9 +31,7 @@ _COLORS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """What one witness says in a few words, the page that has it in full, and the
-    command that repeats it.
-    """
+    """A result in a few words, with the page of its evidence and its command."""
 
     says: str = "not examined"
     tone: Tone = "none"
@@ -45,14 +41,19 @@ class Cell:
 
     @property
     def marked(self) -> str:
+        """Mark and words."""
         return f"{MARKS[self.tone]} {self.says}".strip()
+
+    def linked(self, pages: Mapping[str, str]) -> str:
+        """Return mark and words, with a link to the page of the evidence."""
+        if self.evidence not in pages:
+            return self.marked
+        return f"[{self.marked}]({pages[self.evidence]})"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One statement: ``printed`` and ``corrected`` cells by the columns above;
-    ``standing`` sums them up.
-    """
+    """One statement: ``printed`` and ``corrected`` cells by the columns above."""
 
     key: str
     title: str
@@ -63,6 +64,11 @@ class Row:
     def refuted(self) -> bool:
         """Is the printed statement false? One refuting search or run is enough."""
         return any(self.printed[name].tone == "bad" for name in ("search", "runs"))
+
+    @property
+    def correction_refuted(self) -> bool:
+        """Whether a search or a run refutes the corrected statement."""
+        return any(cell.tone == "bad" for cell in self.corrected.values())
 
     @property
     def cells(self) -> list[tuple[str, str, Cell]]:
@@ -77,32 +83,23 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        found: dict[str, Any] = {
-            "key": self.key,
-            "title": self.title,
-            "printed": {},
-            "corrected": {},
-        }
-        for side, name, cell in self.cells:
-            found[side][name] = dict(vars(cell))
-        return found
+        document = asdict(self)
+        for side, names in (("printed", PRINTED), ("corrected", CORRECTED)):
+            document[side] = {name: document[side][name] for name in names}
+        return document
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Row:
-        """What ``to_dict`` wrote."""
-        sides = (
-            {n: Cell(**c) for n, c in document[s].items()}
-            for s in ("printed", "corrected")
-        )
-        return cls(document["key"], document["title"], *sides)
+        """Read what ``to_dict`` wrote."""
+        printed = {name: Cell(**cell) for name, cell in document["printed"].items()}
+        corrected = {n: Cell(**cell) for n, cell in document["corrected"].items()}
+        return cls(document["key"], document["title"], printed, corrected)
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """The main finding in one sentence."""
+    """Return the main finding in one sentence."""
     wrong = sum(row.refuted for row in rows)
-    broken = [
-        row.key for row in rows if any(c.tone == "bad" for c in row.corrected.values())
-    ]
+    broken = [row.key for row in rows if row.correction_refuted]
     corrected = f"refuted: {', '.join(broken)}" if broken else "none is refuted"
     return (
         f"{wrong} of {len(rows)} main statements are refuted as printed; of their"
@@ -111,8 +108,10 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def table(rows: Sequence[Row]) -> Any:
-    """The scorecard for a terminal of 80 columns: a line for each statement and one for
-    its corrections, the mark of every witness and the words of the one that decides.
+    """Return the scorecard for a terminal of 80 columns.
+
+    Each statement and its corrections have a line, with a mark for every cell and the
+    words of the one that decides.
     """
     from rich import box
     from rich.table import Table
@@ -144,7 +143,7 @@ def table(rows: Sequence[Row]) -> Any:
             # a search's instance says more than an audit's count
             first = [cells[n] for n in names[:3]]
             order = (first[1], first[2], first[0]) if names is PRINTED else first
-            decides = min(order, key=lambda cell: list(MARKS).index(cell.tone))
+            decides = min(order, key=_gravity)
             marks = (
                 Text(MARKS[cell.tone] or "-", _COLORS[cell.tone]) for cell in first
             )
@@ -154,22 +153,22 @@ def table(rows: Sequence[Row]) -> Any:
     return made
 
 
+def _gravity(cell: Cell) -> int:
+    """Return the place of a cell's tone in the order of the marks."""
+    return list(MARKS).index(cell.tone)
+
+
 def markdown(rows: Sequence[Row], link: Mapping[str, str]) -> str:
-    """The scorecard as two Markdown tables and the commands; ``link``: where a cell's
-    evidence lies, by the name that :attr:`Cell.evidence` has for it.
+    """Return the scorecard as two Markdown tables.
+
+    ``link`` is the page of a cell's evidence, by :attr:`Cell.evidence`.
     """
     lines = [summary(rows), ""]
     for side, names in (("printed", PRINTED), ("corrected", CORRECTED)):
         made = []
         for row in rows:
-            cells = (getattr(row, side)[name] for name in names)
-            cells = (
-                f"[{c.marked}]({link[c.evidence]})" if c.evidence in link else c.marked
-                for c in cells
-            )
-            made.append((f"`{row.key}`", *cells))
-        lines += [
-            markdown_table(("as printed" if side == "printed" else side, *names), made),
-            "",
-        ]
+            cells = getattr(row, side)
+            made.append((f"`{row.key}`", *(cells[name].linked(link) for name in names)))
+        title = "as printed" if side == "printed" else side
+        lines += [markdown_table((title, *names), made), ""]
     return "\n".join(lines)

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from dfltheory.bounds.growth import growth_words
+from dfltheory.files import read_json
 
 FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 
 
 def outcomes(folder: Path = FOLDER) -> list[dict[str, Any]]:
     """Every committed search, as its file states it."""
-    return [
-        json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(folder.glob("*.json"))
-    ]
+    return [read_json(path) for path in sorted(folder.glob("*.json"))]
 
 
 def growing(outcome: Mapping[str, Any]) -> str:
-    """How measured over expression grows along the saved family; empty for a plain
-    counterexample.
+    """Return how measured over expression grows along a saved family.
+
+    The text is empty for a plain counterexample.
     """
     family = outcome.get("divergence")
     return f"ratio grows {growth_words(family)}" if family else ""
+
+
+def ratio_of(document: Mapping[str, Any]) -> float:
+    """Return measured over bound of an outcome or a verdict."""
+    return float(document["ratio"])
+
+
+def below_one(ratio: float) -> str:
+    """Return a ratio in three digits; a ratio just below 1 is not rounded up."""
+    return f"1 - {1 - ratio:.1g}" if 0.9995 <= ratio < 1 else f"{ratio:.3g}"

@@ -1,5 +1,4 @@
-"""Writer of ``dfltheory/bounds/status.json``, the status of each examined statement by
-its content.
+"""Writer of ``dfltheory/bounds/status.json``, the status of each examined statement.
 
 ``python -m validation.statuses`` replays the saved outcomes of searches
 (``docs/counterexamples``), stores what they show in ``docs/searches.json``, and joins
@@ -27,7 +26,8 @@ from dfltheory.counterexamples import Finding, replay
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.finding import COMMON
 from dfltheory.errors import DFLTheoryError, InputError
-from dfltheory.files import write_json
+from dfltheory.files import read_json, write_json
+from validation.searched import below_one, ratio_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 OUTCOMES = DOCS / "counterexamples"
@@ -42,8 +42,10 @@ Record = dict[str, Any]
 def search_records(
     outcomes: Path = OUTCOMES, old: Mapping[str, Record] | None = None
 ) -> dict[str, Record]:
-    """File name -> digest of the file, hash and name of the statement, status. Outcomes
-    that do not replay on today's statement are left out.
+    """Return the records of saved outcomes, by file name.
+
+    A record has the digest of the file, hash and name of the statement, and its status.
+    Outcomes that do not replay on today's statement are left out.
     """
     before = old or {}
     found: dict[str, Record] = {}
@@ -75,9 +77,7 @@ def search_records(
 
 
 def key_of(file: Path) -> tuple[str, dict[str, str]]:
-    """The statement of a saved outcome, and the digests of the file and of that
-    statement today.
-    """
+    """Return the statement of a saved outcome, and digests of file and statement."""
     content = file.read_bytes()
     document = json.loads(content)
     about = document.get("divergence") or document
@@ -114,7 +114,7 @@ def entries(
 
 
 def _replayed(file: Path, document: Mapping[str, Any]) -> Finding | None:
-    """The outcome run again; None where it gives another result."""
+    """Return the outcome run again; None if it gives another result."""
     try:
         finding = replay(file)
     except DFLTheoryError as wrong:
@@ -146,18 +146,13 @@ def _search(document: Mapping[str, Any]) -> Status:
     words = (
         f"no counterexample in {document['evaluations']} candidates,"
         f" {document['seconds']:.0f} s; largest measured/bound"
-        f" {_below_one(float(document['ratio']))}"
+        f" {below_one(ratio_of(document))}"
     )
     return Status(search=words, command=document["command"])
 
 
-def _below_one(ratio: float) -> str:
-    """Three digits; a ratio just below 1 is not rounded up to it."""
-    return f"1 - {1 - ratio:.1g}" if 0.9995 <= ratio < 1 else f"{ratio:.3g}"
-
-
 def _proof_status(result: Mapping[str, Any]) -> Status:
-    """The status that a proof check gives."""
+    """Return the status that a proof check gives."""
     command = "python -m validation.pages.proofs docs/proofs.md"
     if result["method"] == "kernel-checked":
         parent = ""
@@ -178,9 +173,7 @@ def _proof_status(result: Mapping[str, Any]) -> Status:
 
 
 def _merged(one: Record | None, other: Record) -> Record:
-    """Two entries of equal content: what is refuted or proved, and what was
-    searched.
-    """
+    """Return two entries of equal content as one: their status and searches."""
     if one is None:
         return other
     first, second = (status_from_dict(entry["status"]) for entry in (one, other))
@@ -196,10 +189,12 @@ def _merged(one: Record | None, other: Record) -> Record:
 
 
 def read(file: Path) -> dict[str, Record]:
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    """Return the records of a file; none if it does not exist."""
+    return read_json(file) if file.is_file() else {}
 
 
 def main(arguments: list[str]) -> int:
+    """Write the records of searches and the status file."""
     if arguments:
         print("usage: python -m validation.statuses", file=sys.stderr)
         return 2

@@ -1,5 +1,6 @@
-"""What the papers say of topologies: their spectral gaps (Table 1 of the DFedMDC paper)
-and their ranking.
+"""Claims of the papers on topologies: their spectral gaps and their ranking.
+
+The gaps are those of Table 1 of the DFedMDC paper.
 
 Gaps are computed; rankings are of measured consensus errors of DFedSAM on a quadratic,
 at the same step sizes.
@@ -26,8 +27,9 @@ def run(quick: bool = True) -> tuple:
 
 
 def gap_claims(m: int = 64) -> list[Claim]:
-    """The stated gaps beside the computed ones, within 10 percent; O(.) entries by
-    their growth from m to 4 m.
+    """Return the stated gaps against the computed ones, within 10 percent.
+
+    O(.) entries are compared by their growth from m to 4 m.
     """
     claims = []
     for name in ("complete", "ring", "grid", "directed_exponential"):
@@ -68,9 +70,7 @@ def consensus(name: str, Q: int, quick: bool) -> np.ndarray:
 
 
 def ranking_claims(quick: bool) -> list[Claim]:
-    """Consensus error falls from ring to complete, and with the number of gossip
-    steps.
-    """
+    """Claim that the consensus error falls with density and with gossip steps."""
     other = "m other than 16; losses other than quadratics; test accuracy"
     names = ("ring", "torus", "exponential", "complete")
     graphs = {name: consensus(name, 1, quick) for name in names}

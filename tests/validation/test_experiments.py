@@ -11,7 +11,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.experiments.cases import perform
-from validation import axes, claims, experiments, run_all, topologies
+from validation import axes, claims, experiment_cases, run_all, topologies
 from validation.experiments import EXPERIMENTS
 from validation.papers import PAPERS
 
@@ -35,7 +35,9 @@ def shortest(key, seeds, of=()):
     """
     cases = of or experiment_of(key).cases(True)
     if key == "dfedsam.theorem_4_5":
-        cases = [c for c in experiments.quadratic_cases() if c.column == "complete"]
+        cases = [
+            c for c in experiment_cases.quadratic_cases() if c.column == "complete"
+        ]
     return min(cases, key=lambda c: (c.instance.rounds, c.column == "ring")).with_run(
         seeds=seeds
     )
@@ -196,14 +198,14 @@ def test_the_suite_writes_its_claims_and_ends_in_the_scorecard(
 
 
 def test_it_covers_what_it_promises():
-    made = experiments.network_cases(quick=True)
+    made = experiment_cases.network_cases(quick=True)
     assert {(c.column, c.row) for c in made} == {
         (name, f"Q = {Q}") for name in ("ring", "star", "complete") for Q in (1, 3)
     }
     assert all(
         len(case.instance.seeds) >= 6 and case.instance.task.m == 8 for case in made
     )
-    for case in (made[0], experiments.quadratic_cases(quick=True)[0]):
+    for case in (made[0], experiment_cases.quadratic_cases(quick=True)[0]):
         constants = case.instance.task.constants
         assert (constants.L, constants.sigma_l) == pytest.approx((1.0, 0.3))
         known = map(constants.standing_of, ("L", "sigma_l", "sigma_g", "f_star"))
@@ -226,7 +228,7 @@ def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
         return {at: run.grad_norm_sq.mean(axis=0)[1:].min() for at, run in runs.items()}
 
     # Q = 1, and the ring with Q = 3
-    found = floors(experiments.network_cases(quick=True)[:4])
+    found = floors(experiment_cases.network_cases(quick=True)[:4])
     assert (
         found["star", "Q = 1"]
         > 2 * found["ring", "Q = 1"]
@@ -235,7 +237,7 @@ def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
     assert found["ring", "Q = 3"] < found["ring", "Q = 1"] / 2
     alike = [
         c
-        for c in experiments.quadratic_cases(quick=True)
+        for c in experiment_cases.quadratic_cases(quick=True)
         if c.column in ("torus", "complete")
     ]
     control = floors([c.with_run(rounds=300) for c in alike if c.row == "Q = 1"])
@@ -296,7 +298,7 @@ def test_along_each_axis_what_is_measured_follows_the_bound():
 
 
 def test_the_slow_start_has_the_gap_that_it_promises():
-    case = experiments.quadratic_cases(quick=True)[0].instance
+    case = experiment_cases.quadratic_cases(quick=True)[0].instance
     gap = float(case.task.global_loss(case.x0)) - case.task.constants.f_star
     assert gap == pytest.approx(1.0, rel=1e-9)
     slope = case.task.global_gradient(case.x0).square().sum()

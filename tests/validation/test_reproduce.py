@@ -16,7 +16,15 @@ import dfltheory as dfl
 from dfltheory.training.instance import make_network
 from validation.paper_setups import paper_file, paper_setup
 from validation.reproduce import __main__ as command
-from validation.reproduce import cells, items, outcome, pictures, scales, work
+from validation.reproduce import (
+    cells,
+    items,
+    landscape,
+    outcome,
+    pictures,
+    scales,
+    work,
+)
 from validation.reproduce.cells import Cell, Result
 from validation.reproduce.items import Item, Line, Order
 from validation.reproduce.outcome import Outcome
@@ -508,7 +516,7 @@ def test_a_probe_measures_the_hessian(digits):
     assert surface[7, 7] == pytest.approx(found.measures["loss"][-1], rel=1e-4)
     task = dfl.tasks.digits(m=2, model="mlp")
     x = task.start(torch.Generator())
-    weight, bias = (cells.directions(task, x)[:, part] for part in task.blocks[:2])
+    weight, bias = (landscape.directions(task, x)[:, part] for part in task.blocks[:2])
     size = x[task.blocks[0]].view(len(bias[0]), -1).norm(dim=1)
     torch.testing.assert_close(
         weight.view(2, len(size), -1).norm(dim=2), size.expand(2, -1)

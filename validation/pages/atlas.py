@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +13,8 @@ import numpy as np
 from dfltheory.best_bounds import best_bounds, first_round, transient
 from dfltheory.bound_atlas import STATED, Entry, atlas
 from dfltheory.bounds import registry
-from dfltheory.files import write_text
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.files import read_json, write_text
 from dfltheory.number_format import number
 from validation.pages import standard
 from validation.pages.atlas_pictures import PLACE, PLANES, draw
@@ -88,16 +88,12 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(entry: Entry, at: dict[str, float]) -> list[str]:
-    theorem, steps = (
-        entry.theorem,
-        ", ".join(f"{n} = {v:.3g}" for n, v in entry.steps.items()),
-    )
+    theorem = entry.theorem
+    steps = ", ".join(f"{name} = {step:.3g}" for name, step in entry.steps.items())
     cells = [_number(v) for v in (entry.bound, entry.share, entry.truth)]
-    when = (
-        ["", ""]
-        if entry.status in ("silent", "floor")
-        else [_number(f(theorem, at)) for f in (first_round, transient)]
-    )
+    when = ["", ""]
+    if entry.status not in ("silent", "floor"):
+        when = [_number(first_round(theorem, at)), _number(transient(theorem, at))]
     why = f": {entry.reason}" if entry.status == "silent" else ""
     false = f", refuted: {entry.refuted}" if entry.refuted else ""
     return [
@@ -110,9 +106,7 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
 
 
 def assumed(entries: Iterable[Entry]) -> str:
-    """The constants of a table that were not given, and the usual values that they
-    took.
-    """
+    """Return a sentence on the assumed constants, with their usual values."""
     found: dict[str, float] = {}
     for entry in entries:
         found.update(entry.assumed)
@@ -123,8 +117,9 @@ def assumed(entries: Iterable[Entry]) -> str:
 
 
 def places() -> Iterator[str]:
-    """One table for each left-hand side that some theorem bounds with its constants,
-    and what is silent there only because gradients are noisy.
+    """Yield a table for each left-hand side that some theorem bounds with constants.
+
+    A second table has the theorems that are silent only because gradients are noisy.
     """
     head = (
         "theorem",
@@ -179,43 +174,44 @@ def places() -> Iterator[str]:
             )
 
 
+def _moved_row(key: str, wrong: Theorem, right: Sequence[Theorem]) -> list[str]:
+    """Return the printed bound next to the least corrected one."""
+    old = float(best_bounds(wrong, PLACE)[0][0])
+    new, best = min((_least_bound(theorem), theorem.variant) for theorem in right)
+    first = np.nanmin([first_round(theorem, PLACE) for theorem in right])
+    return [
+        f"`{key}`",
+        _number(old),
+        f"{_number(new)} ({best})",
+        _number(new / old),
+        _number(np.nanmin([first_round(wrong, PLACE)])),
+        _number(first),
+    ]
+
+
+def _least_bound(theorem: Theorem) -> float:
+    """Return the bound at its best step sizes; infinite if none is admissible."""
+    bound = float(best_bounds(theorem, PLACE)[0][0])
+    return math.inf if math.isnan(bound) else bound
+
+
 def moved() -> str:
     """How the answer moves when what is printed is replaced by what is proved."""
     rows = []
     for key in registry.keys():  # noqa: SIM118
-        found = [
-            t for v in registry.variants(key) if not (t := registry.get(key, v)).order
-        ]
-        for wrong in (
-            t
-            for t in found
-            if t.variant == "printed" and t.kind in ("theorem", "corollary")
-        ):
-            right = [t for t in found if t.variant.split("_")[0] == "corrected"]
-            right = [t for t in right if t.lhs.measure == wrong.lhs.measure]
-            if not right:
+        variants = [registry.get(key, variant) for variant in registry.variants(key)]
+        stated = [theorem for theorem in variants if not theorem.order]
+        for wrong in stated:
+            if wrong.variant != "printed" or wrong.kind not in ("theorem", "corollary"):
                 continue
-            old = float(best_bounds(wrong, PLACE)[0][0])
-            new, best = min(
-                (
-                    float(np.nan_to_num(best_bounds(t, PLACE)[0][0], nan=math.inf)),
-                    t.variant,
-                )
-                for t in right
-            )
-            first = [
-                _number(np.nanmin([first_round(t, PLACE) for t in g]))
-                for g in ([wrong], right)
+            right = [
+                theorem
+                for theorem in stated
+                if theorem.variant.split("_")[0] == "corrected"
+                and theorem.lhs.measure == wrong.lhs.measure
             ]
-            rows.append(
-                [
-                    f"`{key}`",
-                    _number(old),
-                    f"{_number(new)} ({best})",
-                    _number(new / old),
-                    *first,
-                ]
-            )
+            if right:
+                rows.append(_moved_row(key, wrong, right))
     return _table(
         (
             "theorem",
@@ -229,21 +225,21 @@ def moved() -> str:
     )
 
 
+def _correlation(found: dict[str, float]) -> str:
+    return f"{found['rho']:.2f} ({found['cells']})"
+
+
 def advice(file: Path) -> str:
-    """The rank correlations that validation/advice.py found."""
-    found = json.loads(file.read_text(encoding="utf-8"))
+    """Return the table of rank correlations that validation/advice.py found."""
+    found = read_json(file)
+    theorem = found.pop("theorem")
     rows = []
-    for task, told in found.items():
-        if task == "theorem":
+    for task, result in found.items():
+        if "all" not in result:
+            rows.append([task, result["not run"], "", "", ""])
             continue
-        if "all" not in told:
-            rows.append([task, told["not run"], "", "", ""])
-            continue
-        cells = [
-            f"{told[n]['rho']:.2f} ({told[n]['cells']})"
-            for n in ("bound", "regardless", "exact")
-        ]
-        rows.append([task, *cells, f"{told['not vacuous']} of {told['all']}"])
+        cells = [_correlation(result[n]) for n in ("bound", "regardless", "exact")]
+        rows.append([task, *cells, f"{result['not vacuous']} of {result['all']}"])
     head = (
         "task",
         "valid bound",
@@ -251,15 +247,16 @@ def advice(file: Path) -> str:
         "exact expectation on the model",
         "says something",
     )
-    return f"By `{found['theorem']}`:\n\n{_table(head, rows)}"
+    return f"By `{theorem}`:\n\n{_table(head, rows)}"
 
 
 # -- the page
 
 
 def markdown(found: Path) -> str:
-    """The text of docs/atlas.md; ``found``: the file that validation/advice.py
-    wrote.
+    """Return the text of docs/atlas.md.
+
+    ``found`` is the file that validation/advice.py wrote.
     """
     place = ", ".join(f"{n} = {v:g}" for n, v in PLACE.items())
     tables = "\n\n".join(places())

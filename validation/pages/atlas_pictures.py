@@ -1,6 +1,4 @@
-"""The pictures of docs/atlas.md: whose bound is the least over planes, and the bounds
-over the truth.
-"""
+"""The pictures of docs/atlas.md: least bounds over planes, bounds over the truth."""
 
 from __future__ import annotations
 
@@ -51,10 +49,12 @@ def _axis(
     return name, np.unique(np.round(values)) if name in ("T", "m", "K") else values
 
 
+def _power_of_ten(exponent: float) -> str:
+    return f"$10^{{{exponent:.3g}}}$"
+
+
 def draw(folder: Path) -> Iterator[Path]:
-    """The planes, printed beside corrected, and the bounds over T above the exact
-    expectation.
-    """
+    """Draw the planes, and the bounds over T above the exact expectation."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import ListedColormap
 
@@ -68,8 +68,8 @@ def draw(folder: Path) -> Iterator[Path]:
     ]
     known = [t for t in known if t.scope.network != "none"]
     halves = {
-        kind: [t for t in known if t.variant.split("_")[0] == kind]
-        for kind in ("printed", "corrected")
+        "printed": [t for t in known if t.variant.split("_")[0] == "printed"],
+        "corrected": [t for t in known if t.variant.split("_")[0] == "corrected"],
     }
     palette = [style["color"] for style, _ in zip(look.looks(), range(7))][1:]
 
@@ -135,7 +135,7 @@ def draw(folder: Path) -> Iterator[Path]:
                         colors="k",
                         linewidths=0.6,
                     )
-                    ax.clabel(lines, fmt=lambda v: f"$10^{{{v:.3g}}}$", fontsize=6)
+                    ax.clabel(lines, fmt=_power_of_ten, fontsize=6)
                 ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1)
             axes[0].set_ylabel("1 - lam" if y[0] == "lam" else y[0])
         yield kept(figure, name)
@@ -188,9 +188,7 @@ def draw(folder: Path) -> Iterator[Path]:
 
 
 def _over_the_floor(look: Any) -> Any:
-    """Bounds of f - f* on convex functions with exact gradients, and what no
-    first-order method is below.
-    """
+    """Draw bounds of f - f* on convex functions above the lower bound."""
     import matplotlib.pyplot as plt
 
     T, place = (
@@ -215,7 +213,8 @@ def _over_the_floor(look: Any) -> Any:
     bounds = [(t, best_bounds(t, place)[0]) for t in asked]
     known = {t: b for t, b in bounds if np.isfinite(b).sum() > 1 and (b > 0).all()}
     least: dict[str, Any] = {}  # of each paper
-    for theorem in sorted(known, key=lambda t: known[t][-1], reverse=True):
+    last = {theorem: bound[-1] for theorem, bound in known.items()}
+    for theorem in sorted(last, key=last.__getitem__, reverse=True):
         least[f"{theorem.kind == 'lower bound'}{theorem.key.split('.')[0]}"] = theorem
     with look.style():
         figure, ax = plt.subplots(figsize=(look.TWO_COLUMNS, 3.6), layout="constrained")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from dfltheory.bounds import registry
 from dfltheory.checks.code_digest import AUDITING, code_digest
 from dfltheory.checks.finding import Finding
 from dfltheory.checks.run import CHECKS, audit
-from dfltheory.errors import InputError
 from dfltheory.files import write_text
+from dfltheory.markdown import between
 from dfltheory.markdown import table as markdown_table
 from validation.papers.erratum import errata
 
@@ -51,10 +51,11 @@ TABLE = "<!-- statements: make generated -->"
 
 
 def table() -> str:
-    """The papers with their theorems and corollaries (else all statements) and
-    variants.
+    """Return the papers with their theorems and corollaries and variants.
+
+    A paper without theorems and corollaries is listed with all its statements.
     """
-    lines = ["| paper | theorems and corollaries | variants |", "|---|---|---|"]
+    rows = []
     for name in registry.papers():
         stated = registry.statements(name)
         main = [
@@ -63,22 +64,17 @@ def table() -> str:
         keys = ", ".join(dict.fromkeys(f"`{t.key}`" for t in main))
         kinds = ", ".join(dict.fromkeys(t.variant.split("_")[0] for t in main))
         paper = registry.paper(name)
-        lines.append(f"| {paper.title} ({paper.citation}) | {keys} | {kinds} |")
-    return "\n".join(lines)
+        rows.append((f"{paper.title} ({paper.citation})", keys, kinds))
+    return markdown_table(("paper", "theorems and corollaries", "variants"), rows)
 
 
 def with_table(page: str) -> str:
-    """A page with the table of today between its two marks."""
-    parts = page.split(TABLE)
-    if len(parts) != 3:
-        raise InputError(
-            f"the page has {len(parts) - 1} lines {TABLE}; the table goes between two"
-        )
-    return f"{parts[0]}{TABLE}\n\n{table()}\n\n{TABLE}{parts[2]}"
+    """Return a page with the table of today between its two marks."""
+    return between(page, TABLE, table())
 
 
 def markdown(findings: Iterable[Finding]) -> str:
-    """The page: papers with errors, the most errors first; then the others."""
+    """Return the page: papers with errors, the most errors first; then the others."""
     found = list(findings)
     checks = ", ".join(f"`{name}`" for name in CHECKS)
     lines = [_INTRODUCTION.format(checks=checks, digest=code_digest(*CODE))]
@@ -113,7 +109,9 @@ def _section(paper: str, findings: Sequence[Finding]) -> Iterator[str]:
         command = f"dfltheory audit {key} --variant {variant}"
         cells = (_checks(own, "error"), _checks(own, "warning"), f"`{command}`")
         rows.append((f"`{key}`", variant, *cells))
-    yield markdown_table(_HEADS, sorted(rows, key=lambda row: not row[2]))
+    yield markdown_table(
+        _HEADS, [*(row for row in rows if row[2]), *(row for row in rows if not row[2])]
+    )
     yield ""
 
 
@@ -152,9 +150,7 @@ def _vacuous(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the audit's page, its counts, and the table into pages that have a place
-    for it.
-    """
+    """Write the audit's page, its counts, and the table into pages with its marks."""
     if len(arguments) not in (1, 2):
         print("usage: python -m validation.pages.audit AUDIT [PAGE]", file=sys.stderr)
         return 2
@@ -168,11 +164,9 @@ def main(arguments: list[str]) -> int:
 
 def counts(findings: Iterable[Finding]) -> dict[str, dict[str, int]]:
     """key:variant -> severity -> how many findings."""
-    found: dict[str, Counter[str]] = {}
+    found: dict[str, Counter[str]] = defaultdict(Counter)
     for finding in findings:
-        found.setdefault(f"{finding.key}:{finding.variant}", Counter())[
-            finding.severity
-        ] += 1
+        found[f"{finding.key}:{finding.variant}"][finding.severity] += 1
     return {claim: dict(sorted(number.items())) for claim, number in found.items()}
 
 

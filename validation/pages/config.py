@@ -88,9 +88,7 @@ def _default(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def words(field: Mapping[str, Any]) -> str:
-    """Return the JSON schema of a field in words: an integer >= 1, "a" or "b", a
-    list.
-    """
+    """Return the JSON schema of a field in words, as ``an integer >= 1``."""
     if "anyOf" in field:
         alternatives = [
             words(kind) for kind in field["anyOf"] if kind.get("type") != "null"
@@ -127,9 +125,7 @@ def _list_in_words(field: Mapping[str, Any]) -> str:
 
 
 def meaning(section: str, name: str) -> str:
-    """Return what a docstring says about the options of a name, in one line of
-    Markdown.
-    """
+    """Return what a docstring says about the options of a name, in one line."""
     text = inspect.getdoc(builder(section, name)) or ""
     if section == "task" and _PARAMETERS in text:
         text = "; ".join(_parameters(text))

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.display import condition_latex
-from dfltheory.files import write_text
+from dfltheory.files import read_json, write_text
 from dfltheory.markdown import table
 from validation.pages.errata_entries import (
     bearing_on,
@@ -79,28 +79,22 @@ samples without a counterexample, which proves nothing; *not examined*; *no clai
 
 
 def index() -> str:
-    """The text of docs/errata/index.md."""
+    """Return the text of docs/errata/index.md."""
     lines = [_INDEX]
-    rows = [
-        (f"[{registry.paper(paper).title}]({paper}.md)", *_row(note, f"{paper}.md"))
-        for paper in PAPERS
-        for note in notes(paper)
-    ]
+    rows: list[tuple[object, ...]] = []
+    for paper in PAPERS:
+        name = f"[{registry.paper(paper).title}]({paper}.md)"
+        rows += [(name, *_row(note, f"{paper}.md")) for note in notes(paper)]
     lines.append(table(("paper", *HEADS), rows))
     entries = [entry for paper in PAPERS for entry in errata(paper)]
-    date = json.loads(EXAMINATION.read_text(encoding="utf-8"))["date"]
+    date = read_json(EXAMINATION)["date"]
     lines.append(_HOW.format(counts=_counts(entries), date=date))
-    rows = [
-        (
-            f"[{paper}]({paper}.md#entries)",
-            *(
-                sum(e.severity == severity for e in errata(paper))
-                for severity in SEVERITIES
-            ),
-            f"[coverage-{paper}.json](coverage-{paper}.json)",
-        )
-        for paper in PAPERS
-    ]
+    rows = []
+    for paper in PAPERS:
+        found = Counter(entry.severity for entry in errata(paper))
+        name = f"[{paper}]({paper}.md#entries)"
+        lines_of_paper = f"[coverage-{paper}.json](coverage-{paper}.json)"
+        rows.append((name, *(found[s] for s in SEVERITIES), lines_of_paper))
     lines.append(table(("paper", *SEVERITIES, "displayed lines"), rows))
     return "\n".join(lines) + "\n"
 
@@ -112,7 +106,7 @@ def _row(note: StatementNote, page: str = "") -> tuple[str, str, str, str]:
 
 
 def anchor(note: StatementNote) -> str:
-    """The anchor of a statement's section: its claim without the paper."""
+    """Return the anchor of a statement's section: its claim without the paper."""
     name = note.claim.partition(".")[2]
     return name.replace("_", "-").replace(":", "-")
 
@@ -132,7 +126,7 @@ def _counts(entries: list[Erratum]) -> str:
 
 
 def paper_page(paper: str, docs: Path) -> str:
-    """The text of a paper's page; ``docs`` holds the saved counterexamples."""
+    """Return the text of a paper's page; ``docs`` holds the saved counterexamples."""
     said, entries = registry.paper(paper), errata(paper)
     lines = [
         f"# Errata of {said.title}",
@@ -206,7 +200,7 @@ def _picture(note: StatementNote, docs: Path) -> Iterator[str]:
 
 
 def picture_name(note: StatementNote) -> str:
-    """The file of a statement's picture."""
+    """Return the file of a statement's picture."""
     return f"{note.claim.replace(':', '-')}.svg"
 
 
@@ -236,18 +230,18 @@ def _corrected(note: StatementNote) -> Iterator[str]:
 
 
 def _before(note: StatementNote) -> list[StatementNote]:
-    """The notes whose sections come before that of this one."""
+    """Return the notes whose sections come before that of this one."""
     all_notes = notes(note.claim.split(".")[0])
     return list(all_notes[: all_notes.index(note)])
 
 
 def coverage(paper: str) -> dict[str, Any]:
-    """The archived status of every displayed line of a paper."""
+    """Return the archived status of every displayed line of a paper."""
     archive = examination(paper)
-    explained: dict[str, list[str]] = {}
+    explained: dict[str, list[str]] = defaultdict(list)
     for entry in errata(paper):
         for place in entry.lines:
-            explained.setdefault(place, []).append(entry.id)
+            explained[place].append(entry.id)
     lines = [
         {**line, "errata": explained.get(line["place"], line.get("errata", []))}
         for line in archive["lines"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import sympy as sp
 
 from dfltheory.bounds.growth import growth_words
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.files import read_json
 from validation.papers.erratum import FALSE, SEVERITIES, TYPO, Erratum, errata
 from validation.papers.witness_comparison import Comparison, compare
 
@@ -35,7 +35,7 @@ def entry_lines(erratum: Erratum) -> list[str]:
 
 
 def typo_line(erratum: Erratum) -> str:
-    """A typo in one line of a list."""
+    """Return a typo in one line of a list."""
     return (
         f"- **{erratum.id}**{{: #{erratum.id.lower()} }} *{erratum.place}.* Printed:"
         f" {_sentence(erratum.quotation)} {erratum.cause} **Correction.**"
@@ -48,7 +48,7 @@ def _sentence(text: str) -> str:
 
 
 def witness_words(erratum: Erratum) -> str:
-    """What the witness of an erratum shows, in a sentence."""
+    """Return what the witness of an erratum shows, in a sentence."""
     witness = erratum.witness
     if witness is None:
         return f"No witness: {erratum.no_witness}."
@@ -87,7 +87,7 @@ def _sides(erratum: Erratum, compared: Comparison) -> str:
 
 
 def example_lines(erratum: Erratum) -> list[str]:
-    """The words of a witness with the numbers that are evaluated."""
+    """Return the words of a witness with the numbers that are evaluated."""
     witness, compared = erratum.witness, compare(erratum)
     assert witness is not None
     left, printed, corrected = compared.rows[-1]
@@ -118,7 +118,7 @@ def _ratio(left: Any, printed: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """A number as LaTeX: a fraction if it is simple, else three digits."""
+    """Return a number as LaTeX: a fraction if it is simple, else three digits."""
     exact = sp.sympify(value)
     if not np.isfinite(float(exact)):
         return r"\infty"
@@ -135,7 +135,7 @@ def number(value: Any) -> str:
 
 def saved_growth(file: Path) -> str:
     """How measured/claimed grows along a saved family of problems."""
-    family = json.loads(file.read_text(encoding="utf-8"))["divergence"]
+    family = read_json(file)["divergence"]
     ratios = ", ".join(f"{ratio:.3g}" for ratio in family["ratios"])
     return (
         f"along {family['member']}, measured/claimed is {ratios}: it grows"
@@ -147,28 +147,27 @@ def saved_growth(file: Path) -> str:
 
 
 def claim_of(theorem: Theorem) -> str:
-    """The name that errata use: ``key``, or ``key:variant`` where it is not the printed
-    variant.
-    """
+    """Return the name that errata use: ``key`` (printed) or ``key:variant``."""
     if theorem.variant == "printed":
         return theorem.key
     return f"{theorem.key}:{theorem.variant}"
 
 
 def bearing_on(theorem: Theorem) -> list[Erratum]:
-    """The errata that affect a statement, those with the worst severity first."""
+    """Return the errata that affect a statement, the worst severity first."""
     claim = claim_of(theorem)
     own = [
         entry
         for entry in errata(theorem.key.split(".")[0])
         if claim in (*entry.bears_on, *entry.refutes)
     ]
-    return sorted(own, key=lambda entry: SEVERITIES.index(entry.severity))
+    return [entry for s in SEVERITIES for entry in own if entry.severity == s]
 
 
 def causes_of(theorem: Theorem) -> list[Erratum]:
-    """The errata that make a statement false: their corrections explain a saved
-    counterexample, or their witnesses contradict it.
+    """Return the errata that make a statement false.
+
+    Their corrections explain a saved counterexample, or their witnesses contradict it.
     """
     claim = claim_of(theorem)
     return [entry for entry in bearing_on(theorem) if _makes_false(entry, claim)]
@@ -182,7 +181,7 @@ def _makes_false(entry: Erratum, claim: str) -> bool:
 
 
 def verdict(theorem: Theorem) -> str:
-    """``false``, ``does not follow``, ``typos`` or ``nothing found``."""
+    """Return ``false``, ``does not follow``, ``typos`` or ``nothing found``."""
     if theorem.status.refuted or causes_of(theorem):
         return "false"
     entries = bearing_on(theorem)
@@ -197,7 +196,7 @@ def links(entries: Iterable[Erratum], page: str = "") -> str:
 
 
 def others(entries: Sequence[Erratum], named: Sequence[Erratum]) -> list[Erratum]:
-    """The entries that are not among the named ones."""
+    """Return the entries that are not among the named ones."""
     return [entry for entry in entries if entry not in named]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 
 from dfltheory.bounds.growth import paces
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.files import read_json
 from validation.papers import statement
 from validation.papers.erratum import Erratum, StatementNote, erratum
 from validation.papers.witness_comparison import bound_at, evaluate, points
@@ -27,28 +27,27 @@ SIZE = (6.4, 2.4)
 
 
 def draw(note: StatementNote, docs: Path, file: Path) -> None:
-    """The clients' functions and the bounds over T; of a statement in O(.) the growth of
-    measured/claimed along its saved family.
+    """Draw the clients' gradients and the bounds over T.
+
+    Of a statement in O(.), draw the growth of measured/claimed along its saved family.
     """
     theorem = statement(note.claim)
     name = f"{theorem.key}-{theorem.variant}.json"
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=SIZE, layout="constrained")
         if theorem.order:
-            saved = json.loads((docs / "counterexamples" / name).read_text("utf-8"))
+            saved = read_json(docs / "counterexamples" / name)
             _growth(figure.subplots(), saved["divergence"])
         else:
             simple = docs / "counterexamples" / "simple" / name
             slopes, bounds = figure.subplots(1, 2)
-            _slopes(slopes, json.loads(simple.read_text("utf-8"))["instance"]["task"])
+            _slopes(slopes, read_json(simple)["instance"]["task"])
             _bounds(bounds, erratum(note.example), statement(note.corrected))
         figure.savefig(file, metadata={"Date": None})
 
 
 def _slopes(axes: Axes, task: dict[str, Any]) -> None:
-    """The derivatives of the clients: a constant, and ramps of given widths and
-    slopes.
-    """
+    """Draw the derivatives of the clients, a constant and ramps."""
     knots, widths = np.array(task["knots"]), np.array(task["widths"])
     ends = (knots + widths).max() + 0.7
     x = np.linspace(knots.min() - 0.7, ends, 400)
@@ -69,7 +68,7 @@ def _slopes(axes: Axes, task: dict[str, Any]) -> None:
 
 
 def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
-    """The measured value, and both bounds, over T."""
+    """Draw the measured value, and both bounds, over T."""
     witness = entry.witness
     assert witness is not None
     (values,) = points(witness)

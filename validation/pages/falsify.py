@@ -7,6 +7,7 @@ It reports what the searches found, one row for each statement, from the outcome
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from dfltheory.markdown import between, table
 from validation.counterexamples.survey import outcome_file, searched
 from validation.papers.erratum import errata
 
-OUTCOME = (
+REPORTED = (
     "command",
     "key",
     "variant",
@@ -65,6 +66,9 @@ _HEADS = (
     "file",
 )
 
+Outcome = dict[str, Any]
+"""The outcome of a search, as its file states it."""
+GROUPS = ("audited", "controls", "corrected")
 COUNT = "<!-- counted -->"
 """The line above and below the numbers of refuted statements on other pages."""
 FACTOR = 2.0
@@ -74,27 +78,22 @@ one.
 
 
 def markdown(folder: Path) -> str:
-    """The page from the outcome files in ``folder``."""
+    """Return the page from the outcome files in ``folder``."""
     outcomes = outcomes_of(folder)
     missing = sum(not outcome_file(folder, t).exists() for t in searched())
-    return "\n".join(
-        [
-            _INTRODUCTION.replace("{confirmed}", _confirmed(outcomes)),
-            _summary(outcomes, missing),
-            "",
-            table(_HEADS, [_row(one) for one in sorted(outcomes, key=_rank)]),
-            "",
-        ]
-    )
+    introduction = _INTRODUCTION.replace("{confirmed}", _confirmed(outcomes))
+    rows = [_row(one) for one in sorted(outcomes, key=_rank)]
+    parts = [introduction, _summary(outcomes, missing), "", table(_HEADS, rows), ""]
+    return "\n".join(parts)
 
 
-def outcomes_of(folder: Path) -> list[dict[str, Any]]:
-    """The outcomes that are saved in ``folder``, in the order of the registry."""
+def outcomes_of(folder: Path) -> list[Outcome]:
+    """Return the outcomes saved in ``folder``, in the order of the registry."""
     paths = [outcome_file(folder, theorem) for theorem in searched()]
-    return [read_document(path, OUTCOME) for path in paths if path.exists()]
+    return [read_document(path, REPORTED) for path in paths if path.exists()]
 
 
-def _rank(one: dict[str, Any]) -> tuple[int, bool, float]:
+def _rank(one: Outcome) -> tuple[int, bool, float]:
     """Refuted statements first: the strictest reading, constants, the largest ratio."""
     if not one["violated"]:
         return 3, False, 0.0
@@ -102,26 +101,29 @@ def _rank(one: dict[str, Any]) -> tuple[int, bool, float]:
     return order.index(_reading(one)), bool(one.get("divergence")), -one["ratio"]
 
 
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
+def _row(one: Outcome) -> tuple[str, ...]:
     key, variant = one["key"], one["variant"]
     outcome = "**refuted**" if one["violated"] else "not refuted"
+    if one.get("divergence"):
+        outcome += " (O)"
+    file = f"counterexamples/{key}-{variant}.json"
     anchor = f"{key}-{variant}".replace(".", "-").replace("_", "-")
     return (
         f"`{key}`",
         variant,
-        f"{outcome}{' (O)' if one.get('divergence') else ''}",
+        outcome,
         _reading(one),
         _number(one["ratio"]),
         _exact(one) if one["violated"] else "",
         _worst(one),
         str(one["evaluations"]),
         f"{one['seconds']:.0f}",
-        f'[file](counterexamples/{key}-{variant}.json)<a id="{anchor}"></a>',
+        f'[file]({file})<a id="{anchor}"></a>',
     )
 
 
-def _worst(one: dict[str, Any]) -> str:
-    """The family of the worst problem."""
+def _worst(one: Outcome) -> str:
+    """Return the family of the worst problem."""
     if one.get("divergence"):
         return str(one["divergence"]["member"])
     if one.get("instance") is None:
@@ -129,9 +131,10 @@ def _worst(one: dict[str, Any]) -> str:
     return str(one["family"])
 
 
-def excess(one: dict[str, Any]) -> float:
-    """By what factor the search's own ratio, of the worst problem's family, is above
-    the core's.
+def excess(one: Outcome) -> float:
+    """Return the factor by which the search's ratio exceeds the core's.
+
+    Both are of the worst problem's family.
     """
     if not (core := one.get("core")):
         return 1.0
@@ -141,16 +144,14 @@ def excess(one: dict[str, Any]) -> float:
     return own / confirmed if own > confirmed > 0 else 1.0
 
 
-def _confirmed(outcomes: list[dict[str, Any]]) -> str:
-    """How far the ratios of families are above what the core confirms: the factors,
-    largest first.
-    """
-    rows = sorted(((excess(one), one) for one in outcomes), key=lambda row: -row[0])
-    large = [(factor, one) for factor, one in rows if factor > FACTOR]
-    rest = max((factor for factor, _ in rows if factor <= FACTOR), default=1.0)
-    named = "".join(
-        f"{factor:.3g} for `{one['key']}` {one['variant']}; " for factor, one in large
-    )
+def _confirmed(outcomes: list[Outcome]) -> str:
+    """Return a sentence on how far the ratios of families exceed the core's."""
+    rows = sorted(outcomes, key=excess, reverse=True)
+    large = [one for one in rows if excess(one) > FACTOR]
+    rest = max((excess(one) for one in rows[len(large) :]), default=1.0)
+    named = ""
+    for one in large:
+        named += f"{excess(one):.3g} for `{one['key']}` {one['variant']}; "
     others = "any other statement" if large else "every statement"
     return (
         "A family's ratio is the search's own, which counts candidates that the core"
@@ -159,8 +160,8 @@ def _confirmed(outcomes: list[dict[str, Any]]) -> str:
     )
 
 
-def _exact(one: dict[str, Any]) -> str:
-    """What the rational verifier says of a refutation with constants."""
+def _exact(one: Outcome) -> str:
+    """Return what the rational verifier says of a refutation with constants."""
     if one.get("divergence"):
         return ""
     try:
@@ -171,53 +172,47 @@ def _exact(one: dict[str, Any]) -> str:
     return f"{least}{_number(float(seen.left / seen.right))}: {seen.why}"
 
 
-def _summary(outcomes: list[dict[str, Any]], missing: int) -> str:
-    """How many statements are refuted: of the audited papers, of the controls, of the
-    corrected ones.
-    """
+def _summary(outcomes: list[Outcome], missing: int) -> str:
+    """Return how many statements are refuted, by group, and how many are left."""
     return counted(outcomes) + (f" Not searched: {missing}." if missing else "")
 
 
 def with_count(text: str, folder: Path) -> str:
-    """A page with the numbers of refuted statements of the outcome files between its
-    two marks.
-    """
+    """Return a page with the numbers of refuted statements between its two marks."""
     return between(text, COUNT, counted(outcomes_of(folder)))
 
 
-def counted(outcomes: list[dict[str, Any]]) -> str:
-    """The numbers of statements that were searched and refuted, in a sentence for each
-    group.
+def counted(outcomes: list[Outcome]) -> str:
+    """Return the numbers of statements that were searched and refuted, by group.
 
     The audited papers are those with errata; the other sources (textbooks, lemmas and
     machine-checked libraries) are controls, which are expected to hold.
     """
-    groups: dict[str, list[dict[str, Any]]] = {
-        "audited": [],
-        "controls": [],
-        "corrected": [],
-    }
+    searched, refuted = Counter[str](), Counter[str]()
     for one in outcomes:
-        audited = errata(one["key"].partition(".")[0])
-        name = "audited" if audited else "controls"
-        groups["corrected" if one["variant"].startswith("corrected") else name].append(
-            one
-        )
-    shares = {
-        name: f"{sum(one['violated'] for one in group)} of {len(group)}"
-        for name, group in groups.items()
-    }
+        group = _group(one)
+        searched[group] += 1
+        refuted[group] += one["violated"]
+    share = {group: f"{refuted[group]} of {searched[group]}" for group in GROUPS}
     return (
-        f"Searches refute {shares['audited']} statements of the audited papers, as"
-        f" printed or as derived in the appendices, {shares['controls']} controls"
-        f" (statements of other sources), and {shares['corrected']} corrected"
+        f"Searches refute {share['audited']} statements of the audited papers, as"
+        f" printed or as derived in the appendices, {share['controls']} controls"
+        f" (statements of other sources), and {share['corrected']} corrected"
         " statements."
     )
 
 
-def _reading(one: dict[str, Any]) -> str:
-    """The strictest reading under which it is refuted: of the readings searched, or as
-    the problem has it.
+def _group(one: Outcome) -> str:
+    """Return the group in which an outcome is counted."""
+    if one["variant"].startswith("corrected"):
+        return "corrected"
+    return "audited" if errata(one["key"].partition(".")[0]) else "controls"
+
+
+def _reading(one: Outcome) -> str:
+    """Return the strictest reading under which a statement is refuted.
+
+    It is one of the readings searched, or that of the saved problem.
     """
     if not one["violated"]:
         return ""
@@ -225,14 +220,13 @@ def _reading(one: dict[str, Any]) -> str:
         return next(name for name, found in read.items() if found["violated"])
     if one.get("divergence") is not None:
         return COMMON
-    x0 = one["instance"]["run"]["x0"]
-    return COMMON if all(x == x0[0] for x in x0) else APART
+    first, *others = one["instance"]["run"]["x0"]
+    common_start = all(start == first for start in others)
+    return COMMON if common_start else APART
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page from the outcome files, and how many are refuted into a page that
-    has a place for it.
-    """
+    """Write the page, and the numbers of refuted statements into other pages."""
     if len(arguments) not in (2, 3):
         print(
             "usage: python -m validation.pages.falsify FOLDER FILE [PAGE]",

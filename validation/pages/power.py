@@ -6,15 +6,16 @@ which terms of the corrected bounds are necessary.
 
 from __future__ import annotations
 
-import json
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import number as _number
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS
-from dfltheory.files import write_text
+from dfltheory.files import read_json, write_text
+from dfltheory.markdown import table
 from validation.counterexamples.power import (
     FALSE,
     KINDS,
@@ -26,6 +27,10 @@ from validation.counterexamples.power import (
     unshown,
 )
 from validation.pages.falsify import outcomes_of
+from validation.pages.templates import filled
+
+Version = dict[str, Any]
+"""A planted version of a statement and what searches found, as in docs/power.json."""
 
 _INTRODUCTION = """# The power of the searches
 
@@ -46,18 +51,16 @@ bound or more.
 
 
 def markdown(folder: Path) -> str:
-    """The page from the outcome files in ``folder`` and the power next to it."""
+    """Return the page from the outcome files in ``folder`` and the power next to it."""
     file = folder.parent / "power.json"
-    versions = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    versions = read_json(file) if file.exists() else []
     lines = [_INTRODUCTION, _power(versions, folder)] if versions else [_INTRODUCTION]
     lines.append(_TERMS + "\n".join(_terms(outcomes_of(folder), versions)))
     return "\n".join(lines) + "\n"
 
 
-def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> list[str]:
-    """A row of every term of every corrected bound: is it necessary, and how tight is
-    it?
-    """
+def _terms(outcomes: list[Version], versions: list[Version]) -> list[str]:
+    """Return a row of every term of the corrected bounds: need and tightness."""
     planted = {
         (one["key"], one["variant"], one["version"]): one
         for one in versions
@@ -66,9 +69,9 @@ def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> li
     rows = []
     for one in outcomes:
         key, variant = one["key"], one["variant"]
-        for name in (
-            registry.get(key, variant).parts if variant.startswith("corrected") else ()
-        ):
+        if not variant.startswith("corrected"):
+            continue
+        for name in registry.get(key, variant).parts:
             row = planted.get((key, variant, f"without the term {name}"), {})
             found = one.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
             most = max(float(found["without"]), float(row.get("ratio", 0.0)))
@@ -81,172 +84,164 @@ def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> li
     return rows
 
 
-def _power(versions: list[dict[str, Any]], folder: Path) -> str:
-    """Which planted versions the search refutes: its power, and which conditions are
-    necessary.
-    """
+def _power(versions: list[Version], folder: Path) -> str:
+    """Return the section on planted versions: the power, and necessary conditions."""
     false = [one for one in versions if unproved(one) is None]
-    refuted = sum(one["refuted"] for one in false)
-    seconds = " or ".join(f"{s:g}" for s in sorted({one["seconds"] for one in false}))
-    again = sorted({one["again"]["seconds"] for one in versions if "again" in one})
-    longer = (
-        f"those that {' or '.join(f'{s:g}' for s in again)} s from another seed"
-        " refute, "
-        if again
-        else ""
-    )
-    low, high = (f"{100 * end:.0f}" for end in bracket(versions))
-    alone = [
-        one
-        for one in versions
-        if one.get("for ever", 0.0) > 1 or (one["key"], one["version"]) in FALSE
-    ]
-    seen, every = (
-        sum(one["refuted"] for one in alone),
-        sum(one["refuted"] for one in versions),
-    )
-    return (
-        "\n## Planted versions\n\nVersions of the corrected statements are"
-        " planted by rule (`make power`): each term left out; each term times one more"
-        " power of each quantity in it but the smoothness and f(x^0) - f*, in whose"
-        " units the others are, so that it gets smaller where that factor is below 1;"
-        " each term divided by a power of two, where it was seen sharp enough (2 where"
-        " measured / bound is beyond 1/2 and the term rules, 4 beyond 1/4, up to 16);"
-        " each condition left out; each assumption on starts and samples left out;"
-        " rounds in place of windows of rounds. A version that is refuted shows that"
-        " this much cannot be taken from the bound as it is written, not that no other"
-        " bound could do without.\n\nNot every version is false: a constant that is"
-        " not sharp may be made smaller. Known to be false are those that this search"
-        f" refutes, {longer}and those of which a closed form says so. **{refuted} of"
-        f" {len(false)}** false versions are refuted within {seconds} s of processor"
-        f" each. **The power is between {low} % and {high} %**: the upper end leaves"
-        " out versions that are false and that no search has refuted; the lower end"
-        " counts every version as false but those that have a reason below to be true."
-        f" Of the {len(alone)} that closed forms know to be false without any search"
-        f" ({', '.join(CLOSED_FORMS)}, a biased client), {seen} are refuted,"
-        f" {100 * seen / len(alone):.0f} %; of all {len(versions)} planted, {every};"
-        f" {len(versions) - len(false)} are not known to be false. Searched by:"
-        f" {_searches(versions)}; what one search refuted the next did not try again,"
-        " so that where there are several they share the"
-        f" figure.{_left(versions, folder)}\n\n| kind | planted | refuted | false, not"
-        " refuted | not known to be false |\n|---|---|---|---|---|\n"
-        + "\n".join(_kinds(versions))
-        + "\n\nFalse, and not refuted:\n\n"
-        + "\n".join(_survivors(false))
-        + "\n\nConditions, assumptions and windows that the bound cannot do"
-        " without:\n\n"
-        "| version | ratio | worst problem |\n|---|---|---|\n"
-        + "\n".join(
-            f"| `{one['key']}` {one['version']} | {_number(one['ratio'])} |"
-            f" {one['family']} |"
-            for one in false
-            if one["refuted"]
-            and _kind(one)
-            in ("without the condition", "without the assumption of", "with rounds")
-        )
-        + "\n\nNot known to be false (docs/power.json has the largest ratio of"
-        " each):\n\n" + "\n".join(_unknown(versions)) + "\n"
+    known = [one for one in versions if _known_false(one)]
+    seen = _refuted(known)
+    low, high = bracket(versions)
+    return filled(
+        "power",
+        longer=_longer(versions),
+        refuted=_refuted(false),
+        all_false=len(false),
+        seconds=_seconds(false),
+        low=f"{100 * low:.0f}",
+        high=f"{100 * high:.0f}",
+        known=len(known),
+        closed_forms=", ".join(CLOSED_FORMS),
+        seen=seen,
+        rate=f"{100 * seen / len(known):.0f}",
+        planted=len(versions),
+        every=_refuted(versions),
+        unknown=len(versions) - len(false),
+        searches=_searches(versions),
+        left=_left(versions, folder),
+        kinds=_kinds(versions),
+        survivors="\n".join(_survivors(false)),
+        necessary=_necessary(false),
+        others="\n".join(_unknown(versions)),
     )
 
 
-def bracket(versions: list[dict[str, Any]]) -> tuple[float, float]:
-    """The least and the largest share of the false versions that the search refutes.
+def _refuted(versions: list[Version]) -> int:
+    return sum(one["refuted"] for one in versions)
+
+
+def _known_false(one: Version) -> bool:
+    """Return whether a version is known to be false without any search."""
+    return one.get("for ever", 0.0) > 1 or (one["key"], one["version"]) in FALSE
+
+
+def _seconds(searches: list[Version]) -> str:
+    """Return the different durations of searches, in words."""
+    durations = sorted({one["seconds"] for one in searches})
+    return " or ".join(f"{seconds:g}" for seconds in durations)
+
+
+def _longer(versions: list[Version]) -> str:
+    """Return words on the versions that a longer search refutes, if there is one."""
+    again = [one["again"] for one in versions if "again" in one]
+    if not again:
+        return ""
+    return f"those that {_seconds(again)} s from another seed refute, "
+
+
+def _necessary(false: list[Version]) -> str:
+    """Return the table of conditions, assumptions and windows that are necessary."""
+    needed = ("without the condition", "without the assumption of", "with rounds")
+    rows = []
+    for one in false:
+        if one["refuted"] and _kind(one) in needed:
+            name = f"`{one['key']}` {one['version']}"
+            rows.append((name, _number(one["ratio"]), one["family"]))
+    return table(("version", "ratio", "worst problem"), rows)
+
+
+def bracket(versions: list[Version]) -> tuple[float, float]:
+    """Return the least and the largest share of the false versions that are refuted.
 
     At least: refuted / (planted, less those that have a reason to be true); at most:
     refuted / known false.
     """
-    reasons = [unproved(one) for one in versions]
-    refuted = sum(
-        one["refuted"] and why is None
-        for one, why in zip(versions, reasons, strict=True)
-    )
-    false = sum(why is None for why in reasons)
-    possible = sum(why in (None, UNSEEN) for why in reasons)
-    return refuted / possible, refuted / false
+    false = [one for one in versions if unproved(one) is None]
+    possible = [one for one in versions if unproved(one) in (None, UNSEEN)]
+    return _refuted(false) / len(possible), _refuted(false) / len(false)
 
 
-def _left(versions: list[dict[str, Any]], folder: Path) -> str:
+def _left(versions: list[Version], folder: Path) -> str:
     """How many versions are planted and were not searched yet."""
-    left = sum(len([*planted(t, shares_of(folder, t))]) for t in examined()) - len(
-        versions
-    )
+    left = -len(versions)
+    for theorem in examined():
+        left += len(list(planted(theorem, shares_of(folder, theorem))))
     return f" {left} more are planted, and were not searched yet." if left else ""
 
 
-def _kind(one: dict[str, Any]) -> str:
+def _kind(one: Version) -> str:
     return next(begins for begins in KINDS if one["version"].startswith(begins))
 
 
-def _kinds(versions: list[dict[str, Any]]) -> list[str]:
-    """A row of each kind of planted versions."""
-    rows = []
+def _kinds(versions: list[Version]) -> str:
+    """Return the table of the kinds of planted versions."""
+    rows: list[tuple[object, ...]] = []
     for begins, name in KINDS.items():
         mine = [one for one in versions if _kind(one) == begins]
         false = [one for one in mine if unproved(one) is None]
-        refuted = sum(one["refuted"] for one in false)
-        cells = name, len(mine), refuted, len(false) - refuted, len(mine) - len(false)
-        rows.append(f"| {' | '.join(map(str, cells))} |")
-    return rows
+        refuted, others = _refuted(false), len(mine) - len(false)
+        rows.append((name, len(mine), refuted, len(false) - refuted, others))
+    heads = (
+        "kind",
+        "planted",
+        "refuted",
+        "false, not refuted",
+        "not known to be false",
+    )
+    return table(heads, rows)
 
 
-def _survivors(false: list[dict[str, Any]]) -> list[str]:
-    """What is false and was not refuted: how near the search came, and why it is
-    false.
-    """
+def _survivors(false: list[Version]) -> list[str]:
+    """Return the false versions that were not refuted, and why they are false."""
     rows = []
     for one in false:
         if not one["refuted"]:
-            more, why = one.get("again", {}), FALSE.get((one["key"], one["version"]))
             ratio = "none" if one["ratio"] is None else _number(one["ratio"])
-            if one.get("for ever", 0.0) > 1:
-                name = one["closed form"]
-                why = (
-                    f"{name}, as the search did not reach it: ratio"
-                    f" {_number(one['for ever'])}"
-                )
-            why = (
-                why
-                or f"{more['seconds']:g} s reach {_number(more['ratio'])}: {more['family']}"
-            )
-            rows.append(
-                f"- `{one['key']}` {one['version']}: ratio {ratio} survives; {why}"
-            )
+            name = f"`{one['key']}` {one['version']}"
+            rows.append(f"- {name}: ratio {ratio} survives; {_why_false(one)}")
     return rows or ["none"]
 
 
-def _unknown(versions: list[dict[str, Any]]) -> list[str]:
-    """What is not known to be false: with a reason each; or no search has refuted it,
-    by statement.
+def _why_false(one: Version) -> str:
+    """Return why a version that was not refuted is false."""
+    if one.get("for ever", 0.0) > 1:
+        ratio = _number(one["for ever"])
+        return f"{one['closed form']}, as the search did not reach it: ratio {ratio}"
+    if why := FALSE.get((one["key"], one["version"])):
+        return why
+    longer = one["again"]
+    ratio = _number(longer["ratio"])
+    return f"{longer['seconds']:g} s reach {ratio}: {longer['family']}"
+
+
+def _unknown(versions: list[Version]) -> list[str]:
+    """Return the versions that are not known to be false.
+
+    Each has a reason to be true, or no search has refuted it.
     """
-    rows, silent = list[str](), dict[str, list[str]]()
+    rows: list[str] = []
+    silent: dict[str, list[str]] = {}
     for one in versions:
         reason = unproved(one)
         if reason == UNSEEN:
             silent.setdefault(one["key"], []).append(one["version"])
         elif reason is not None:
-            rows.append(
-                f"- `{one['key']}` {one['version']}:"
-                f" {reason}{'; **refuted**' if one['refuted'] else ''}"
-            )
+            refuted = "; **refuted**" if one["refuted"] else ""
+            rows.append(f"- `{one['key']}` {one['version']}: {reason}{refuted}")
     return rows + [
         f"- `{key}`, {UNSEEN}: {'; '.join(names)}" for key, names in silent.items()
     ]
 
 
-def _searches(versions: list[dict[str, Any]]) -> str:
-    """How many versions each search, by its fingerprint and days, was the last to look
-    at.
-    """
-    days: dict[str, list[str]] = {}
+def _searches(versions: list[Version]) -> str:
+    """Return how many versions each search was the last to examine."""
+    days: dict[str, list[str]] = defaultdict(list)
     for one in versions:
-        days.setdefault(one.get("search", "unnamed"), []).append(one.get("date", ""))
-    return "; ".join(
-        f"{len(dates)} by {name}"
-        + (f" on {', '.join(sorted({*dates} - {''}))}" if any(dates) else "")
-        for name, dates in sorted(
-            days.items(), key=lambda item: (max(item[1]), len(item[1]))
-        )
-    )
+        days[one.get("search", "unnamed")].append(one.get("date", ""))
+    words = []
+    for _, _, name in sorted((max(d), len(d), name) for name, d in days.items()):
+        known = sorted(set(days[name]) - {""})
+        when = f" on {', '.join(known)}" if known else ""
+        words.append(f"{len(days[name])} by {name}{when}")
+    return "; ".join(words)
 
 
 def main(arguments: list[str]) -> int:

@@ -1,5 +1,4 @@
-"""The page that says which statements are proved, by what, from what, and what is
-trusted.
+"""Writer of docs/proofs.md: what is proved, by which rules, and what is trusted.
 
 ``python -m validation.pages.proofs docs/proofs.md`` writes it, and
 ``docs/proofs.json``, the results of the checks by hash of the statement, from which
@@ -9,17 +8,17 @@ script runs.
 
 from __future__ import annotations
 
-import json
 import sys
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dfltheory.bounds import inequalities, registry
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import PACKAGE, code_digest
 from dfltheory.checks.extremes import limits
-from dfltheory.files import write_json, write_text
+from dfltheory.files import read_json, write_json, write_text
 from dfltheory.proofs import comparison, kernel
 from dfltheory.proofs.moments import shown
 from dfltheory.proofs.script import Corollary
@@ -86,8 +85,10 @@ def examine() -> dict[Theorem, Method]:
 
 
 def proof_results(methods: dict[Theorem, Method]) -> dict[str, Any]:
-    """What was proved, by hash of the statement: the method, the hypotheses used, and a
-    corollary's parent. Statements that are proved on paper alone are left out.
+    """Return what was proved, by hash of the statement.
+
+    Each result has the method, the hypotheses used, and a corollary's parent.
+    Statements that are proved on paper alone are left out.
     """
     results: dict[str, Any] = {}
     for theorem, method in methods.items():
@@ -133,35 +134,28 @@ needed.
 
 
 def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[str]:
-    """The terms of which no instance has reached a half, the loosest first."""
+    """Return the terms of which no instance has reached a half, the loosest first."""
     rows = []
     for t in statuses:
         file = searched / f"{t.key}-{t.variant}.json"
-        terms = (
-            json.loads(file.read_text(encoding="utf-8"))["terms"]
-            if file.is_file()
-            else {}
-        )
-        rows += [
-            (float(r["share"]), float(r["without"]), t, name)
-            for name, r in terms.items()
-        ]
-    rows = sorted((row for row in rows if row[0] < 1 / 2), key=lambda row: row[0])
-    return [
-        f"| {f'{1 / share:.3g}' if share else 'no instance'} | {share:.3g} |"
-        f" {without:.3g} | `{t.key}` | {t.variant} | {_plain(name)} |"
-        for share, without, t, name in rows
-    ]
+        terms = read_json(file)["terms"] if file.is_file() else {}
+        for name, reached in terms.items():
+            share, without = float(reached["share"]), float(reached["without"])
+            loose = f"{1 / share:.3g}" if share else "no instance"
+            cells = (loose, f"{share:.3g}", f"{without:.3g}", f"`{t.key}`", t.variant)
+            if share < 1 / 2:
+                rows.append((share, f"| {' | '.join(cells)} | {_plain(name)} |"))
+    return [line for _, line in sorted(rows, key=itemgetter(0))]
 
 
 def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
-    """The page; ``searched``: what the searches for counterexamples have found, a file
-    for each statement.
+    """Return the page.
+
+    ``searched`` holds the outcomes of searches, a file for each statement.
     """
-    said = ("kernel-checked", "paper")
-    counts = ", ".join(
-        f"{sum(s == kind for s in statuses.values())} {kind}" for kind in said
-    )
+    methods = list(statuses.values())
+    counts = ", ".join(f"{methods.count(kind)} {kind}" for kind in get_args(Method))
+    inequality_files = Path(str(inequalities.__file__)).parent.glob("*.py")
     lines = [
         _INTRODUCTION.format(
             counts=f"Of {len(statuses)} corrected theorems and corollaries: {counts}.",
@@ -169,9 +163,7 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
             rules=len(kernel.RULES),
             kernel=sum(map(_length, [*PROOFS.glob("*_rules.py"), PROOFS / "facts.py"])),
             proved=_length(comparison.__file__),
-            inequalities=sum(
-                map(_length, Path(str(inequalities.__file__)).parent.glob("*.py"))
-            ),
+            inequalities=sum(map(_length, inequality_files)),
             moments=sum(_length(PROOFS / f"{name}.py") for name in _LANGUAGE),
         ),
         "## What is proved\n",
@@ -180,11 +172,8 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
     ]
     for t, status in statuses.items():
         claim = f"{t.key}:{t.variant}"
-        spare = checked(claim) if status == "kernel-checked" else None
-        told = (
-            "; ".join((*spare.unused, *(h.says for h in spare.idle))) if spare else ""
-        )
-        lines.append(f"| `{t.key}` | {t.variant} | {status} | {_plain(told)} |")
+        unused = _unused(claim) if status == "kernel-checked" else ""
+        lines.append(f"| `{t.key}` | {t.variant} | {status} | {_plain(unused)} |")
     lines.append(_LIMITS)
     for t in statuses:
         cells = (", ".join(names) for names in limits(t).values())
@@ -199,12 +188,17 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
         "| rule | says | textbook | uses |",
         "|---|---|---|---|",
     ]
-    lines += [
-        f"| `{r.name}` | {_plain(r.says)} | {_plain(r.cites)} |"
-        f" {_plain('; '.join(h.name for h in r.uses))} |"
-        for r in kernel.RULES.values()
-    ]
+    for rule in kernel.RULES.values():
+        uses = "; ".join(hypothesis.name for hypothesis in rule.uses)
+        cells = map(_plain, (rule.says, rule.cites, uses))
+        lines.append(f"| `{rule.name}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _unused(claim: str) -> str:
+    """Return the assumptions and hypotheses that a proof does not use."""
+    answer = checked(claim)
+    return "; ".join((*answer.unused, *(h.says for h in answer.idle)))
 
 
 def _main(theorem: Theorem) -> bool:
@@ -227,25 +221,19 @@ def _section(claim: str) -> list[str]:
         ("gradient of the theorem at", alg.mean_model),
     ]
     rows += [("second state becomes", alg.dual)] if alg.dual is not None else []
-    told = (
-        f" in two cases, {script.case.name} and where this fails" if script.case else ""
-    )
-    lines += [
-        f"{alg.name}, {sum(len(f.trail()) for f in answer.facts)} facts{told}:",
-        "",
-    ]
-    lines += [
-        f"- {name}: `{' + '.join(sorted(f'({c}) {shown(a)}' for a, c in vec.terms))}`"
-        for name, vec in rows
-    ]
+    cases = ""
+    if script.case:
+        cases = f" in two cases, {script.case.name} and where this fails"
+    facts = sum(len(fact.trail()) for fact in answer.facts)
+    lines += [f"{alg.name}, {facts} facts{cases}:", ""]
+    for name, vector in rows:
+        terms = sorted(f"({factor}) {shown(atom)}" for atom, factor in vector.terms)
+        lines.append(f"- {name}: `{' + '.join(terms)}`")
     lines += ["", "Hypotheses, and the statement's own words for them:", ""]
+    used = {hypothesis for fact in answer.facts for hypothesis in fact.uses}
     for text in answer.assumptions:
-        used = ", ".join(
-            h.name
-            for h in script.grants[text]
-            if any(h in f.uses for f in answer.facts)
-        )
-        lines.append(f"- {_plain(used)}: {text}")
+        granted = [h.name for h in script.grants[text] if h in used]
+        lines.append(f"- {_plain(', '.join(granted))}: {text}")
     names = ", ".join(f"`{r.name}`" for r in answer.rules)
     return [*lines, "", f"Rules: {names}.", ""]
 
@@ -255,8 +243,9 @@ def _length(path: str | Path | None) -> int:
 
 
 def _plain(text: str) -> str:
-    """A cell of a table: prose has stars, pipes and underscores that Markdown would
-    read; formulas, between dollar signs, stay, but for pipes.
+    """Return a cell of a table with the signs of Markdown escaped.
+
+    Formulas, between dollar signs, stay, but for pipes.
     """
     parts = text.split("$")
     for i, part in enumerate(parts):

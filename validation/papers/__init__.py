@@ -1,5 +1,4 @@
-"""What was found out about the four papers: appendices, errata, refuted lines, proofs
-of corrections.
+"""Case studies of the four papers: appendices, errata, refuted lines, proofs.
 
 Each paper is a folder with ``appendix.toml`` (the lemmas and displays that errata cite,
 as a theorem file), ``errata.toml``, ``refuted_lines.py``, ``witnesses.json`` and
@@ -35,8 +34,9 @@ EXAMINATION = FOLDER / "examination.json"
 
 @cache
 def appendix(paper: str) -> tuple[Theorem, ...]:
-    """The lemmas and displays of a paper's appendix that errata cite; none of a paper
-    that has no folder.
+    """Return the lemmas and displays of a paper's appendix that errata cite.
+
+    There are none of a paper that has no folder.
     """
     if paper not in PAPERS:
         return ()
@@ -45,7 +45,7 @@ def appendix(paper: str) -> tuple[Theorem, ...]:
 
 @cache
 def scripts() -> dict[str, Script | Corollary]:
-    """The proof scripts of all papers by what they claim."""
+    """Return the proof scripts of all papers by what they claim."""
     found: dict[str, Script | Corollary] = {}
     for paper in PAPERS:
         proofs = importlib.import_module(f"validation.papers.{paper}.proof").SCRIPTS
@@ -54,13 +54,14 @@ def scripts() -> dict[str, Script | Corollary]:
 
 
 def checked(claim: str) -> Checked:
-    """The answer of the proof kernel to the script of a claim, which is run once."""
+    """Return the proof kernel's answer to the script of a claim, which is run once."""
     return comparison.checked(scripts()[claim], scripts())
 
 
 def statement(claim: str) -> Theorem:
-    """The statement ``key`` or ``key:variant`` (printed) of the registry or of an
-    appendix.
+    """Return a statement of the registry or of an appendix.
+
+    ``claim`` is ``key:variant``, or ``key`` for the printed variant.
 
     Raises
     ------
@@ -75,19 +76,20 @@ def statement(claim: str) -> Theorem:
 
 
 def findings(claim: str) -> list[Finding]:
-    """What the audit finds in a statement, next to the appendix of its paper."""
+    """Return what the audit finds in a statement, next to the appendix of its paper."""
     larger = REGISTRY.including(appendix(claim.split(".")[0]))
     return audit_statement(statement(claim), registry=larger)
 
 
 def bound(claim: str) -> Expr:
-    """The bound of a statement, in the symbols of the glossary."""
+    """Return the bound of a statement, in the symbols of the glossary."""
     return statement(claim).bound
 
 
 def examination(paper: str) -> dict[str, Any]:
-    """The archived examination of a paper: its displayed ``lines`` and the findings of
-    each of its errata.
+    """Return the archived examination of a paper.
+
+    It has the displayed ``lines`` and the findings of each erratum.
     """
     return json.loads(EXAMINATION.read_text(encoding="utf-8"))["papers"][paper]
 

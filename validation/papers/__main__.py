@@ -17,9 +17,7 @@ from validation.papers.witness_comparison import compare
 
 
 def main(arguments: list[str]) -> int:
-    """Print both sides of each line, 1 if one is not refuted; or what is known of a
-    claim, see `_examine`.
-    """
+    """Repeat the evidence that the arguments name; return 1 if it does not hold."""
     if len(arguments) == 1 and "." in arguments[0]:
         return _examine(arguments[0])
     if len(arguments) == 1 and "-E" in arguments[0]:
@@ -36,13 +34,11 @@ def main(arguments: list[str]) -> int:
     evaluations = [lines.evaluate(place) for place in places]
     for evaluation in evaluations:
         print(f"{'refuted' if evaluation.refuted else 'NOT REFUTED'}: {evaluation}")
-    return 0 if all(evaluation.refuted for evaluation in evaluations) else 1
+    return int(not all(evaluation.refuted for evaluation in evaluations))
 
 
 def _compare(name: str) -> int:
-    """Print both readings of an erratum at its witness; 1 if it does not show the
-    mistake.
-    """
+    """Print both readings at the witness of an erratum; return 1 if none is wrong."""
     entry = erratum(name)
     if entry.witness is None or entry.witness.family:
         print(
@@ -58,9 +54,7 @@ def _compare(name: str) -> int:
 
 
 def _examine(claim: str) -> int:
-    """Print the findings on a claim and the answer of the proof kernel; 1 for an error
-    or a failed proof.
-    """
+    """Print findings and proof of a claim; return 1 for an error or a failed proof."""
     found = findings(claim)
     print("\n".join(map(str, found)))
     failed = any(finding.severity == "error" for finding in found)

@@ -17,6 +17,10 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+Number = Any
+"""A rational or floating-point number; numpy's types do not cover rational ones."""
+Step = Callable[[Array, Array, Array, Array], Array]
+"""The next local model from the local model, its gradient, the start and the dual."""
 LOW, STEP, KNOTS = -3, Fraction(1, 2), 13
 """Gradients are linear between the knots LOW, LOW + STEP, ..., and constant outside of
 them.
@@ -24,24 +28,25 @@ them.
 
 
 class Recording:
-    """Lists of arrays by name: quantities of a round, and, in one list for each round,
-    of its steps.
-    """
+    """Lists of arrays by name: quantities of a round, and of each step of a round."""
 
     def __init__(self, of_rounds: tuple[str, ...], of_steps: tuple[str, ...]) -> None:
         self._steps = of_steps
         for name in (*of_rounds, *of_steps):
             setattr(self, name, [])
 
-    def __getattr__(self, name: str) -> list[Any]:
+    def __getattr__(self, name: str) -> list[Number]:
+        """Raise an error that names the missing quantity."""
         raise AttributeError(f"this run has no {name!r}")
 
     def start_round(self, **arrays: Any) -> None:
+        """Start a list of steps for a new round, and record its quantities."""
         for name in self._steps:
             getattr(self, name).append([])
         self.add(**arrays)
 
     def add(self, **arrays: Any) -> None:
+        """Record quantities of this round or of one of its steps."""
         for name, array in arrays.items():
             values = getattr(self, name)
             if name in self._steps:
@@ -50,7 +55,7 @@ class Recording:
 
 
 def exact(value: Any) -> Any:
-    """A dyadic number, an array or a problem in rational numbers."""
+    """Return a dyadic number, an array or a problem in rational numbers."""
     if isinstance(value, FiniteProblem):
         changed = {f.name: exact(getattr(value, f.name)) for f in fields(value)}
         return replace(value, **changed)
@@ -69,34 +74,35 @@ class FiniteProblem:
     minibatch's gradient, not only the clients'.
     """
 
-    curve: Any
+    curve: Number
     tables: Array  # (m, d, knots): values at the knots
     noise: Array  # (outcomes of a minibatch, m, d, knots): mean zero under chances
     chances: Array
     W: Array  # (m, m)
-    lam: Any
+    lam: Number
     start: Array  # (m, d)
-    eta: Any
-    rho: Any
-    penalty: Any
+    eta: Number
+    rho: Number
+    penalty: Number
     K: int
     Q: int
     T: int
     samplewise: bool
 
     @property
-    def one(self) -> Any:
+    def one(self) -> Number:
         """1 in the arithmetic of this problem."""
         return 1 + 0 * self.curve
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return self.tables.shape[0]
 
     # -- constants of the assumptions
 
     @cached_property
-    def L(self) -> Any:
+    def L(self) -> Number:
         """Smoothness of the clients (``samplewise``: of every minibatch); positive."""
         tables = (
             self.tables[None] + self.noise if self.samplewise else self.tables[None]
@@ -105,13 +111,13 @@ class FiniteProblem:
         return max(slope, abs(self.curve), self.one / 16)
 
     @cached_property
-    def sigma_l_sq(self) -> Any:
+    def sigma_l_sq(self) -> Number:
         """Largest variance of a minibatch's gradient at one point."""
         return self._variance.max(axis=-1).sum(axis=-1).max()
 
     @cached_property
-    def sigma_l_sq_two_points(self) -> Any:
-        """max E||grad F_i(y; xi) - grad f_i(x)||^2 over x and y (``curve`` = 0)."""
+    def sigma_l_sq_two_points(self) -> Number:
+        """Largest E||grad F_i(y; xi) - grad f_i(x)||^2 over x and y (``curve`` = 0)."""
         between = (self.tables[..., :, None] - self.tables[..., None, :]) ** 2
         return (
             (between + self._variance[..., :, None])
@@ -121,17 +127,17 @@ class FiniteProblem:
         )
 
     @cached_property
-    def sigma_g_sq(self) -> Any:
-        """max (1/m) sum_i ||grad f_i - grad f||^2."""
+    def sigma_g_sq(self) -> Number:
+        """Largest (1/m) sum_i ||grad f_i - grad f||^2."""
         return ((self._deviation**2).sum(axis=0) / self.m).max(axis=-1).sum()
 
     @cached_property
-    def beta_sq(self) -> Any:
+    def beta_sq(self) -> Number:
         """max_i max ||grad f_i - grad f||^2."""
         return (self._deviation**2).max(axis=-1).sum(axis=-1).max()
 
     @cached_property
-    def B_sq(self) -> Any:
+    def B_sq(self) -> Number:
         """max_i max ||grad f_i||^2 (``curve`` = 0)."""
         return (self.tables**2).max(axis=-1).sum(axis=-1).max()
 
@@ -144,7 +150,7 @@ class FiniteProblem:
         return self.tables - self.tables.sum(axis=0) / self.m
 
     @cached_property
-    def _step(self) -> Any:
+    def _step(self) -> Number:
         return STEP + 0 * self.curve
 
     @cached_property
@@ -155,36 +161,37 @@ class FiniteProblem:
     # -- functions
 
     def _cell(self, x: Array) -> tuple[Array, Array]:
-        """The knot at or below each coordinate, and the share of the way to the next
-        one, in [0, 1].
+        """Return the knot at or below each coordinate, and the share of the way on.
+
+        The share is in [0, 1].
         """
         scaled = (x - LOW) / self._step
         cell = np.minimum(np.maximum(np.floor(scaled), 0), KNOTS - 2).astype(int)
         return cell, np.minimum(np.maximum(scaled - cell, 0 * self.curve), self.one)
 
     def gradients(self, x: Array) -> Array:
-        """grad f_i at ``x[..., i, :]`` for every client i."""
+        """Return grad f_i at ``x[..., i, :]`` for every client i."""
         cell, share = self._cell(x)
         low, high = self.tables[*self._axes, cell], self.tables[*self._axes, cell + 1]
         return self.curve * x + low + share * (high - low)
 
     def sampled(self, x: Array, coin: Array) -> Array:
-        """grad F_i at ``x[..., i, :]`` on minibatch ``coin[..., i]``."""
+        """Return grad F_i at ``x[..., i, :]`` on minibatch ``coin[..., i]``."""
         cell, share = self._cell(x)
         place = (coin[..., None], *self._axes)
         low, high = self.noise[*place, cell], self.noise[*place, cell + 1]
         return self.gradients(x) + low + share * (high - low)
 
     def at(self, x: Array) -> Array:
-        """grad f_i at the same point for every client: (..., d) to (..., m, d)."""
+        """Return grad f_i at one point for every client: (..., d) to (..., m, d)."""
         return self.gradients(np.repeat(x[..., None, :], self.m, axis=-2))
 
     def gradient(self, x: Array) -> Array:
-        """grad f at ``x``, (..., d)."""
+        """Return grad f at ``x``, (..., d)."""
         return self.at(x).sum(axis=-2) / self.m
 
     def value(self, x: Array) -> Array:
-        """f at ``x``, (..., d) to (...)."""
+        """Return f at ``x``, (..., d) to (...)."""
         table, d = self.tables.sum(axis=0) / self.m, np.arange(x.shape[-1])
         whole = np.cumsum((table[:, 1:] + table[:, :-1]) / 2 * self._step, axis=-1)
         whole = np.concatenate([0 * whole[:, :1], whole], axis=-1)
@@ -209,25 +216,26 @@ class FiniteProblem:
 
     @cached_property
     def probabilities(self) -> Array:
+        """Probability of each outcome."""
         return self.chances[self.coins].reshape(len(self.coins), -1).prod(axis=1)
 
-    def mean(self, a: Array) -> Any:
+    def mean(self, a: Array) -> Number:
         """E of scalars, (outcomes, ...), averaged over the other axes."""
         weights = self.probabilities.reshape(-1, *[1] * (a.ndim - 1))
         return (weights * a).sum() / (a.size // len(a))
 
-    def inner(self, a: Array, b: Array) -> Any:
+    def inner(self, a: Array, b: Array) -> Number:
         """(1/m) sum_i E<a_i, b_i>."""
         return self.mean((a * b).sum(axis=-1))
 
-    def sq(self, a: Array) -> Any:
+    def sq(self, a: Array) -> Number:
         """(1/m) sum_i E||a_i||^2."""
         return self.inner(a, a)
 
     # -- runs
 
     def ascent(self, g: Array) -> Array:
-        """rho g/||g||, and 0 where g = 0; rational in one dimension."""
+        """Return rho g/||g||, and 0 where g = 0; rational in one dimension."""
         least = 0 if isinstance(self.curve, Fraction) else 1e-12
         if g.shape[-1] == 1:
             return self.rho * ((g > least) * 1 - (g < -least) * 1)
@@ -235,7 +243,7 @@ class FiniteProblem:
         return np.where(size > least, self.rho * g / np.maximum(size, least), 0)
 
     def everywhere(self, x: Array) -> Array:
-        """A certain value in every outcome: (m, d) to (outcomes, m, d)."""
+        """Return a certain value in every outcome: (m, d) to (outcomes, m, d)."""
         return np.repeat(x[None], len(self.coins), axis=0)
 
     def mixed(self, z: Array, times: int = 1) -> Array:
@@ -246,7 +254,7 @@ class FiniteProblem:
     @cached_property
     def gossip(self) -> Recording:
         """DFedSAM-MGS: K steps of SAM and Q gossip steps a round."""
-        return self._run(self.rho, lambda y, g, x, dual: y - self.eta * g, dual=False)
+        return self._run(self.rho, self._gradient_step, dual=False)
 
     @cached_property
     def admm_sam(self) -> Recording:
@@ -258,14 +266,21 @@ class FiniteProblem:
         """DFedADMM."""
         return self._run(0 * self.rho, self._dual_step, dual=True)
 
+    def _gradient_step(self, y: Array, g: Array, x: Array, dual: Array) -> Array:
+        return y - self.eta * g
+
     def _dual_step(self, y: Array, g: Array, x: Array, dual: Array) -> Array:
         return y - self.eta * (g - dual + (y - x) / self.penalty)
 
     def _run(
-        self, rho: Any, step: Callable[[Array, Array, Array, Array], Array], dual: bool
+        self,
+        rho: Number,
+        step: Callable[[Array, Array, Array, Array], Array],
+        dual: bool,
     ) -> Recording:
-        """T rounds of y <- step(y, gradient, x, dual); with duals, z = y - penalty dual
-        is sent once.
+        """Record T rounds of y <- step(y, gradient, x, dual).
+
+        With duals, z = y - penalty dual is sent once.
 
         Recorded: models ``x[t]``, sent models ``z[t]``, duals ``dual[t]`` before round
         t; by step local models ``y[t][k]``, ascents ``delta[t][k]``, and the gradients
@@ -295,13 +310,28 @@ class FiniteProblem:
         return run
 
 
+def second_eigenvalue(W: Array) -> float:
+    """Return the norm of W - 11'/m, which is lambda of a mixing matrix."""
+    return float(np.linalg.norm(W - np.ones_like(W) / len(W), 2))
+
+
+def cycle(n: int) -> Array:
+    """Return the sum of the two shifts of a ring."""
+    return np.roll(np.eye(n), 1, 0) + np.roll(np.eye(n), -1, 0)
+
+
+def torus(side: int) -> Array:
+    """Return the sum of the four shifts of a square torus."""
+    return np.kron(cycle(side), np.eye(side)) + np.kron(np.eye(side), cycle(side))
+
+
 def average_clients(a: Array) -> Array:
-    """The mean over the clients, (..., m, d) to (..., d)."""
+    """Return the mean over the clients, (..., m, d) to (..., d)."""
     return a.sum(axis=-2) / a.shape[-2]
 
 
 def centered(a: Array) -> Array:
-    """The deviations from the mean over the clients."""
+    """Return the deviations from the mean over the clients."""
     return a - average_clients(a)[..., None, :]
 
 
@@ -309,8 +339,12 @@ __all__ = [
     "KNOTS",
     "Array",
     "FiniteProblem",
+    "Number",
     "Recording",
     "average_clients",
     "centered",
+    "cycle",
     "exact",
+    "second_eigenvalue",
+    "torus",
 ]

@@ -1,9 +1,9 @@
-"""Refuted lines of a paper: named functions, each with the witness at which its line is
-false.
+"""Refuted lines of a paper: named functions with witnesses at which they are false.
 
 A paper's ``refuted_lines.py`` registers functions with :meth:`RefutedLines.refutes`. A
 function returns both sides of one line, from its witness in ``witnesses.json``: a
-finite problem, numbers, or a point at which two formulas are evaluated.
+finite problem, numbers, or a point at which two formulas are evaluated. Its docstring
+states the place and the claim, which is ``left <= right`` unless ``equality`` is set.
 :meth:`RefutedLines.evaluate` evaluates them, in rational numbers where both sides are
 rational.
 """
@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,76 @@ import sympy as sp
 from dfltheory.errors import InputError, UnknownNameError
 from validation.papers.finite_problems import FiniteProblem, exact
 
-Sides = Callable[..., tuple[Any, Any]]
+Pair = tuple[Any, Any]
+"""Left and right side of a line."""
+Sides = Callable[..., Pair]
+RoundSides = Callable[[Any, Any, int], Pair]
+"""Both sides in one round, from a problem, a recorded run and the round."""
 TOLERANCE = 1e-9
 """Relative excess of the left side from which a line counts as refuted in floating
 point.
 """
 
 
+def worst(pairs: Iterable[Pair]) -> Pair:
+    """Return the pair whose left side exceeds its right side most."""
+    return max(pairs, key=_excess)
+
+
+def _excess(pair: Pair) -> Any:
+    left, right = pair
+    return left - right
+
+
+def in_worst_round(run: str) -> Callable[[RoundSides], Sides]:
+    """Decorate the sides in round t of a run: evaluate the round of largest excess.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run: a property of the finite problem.
+    """
+
+    def decorate(sides: RoundSides) -> Sides:
+        @wraps(sides)
+        def worst_sides(problem: FiniteProblem) -> Pair:
+            recorded = getattr(problem, run)
+            return worst(sides(problem, recorded, t) for t in range(problem.T))
+
+        return worst_sides
+
+    return decorate
+
+
+def in_all_rounds(run: str, first: int = 0) -> Callable[[RoundSides], Sides]:
+    """Decorate the sides in round t of a run: return those of all rounds as arrays.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run: a property of the finite problem.
+    first : int
+        First round that is evaluated.
+    """
+
+    def decorate(sides: RoundSides) -> Sides:
+        @wraps(sides)
+        def all_sides(problem: FiniteProblem) -> Pair:
+            recorded = getattr(problem, run)
+            rounds = range(first, problem.T)
+            left, right = zip(*(sides(problem, recorded, t) for t in rounds))
+            return np.array(left), np.array(right)
+
+        return all_sides
+
+    return decorate
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """Both sides of a line at its witness. ``equality``: the line claims that they are
-    equal.
+    """Both sides of a line at its witness.
+
+    ``equality``: the line claims that they are equal.
     """
 
     place: str
@@ -45,6 +104,7 @@ class Evaluation:
 
     @property
     def refuted(self) -> bool:
+        """Whether the line is false at its witness."""
         left, right = self.left, self.right
         if self.equality:
             deviation = np.max(np.abs(np.asarray(left) - np.asarray(right)))
@@ -53,6 +113,7 @@ class Evaluation:
         return bool(left > right + TOLERANCE * abs(right))
 
     def __str__(self) -> str:
+        """Return both sides as text."""
         if isinstance(self.left, np.ndarray):
             deviation = float(np.max(np.abs(self.left - self.right)))
             return f"{self.place}: the sides differ by {deviation:.6g}"
@@ -75,9 +136,7 @@ class RefutedLine:
 
 
 class RefutedLines:
-    """The refuted lines of one paper, by place, and the classes of their finite
-    problems.
-    """
+    """The refuted lines of one paper, by place, and the classes of their problems."""
 
     def __init__(
         self, paper: str, problems: Iterable[type[FiniteProblem]] = (FiniteProblem,)
@@ -90,9 +149,7 @@ class RefutedLines:
     def refutes(
         self, *places: str, equality: bool = False, under: str = ""
     ) -> Callable[[Sides], Sides]:
-        """Register a function under the places of the lines whose sides it
-        evaluates.
-        """
+        """Register a function under the places of the lines that it evaluates."""
 
         def register(function: Sides) -> Sides:
             for place in places:
@@ -122,7 +179,7 @@ class RefutedLines:
         return json.loads(file.read_text(encoding="utf-8"))
 
     def arguments(self, place: str) -> dict[str, Any]:
-        """The arguments that the witness of a line gives to its function."""
+        """Return the arguments that the witness of a line gives to its function."""
         return {
             name: self._value(value)
             for name, value in self.witnesses.get(place, {}).items()
@@ -149,7 +206,7 @@ class RefutedLines:
         return self._evaluated(place, self.corrections)
 
     def exact_arguments(self, place: str) -> dict[str, Any]:
-        """The arguments of a line in rational numbers, where they have them."""
+        """Return the arguments of a line in rational numbers, where they have them."""
         return {name: exact(value) for name, value in self.arguments(place).items()}
 
     def _evaluated(self, place: str, lines: Mapping[str, RefutedLine]) -> Evaluation:
@@ -179,9 +236,7 @@ def _number(value: Any) -> Any:
 
 
 def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Both sides in rational numbers, or in floating point where a function has
-    none.
-    """
+    """Return both sides in rational numbers, or in floating point."""
     try:
         return sides(**{name: exact(value) for name, value in arguments.items()})
     except (TypeError, AttributeError):  # roots and logarithms of rational numbers
@@ -189,7 +244,7 @@ def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _substituted(side: Any, point: Mapping[str, str]) -> Any:
-    """A formula at a point, by the names of its symbols."""
+    """Return the value of a formula at a point, which names its symbols."""
     expression = sp.sympify(side)
     values = {
         symbol: sp.Rational(point[symbol.name]) for symbol in expression.free_symbols
@@ -198,9 +253,7 @@ def _substituted(side: Any, point: Mapping[str, str]) -> Any:
 
 
 def refuted_lines(paper: str) -> RefutedLines:
-    """The refuted lines of a paper, as ``validation/papers/PAPER/refuted_lines.py``
-    registers them.
-    """
+    """Return the lines that ``validation/papers/PAPER/refuted_lines.py`` registers."""
     return importlib.import_module(f"validation.papers.{paper}.refuted_lines").LINES
 
 

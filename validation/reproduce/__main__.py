@@ -1,6 +1,4 @@
-"""``python -m validation.reproduce``: what the papers' tables and figures are, and run
-them.
-"""
+"""Command line of the papers' tables and figures: list, show and run them."""
 
 from __future__ import annotations
 
@@ -8,13 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from dfltheory.cli.guard import ended
 from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
-from validation.reproduce.items import Item
+from validation.reproduce.items import Item, printed_text
 from validation.reproduce.items import items as trained_items
 from validation.reproduce.scales import SCALES
 from validation.reproduce.spectral import SPECTRAL, Spectral
@@ -26,8 +25,9 @@ def items() -> dict[str, Item | Spectral]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """List, show or run tables and figures; return the exit status."""
     options = _parser().parse_args(arguments)
-    return ended(lambda: _perform(options))
+    return ended(partial(_perform, options))
 
 
 def _perform(options: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def _perform(options: argparse.Namespace) -> int:
 
 
 def index(folder: Path) -> str:
-    """A page of all keys, with links to the results that lie in ``folder``."""
+    """Return a page of all keys, with links to the results in ``folder``."""
     lines = [
         "# The papers' tables and figures",
         (
@@ -111,10 +111,7 @@ def print_item(item: Item | Spectral) -> None:
     if not item.printed:
         print("printed: only drawn; rows " + ", ".join(item.row_labels))
         return
-    rows = [
-        (row, *("-" if n is None else n for n in numbers))
-        for row, numbers in item.printed.items()
-    ]
+    rows = [(row, *map(printed_text, numbers)) for row, numbers in item.printed.items()]
     print(table(("", *item.column_labels), rows))
 
 

@@ -1,5 +1,4 @@
-"""One entry of a table: a method of a paper on a data set, divided and connected in one
-way, with one seed.
+"""One entry of a table: a method on a data set, division, network and seed.
 
 A cell that has been run is one JSON file, named by a digest of the document that says
 what was run. It is written when the run has ended, so that a killed command goes on
@@ -18,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import dfltheory as dfl
 from dfltheory import models
@@ -29,6 +29,7 @@ from dfltheory.tasks.images import ImageSet, load
 from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
 from validation.paper_setups import PaperSetup, paper_file, paper_setup
+from validation.reproduce.landscape import probed
 from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn
 
 TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "complete"}
@@ -37,10 +38,12 @@ TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "com
 
 @dataclass(frozen=True)
 class Cell:
-    """What the paper varies. ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes
-    2``; ``topology``: a name of :data:`TOPOLOGIES` or ``random``; ``letters`` and
-    ``epochs`` replace the paper's usual ones; ``rounds`` and ``clients`` where they are
-    not its usual ones; ``probe``: measure sharpness at the end.
+    """What the paper varies.
+
+    ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes 2``; ``topology``: a name of
+    :data:`TOPOLOGIES` or ``random``; ``letters`` and ``epochs`` replace the paper's
+    usual ones; ``rounds`` and ``clients`` where they are not its usual ones; ``probe``:
+    measure sharpness at the end.
     """
 
     paper: str
@@ -62,27 +65,27 @@ class Cell:
         return paper_file(self.paper)["models"][self.dataset]
 
     def setup(self) -> PaperSetup:
-        """The paper's set-up of the method, with this cell's changes."""
+        """Return the paper's set-up of the method, with this cell's changes."""
         known = "cifar10" if self.dataset == "fashion_mnist" else self.dataset
         setup = paper_setup(
             self.paper, self.method, known, self.partition.startswith("classes")
         )
-        participation = (
-            {"participation": self.neighbors / 100}
-            if "participation" in setup.letters
-            else {}
-        )
+        hyperparameters = dict(setup.letters)
+        if "participation" in hyperparameters:
+            hyperparameters["participation"] = self.neighbors / 100
+        hyperparameters.update(self.letters)
         return replace(
             setup,
-            letters={**setup.letters, **participation, **self.letters},
+            letters=hyperparameters,
             epochs={**setup.epochs, **self.epochs},
             rounds=self.rounds or setup.rounds,
         )
 
     def document(self, scale: Scale, seed: int) -> dict[str, Any]:
-        """What is run at this scale: the sections of an experiment, with local work in
-        ``epochs``, the images that are drawn first (``images``), and what is measured
-        besides (``probe``).
+        """Return what is run at this scale: the sections of an experiment, and more.
+
+        Further keys: local work in ``epochs``, the images that are drawn first
+        (``images``), and what else is measured (``probe``).
         """
         own, setup = scale.of(self.dataset), self.setup()
         m, rounds = (
@@ -128,14 +131,15 @@ class Cell:
             "papers_model": self.papers_model,
             "probe": self.probe,
         }
-        return document | (
-            {"topology": self._network(m)} if setup.cls.needs_topology else {}
-        )
+        if setup.cls.needs_topology:
+            document["topology"] = self._network(m)
+        return document
 
     def _network(self, m: int) -> dict[str, Any]:
-        """The section of the network. Fixed topologies have Metropolis weights; on
-        random ones every client draws its neighbors anew in every round, and push-sum
-        methods get a directed one.
+        """Return the section of the network.
+
+        Fixed topologies have Metropolis weights; on random ones every client draws its
+        neighbors anew in every round, and push-sum methods get a directed one.
         """
         if self.topology in TOPOLOGIES:
             return {"name": TOPOLOGIES[self.topology], "weights": "metropolis"}
@@ -155,8 +159,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """What a cell gave: ``measures`` over the measured ``rounds`` (accuracies in
-    percent), numbers at the end in ``final``, and whether the run ``diverged``.
+    """What a cell gave.
+
+    ``measures`` over the measured ``rounds`` (accuracies in percent), numbers at the
+    end in ``final``, and the round at which the run ``diverged``.
     """
 
     document: Mapping[str, Any]
@@ -167,14 +173,12 @@ class Result:
     diverged: int | None
 
     def last(self, measure: str) -> float:
-        """The measure at the end: nan where the run diverged."""
+        """Return the measure at the end: nan if the run diverged."""
         values = self.measures[measure]
         return float(values[-1]) if self.diverged is None else math.nan
 
     def rounds_to(self, accuracy: float, measure: str = "accuracy") -> float:
-        """The first measured round at which the accuracy was reached; inf where it was
-        not.
-        """
+        """Return the first measured round with this accuracy; inf if there is none."""
         reached = [
             t
             for t, a in zip(self.rounds, self.measures[measure])
@@ -197,7 +201,7 @@ def perform(
     data_root: Path | None = None,
     device: str = "cpu",
 ) -> Result:
-    """The cell's result: read from its file, or run and written."""
+    """Return the cell's result: read from its file, or run and written."""
     path = folder / f"{digest(document)}.json"
     if not path.exists():
         write_json(path, run(document, data_root, device).__dict__)
@@ -211,16 +215,14 @@ def run(
     images = some_images(document, data_root)
     instance = instance_of(document, images, device)
     task, algorithm = cast(dfl.tasks.Supervised, instance.task), instance.algorithm
-    follow = (
-        Personal(instance)
-        if document["task"]["test"] == "own" and not algorithm.personal
-        else None
-    )
+    follow = None
+    if document["task"]["test"] == "own" and not algorithm.personal:
+        follow = Personal(instance)
     history = instance.run(callbacks=[follow] if follow else [], progress=False)
-    measures = {
-        name: (100 * values[0] if "accuracy" in name else values[0]).tolist()
-        for name, values in history.measures().items()
-    }
+    measures = {}
+    for name, values in history.measures().items():
+        unit = 100 if "accuracy" in name else 1
+        measures[name] = (unit * values[0]).tolist()
     if follow:
         measures["client_accuracy"] = follow.accuracies(history.rounds_measured)
     final: dict[str, Any] = {"rho": getattr(algorithm, "rho", 0.0)}
@@ -239,23 +241,31 @@ _all_images = lru_cache(maxsize=2)(load)
 
 
 def some_images(document: Mapping[str, Any], root: Path | None) -> ImageSet:
-    """So many training and test images, drawn by the seed."""
-    images, rng = (
-        _all_images(document["task"]["name"], root),
-        np.random.default_rng([document["run"]["seed"], 7]),
-    )
-    for part, count in document["images"].items():
-        x, y = (getattr(images, f"{part}_{letter}") for letter in "xy")
-        if count is not None:
-            kept = np.sort(rng.choice(len(y), min(count, len(y)), replace=False))
-            images = replace(images, **{f"{part}_x": x[kept], f"{part}_y": y[kept]})
+    """Return so many training and test images, drawn by the seed."""
+    images = _all_images(document["task"]["name"], root)
+    rng = np.random.default_rng([document["run"]["seed"], 7])
+    count = document["images"]["train"]
+    if count is not None:
+        kept = _drawn(rng, len(images.train_y), count)
+        x, y = images.train_x[kept], images.train_y[kept]
+        images = replace(images, train_x=x, train_y=y)
+    count = document["images"]["test"]
+    if count is not None:
+        kept = _drawn(rng, len(images.test_y), count)
+        x, y = images.test_x[kept], images.test_y[kept]
+        images = replace(images, test_x=x, test_y=y)
     return images
+
+
+def _drawn(rng: np.random.Generator, length: int, count: int) -> NDArray[np.int64]:
+    """Return the sorted indices of images that are drawn."""
+    return np.sort(rng.choice(length, min(count, length), replace=False))
 
 
 def instance_of(
     document: Mapping[str, Any], images: ImageSet, device: str = "cpu"
 ) -> dfl.Instance:
-    """The document as objects."""
+    """Return the document as objects."""
     task = make_task(document["task"], images, device)
     name, *letters = document["algorithm"].items()
     steps = {
@@ -276,7 +286,7 @@ def instance_of(
 def make_task(
     section: Mapping[str, Any], images: ImageSet, device: str
 ) -> dfl.tasks.Supervised:
-    """The federated problem."""
+    """Return the federated problem."""
     options = {n: v for n, v in section.items() if n not in ("name", "model")}
     return dfl.tasks.image_task(
         images,
@@ -287,7 +297,7 @@ def make_task(
 
 
 def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
-    """A network by its name, drawn by the seed."""
+    """Return a network by its name, drawn by the seed."""
     channels, side, _ = images.shape
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -297,8 +307,9 @@ def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
 
 
 def radius(document: Mapping[str, Any], images: ImageSet) -> dict[str, float]:
-    """SAM's radius for a network that is not the paper's: as large relative to the
-    initial parameters.
+    """Return SAM's radius for a network that is not the paper's.
+
+    It is as large relative to the initial parameters.
     """
     rho, name, papers = (
         document["algorithm"].get("rho"),
@@ -314,7 +325,7 @@ def radius(document: Mapping[str, Any], images: ImageSet) -> dict[str, float]:
 
 
 def norm(network: torch.nn.Module) -> float:
-    """The Euclidean norm of all parameters together."""
+    """Return the Euclidean norm of all parameters together."""
     return math.sqrt(
         sum(float(p.detach().double().square().sum()) for p in network.parameters())
     )
@@ -333,8 +344,7 @@ def train_accuracy(
 
 
 class Personal:
-    """A callback that judges every client's own model where the method has no personal
-    part.
+    """A callback that evaluates every client's own model after local work.
 
     The DFedMDC paper says of FedAvg that "the local model is also the comparable
     personalized model": what a client has after its own local work. So every client
@@ -346,6 +356,7 @@ class Personal:
         self._of, self._found = instance, dict[int, float]()
 
     def __call__(self, t: int, state: Any, recorder: Any) -> None:
+        """Evaluate the clients' models at the measured rounds."""
         of = self._of
         if t % of.evaluate_every == 0 or t == of.rounds:
             # minibatches of a seed index that no run has: the run's own chance is not
@@ -359,39 +370,3 @@ class Personal:
     def accuracies(self, rounds: Any) -> list[float]:
         """In percent, at the measured rounds; nan before round 1."""
         return [self._found.get(int(t), math.nan) for t in rounds]
-
-
-def probed(task: dfl.tasks.Supervised, mean: torch.Tensor) -> dict[str, Any]:
-    """The largest eigenvalue of the Hessian of f at the mean model, and the loss along
-    two directions.
-    """
-    from dfltheory.tasks import estimate
-
-    steps, (one, other) = torch.linspace(-1, 1, 15).to(mean), directions(task, mean)
-    rows = [
-        task.global_loss(mean + step * one + steps[:, None] * other) for step in steps
-    ]
-    return {
-        "sharpness": estimate.largest_hessian_eigenvalue(task, mean, steps=20),
-        "along": steps.tolist(),
-        "landscape": torch.stack(rows).double().tolist(),
-    }
-
-
-def directions(task: dfl.tasks.Supervised, x: torch.Tensor) -> torch.Tensor:
-    """Two random directions (2, d) whose filters (rows of a weight) have the norms of
-    the model's own.
-
-    Biases and norms' parameters do not move, so that landscapes of differently scaled
-    networks can be compared (Li et al. 2018).
-    """
-    g = torch.Generator().manual_seed(0)
-    found = torch.randn(2, task.d, generator=g, dtype=torch.float64).to(x)
-    for shape, part in zip(task.shapes, task.blocks, strict=True):
-        own, random = x[part].view(shape[0], -1), found[:, part].view(2, shape[0], -1)
-        random *= own.norm(dim=1, keepdim=True) / random.norm(
-            dim=2, keepdim=True
-        ).clamp_min(1e-12)
-        if len(shape) < 2:
-            found[:, part] = 0
-    return found

@@ -1,5 +1,4 @@
-"""What a table or figure of a paper is: entries by row and column, printed numbers,
-orderings.
+"""Tables and figures of the papers: entries, printed numbers, orderings.
 
 ``papers/<paper>.toml`` holds those of one paper; :func:`items` reads all of them.
 """
@@ -10,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from typing import Any, Literal
 
 from dfltheory.errors import InputError
@@ -27,9 +26,7 @@ it cannot be read.
 
 @dataclass(frozen=True)
 class Measure:
-    """What is read from a run: ``of`` the result, its unit, and whether more or less of
-    it is better.
-    """
+    """A number that is read from a run: ``of`` the result, with unit and direction."""
 
     name: str
     of: Callable[[Result], float]
@@ -76,9 +73,7 @@ MEASURES = {
 
 
 def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
-    """The first measured round with so many percent of accuracy; inf where it never
-    came.
-    """
+    """Return the measure of the first round with this accuracy; inf if never."""
     measure = "client_accuracy" if personal else "accuracy"
 
     def rounds(result: Result) -> float:
@@ -89,8 +84,9 @@ def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
 
 @dataclass(frozen=True)
 class Line:
-    """A row or a column: its label and what it sets of a :class:`.cells.Cell`; a column
-    may have its own measure, or the accuracy to which rounds are counted
+    """A row or a column: its label and what it sets of a :class:`.cells.Cell`.
+
+    A column may have its own measure, or the accuracy to which rounds are counted
     (``target``).
     """
 
@@ -102,8 +98,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Order:
-    """What the paper reads from its table, in every entry of ``along`` (columns, or
-    rows; empty: all).
+    """An ordering that the paper reads from its table.
+
+    It is claimed in every entry of ``along`` (columns, or rows; empty: all).
 
     Each of ``better`` is better than each of ``over``, or each line of ``rising``
     columns than the one before it, or of each two lines of ``pairs`` the first than the
@@ -120,13 +117,15 @@ class Order:
 
     @property
     def compares_columns(self) -> bool:
+        """Whether the compared lines are columns."""
         return bool(self.rising) or self.of == "columns"
 
     @property
     def beats(self) -> list[tuple[str, str]]:
         """Lines of which the first is the better one."""
-        product = [(a, b) for a in self.better for b in self.over if a != b]
-        return [*product, *((b, a) for a, b in pairwise(self.rising)), *self.pairs]
+        lines = [(a, b) for a, b in product(self.better, self.over) if a != b]
+        rising = [(later, earlier) for earlier, later in pairwise(self.rising)]
+        return [*lines, *rising, *self.pairs]
 
 
 @dataclass(frozen=True)
@@ -165,16 +164,15 @@ class Item:
     panels: Sequence[Panel] = ()
 
     def __post_init__(self) -> None:
+        """Reject printed rows and orders that do not fit the table."""
         for row, numbers in self.printed.items():
             if row not in self.row_labels or len(numbers) != len(self.columns):
                 raise InputError(
                     f"{self.key}: the printed row {row!r} does not fit the table"
                 )
-        known = {
-            (row, column) for row in self.row_labels for column in self.column_labels
-        }
+        known = set(product(self.row_labels, self.column_labels))
         for order in self.orders:
-            for entry in (entry for pair in self.pairs(order) for entry in pair):
+            for entry in chain.from_iterable(self.pairs(order)):
                 if entry not in known:
                     raise InputError(
                         f"{self.key}: {entry} in {order.text!r} is no entry"
@@ -182,10 +180,12 @@ class Item:
 
     @property
     def row_labels(self) -> list[str]:
+        """Labels of the rows."""
         return [line.label for line in self.rows]
 
     @property
     def column_labels(self) -> list[str]:
+        """Labels of the columns."""
         return [line.label for line in self.columns]
 
     @property
@@ -194,46 +194,39 @@ class Item:
         return list(dict.fromkeys(cell.dataset for cell in self.cells().values()))
 
     def cells(self) -> dict[Entry, Cell]:
-        """What is run for each entry."""
-        return {
-            (row.label, column.label): Cell(**merged(self.base, row.sets, column.sets))
-            for row in self.rows
-            for column in self.columns
-        }
+        """Return what is run for each entry."""
+        cells = {}
+        for row in self.rows:
+            for column in self.columns:
+                settings = merged(self.base, row.sets, column.sets)
+                cells[row.label, column.label] = Cell(**settings)
+        return cells
 
     def measures(self, column: str) -> Measure:
-        """What a column shows."""
+        """Return what a column shows."""
         line = self.columns[self.column_labels.index(column)]
         if line.target is not None:
             return rounds_to(line.target, personal=self.measure == "personal")
         return MEASURES[line.measure or self.measure]
 
     def pairs(self, order: Order) -> list[tuple[Entry, Entry]]:
-        """The entries that an order compares, the better one first."""
+        """Return the entries that an order compares, the better one first."""
         if order.compares_columns:
-            return [
-                ((r, a), (r, b))
-                for r in order.along or self.row_labels
-                for a, b in order.beats
-            ]
-        return [
-            ((a, c), (b, c))
-            for c in order.along or self.column_labels
-            for a, b in order.beats
-        ]
+            rows = product(order.along or self.row_labels, order.beats)
+            return [((row, a), (row, b)) for row, (a, b) in rows]
+        columns = product(order.along or self.column_labels, order.beats)
+        return [((a, column), (b, column)) for column, (a, b) in columns]
 
     def number(self, entry: Entry) -> Printed:
-        """What the paper prints there."""
+        """Return what the paper prints for an entry."""
         row, column = entry
-        return (
-            self.printed[row][self.column_labels.index(column)]
-            if row in self.printed
-            else None
-        )
+        if row not in self.printed:
+            return None
+        return self.printed[row][self.column_labels.index(column)]
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Later settings win; letters and epochs are joined."""
+    """Return the settings together: later ones win, and tables are joined."""
     whole: dict[str, Any] = {}
     for part in parts:
         for name, value in part.items():
@@ -243,18 +236,25 @@ def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def method_row(label: str) -> Line:
-    """A row of one method, by its label in the paper."""
+    """Return a row of one method, by its label in the paper."""
     names = {"DFedSAM-MGS": "dfedsam-mgs", "DFedSGPSM-S": "dfedsgpsm-s"}
     return Line(label, {"method": names.get(label, label.lower().replace("-", ""))})
 
 
 def rows_of(text: str) -> dict[str, list[Printed]]:
-    """The numbers of a printed table: one line a row, ``label | number number ...``."""
+    """Return the numbers of a printed table, with lines ``label | number number``."""
     table = {}
     for line in text.strip().splitlines():
         label, _, numbers = line.partition("|")
         table[label.strip()] = list(map(_printed, numbers.split()))
     return table
+
+
+def printed_text(number: Printed) -> str:
+    """Return a printed number as text; ``-`` if it cannot be read."""
+    if number is None:
+        return "-"
+    return number if isinstance(number, str) else f"{number:g}"
 
 
 def _printed(word: str) -> Printed:
@@ -276,14 +276,19 @@ def items() -> dict[str, Item]:
     return found
 
 
+def _row(row: str | Mapping[str, Any]) -> Line:
+    """Return a row: a method by its label, or what the file says of it."""
+    return method_row(row) if isinstance(row, str) else Line(**row)
+
+
 def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
-    """A record of a paper's file, with what all items of the paper have in common."""
+    """Return a record of a paper's file as an item."""
     fields = dict(record)
     name = fields.pop("name")
     number = re.sub(r"(\d)([ab])$", r"\1(\2)", name.split(".")[0].replace("_", " "))
     source = f"{paper['source']}, {number} {fields.pop('source', '')}".rstrip()
     printed = rows_of(fields.pop("printed", ""))
-    rows = fields.pop("rows", printed)
+    rows = [_row(row) for row in fields.pop("rows", printed)]
     return Item(
         key=f"{paper['key']}.{name}",
         source=source,
@@ -291,7 +296,7 @@ def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
         unsaid=f"{fields.pop('unsaid', '')} {paper.get('unsaid', '')}".strip(),
         base={"paper": paper["key"], **paper.get("base", {}), **fields.pop("base", {})},
         measure=fields.pop("measure", paper["measure"]),
-        rows=[method_row(row) if isinstance(row, str) else Line(**row) for row in rows],
+        rows=rows,
         columns=[Line(**column) for column in fields.pop("columns")],
         printed=printed,
         orders=[Order(**order) for order in fields.pop("orders", ())],

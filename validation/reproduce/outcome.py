@@ -1,6 +1,4 @@
-"""The paper's numbers next to ours: gathered from cells, kept as a small CSV file,
-printed as a page.
-"""
+"""The paper's numbers next to ours, as a CSV file and as a page."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from dfltheory.errors import DataError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
 from validation.reproduce.cells import Result
-from validation.reproduce.items import Entry, Item, Order
+from validation.reproduce.items import Entry, Item, Order, printed_text
 from validation.reproduce.scales import Scale
 
 HEADER = ("row", "column", "seed", "paper", "ours")
@@ -24,9 +22,11 @@ HEADER = ("row", "column", "seed", "paper", "ours")
 
 @dataclass(frozen=True)
 class Count:
-    """How often an order of the paper appears: of ``pairs``, in the ``said`` ones of
-    which both numbers are printed (None: none is), in the means over seeds, and in
-    every single seed.
+    """How often an order of the paper appears.
+
+    Of ``pairs``, both numbers are ``said`` in some; the order holds in the ``printed``
+    ones of these (None: no number is printed), in the ``mean`` over seeds, and in
+    ``every`` single seed.
     """
 
     text: str
@@ -54,18 +54,16 @@ class Outcome:
         seeds: Sequence[int],
         results: Mapping[tuple[Entry, int], Result],
     ) -> Outcome:
-        """What the item's measures read from the results of its cells."""
-        values = {
-            entry: tuple(
-                _kept(item.measures(entry[1]).of(results[entry, seed]))
-                for seed in seeds
-            )
-            for entry in item.cells()
-        }
+        """Return what the item's measures read from the results of its cells."""
+        values = {}
+        for entry in item.cells():
+            read = item.measures(entry[1]).of
+            values[entry] = tuple(_kept(read(results[entry, seed])) for seed in seeds)
         return cls(item, scale, tuple(seeds), values)
 
     @property
     def name(self) -> str:
+        """Name of the files."""
         return f"{self.item.key}-{self.scale.name}"
 
     def counts(self) -> list[Count]:
@@ -88,9 +86,7 @@ class Outcome:
         )
 
     def _better(self, entry: Entry, a: float, b: float) -> bool:
-        """Is a better than b? A run that diverged (nan) is worse than any that did
-        not.
-        """
+        """Return whether a is better than b; a diverged run (nan) is the worst."""
         if math.isnan(a) or math.isnan(b):
             return math.isnan(b) and not math.isnan(a)
         return a < b if self.item.measures(entry[1]).better == "less" else a > b
@@ -112,28 +108,24 @@ class Outcome:
 
     @classmethod
     def from_csv(cls, item: Item, scale: Scale, text: str) -> Outcome:
-        """What :meth:`to_csv` wrote; DataError where it does not fit the item."""
+        """Read what :meth:`to_csv` wrote; DataError if it does not fit the item."""
         values: dict[Entry, dict[int, float]] = {}
         for line in csv.DictReader(io.StringIO(text)):
-            values.setdefault((line["row"], line["column"]), {})[int(line["seed"])] = (
-                float(line["ours"])
-            )
-        seeds = tuple(sorted(next(iter(values.values()), {})))
-        if set(values) != set(item.cells()) or any(
-            tuple(sorted(v)) != seeds for v in values.values()
-        ):
+            by_seed = values.setdefault((line["row"], line["column"]), {})
+            by_seed[int(line["seed"])] = float(line["ours"])
+        seeds = sorted(next(iter(values.values()), {}))
+        complete = all(sorted(by_seed) == seeds for by_seed in values.values())
+        if set(values) != set(item.cells()) or not complete:
             raise DataError(
                 f"the table of {item.key} does not have its entries: run it again"
             )
-        return cls(
-            item,
-            scale,
-            seeds,
-            {e: tuple(values[e][s] for s in seeds) for e in item.cells()},
-        )
+        ours = {}
+        for entry in item.cells():
+            ours[entry] = tuple(values[entry][seed] for seed in seeds)
+        return cls(item, scale, tuple(seeds), ours)
 
     def save(self, folder: Path) -> list[Path]:
-        """The table as CSV and as a page."""
+        """Write the table as CSV and as a page."""
         paths = [folder / f"{self.name}.csv", folder / f"{self.name}.md"]
         write_text(paths[0], self.to_csv())
         write_text(paths[1], self.page())
@@ -142,11 +134,9 @@ class Outcome:
     # -- the page
 
     def page(self) -> str:
-        """Setting, reductions, both tables in one, orders."""
-        item, command = (
-            self.item,
-            f"python -m validation.reproduce {self.item.key} --scale {self.scale.name}",
-        )
+        """Return the page: setting, reductions, both tables in one, orders."""
+        item = self.item
+        command = f"python -m validation.reproduce {item.key} --scale {self.scale.name}"
         seeds = ", ".join(map(str, self.seeds))
         parts = [
             f"# {item.title}",
@@ -179,20 +169,19 @@ class Outcome:
         return " ".join(lines)
 
     def _legend(self) -> str:
-        measures = list(
-            dict.fromkeys(self.item.measures(c).name for c in self.item.column_labels)
-        )
+        columns = self.item.column_labels
+        measures = dict.fromkeys(self.item.measures(name).name for name in columns)
         spread = " ± the standard deviation over seeds" if len(self.seeds) > 1 else ""
         paper = "The paper's number, then ours in bold" if self.item.printed else "Ours"
         return f"{paper}{spread}: {'; '.join(measures)}."
 
     def table(self) -> str:
-        """A Markdown table, rows and columns as in the paper."""
+        """Return a Markdown table, rows and columns as in the paper."""
         columns = self.item.column_labels
-        rows = [
-            (row, *(self._entry((row, column)) for column in columns))
-            for row in self.item.row_labels
-        ]
+        rows = []
+        for row in self.item.row_labels:
+            entries = [self._entry((row, column)) for column in columns]
+            rows.append((row, *entries))
         return table(("", *columns), rows)
 
     def _entry(self, entry: Entry) -> str:
@@ -205,11 +194,7 @@ class Outcome:
             text = f"{mean:.0g}" if whole else f"{mean:.1f}"
         if math.isfinite(mean) and len(numbers) > 1:
             text += f" ± {statistics.stdev(numbers):.1f}"
-        paper = (
-            ""
-            if not self.item.printed
-            else f"{'-' if printed is None else _text(printed)} "
-        )
+        paper = f"{printed_text(printed)} " if self.item.printed else ""
         return f"{paper}**{text}**"
 
     def _orders(self) -> list[str]:
@@ -252,7 +237,3 @@ def _mean(numbers: Sequence[float]) -> float:
 def _number(printed: float | str) -> float:
     """``>300`` is never reached: infinite."""
     return printed if isinstance(printed, float) else math.inf
-
-
-def _text(printed: float | str) -> str:
-    return printed if isinstance(printed, str) else f"{printed:g}"

@@ -1,11 +1,10 @@
-"""Figures in the papers' form: bars by topology or method, curves over the rounds, loss
-surfaces.
-"""
+"""Figures in the papers' form: bars, curves over the rounds, loss surfaces."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ Results = Mapping[tuple[Entry, int], Result]
 
 
 def save(outcome: Outcome, results: Results, folder: Path) -> Path:
-    """The item's figure as SVG."""
+    """Write the item's figure as SVG."""
     path = folder / f"{outcome.name}.svg"
     with style():
         figure = {"bars": bars, "curves": curves, "surfaces": surfaces}[
@@ -78,7 +77,7 @@ def bars(outcome: Outcome, results: Results) -> Figure:
 
 
 def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> bool:
-    """Draw them; is the axis cut?"""
+    """Draw the bars; return whether the axis is cut."""
     lines, places = (
         (item.column_labels, item.row_labels)
         if turned
@@ -89,16 +88,12 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> boo
     hatches = ["", "///", "", "...", "", "xxx", "", "\\\\\\", "", "++", "", "oo", ""]
     low = math.inf
     for k, line in enumerate(lines):
-        numbers = [
-            table[(place, line) if turned else (line, place)] for place in places
-        ]
-        means = [
-            float(np.mean(n)) if np.isfinite(n).all() else math.nan for n in numbers
-        ]
-        errors = [
-            float(np.std(n, ddof=1)) if len(n) > 1 and np.isfinite(n).all() else 0.0
-            for n in numbers
-        ]
+        if turned:
+            numbers = [table[place, line] for place in places]
+        else:
+            numbers = [table[line, place] for place in places]
+        means = [_mean(values) for values in numbers]
+        errors = [_deviation(values) for values in numbers]
         at = np.arange(len(places)) + (k - (len(lines) - 1) / 2) * width
         ax.bar(
             at,
@@ -134,23 +129,31 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> boo
     return False
 
 
+def _mean(values: Any) -> float:
+    """Return the mean; nan if a run diverged."""
+    return float(np.mean(values)) if np.isfinite(values).all() else math.nan
+
+
+def _deviation(values: Any) -> float:
+    """Return the standard deviation; 0 for a single value or if a run diverged."""
+    known = len(values) > 1 and np.isfinite(values).all()
+    return float(np.std(values, ddof=1)) if known else 0.0
+
+
 def curves(outcome: Outcome, results: Results) -> Figure:
-    """A panel for each column: the measure over the rounds, a line for each row: the
-    mean over seeds, in a band of their standard deviation.
+    """Draw the measure over the rounds: a panel for each column, a line for each row.
+
+    Lines are means over seeds, in a band of their standard deviation.
     """
     from matplotlib.figure import Figure
 
     item = outcome.item
     measure = "client_accuracy" if item.measure == "personal" else "accuracy"
-    panels = {
-        column: [(row, column) for row in item.row_labels]
-        for column in item.column_labels
-    }
-    if item.panels:
-        (column,) = item.column_labels
-        panels = {
-            panel.title: [(row, column) for row in panel.rows] for panel in item.panels
-        }
+    panels: dict[str, list[Entry]] = {}
+    for panel in item.panels:
+        panels[panel.title] = list(product(panel.rows, item.column_labels))
+    for column in [] if item.panels else item.column_labels:
+        panels[column] = [(row, column) for row in item.row_labels]
     across = min(3, len(panels))
     down = -(-len(panels) // across)
     figure = Figure(
@@ -163,13 +166,9 @@ def curves(outcome: Outcome, results: Results) -> Figure:
             if any(run.diverged is not None for run in runs):
                 continue
             over = np.array(runs[0].rounds) * item.per_round.get(row, 1)
-            values = np.array(
-                [[float(v) for v in run.measures[measure]] for run in runs]
-            )
-            mean, spread = (
-                values.mean(axis=0),
-                values.std(axis=0, ddof=min(1, len(runs) - 1)),
-            )
+            values = np.array([run.measures[measure] for run in runs], dtype=float)
+            mean = values.mean(axis=0)
+            spread = values.std(axis=0, ddof=min(1, len(runs) - 1))
             ax.fill_between(
                 over,
                 mean - spread,
@@ -188,19 +187,16 @@ def curves(outcome: Outcome, results: Results) -> Figure:
     axes[0].set_ylabel("test accuracy (%)")
     if item.panels:
         return figure
-    handles = {
-        label: handle
-        for ax in axes
-        for handle, label in zip(*ax.get_legend_handles_labels())
-    }
+    handles = {}
+    for ax in axes:
+        shown, labels = ax.get_legend_handles_labels()
+        handles.update(zip(labels, shown))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
     return figure
 
 
 def surfaces(outcome: Outcome, results: Results) -> Figure:
-    """A panel for each column: both rows' loss along the two directions, as the paper
-    draws them.
-    """
+    """Draw both rows' loss along the two directions, a panel for each column."""
     from matplotlib.figure import Figure
 
     item, seed = outcome.item, outcome.seeds[0]

@@ -1,5 +1,4 @@
-"""At which size a table is run: the paper's own, or one that a few processor cores
-finish.
+"""Sizes at which a table is run: the paper's own, and reduced ones.
 
 Everything that a scale changes is in its fields, and :meth:`Scale.reductions` says it
 in words. What it does not change is the method: update rules, step sizes, momentum,
@@ -20,9 +19,11 @@ PAPERS_CLIENTS = 100
 
 @dataclass(frozen=True)
 class DataScale:
-    """What becomes of one image set: ``clients`` for the paper's 100, ``images`` a
-    client (None: all are divided), ``batch``, ``rounds`` and ``model`` (None: the
-    paper's), ``tests`` test images (None: all).
+    """Size of one image set.
+
+    ``clients`` for the paper's 100, ``images`` a client (None: all are divided),
+    ``batch``, ``rounds`` and ``model`` (None: the paper's), ``tests`` test images
+    (None: all).
     """
 
     clients: int = PAPERS_CLIENTS
@@ -42,7 +43,7 @@ class Scale:
     data: Mapping[str, DataScale] = field(default_factory=dict)
 
     def of(self, dataset: str) -> DataScale:
-        """The image set's, by its name."""
+        """Return the size of an image set, by its name."""
         return self.data.get(dataset, DataScale())
 
     def scaled(self, count: int, dataset: str) -> int:
@@ -52,7 +53,7 @@ class Scale:
     def reductions(
         self, dataset: str, rounds: int, model: str, clients: int = PAPERS_CLIENTS
     ) -> list[str]:
-        """What differs from the paper, one line each; empty at full scale."""
+        """Return the changes from the paper as texts; none at full scale."""
         own, lines = self.of(dataset), []
         if own.clients != PAPERS_CLIENTS:
             lines.append(
@@ -118,10 +119,11 @@ SCALES = {scale.name: scale for scale in (FULL, SMALL, TINY)}
 
 
 def pooled_cnn(channels: int, side: int, classes: int) -> nn.Module:
-    """A small convolutional network for processors: color images at half their
-    resolution, two 3 x 3 convolutions of 16 and 32 channels with group norm (as the
-    papers' deep networks have it) and pooling, and a linear classifier. For 3 x 32 x 32
-    images and 10 classes 10,314 parameters.
+    """Return a small convolutional network for runs on processors.
+
+    Color images at half their resolution, two 3 x 3 convolutions of 16 and 32 channels
+    with group norm (as the papers' deep networks have it) and pooling, and a linear
+    classifier. For 3 x 32 x 32 images and 10 classes it has 10,314 parameters.
     """
     left = side // 8
     return nn.Sequential(

@@ -1,6 +1,4 @@
-"""A table of spectral gaps: computed, not trained, so that it is the paper's at any
-scale.
-"""
+"""The table of spectral gaps, which is computed and not trained."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ class Spectral:
     """No image set is asked for."""
 
     def gaps(self) -> dict[tuple[str, int], Any]:
-        """(topology, m) -> what ``table1`` says: the stated gap and the true 1 -
-        lambda.
-        """
+        """Return the stated and the true 1 - lambda by (topology, m)."""
         names = ("complete", "disconnected", "ring", "grid", "directed_exponential")
         return {(name, m): table1(name, m) for name in names for m in SIZES}
 

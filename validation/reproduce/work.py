@@ -1,6 +1,4 @@
-"""Run what an item needs, several cells at once, and write its table, page and
-figure.
-"""
+"""Run what an item needs and write its table, page and figure."""
 
 from __future__ import annotations
 
@@ -22,8 +20,9 @@ from validation.reproduce.spectral import Spectral
 
 
 def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
-    """The files of one item. Cells that have been run, for this or another item, are
-    not run again.
+    """Write the files of one item.
+
+    Cells that have been run, for this or another item, are not run again.
     """
     if options.seeds < 1 or options.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
@@ -60,7 +59,8 @@ def perform_all(
     from joblib import Parallel, delayed
 
     different = {digest(document): document for document in documents.values()}
-    order = sorted(different, key=lambda name: -_work(different[name]))
+    work = {name: _work(document) for name, document in different.items()}
+    order = sorted(work, key=work.__getitem__, reverse=True)
     runs = Parallel(n_jobs=options.jobs, return_as="generator")(
         delayed(_one)(
             different[name], options.out / "cells", options.data_root, options.device

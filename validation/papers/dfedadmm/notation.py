@@ -1,6 +1,4 @@
-"""What the case study of DFedADMM takes from the registered statements: symbols,
-definitions, assumptions.
-"""
+"""Symbols, definitions and assumptions of DFedADMM's registered statements."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,65 +14,48 @@ from validation.papers import bound
 from validation.papers.finite_problems import (
     Array,
     FiniteProblem,
+    Number,
     Recording,
     average_clients,
 )
-from validation.papers.lines import RefutedLines
+from validation.papers.lines import Pair, RefutedLines, in_all_rounds, in_worst_round
 
 LINES = RefutedLines("dfedadmm")
-Pair = tuple[Any, Any]
 THEOREM = "dfedadmm.theorem_1"
 
 
-def worst(pairs: Iterator[Pair]) -> Pair:
-    """The pair whose left side exceeds its right side most."""
-    return max(pairs, key=lambda pair: pair[0] - pair[1])
-
-
-def worst_round(
-    problem: FiniteProblem,
-    run: Recording,
-    sides: Callable[[FiniteProblem, Recording, int], Pair],
-) -> Pair:
-    """Both sides in the round in which the left exceeds the right most."""
-    return worst(sides(problem, run, t) for t in range(problem.T))
-
-
-# -- the paper's quantities
-
-
-def ratio(problem: FiniteProblem) -> Any:
-    """eta_l/lambda."""
+def ratio(problem: FiniteProblem) -> Number:
+    """Return eta_l/lambda."""
     return problem.eta / problem.penalty
 
 
-def gamma(problem: FiniteProblem) -> Any:
-    """gamma = 1 - (1 - eta_l/lambda)^K."""
+def gamma(problem: FiniteProblem) -> Number:
+    """Return gamma = 1 - (1 - eta_l/lambda)^K."""
     return 1 - (1 - ratio(problem)) ** problem.K
 
 
-def blend(problem: FiniteProblem, parts: Sequence[Any]) -> Any:
-    """sum_k gamma_k of the parts, gamma_k = (eta_l/lambda) (1 -
-    eta_l/lambda)^(K-1-k).
-    """
-    r, K = ratio(problem), problem.K
-    return sum(r * (1 - r) ** (K - 1 - k) * part for k, part in enumerate(parts))
+def blend(problem: FiniteProblem, parts: Sequence[Any]) -> Number:
+    """Return sum_k gamma_k part_k, gamma_k = r (1 - r)^(K-1-k), r = eta_l/lambda."""
+    r, total = ratio(problem), 0
+    for k, part in enumerate(parts):
+        total += r * (1 - r) ** (problem.K - 1 - k) * part
+    return total
 
 
-def moment(problem: FiniteProblem) -> Any:
-    """sigma_l^2 + B^2."""
+def blended_squares(problem: FiniteProblem, parts: Sequence[Array]) -> Number:
+    """Return sum_k gamma_k of the mean squares of the parts."""
+    return blend(problem, [problem.sq(part) for part in parts])
+
+
+def moment(problem: FiniteProblem) -> Number:
+    """Return sigma_l^2 + B^2."""
     return problem.sigma_l_sq + problem.B_sq
 
 
 def shifted_mean(problem: FiniteProblem, run: Recording, t: int) -> Array:
-    """w^t = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1}), with xbar^{-1} =
-    xbar^0.
-    """
-    c, now, before = (
-        gamma(problem),
-        average_clients(run.x[t]),
-        average_clients(run.x[max(t - 1, 0)]),
-    )
+    """Return w^t = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1})."""
+    c, now = gamma(problem), average_clients(run.x[t])
+    before = average_clients(run.x[max(t - 1, 0)])
     return now + (1 - c) / c * (now - before)
 
 
@@ -81,13 +64,13 @@ def shifted_mean(problem: FiniteProblem, run: Recording, t: int) -> Array:
 
 @LINES.refutes("5.2, IID minus Dir 0.3, DFedSAM", equality=True)
 def accuracy_difference(iid: Fraction, dirichlet: Fraction, printed: Fraction) -> Pair:
-    """A difference of two accuracies of Table 1."""
+    """Section 5.2: the difference of two accuracies of Table 1."""
     return iid - dirichlet, printed
 
 
 @LINES.refutes("5.2, the highest accuracy, MNIST, IID")
 def highest_accuracy(best: Fraction, own: Fraction) -> Pair:
-    """The best accuracy of Table 1 against that of DFedADMM-SAM."""
+    """Section 5.2: DFedADMM-SAM has the best accuracy of Table 1."""
     return best, own
 
 
@@ -96,90 +79,84 @@ def highest_accuracy(best: Fraction, own: Fraction) -> Pair:
 
 @LINES.refutes("Algorithm 1, line 12")
 def biased_gradient(problem: FiniteProblem) -> Pair:
-    """The bias of SAM's gradient, whose point was chosen by its own minibatch; unbiased
-    means 0.
+    """Algorithm 1, line 12: SAM's gradient is unbiased.
+
+    It is biased: its point was chosen by its own minibatch.
     """
     run, chances = problem.admm_sam, problem.probabilities[:, None, None]
     largest = 0 * problem.one
     for t in range(problem.T):
-        for k in range(problem.K):
-            true = problem.gradients(run.y[t][k] + run.delta[t][k])
-            bias = (chances * (run.sam[t][k] - true)).sum(axis=0)
+        for true, sampled in zip(at_perturbed(problem, run, t), run.sam[t]):
+            bias = (chances * (sampled - true)).sum(axis=0)
             largest = max(largest, (bias**2).sum(axis=-1).max())
     return largest, 0
 
 
 @LINES.refutes("Lemma 4")
-def mean_dual(problem: FiniteProblem) -> Pair:
-    """The mean of the duals in mean square: for eta_l > lambda the weights gamma_k have
-    both signs.
+@in_worst_round("admm")
+def mean_dual(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Lemma 4: the mean of the duals has mean square at most sigma_l^2 + B^2.
+
+    For eta_l > lambda the weights gamma_k have both signs.
     """
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(average_clients(run.dual[t + 1])), moment(p)
-
-    return worst_round(problem, problem.admm, sides)
+    return problem.sq(average_clients(run.dual[t + 1])), moment(problem)
 
 
 @LINES.refutes("proof of Lemma 4, second")
-def mean_of_blends(problem: FiniteProblem) -> Pair:
-    """The mean over the clients of sum_k (gamma_k/gamma) g_k, in mean square."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(average_clients(blend(p, run.sam[t]))) / gamma(p) ** 2, moment(p)
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def mean_of_blends(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 4, second: sum_k (gamma_k/gamma) g_k, averaged, by the moment."""
+    mean = average_clients(blend(problem, run.sam[t])) / gamma(problem)
+    return problem.sq(mean), moment(problem)
 
 
-def kept_mean(problem: FiniteProblem, run: Recording, t: int) -> Any:
-    """(1 - gamma) E||mean dual||^2 + gamma (sigma_l^2 + B^2)."""
-    c = gamma(problem)
-    return (1 - c) * problem.sq(average_clients(run.dual[t])) + c * moment(problem)
+def with_old_dual(problem: FiniteProblem, dual: Array, added: Number) -> Number:
+    """Return (1 - gamma) E||dual||^2 + added."""
+    return (1 - gamma(problem)) * problem.sq(dual) + added
+
+
+def kept_mean(problem: FiniteProblem, run: Recording, t: int) -> Number:
+    """Return (1 - gamma) E||mean dual||^2 + gamma (sigma_l^2 + B^2)."""
+    added = gamma(problem) * moment(problem)
+    return with_old_dual(problem, average_clients(run.dual[t]), added)
 
 
 @LINES.refutes("proof of Lemma 4, recursion, first")
-def mean_recursion(problem: FiniteProblem) -> Pair:
-    """The mean dual of the next round, by that of this round."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(average_clients(run.dual[t + 1])), kept_mean(p, run, t)
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def mean_recursion(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 4, recursion: the mean dual of round t + 1 by that of round t."""
+    return problem.sq(average_clients(run.dual[t + 1])), kept_mean(problem, run, t)
 
 
 @LINES.refutes("proof of Lemma 4, recursion, second")
-def mean_recursion_closed(problem: FiniteProblem) -> Pair:
-    """A convex combination that is none where gamma exceeds 1."""
-    return worst_round(
-        problem, problem.admm, lambda p, run, t: (kept_mean(p, run, t), moment(p))
-    )
+@in_worst_round("admm")
+def mean_recursion_closed(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 4, recursion: a convex combination, which needs gamma <= 1."""
+    return kept_mean(problem, run, t), moment(problem)
 
 
 @LINES.refutes("proof of Lemma 4, fact", "C.1, gamma, first", "C.1, gamma, second")
 def gamma_below_one(k: int, x: Fraction) -> Pair:
-    """gamma = 1 - (1 - x)^k < 1 for x = eta_l/lambda."""
+    """Proof of Lemma 4 and C.1: 1 - (1 - x)^k < 1 for x = eta_l/lambda."""
     return 1 - (1 - x) ** k, 1
 
 
 @LINES.refutes("C.1, gamma, third")
 def power_by_exponential(k: int, x: Fraction) -> Pair:
-    """(1 - x)^k <= e^(-k x)."""
+    """C.1, gamma, third: (1 - x)^k <= e^(-k x)."""
     return float((1 - x) ** k), float(np.exp(-k * float(x)))
 
 
 @LINES.refutes("Lemma 5")
-def dual_of_each_client(problem: FiniteProblem) -> Pair:
-    """The duals of the clients in mean square."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(run.dual[t + 1]), moment(p)
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def dual_of_each_client(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Lemma 5: the duals of the clients have mean square at most sigma_l^2 + B^2."""
+    return problem.sq(run.dual[t + 1]), moment(problem)
 
 
 @LINES.refutes("proof of Lemma 5, (a)")
 def jensen_of_two(A: Array, w: Array) -> Pair:
-    """Jensen's inequality of two vectors with the weights 1 - gamma and gamma."""
+    """Proof of Lemma 5, (a): Jensen's inequality with weights 1 - gamma and gamma."""
     c = w.sum()
     left = (((1 - c) * A[0] + c * A[-1]) ** 2).sum()
     return left, (1 - c) * (A[0] ** 2).sum() + c * (A[-1] ** 2).sum()
@@ -187,49 +164,40 @@ def jensen_of_two(A: Array, w: Array) -> Pair:
 
 @LINES.refutes("proof of Lemma 5, (b)")
 def jensen_of_gradients(A: Array, w: Array) -> Pair:
-    """Jensen's inequality of gradients with the weights gamma_k/gamma."""
+    """Proof of Lemma 5, (b): Jensen's inequality with the weights gamma_k/gamma."""
     left = ((w @ A / w.sum()) ** 2).sum()
     return left, w @ (A**2).sum(axis=1) / w.sum()
 
 
-def kept_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Any:
-    """(1 - gamma) mean E||dual||^2 + gamma (sigma_l^2 + B^2)."""
-    c = gamma(problem)
-    return (1 - c) * problem.sq(run.dual[t]) + c * moment(problem)
+def kept_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Number:
+    """Return (1 - gamma) mean E||dual||^2 + gamma (sigma_l^2 + B^2)."""
+    return with_old_dual(problem, run.dual[t], gamma(problem) * moment(problem))
 
 
-def blended_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Any:
-    """(1 - gamma) mean E||dual||^2 + sum_k gamma_k mean E||g_k||^2."""
-    squares = [problem.sq(gradient) for gradient in run.sam[t]]
-    return (1 - gamma(problem)) * problem.sq(run.dual[t]) + blend(problem, squares)
+def blended_of_clients(problem: FiniteProblem, run: Recording, t: int) -> Number:
+    """Return (1 - gamma) mean E||dual||^2 + sum_k gamma_k mean E||g_k||^2."""
+    return with_old_dual(problem, run.dual[t], blended_squares(problem, run.sam[t]))
 
 
 @LINES.refutes("proof of Lemma 5, recursion, first")
-def client_recursion(problem: FiniteProblem) -> Pair:
-    """The duals of the next round, by those of this round and the gradients."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(run.dual[t + 1]), blended_of_clients(p, run, t)
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def client_recursion(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 5, recursion: the duals of round t + 1 by those of round t."""
+    return problem.sq(run.dual[t + 1]), blended_of_clients(problem, run, t)
 
 
 @LINES.refutes("proof of Lemma 5, recursion, second")
-def client_recursion_bounded(problem: FiniteProblem) -> Pair:
-    """Gradients with weights of both signs, bounded by their second moment."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return blended_of_clients(p, run, t), kept_of_clients(p, run, t)
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def client_recursion_bounded(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 5, recursion: gradients, with weights of both signs, by B."""
+    return blended_of_clients(problem, run, t), kept_of_clients(problem, run, t)
 
 
 @LINES.refutes("proof of Lemma 5, recursion, third")
-def client_recursion_closed(problem: FiniteProblem) -> Pair:
-    """A convex combination that is none where gamma exceeds 1."""
-    return worst_round(
-        problem, problem.admm, lambda p, run, t: (kept_of_clients(p, run, t), moment(p))
-    )
+@in_worst_round("admm")
+def client_recursion_closed(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 5, recursion: a convex combination, which needs gamma <= 1."""
+    return kept_of_clients(problem, run, t), moment(problem)
 
 
 # -- Lemmas 6 to 10
@@ -237,257 +205,194 @@ def client_recursion_closed(problem: FiniteProblem) -> Pair:
 
 @LINES.refutes("proof of Lemma 6, coefficient")
 def first_coefficient(k: int, x: Fraction) -> Pair:
-    """(1 + a)(1 - x)^2 + (1 + 1/a)/(6 k^2) with a = 2k - 1 and x = eta_l/lambda,
-    against 1 + 1/(k-1).
+    """Proof of Lemma 6: (1 + a)(1 - x)^2 + (1 + 1/a)/(6 k^2) <= 1 + 1/(k-1).
+
+    Here a = 2k - 1 and x = eta_l/lambda.
     """
     a = 2 * k - 1
-    return (1 + a) * (1 - x) ** 2 + (1 + Fraction(1, a)) / (6 * k**2), 1 + Fraction(
-        1, k - 1
-    )
+    left = (1 + a) * (1 - x) ** 2 + (1 + Fraction(1, a)) / (6 * k**2)
+    return left, 1 + Fraction(1, k - 1)
 
 
 @LINES.refutes("proof of Lemma 6, fact")
 def power_without_value(k: int) -> Pair:
-    """(1 + 1/(k - 1))^k < 5 for every k >= 1: at k = 1 the left side is infinite."""
+    """Proof of Lemma 6: (1 + 1/(k - 1))^k < 5 for k >= 1; it has no value at 1."""
     return np.inf if k == 1 else (1 + 1 / (k - 1)) ** k, 5
 
 
+def steps_of_mean(problem: FiniteProblem, run: Recording, t: int, dual: Array) -> Pair:
+    """Return a step of the mean model, and its formula with a dual of some round."""
+    update = gamma(problem) * dual - blend(problem, run.sam[t]) - run.dual[t]
+    step = average_clients(run.x[t + 1] - run.x[t])
+    return step, problem.penalty * average_clients(update)
+
+
 @LINES.refutes("proof of Lemma 9, fourth", equality=True)
-def dual_of_wrong_round(problem: FiniteProblem) -> Pair:
-    """The step of the mean model with the dual of round t in place of that of round t -
-    1.
-    """
-    return steps_of_mean(problem, later=1)
+@in_all_rounds("admm_sam")
+def dual_of_wrong_round(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 9, fourth: the step of the mean model with the dual of round t."""
+    return steps_of_mean(problem, run, t, run.dual[t + 1])
 
 
 @LINES.corrects("proof of Lemma 9, fourth", equality=True)
-def dual_of_right_round(problem: FiniteProblem) -> Pair:
-    """The step of the mean model with the dual of round t - 1."""
-    return steps_of_mean(problem, later=0)
+@in_all_rounds("admm_sam")
+def dual_of_right_round(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 9, fourth: that step with the dual of round t - 1."""
+    return steps_of_mean(problem, run, t, run.dual[t])
 
 
-def steps_of_mean(problem: FiniteProblem, later: int) -> Pair:
-    """The steps of the mean model, and their formula with a dual that is ``later``
-    rounds later than that of Lemma 2.
-    """
-    p, run, sides = problem, problem.admm_sam, []
-    for t in range(p.T):
-        dual = run.dual[t + later]
-        step = -p.penalty * blend(p, run.sam[t]) + p.penalty * gamma(p) * dual
-        right = average_clients(step - p.penalty * run.dual[t])
-        sides.append((average_clients(run.x[t + 1] - run.x[t]), right))
-    return np.array([left for left, _ in sides]), np.array(
-        [right for _, right in sides]
-    )
+def distances_from_w(problem: FiniteProblem, run: Recording, t: int, sign: int) -> Pair:
+    """Return xbar^t - w^t, and its formula with this sign before the duals."""
+    c, penalty = gamma(problem), problem.penalty
+    newest = -penalty * average_clients(blend(problem, run.sam[t - 1])) / c
+    older = penalty * (c - 1) ** 2 / c * average_clients(run.dual[t - 1])
+    distance = average_clients(run.x[t]) - shifted_mean(problem, run, t)
+    return distance, (c - 1) * newest + sign * older
 
 
 @LINES.refutes("proof of Lemma 10, sixth", equality=True)
-def sign_of_second_term(problem: FiniteProblem) -> Pair:
-    """xbar^t - w^t with a minus before the term of the duals."""
-    return distances_from_w(problem, sign=-1)
+@in_all_rounds("admm_sam", first=1)
+def sign_of_second_term(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 10, sixth: xbar^t - w^t with a minus before the duals."""
+    return distances_from_w(problem, run, t, sign=-1)
 
 
 @LINES.corrects("proof of Lemma 10, sixth", equality=True)
-def right_sign_of_second_term(problem: FiniteProblem) -> Pair:
-    """xbar^t - w^t with a plus before the term of the duals."""
-    return distances_from_w(problem, sign=1)
+@in_all_rounds("admm_sam", first=1)
+def right_sign_of_second_term(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proof of Lemma 10, sixth: xbar^t - w^t with a plus before the duals."""
+    return distances_from_w(problem, run, t, sign=1)
 
 
-def distances_from_w(problem: FiniteProblem, sign: int) -> Pair:
-    """xbar^t - w^t in each round, and its formula with this sign before the duals."""
-    p, run, c, sides = problem, problem.admm_sam, gamma(problem), []
-    for t in range(1, p.T):
-        newest = -p.penalty * average_clients(blend(p, run.sam[t - 1])) / c
-        older = p.penalty * (c - 1) ** 2 / c * average_clients(run.dual[t - 1])
-        sides.append(
-            (
-                average_clients(run.x[t]) - shifted_mean(p, run, t),
-                (c - 1) * newest + sign * older,
-            )
-        )
-    return np.array([left for left, _ in sides]), np.array(
-        [right for _, right in sides]
-    )
-
-
-def distance_bound(problem: FiniteProblem) -> Any:
-    """2 lambda^2 (gamma - 1)^2 (1 + (gamma - 1)^2/gamma^2) (sigma_l^2 + B^2)."""
-    c = gamma(problem)
-    return (
-        2
-        * problem.penalty**2
-        * (c - 1) ** 2
-        * (1 + (c - 1) ** 2 / c**2)
-        * moment(problem)
-    )
+def distance_bound(problem: FiniteProblem) -> Number:
+    """Return 2 lambda^2 (gamma - 1)^2 (1 + (gamma - 1)^2/gamma^2) (sigma_l^2 + B^2)."""
+    c, penalty = gamma(problem), problem.penalty
+    factor = 1 + (c - 1) ** 2 / c**2
+    return 2 * penalty**2 * (c - 1) ** 2 * factor * moment(problem)
 
 
 @LINES.refutes("Lemma 10", "proof of Lemma 10, (a)")
-def distance_from_mean(problem: FiniteProblem) -> Pair:
-    """The distance between w^t and the mean model."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(
-            shifted_mean(p, run, t) - average_clients(run.x[t])
-        ), distance_bound(p)
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def distance_from_mean(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Lemma 10: the distance between w^t and the mean model."""
+    distance = shifted_mean(problem, run, t) - average_clients(run.x[t])
+    return problem.sq(distance), distance_bound(problem)
 
 
 # -- the main proof, C.1
 
 
 def step_of_w(problem: FiniteProblem, run: Recording, t: int) -> Array:
-    """w^{t+1} - w^t."""
+    """Return w^{t+1} - w^t."""
     return shifted_mean(problem, run, t + 1) - shifted_mean(problem, run, t)
 
 
 @LINES.refutes("C.1, R1")
-def squared_step(problem: FiniteProblem) -> Pair:
-    """The step of w in mean square."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        return p.sq(step_of_w(p, run, t)), p.penalty**2 * moment(p)
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def squared_step(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """C.1, R1: the step of w has mean square at most lambda^2 (sigma_l^2 + B^2)."""
+    left = problem.sq(step_of_w(problem, run, t))
+    return left, problem.penalty**2 * moment(problem)
 
 
 @LINES.refutes("C.1, (22)")
 def squared_step_of_22(problem: FiniteProblem) -> Pair:
-    """L/2 times the step of w in mean square."""
+    """C.1, (22): R1 times L/2."""
     left, right = squared_step(problem)
     return problem.L / 2 * left, problem.L / 2 * right
 
 
 def at_perturbed(problem: FiniteProblem, run: Recording, t: int) -> list[Array]:
-    """grad f_i at the points where gradients are taken."""
-    ascents = (
-        run.delta[t]
-        if run is problem.admm_sam
-        else [0 * delta for delta in run.delta[t]]
-    )
-    return [problem.gradients(y + d) for y, d in zip(run.y[t], ascents, strict=False)]
+    """Return grad f_i at the points where the run takes gradients."""
+    scale = 1 if run is problem.admm_sam else 0
+    pairs = zip(run.y[t], run.delta[t])
+    return [problem.gradients(y + scale * delta) for y, delta in pairs]
 
 
 @LINES.refutes("C.1, R2, (20)", equality=True)
-def inner_product_with_sam(problem: FiniteProblem) -> Pair:
-    """The inner product of R2, with E g = grad f_i at a point that the same minibatch
-    chose.
-    """
-    p, run, sides = problem, problem.admm_sam, []
-    for t in range(p.T):
-        slope = p.gradient(shifted_mean(p, run, t))
-        mean = average_clients(blend(p, at_perturbed(p, run, t))) / gamma(p)
-        sides.append(
-            (p.inner(slope, step_of_w(p, run, t)), p.penalty * p.inner(slope, -mean))
-        )
-    return np.array([left for left, _ in sides]), np.array(
-        [right for _, right in sides]
-    )
+@in_all_rounds("admm_sam")
+def inner_product_with_sam(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """C.1, (20): R2 with E g = grad f_i at a point that the same minibatch chose."""
+    slope = problem.gradient(shifted_mean(problem, run, t))
+    gradients = at_perturbed(problem, run, t)
+    mean = average_clients(blend(problem, gradients)) / gamma(problem)
+    left = problem.inner(slope, step_of_w(problem, run, t))
+    return left, problem.penalty * problem.inner(slope, -mean)
 
 
 def from_w(problem: FiniteProblem, run: Recording, t: int) -> list[Array]:
-    """grad f_i at the points where gradients are taken, minus grad f_i(w^t)."""
+    """Return grad f_i at the points where gradients are taken, minus grad f_i(w^t)."""
     at_w = problem.at(shifted_mean(problem, run, t))
     return [gradient - at_w for gradient in at_perturbed(problem, run, t)]
 
 
 @LINES.refutes("C.1, R2.1, Jensen")
-def jensen_of_differences(problem: FiniteProblem) -> Pair:
-    """Jensen's inequality of differences of gradients, with weights of both signs."""
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        differences, c = from_w(p, run, t), gamma(p)
-        left = p.penalty / 2 * p.sq(average_clients(blend(p, differences) / c))
-        return (
-            left,
-            p.penalty
-            / 2
-            * blend(p, [p.sq(difference) for difference in differences])
-            / c,
-        )
-
-    return worst_round(problem, problem.admm, sides)
+@in_worst_round("admm")
+def jensen_of_differences(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """C.1, R2.1: Jensen's inequality of differences, with weights of both signs."""
+    differences, c = from_w(problem, run, t), gamma(problem)
+    left = problem.sq(average_clients(blend(problem, differences) / c))
+    right = blended_squares(problem, differences) / c
+    return problem.penalty / 2 * left, problem.penalty / 2 * right
 
 
-def weighted_drift(
-    problem: FiniteProblem, run: Recording, t: int, perturbed: bool
-) -> Any:
-    """lambda L^2 sum_k (gamma_k/gamma) mean E||y_k - x||^2, at the perturbed or at the
-    local models.
-    """
-    p = problem
-    ascents = [delta if perturbed else 0 * delta for delta in run.delta[t]]
-    points = [y + d for y, d in zip(run.y[t], ascents, strict=False)]
-    squares = [p.sq(point - run.x[t]) for point in points]
-    return p.penalty * p.L**2 * blend(p, squares) / gamma(p)
+def weighted_drift(problem: FiniteProblem, points: list[Array]) -> Number:
+    """Return lambda L^2 sum_k (gamma_k/gamma) mean E||point_k||^2."""
+    scale = problem.penalty * problem.L**2 / gamma(problem)
+    return scale * blended_squares(problem, points)
 
 
-def sam_term(problem: FiniteProblem) -> Any:
-    """6 rho^2 lambda L^2 (sigma_l^2 + B^2)."""
+def sam_term(problem: FiniteProblem) -> Number:
+    """Return 6 rho^2 lambda L^2 (sigma_l^2 + B^2)."""
     return 6 * problem.rho**2 * problem.penalty * problem.L**2 * moment(problem)
 
 
 @LINES.refutes("C.1, R2.1, SAM")
-def perturbation_by_moment(problem: FiniteProblem) -> Pair:
-    """The perturbation has length rho; the line bounds its square by rho^2 (sigma_l^2 +
-    B^2).
-    """
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        left = 3 * weighted_drift(p, run, t, perturbed=True)
-        return left, 6 * weighted_drift(p, run, t, perturbed=False) + sam_term(p)
-
-    return worst_round(problem, problem.admm_sam, sides)
+@in_worst_round("admm_sam")
+def perturbation_by_moment(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """C.1, R2.1: the square of a perturbation, rho^2, by rho^2 (sigma_l^2 + B^2)."""
+    drifts = [y - run.x[t] for y in run.y[t][:-1]]
+    perturbed = [drift + delta for drift, delta in zip(drifts, run.delta[t])]
+    right = 6 * weighted_drift(problem, drifts) + sam_term(problem)
+    return 3 * weighted_drift(problem, perturbed), right
 
 
 @LINES.refutes("C.1, R2.1")
-def bound_of_R21(problem: FiniteProblem) -> Pair:
-    """R2.1 against its bound by Lemmas 6, 8 and 10, with X^0 = 0."""
-    p, run = problem, problem.admm_sam
-    scale, local = p.penalty * p.L**2, p.eta**2 * p.K**2
-    C2 = 16 * local * (
-        3 * p.sigma_g_sq + 2 * p.sigma_l_sq + 4 * p.B_sq
-    ) + p.penalty**2 * moment(p)
-
-    def sides(p: FiniteProblem, run: Recording, t: int) -> Pair:
-        slope = p.gradient(shifted_mean(p, run, t))
-        left = -p.penalty * p.inner(
-            slope, average_clients(blend(p, from_w(p, run, t)) / gamma(p))
-        )
-        here = p.sq(p.gradient(run.x[t]))
-        C0 = 3 * p.sigma_g_sq + p.sigma_l_sq + 3 * here + moment(p)
-        right = p.penalty / 2 * p.sq(slope) + 96 * scale * local * C0
-        right += 6 * scale * C2 / (1 - p.lam) ** 2 + 3 * scale * distance_bound(p)
-        return left, right + sam_term(p)
-
-    return worst_round(p, run, sides)
+@in_worst_round("admm_sam")
+def bound_of_R21(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """C.1, R2.1: its bound by Lemmas 6, 8 and 10, with X^0 = 0."""
+    penalty, noise = problem.penalty, problem.sigma_l_sq
+    scale, local = penalty * problem.L**2, problem.eta**2 * problem.K**2
+    slope = problem.gradient(shifted_mean(problem, run, t))
+    mean = average_clients(blend(problem, from_w(problem, run, t)) / gamma(problem))
+    heterogeneity = 3 * problem.sigma_g_sq
+    C2 = 16 * local * (heterogeneity + 2 * noise + 4 * problem.B_sq)
+    C2 += penalty**2 * moment(problem)
+    here = problem.sq(problem.gradient(run.x[t]))
+    C0 = heterogeneity + noise + 3 * here + moment(problem)
+    right = penalty / 2 * problem.sq(slope) + 96 * scale * local * C0
+    right += 6 * scale * C2 / (1 - problem.lam) ** 2
+    right += 3 * scale * distance_bound(problem) + sam_term(problem)
+    return -penalty * problem.inner(slope, mean), right
 
 
 @LINES.refutes("C.1, therefore, (a)", "C.1, rearranged", under=THEOREM)
 def gamma_in_the_descent() -> Pair:
-    """The first descent against the second, which uses gamma > 1 - 1/e."""
+    """C.1, (a): the first descent by the second, which uses gamma > 1 - 1/e."""
     return bound("dfedadmm.eq_descent"), bound("dfedadmm.eq_descent_last")
 
 
 @LINES.refutes("C.1, telescoped", under=THEOREM)
 def telescoped_descent() -> Pair:
-    """The second descent summed over T rounds: the display's last term has lambda too
-    many.
-    """
-    descent, quantity = bound("dfedadmm.eq_descent_last"), s.G_w
-    rest = descent.xreplace({quantity: sp.S.Zero})
-    return (s.f0_gap / s.T + rest) / -sp.diff(descent, quantity), bound(
-        "dfedadmm.theorem_1:appendix"
-    )
+    """C.1, telescoped: the second descent summed, a factor lambda too many."""
+    descent = bound("dfedadmm.eq_descent_last")
+    rest = s.f0_gap / s.T + descent.xreplace({s.G_w: sp.S.Zero})
+    left = rest / -sp.diff(descent, s.G_w)
+    return left, bound("dfedadmm.theorem_1:appendix")
 
 
 @LINES.refutes("C.1, kappa, summary", equality=True, under=THEOREM)
 def kappa_with_K() -> Pair:
-    """kappa with K for the K^2 of Theorem 1."""
-    return bound("dfedadmm.definition_kappa"), bound(
-        "dfedadmm.definition_kappa:appendix"
-    )
-
-
-__all__ = ["LINES"]
+    """C.1, summary: kappa with K, where Theorem 1 has K^2."""
+    kappa = "dfedadmm.definition_kappa"
+    return bound(kappa), bound(f"{kappa}:appendix")

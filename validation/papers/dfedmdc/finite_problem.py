@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from validation.papers.finite_problems import Array, FiniteProblem, Recording
+from validation.papers.finite_problems import (
+    Array,
+    FiniteProblem,
+    Number,
+    Recording,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +25,11 @@ class BlocksProblem(FiniteProblem):
     round. A line is about the last round and step ``k``.
     """
 
-    a: Any = 1.0
-    b: Any = 1.0
+    a: Number = 1.0
+    b: Number = 1.0
     K_u: int = 1
     K_v: int = 1
-    eta_v: Any = 1.0
+    eta_v: Number = 1.0
     one_batch: bool = False
     k: int = 0
 
@@ -37,17 +41,20 @@ class BlocksProblem(FiniteProblem):
         return abs(np.diff(self.tables, axis=-1) / self._step).max(axis=(0, 2))
 
     @cached_property
-    def L_u(self) -> Any:
+    def L_u(self) -> Number:
+        """Largest slope of grad_u F_i in u; positive."""
         return max(self._slopes[0] + self.a**2 * self._slopes[2], self.one / 16)
 
     @property
-    def sigma_u_sq(self) -> Any:
+    def sigma_u_sq(self) -> Number:
+        """Largest variance of grad_u on a minibatch."""
         return self._variance[:, 0].max()
 
     @cached_property
-    def delta_sq(self) -> Any:
-        """The largest spread of grad_u over u and V; the choice of v gives H' any value
-        of its range.
+    def delta_sq(self) -> Number:
+        """The largest spread of grad_u over u and V.
+
+        The choice of v gives H' any value of its range.
         """
         ends = np.stack(
             [self.tables[:, 2].min(axis=-1), self.tables[:, 2].max(axis=-1)]
@@ -86,14 +93,17 @@ class BlocksProblem(FiniteProblem):
         return np.stack([self.in_shared(u[:, i], v) for i in range(self.m)], axis=1)
 
     def at_clients(self, u: Array) -> Array:
+        """Return a value of each outcome at every client, (outcomes, m)."""
         return np.repeat(u[:, None], self.m, axis=1)
 
     # -- the run
 
     @cached_property
     def run(self) -> Recording:
-        """By round and step: ``u``, ``v``, and gradients in u of one minibatch at the
-        iterate (``g``) and at the ascended point (``sam``).
+        """T rounds: by round and step ``u``, ``v``, and gradients in u.
+
+        Gradients of one minibatch are taken at the iterate (``g``) and at the ascended
+        point (``sam``).
         """
         run = Recording((), ("u", "v", "g", "sam"))
         u, v = (
@@ -101,9 +111,8 @@ class BlocksProblem(FiniteProblem):
         )
         for t in range(self.T):
             run.start_round()
-            coins = [
-                self.coins[:, t, 0 if self.one_batch else k] for k in range(self.K)
-            ]
+            order = [0] * self.K if self.one_batch else range(self.K)
+            coins = [self.coins[:, t, k] for k in order]
             for coin in coins[: self.K_v]:
                 run.add(v=v)
                 v = v - self.eta_v * self.in_v(u, v, coin)
@@ -120,18 +129,22 @@ class BlocksProblem(FiniteProblem):
 
     @property
     def t(self) -> int:
+        """The last round."""
         return self.T - 1
 
     @property
     def u_steps(self) -> list[Array]:
+        """u^{t,k} by step."""
         return self.run.u[self.t]
 
     @property
     def u(self) -> Array:
+        """u^t."""
         return self.u_steps[0]
 
     @property
     def v(self) -> Array:
+        """v^t."""
         return self.run.v[self.t][0]
 
     @property
@@ -141,36 +154,39 @@ class BlocksProblem(FiniteProblem):
 
     @cached_property
     def mean_u(self) -> Array:
+        """ubar^t."""
         return self.u.mean(axis=1)
 
     @cached_property
     def next_mean_u(self) -> Array:
+        """ubar^{t+1}."""
         return self.run.u[self.T][0].mean(axis=1)
 
     @property
     def mean_at_clients(self) -> Array:
+        """ubar^t at every client."""
         return self.at_clients(self.mean_u)
 
-    def squared(self, a: Array) -> Any:
+    def squared(self, a: Array) -> Number:
         """E of the mean over clients of a^2."""
         return self.mean(a**2)
 
-    def moved(self, k: int) -> Any:
+    def moved(self, k: int) -> Number:
         """(1/m) sum_i E||u_i^{t,k} - u_i^t||^2."""
         return self.squared(self.u_steps[k] - self.u)
 
     @cached_property
-    def disagreement(self) -> Any:
+    def disagreement(self) -> Number:
         """(1/m) sum_i E||u_i^t - ubar^t||^2."""
         return self.squared(self.u - self.mean_at_clients)
 
     @cached_property
-    def gradient_moment(self) -> Any:
+    def gradient_moment(self) -> Number:
         """(1/m) sum_i E||grad_u F(u_i^t, V^{t+1})||^2."""
         return self.squared(self.in_shared(self.u, self.v_next))
 
     @cached_property
-    def step_term(self) -> Any:
+    def step_term(self) -> Number:
         """T_2,u = (L_u/2) E||ubar^{t+1} - ubar^t||^2."""
         return self.L_u / 2 * self.squared(self.next_mean_u - self.mean_u)
 
@@ -179,7 +195,7 @@ class BlocksProblem(FiniteProblem):
         """zeta^j = W (U^j - Z^j) of the rounds before the last."""
         return [(steps[0] - steps[-1]) @ self.W.T for steps in self.run.u[: self.t]]
 
-    def frobenius(self, a: Array) -> Any:
+    def frobenius(self, a: Array) -> Number:
         """E||a||_F^2."""
         return self.mean((a**2).sum(axis=-1))
 

@@ -2,72 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.units import Expr
 from validation.papers import bound
 from validation.papers.finite_problems import (
     Array,
     FiniteProblem,
+    Number,
+    Recording,
     average_clients,
     centered,
+    cycle,
+    second_eigenvalue,
+    torus,
 )
-from validation.papers.lines import RefutedLines
+from validation.papers.lines import Pair, RefutedLines, in_worst_round, worst
 
 LINES = RefutedLines("dfedsam")
-Pair = tuple[Any, Any]
 THEOREM = "dfedsam.theorem_4_5"
-
-
-def worst(pairs: Iterator[Pair]) -> Pair:
-    """The pair whose left side exceeds its right side most."""
-    return max(pairs, key=lambda pair: pair[0] - pair[1])
-
-
-def worst_round(
-    problem: FiniteProblem, sides: Callable[[FiniteProblem, int], Pair]
-) -> Pair:
-    """Both sides in the round in which the left exceeds the right most."""
-    return worst(sides(problem, t) for t in range(problem.T))
 
 
 # -- numbers of the text and the tables
 
 
-def second_eigenvalue(W: Array) -> float:
-    return float(np.linalg.norm(W - np.ones_like(W) / len(W), 2))
-
-
-def cycle(n: int) -> Array:
-    """The sum of the two shifts of a ring."""
-    return np.roll(np.eye(n), 1, 0) + np.roll(np.eye(n), -1, 0)
-
-
 @LINES.refutes("3.1, ring")
 def ring_lambda(n: int, own_weight: float) -> Pair:
-    """The claim that lambda of a ring is about 16 pi^2/(3 m^2), with twice that on the
-    right.
-    """
+    """Section 3.1: lambda of a ring is about 16 pi^2/(3 m^2); allowed is twice that."""
     W = own_weight * np.eye(n) + (1 - own_weight) / 2 * cycle(n)
     return second_eigenvalue(W), 32 * np.pi**2 / (3 * n**2)
 
 
 @LINES.refutes("3.1, grid")
 def grid_lambda(side: int) -> Pair:
-    """The claim that lambda of a grid is O(1/(m log m)), with a factor 10 on the
-    right.
-    """
-    W = (
-        np.eye(side**2)
-        + np.kron(cycle(side), np.eye(side))
-        + np.kron(np.eye(side), cycle(side))
-    ) / 5
-    return second_eigenvalue(W), 10 / (side**2 * np.log2(side**2))
+    """Section 3.1: lambda of a grid is O(1/(m log m)); allowed is the constant 10."""
+    m = side**2
+    return second_eigenvalue((np.eye(m) + torus(side)) / 5), 10 / (m * np.log2(m))
 
 
 @LINES.refutes(
@@ -83,9 +58,7 @@ def grid_lambda(side: int) -> Pair:
 def generalization_error(
     train: Fraction, validation: Fraction, printed: Fraction
 ) -> Pair:
-    """Training accuracy minus validation accuracy, against the printed generalization
-    error.
-    """
+    """Table 1 and Section 5.2: the error is training minus validation accuracy."""
     return train - validation, printed
 
 
@@ -94,12 +67,12 @@ def generalization_error(
 
 @LINES.refutes("Lemma D.2")
 def lemma_D2(problem: FiniteProblem) -> Pair:
-    """The spread of gradients at perturbed points, for the worst client instead of the
-    average one.
+    """Lemma D.2: gradients at perturbed points spread by 3 sigma_g^2 + 6 L^2 rho^2.
+
+    The left side is the spread of the worst client instead of the average one.
     """
-    grid = np.repeat(
-        (np.arange(25) - 12)[:, None] * problem.one / 4, problem.start.shape[1], axis=1
-    )
+    points = (np.arange(25) - 12)[:, None] * problem.one / 4
+    grid = np.repeat(points, problem.start.shape[1], axis=1)
     own = problem.gradients(grid[:, None, :] + problem.ascent(problem.at(grid)))
     common = problem.gradient(grid + problem.ascent(problem.gradient(grid)))
     spread = ((own - common[:, None, :]) ** 2).sum(axis=-1).max()
@@ -108,22 +81,21 @@ def lemma_D2(problem: FiniteProblem) -> Pair:
 
 @LINES.refutes("Lemma D.3")
 def lemma_D3(problem: FiniteProblem) -> Pair:
-    """The spread of the ascents delta_{i,k}, with grad f at the mean model for grad
-    F(x).
+    """Lemma D.3: the ascents delta_{i,k} spread by 2 K^2 beta^2 eta^2 rho^2.
+
+    They are compared with the ascent of grad f at the mean model.
     """
     run, spreads = problem.gossip, []
     for t in range(problem.T):
         common = problem.ascent(problem.gradient(average_clients(run.x[t])))[:, None, :]
         spreads += [problem.sq(own - common) for own in run.delta[t]]
-    return (
-        max(spreads),
-        2 * problem.K**2 * problem.beta_sq * problem.eta**2 * problem.rho**2,
-    )
+    steps = problem.K**2 * problem.eta**2
+    return max(spreads), 2 * steps * problem.beta_sq * problem.rho**2
 
 
 @LINES.refutes("Lemma D.4")
 def lemma_D4(K: int) -> Pair:
-    """The drift of K steps of SAM that step over a flat minimum.
+    """Lemma D.4: the drift of K steps of SAM, bounded with the gradient at the start.
 
     All clients have the slope max(y, 0) + s (y - z) with s = 2^-20, whose zero z is
     passed in the last step: the ascent of length rho then points away from the start.
@@ -141,7 +113,8 @@ def lemma_D4(K: int) -> Pair:
 
     y = Fraction(0)
     for _ in range(K - 1):
-        y -= eta * slope(y + (rho if slope(y) > 0 else -rho))
+        ascent = rho if slope(y) > 0 else -rho
+        y -= eta * slope(y + ascent)
     bracket = 4 * K**3 * (L * eta) ** 2 * rho**4 / (2 * K - 1)
     bracket += 8 * K * eta**2 * ((L * rho) ** 2 + slope(Fraction(0)) ** 2)
     return (y - rho) ** 2, 2 * K * bracket + 2 * K * rho**2 / (2 * K - 1)
@@ -149,310 +122,260 @@ def lemma_D4(K: int) -> Pair:
 
 @LINES.refutes("proof of Lemma D.4, I + II")
 def lemma_D4_cross_term(A: Array, K: int) -> Pair:
-    """||a + b + c||^2 without the cross term of a and b."""
+    """Proof of Lemma D.4, I + II: ||a + b + c||^2 without the product of a and b."""
     a, b, c = A
-    left = ((a + b + c) ** 2).sum()
-    return (
-        left,
-        (1 + 1 / (2 * K - 1)) * ((a**2).sum() + (b**2).sum()) + 2 * K * (c**2).sum(),
-    )
+    parts = (1 + 1 / (2 * K - 1)) * ((a**2).sum() + (b**2).sum())
+    return ((a + b + c) ** 2).sum(), parts + 2 * K * (c**2).sum()
 
 
 @LINES.refutes("proof of Lemma D.4, I")
 def lemma_D4_first_part(problem: FiniteProblem) -> Pair:
-    """How far the ascent turns in one local step."""
-    run = problem.gossip
-    turns = [
-        problem.sq(run.delta[t][k] - run.delta[t][k - 1])
-        for t in range(problem.T)
-        for k in range(1, problem.K)
-    ]
-    return max(turns), 2 * problem.K**2 * problem.L**2 * problem.eta**2 * problem.rho**4
+    """Proof of Lemma D.4, I: an ascent turns by 2 K^2 L^2 eta^2 rho^4 in one step."""
+    turns = []
+    for ascents in problem.gossip.delta:
+        turns += [problem.sq(new - old) for old, new in pairwise(ascents)]
+    step = problem.K**2 * problem.L**2 * problem.eta**2
+    return max(turns), 2 * step * problem.rho**4
 
 
 @LINES.refutes("proof of Lemma D.4, recursion, first")
 def lemma_D4_recursion(k: int, x: Fraction, y: Fraction) -> Pair:
-    """c_k <= a c_{k-1} + x with c_0 = y, solved: a^(k-1) y at k - 1 steps, not a y."""
+    """Proof of Lemma D.4, recursion: c_k <= a c_{k-1} + x with c_0 = y, solved.
+
+    At k - 1 steps the solution has a^(k-1) y, not a y.
+    """
     a = Fraction(2 * k, 2 * k - 1)
     geometric = (a ** (k - 1) - 1) / (a - 1)
     return geometric * x + a ** (k - 1) * y, a * geometric * x + a * y
 
 
-def bound_of_8(problem: FiniteProblem, t: int, noise: Any) -> Any:
-    """The right side of (8), with ``noise`` for sigma_l^2; C_2 eta^2."""
-    p, n = problem, 2 * problem.K - 1
-    here = p.sq(p.gradient(p.gossip.x[t]))
-    moments = p.L**2 * p.rho**2 + p.sigma_g_sq + noise + here
-    bracket = (
-        p.one * 4 * p.K**3 * p.L**2 * p.eta**2 * p.rho**4 / n
-        + 8 * p.K * p.eta**2 * moments
-    )
-    return 2 * p.K * bracket + p.one * 2 * p.K * p.rho**2 / n
+def bound_of_8(problem: FiniteProblem, t: int, noise: Number) -> Number:
+    """Return C_2 eta^2, the right side of (8), with ``noise`` for sigma_l^2."""
+    K, L, eta, rho = problem.K, problem.L, problem.eta, problem.rho
+    here = problem.sq(problem.gradient(problem.gossip.x[t]))
+    moments = L**2 * rho**2 + problem.sigma_g_sq + noise + here
+    turning = problem.one * 4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1)
+    ascent = problem.one * 2 * K * rho**2 / (2 * K - 1)
+    return 2 * K * (turning + 8 * K * eta**2 * moments) + ascent
 
 
 # -- Lemmas D.5 and D.6
 
 
-def phi_without_factor(problem: FiniteProblem) -> Any:
-    """1/((1 - lam)^2 m^(2(Q-1))) + 1/(1 - lam^Q)^2."""
-    p = problem
-    return (
-        p.one / ((1 - p.lam) ** 2 * p.m ** (2 * (p.Q - 1)))
-        + p.one / (1 - p.lam**p.Q) ** 2
-    )
+def phi_without_factor(problem: FiniteProblem) -> Number:
+    """Return 1/((1 - lam)^2 m^(2(Q-1))) + 1/(1 - lam^Q)^2."""
+    lam, Q = problem.lam, problem.Q
+    first = problem.one / ((1 - lam) ** 2 * problem.m ** (2 * (Q - 1)))
+    return first + problem.one / (1 - lam**Q) ** 2
 
 
 @LINES.refutes("Lemma D.5", "Lemma D.6")
-def lemmas_D5_and_D6(problem: FiniteProblem) -> Pair:
-    """The consensus error with a step size beyond 1/(10 K L), which the lemmas do not
-    exclude.
+@in_worst_round("gossip")
+def lemmas_D5_and_D6(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Lemmas D.5 and D.6: the consensus error, without a condition on the step size.
 
-    Two clients start at 0 and go down the two sides of a hill, to where f is flat.
+    The step size is beyond 1/(10 K L). Two clients start at 0 and go down the two
+    sides of a hill, to where f is flat.
     """
-    p = problem
-    network = (
-        p.one / (1 - p.lam) ** 2
-        if p.Q == 1
-        else (p.lam**p.Q + 1) * phi_without_factor(p)
-    )
+    if problem.Q == 1:
+        network = problem.one / (1 - problem.lam) ** 2
+    else:
+        network = (problem.lam**problem.Q + 1) * phi_without_factor(problem)
+    drift = bound_of_8(problem, t, problem.sigma_l_sq)
+    return problem.sq(centered(run.x[t])), drift * network
 
-    def sides(p: FiniteProblem, t: int) -> Pair:
-        return p.sq(centered(p.gossip.x[t])), bound_of_8(p, t, p.sigma_l_sq) * network
 
-    return worst_round(p, sides)
+def round_distance(problem: FiniteProblem, t: int) -> Number:
+    """Return the mean square of x^t - z^t."""
+    return problem.sq(problem.gossip.x[t] - problem.gossip.z[t])
 
 
 @LINES.refutes("proof of Lemma D.5, for any j", "proof of Lemma D.6, for any j")
 def distance_in_round_j(problem: FiniteProblem) -> Pair:
-    """The distance of one round, bounded by the gradients of another round."""
-    run, rounds = problem.gossip, range(problem.T)
-    left = max(problem.sq(run.x[t] - run.z[t]) for t in rounds)
+    """Proofs of Lemmas D.5 and D.6: x^j - z^j, bounded by gradients of any round."""
+    rounds = range(problem.T)
+    left = max(round_distance(problem, t) for t in rounds)
     return left, min(bound_of_8(problem, t, problem.sigma_l_sq) for t in rounds)
 
 
 @LINES.corrects("proof of Lemma D.5, for any j", "proof of Lemma D.6, for any j")
-def distance_in_its_own_round(problem: FiniteProblem) -> Pair:
-    """The distance of one round, bounded by the gradients of the same round."""
-
-    def sides(p: FiniteProblem, t: int) -> Pair:
-        run = p.gossip
-        return p.sq(run.x[t] - run.z[t]), bound_of_8(p, t, p.sigma_l_sq)
-
-    return worst_round(problem, sides)
+@in_worst_round("gossip")
+def distance_in_its_own_round(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Proofs of Lemmas D.5 and D.6: x^j - z^j, bounded by gradients of round j."""
+    return round_distance(problem, t), bound_of_8(problem, t, problem.sigma_l_sq)
 
 
 @LINES.refutes("proof of Lemma D.6, Cauchy, first")
 def norm_of_powers(problem: FiniteProblem) -> Pair:
-    """||W^n - P + P||^(Q-1) against lam^((Q-1)n) + 1/m^(Q-1), times lam^n: ||P|| is 1,
-    not 1/m.
+    """Proof of Lemma D.6: ||W^n||^(Q-1) <= lam^((Q-1)n) + 1/m^(Q-1), times lam^n.
+
+    The line bounds ||W^n - P + P||; ||P|| is 1, not 1/m.
     """
-    p, pairs = problem, []
-    for n in range(1, p.T + 1):
-        power = np.linalg.norm(np.linalg.matrix_power(p.W, n), 2) ** (p.Q - 1)
-        pairs.append(
-            (
-                p.lam**n * power,
-                p.lam**n * (p.lam ** ((p.Q - 1) * n) + p.one / p.m ** (p.Q - 1)),
-            )
-        )
-    return worst(iter(pairs))
+    lam, Q, pairs = problem.lam, problem.Q, []
+    for n in range(1, problem.T + 1):
+        norm = np.linalg.norm(np.linalg.matrix_power(problem.W, n), 2)
+        right = lam ** ((Q - 1) * n) + problem.one / problem.m ** (Q - 1)
+        pairs.append((lam**n * norm ** (Q - 1), lam**n * right))
+    return worst(pairs)
 
 
 @LINES.refutes("proof of Lemma D.6, Cauchy, third")
 def square_of_two_sums(problem: FiniteProblem) -> Pair:
-    """The square of a sum of two geometric series, bounded by the sum of their
-    squares.
-    """
-    p = problem
-    series = sum(
-        p.lam ** (p.Q * n) + p.lam**n * p.one / p.m ** (p.Q - 1) for n in range(60)
-    )
-    return series**2, phi_without_factor(p)
+    """Proof of Lemma D.6: the square of two geometric series by their squares."""
+    lam, Q, series = problem.lam, problem.Q, 0
+    for n in range(60):
+        series += lam ** (Q * n) + lam**n * problem.one / problem.m ** (Q - 1)
+    return series**2, phi_without_factor(problem)
 
 
 # -- the main proof, D.2 and D.3
 
 
 def mean_step(problem: FiniteProblem, t: int) -> Array:
-    """zbar^t - xbar^t."""
+    """Return zbar^t - xbar^t."""
     return average_clients(problem.gossip.z[t] - problem.gossip.x[t])
 
 
 def gradient_at_mean(problem: FiniteProblem, t: int) -> Array:
+    """Return grad f(xbar^t)."""
     return problem.gradient(average_clients(problem.gossip.x[t]))
 
 
-def length(u: Array) -> Any:
+def length(u: Array) -> Number:
+    """Return the Euclidean norms, rational in one dimension."""
     return abs(u[..., 0]) if u.shape[-1] == 1 else np.sqrt((u**2).sum(axis=-1))
 
 
-def inner_product(problem: FiniteProblem, t: int) -> Any:
-    """E<grad f(xbar^t), zbar^t - xbar^t>, the left side of (20) and (29)."""
-    return problem.inner(gradient_at_mean(problem, t), mean_step(problem, t))
-
-
-def line_c_of_20(problem: FiniteProblem, t: int, noise: Any) -> Any:
-    """The last line of (20) and (29)."""
-    p = problem
-    descent = -p.eta * p.K / 2 * p.sq(gradient_at_mean(p, t))
-    return descent + p.eta * p.L**2 * p.K / 2 * bound_of_8(p, t, noise)
-
-
-def line_a_of_21(problem: FiniteProblem, t: int, noise: Any) -> Any:
-    """The last line of (21) and (30)."""
-    p = problem
-    here = p.sq(p.gradient(p.gossip.x[t]))
-    return p.one * 3 / 2 * p.eta**2 * p.K * p.L * (p.L**2 * p.rho**2 + noise + here)
-
-
-def sum_of_squares(problem: FiniteProblem, t: int) -> Any:
-    """The third line of (21) and (30)."""
+def sum_of_squares(problem: FiniteProblem, t: int) -> Number:
+    """Return the third line of (21) and (30)."""
     squares = sum(problem.sq(gradient) for gradient in problem.gossip.sam[t])
     return problem.eta**2 * problem.L / 2 * squares
 
 
+def descent_of_20(problem: FiniteProblem, run: Recording, t: int) -> Number:
+    """Return the first line of (20) and (29), with the gradients that SAM sees."""
+    here = gradient_at_mean(problem, t)
+    at_mean = problem.at(average_clients(run.x[t]))
+    difference = sum(average_clients(at_mean - gradient) for gradient in run.sam[t])
+    descent = -problem.eta * problem.K * problem.sq(here)
+    return descent + problem.inner(here, problem.eta * difference)
+
+
 @LINES.refutes("D.2, (20), b", "D.3, (29), b")
-def line_b_of_20(problem: FiniteProblem) -> Pair:
-    """E(ab) <= E(a) E(b), and a norm of summed gradients by a norm of summed points."""
-
-    def sides(p: FiniteProblem, t: int) -> Pair:
-        run, here = p.gossip, gradient_at_mean(p, t)
-        at_mean = p.at(average_clients(run.x[t]))
-        difference = sum(average_clients(at_mean - gradient) for gradient in run.sam[t])
-        moved = p.L * sum(
-            average_clients(run.x[t] - run.y[t][k] - run.delta[t][k])
-            for k in range(p.K)
-        )
-        descent = -p.eta * p.K * p.sq(here)
-        left = descent + p.inner(here, p.eta * difference)
-        return left, descent + p.eta * p.mean(length(here)) * p.mean(length(moved))
-
-    return worst_round(problem, sides)
+@in_worst_round("gossip")
+def line_b_of_20(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """(20) and (29), b): E(ab) by E(a) E(b), gradients' sums by points' sums."""
+    here, moved = gradient_at_mean(problem, t), 0
+    for k in range(problem.K):
+        moved += average_clients(run.x[t] - run.y[t][k] - run.delta[t][k])
+    product = problem.mean(length(here)) * problem.mean(length(problem.L * moved))
+    descent = -problem.eta * problem.K * problem.sq(here)
+    return descent_of_20(problem, run, t), descent + problem.eta * product
 
 
 @LINES.corrects("D.2, (20), b", "D.3, (29), b")
-def young_for_each_term(problem: FiniteProblem) -> Pair:
-    """The left side of step b), bounded by Young's inequality for each local step."""
-
-    def sides(p: FiniteProblem, t: int) -> Pair:
-        run, here = p.gossip, gradient_at_mean(p, t)
-        mean = average_clients(run.x[t])
-        at_mean = p.at(mean)
-        difference = sum(average_clients(at_mean - gradient) for gradient in run.sam[t])
-        left = -p.eta * p.K * p.sq(here) + p.inner(here, p.eta * difference)
-        points = [run.y[t][k] + run.delta[t][k] for k in range(p.K)]
-        moved = sum(p.sq(mean[..., None, :] - point) for point in points)
-        return left, p.eta / 2 * (p.L**2 * moved - p.K * p.sq(here))
-
-    return worst_round(problem, sides)
+@in_worst_round("gossip")
+def young_for_each_term(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Step b) of (20) and (29): Young's inequality for each local step."""
+    mean, moved = average_clients(run.x[t])[..., None, :], 0
+    for k in range(problem.K):
+        moved += problem.sq(mean - run.y[t][k] - run.delta[t][k])
+    here = problem.sq(gradient_at_mean(problem, t))
+    right = problem.eta / 2 * (problem.L**2 * moved - problem.K * here)
+    return descent_of_20(problem, run, t), right
 
 
 @LINES.refutes("D.2, (20), c", "D.3, (29), c")
-def dropped_consensus_error(problem: FiniteProblem) -> Pair:
-    """The whole chain (20): the distance between the clients and their mean is
-    dropped.
-    """
-    noise = problem.sigma_l_sq_two_points
-    return worst_round(
-        problem, lambda p, t: (inner_product(p, t), line_c_of_20(p, t, noise))
-    )
+@in_worst_round("gossip")
+def dropped_consensus_error(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """Step c) of (20) and (29): the distance of clients from their mean is dropped."""
+    here = gradient_at_mean(problem, t)
+    drift = bound_of_8(problem, t, problem.sigma_l_sq_two_points)
+    right = problem.L**2 * drift - problem.sq(here)
+    left = problem.inner(here, mean_step(problem, t))
+    return left, problem.eta * problem.K / 2 * right
 
 
 @LINES.refutes("D.2, (21), second", "D.3, (30), second")
-def jensen_reversed(problem: FiniteProblem) -> Pair:
-    """The clients' steps in mean square against the square of their mean."""
-
-    def sides(p: FiniteProblem, t: int) -> Pair:
-        return p.sq(p.gossip.z[t] - p.gossip.x[t]), p.sq(mean_step(p, t))
-
-    return worst_round(problem, sides)
+@in_worst_round("gossip")
+def jensen_reversed(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """(21) and (30), second: the steps in mean square by the square of their mean."""
+    return round_distance(problem, t), problem.sq(mean_step(problem, t))
 
 
 @LINES.corrects("D.2, (21), second", "D.3, (30), second")
-def jensen(problem: FiniteProblem) -> Pair:
-    """The square of the clients' mean step against the mean square of their steps."""
-
-    def sides(p: FiniteProblem, t: int) -> Pair:
-        return p.sq(mean_step(p, t)), p.sq(p.gossip.z[t] - p.gossip.x[t])
-
-    return worst_round(problem, sides)
+@in_worst_round("gossip")
+def jensen(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """(21) and (30), second: the square of the mean step by the mean square."""
+    return problem.sq(mean_step(problem, t)), round_distance(problem, t)
 
 
 @LINES.refutes("D.2, (21), third", "D.3, (30), third")
-def square_of_a_sum(problem: FiniteProblem) -> Pair:
-    """The square of a sum of K vectors against the sum of their squares."""
-
-    def sides(p: FiniteProblem, t: int) -> Pair:
-        return p.L / 2 * p.sq(mean_step(p, t)), sum_of_squares(p, t)
-
-    return worst_round(problem, sides)
+@in_worst_round("gossip")
+def square_of_a_sum(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """(21) and (30), third: the square of a sum of K vectors by the sum of squares."""
+    left = problem.L / 2 * problem.sq(mean_step(problem, t))
+    return left, sum_of_squares(problem, t)
 
 
 @LINES.refutes("D.2, (21), a", "D.3, (30), a")
-def own_gradient_by_common_one(problem: FiniteProblem) -> Pair:
-    """A client's own gradient, bounded by grad f without sigma_g."""
-    noise = problem.sigma_l_sq_two_points
-    return worst_round(
-        problem, lambda p, t: (sum_of_squares(p, t), line_a_of_21(p, t, noise))
-    )
+@in_worst_round("gossip")
+def own_gradient_by_common_one(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+    """(21) and (30), a): a client's own gradient by grad f, without sigma_g."""
+    here = problem.sq(problem.gradient(run.x[t]))
+    moments = problem.L**2 * problem.rho**2 + problem.sigma_l_sq_two_points + here
+    right = problem.one * 3 / 2 * problem.eta**2 * problem.K * problem.L * moments
+    return sum_of_squares(problem, t), right
 
 
 @LINES.refutes("D.2, (22)", "D.3, (31)", under=THEOREM)
 def lost_factor_of_22() -> Pair:
-    """(20) plus (21) against (22): the gradients at the clients have lost a factor
-    K.
-    """
+    """(22) and (31): the sum of (20) and (21), where gradients have lost a factor K."""
     return bound("dfedsam.eq_20") + bound("dfedsam.eq_21"), bound("dfedsam.eq_22")
 
 
-def coefficient(expression: sp.Expr) -> sp.Expr:
-    """The coefficient of the gradient at the clients."""
+def coefficient(expression: Expr) -> Expr:
+    """Return the coefficient of the gradient at the clients."""
     return sp.diff(expression, s.G_x)
 
 
 @LINES.refutes("D.2, (24)", under=THEOREM)
 def denominator_of_24() -> Pair:
-    """(23) is solved for the gradient at the clients, whose coefficient may exceed
-    1.
-    """
+    """(24): (23) solved for a gradient whose coefficient is at most 1."""
     return coefficient(bound("dfedsam.eq_23")), sp.S.One
 
 
 @LINES.refutes("D.3, (33)", under=THEOREM)
 def denominator_of_33() -> Pair:
-    """(32) is solved for the gradient at the clients, whose coefficient may exceed
-    1.
-    """
+    """(33): (32) solved for a gradient whose coefficient is at most 1."""
     return coefficient(bound("dfedsam.eq_32")), sp.S.One
 
 
 @LINES.refutes("D.3, (34), first")
 def numerator_without_denominator(x: Fraction, y: Fraction) -> Pair:
-    """x/(1 - y) against x: the denominator of (33) is left out."""
+    """(34), first: x/(1 - y) by x, without the denominator of (33)."""
     return x / (1 - y), x
 
 
-def descent_with(claim: str) -> sp.Expr:
-    """(22) with a bound of the gradient at the clients."""
+def descent_with(claim: str) -> Expr:
+    """Return (22) with a bound of the gradient at the clients."""
     return bound("dfedsam.eq_22").xreplace({s.G_x: bound(claim)})
 
 
 @LINES.refutes("D.2, (25), a", under=THEOREM)
 def denominator_dropped_in_25() -> Pair:
-    """(24) in (22) against (25), which has another denominator."""
+    """(25), a): (24) in (22), with another denominator."""
     return descent_with("dfedsam.eq_24"), bound("dfedsam.eq_25")
 
 
 @LINES.refutes("D.3, (34), a", under=THEOREM)
 def denominator_dropped_in_34() -> Pair:
-    """(33) in (31) against (34), which has another denominator."""
+    """(34), a): (33) in (31), with another denominator."""
     return descent_with("dfedsam.eq_33"), bound("dfedsam.eq_34")
 
 
-def summed(claim: str) -> sp.Expr:
-    """A descent summed over T rounds, and divided by the coefficient of the gradient at
-    the mean model.
-    """
+def summed(claim: str) -> Expr:
+    """Return a descent summed over T rounds and solved for the gradient at the mean."""
     descent = bound(claim)
     rest = descent.xreplace({s.G_bar: sp.S.Zero})
     return (s.f0_gap / s.T + rest) / -sp.diff(descent, s.G_bar)
@@ -460,22 +383,17 @@ def summed(claim: str) -> sp.Expr:
 
 @LINES.refutes("D.2, sum", under=THEOREM)
 def sum_of_25() -> Pair:
-    """(25) summed: the display doubles its first term alone."""
+    """D.2, sum: (25) summed, where the display doubles its first term alone."""
     return summed("dfedsam.eq_25"), bound("dfedsam.theorem_4_5:appendix_q1")
 
 
 @LINES.refutes("D.3, sum", under=THEOREM)
 def sum_of_34() -> Pair:
-    """(34) summed: the display doubles its first term alone."""
+    """D.3, sum: (34) summed, where the display doubles its first term alone."""
     return summed("dfedsam.eq_34"), bound("dfedsam.theorem_4_5:appendix")
 
 
 @LINES.refutes("D.3, second sum", under=THEOREM)
 def second_sum_of_34() -> Pair:
-    """(34) summed, against the display that has lost 3 eta^2 K L and has C_2 for
-    C_3.
-    """
+    """D.3, second sum: (34) summed, without 3 eta^2 K L, and with C_2 for C_3."""
     return summed("dfedsam.eq_34"), bound("dfedsam.eq_last")
-
-
-__all__ = ["LINES"]

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 
-from validation.papers.finite_problems import Array, FiniteProblem, Recording
+from validation.papers.finite_problems import (
+    Array,
+    FiniteProblem,
+    Number,
+    Recording,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class PushSumProblem(FiniteProblem):
     """A finite problem of DFedSGPSM; a line is about client ``i`` and step ``k``."""
 
-    alpha: Any = 0.0
+    alpha: Number = 0.0
     # (T, m, m): column-stochastic
-    P: Array = field(default_factory=lambda: np.zeros((0, 1, 1)))
+    P: Array = field(default_factory=partial(np.zeros, (0, 1, 1)))
     # push-sum weights at the first round
-    weights: Array = field(default_factory=lambda: np.ones(1))
-    delta: Any = 1.0
+    weights: Array = field(default_factory=partial(np.ones, 1))
+    delta: Number = 1.0
     i: int = 0
     k: int = 0
 
     @cached_property
     def run(self) -> Recording:
-        """T rounds: weights ``w[t]``; by step models ``x[t][k]``, de-biased ``z[t][k] =
-        x[t][k]/w[t]``, perturbed models ``sam[t][k]`` and their gradients ``g[t][k]``
-        on one minibatch.
+        """T rounds with weights ``w[t]``, and models and gradients by step.
+
+        By step: models ``x[t][k]``, de-biased ``z[t][k] = x[t][k]/w[t]``, perturbed
+        models ``sam[t][k]`` and their gradients ``g[t][k]`` on one minibatch.
         """
         run = Recording(("w",), ("x", "z", "sam", "g"))
         x, w = self.everywhere(self.start), self.weights
@@ -52,34 +57,38 @@ class PushSumProblem(FiniteProblem):
     # -- constants
 
     @cached_property
-    def momentum_sums(self) -> list[Any]:
+    def momentum_sums(self) -> list[Number]:
         """sum_{k >= s} alpha^(k-s) for s = 1..K."""
-        return [sum(self.alpha**j for j in range(self.K - s)) for s in range(self.K)]
+        powers = [self.alpha**j for j in range(self.K)]
+        return [sum(powers[: self.K - s]) for s in range(self.K)]
 
     @cached_property
-    def alpha_tilde(self) -> Any:
+    def alpha_tilde(self) -> Number:
+        """sum_k sum_{s<=k} alpha^(k-s)."""
         return sum(self.momentum_sums)
 
     @property
-    def moment(self) -> Any:
+    def moment(self) -> Number:
         """B^2 + sigma_l^2."""
         return self.B_sq + self.sigma_l_sq
 
     @cached_property
-    def sigma_g_sq(self) -> Any:
+    def sigma_g_sq(self) -> Number:
         """Assumption 4 is stated for every client: its constant is the largest."""
         return self.beta_sq
 
     @cached_property
-    def C1(self) -> Any:
+    def C1(self) -> Number:
+        """C_1 of Lemma 3."""
         momentum = 32 * (self.K * self.alpha / (1 - self.alpha)) ** 2 * self.moment
         noise = 8 * self.K * self.sigma_l_sq + 64 * self.K**2 * self.sigma_g_sq
         return noise + momentum + 64 * self.K * (self.L * self.rho) ** 2
 
     @cached_property
     def C_and_q(self) -> tuple[float, float]:
-        """C and q of Assran et al. 2019, Lemma 3, for windows of len(P) rounds and any
-        diameter.
+        """C and q of Assran et al. 2019, Lemma 3, for windows of len(P) rounds.
+
+        They hold for any diameter.
         """
         m, d = self.m, self.tables.shape[1]
         power = max(m - 1, 1) * len(self.P) + len(self.P)
@@ -92,6 +101,7 @@ class PushSumProblem(FiniteProblem):
 
     @property
     def x(self) -> list[Array]:
+        """x_k by step."""
         return self.run.x[0]
 
     @property
@@ -101,13 +111,14 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def gradients_at_perturbed(self) -> list[Array]:
+        """Gradients of the f_i at the perturbed models, by step."""
         return [self.gradients(y) for y in self.run.sam[0]]
 
-    def of_client(self, a: Array) -> Any:
+    def of_client(self, a: Array) -> Number:
         """E||a_i||^2 of client i."""
         return self.mean((a[:, self.i] ** 2).sum(axis=-1))
 
-    def moved(self, k: int) -> Any:
+    def moved(self, k: int) -> Number:
         """E||x_{i,k} - x_i||^2."""
         return self.of_client(self.x[k] - self.x[0])
 
@@ -115,24 +126,27 @@ class PushSumProblem(FiniteProblem):
 
     @cached_property
     def mean_model(self) -> Array:
+        """xbar^0."""
         return self.x[0].sum(axis=1) / self.m
 
     @cached_property
     def next_mean_model(self) -> Array:
+        """xbar^1."""
         return self.run.x[1][0].sum(axis=1) / self.m
 
     @cached_property
     def gradient_at_mean(self) -> Array:
+        """Gradient of f at xbar^0."""
         return self.gradient(self.mean_model)
 
-    def weighed(self, parts: list[Array]) -> Any:
+    def weighed(self, parts: list[Array]) -> Number:
         """(1/n) sum_i sum_k sum_{s<=k} alpha^(k-s) a_{i,s}."""
         return sum(
             c * a.sum(axis=1) / self.m
             for c, a in zip(self.momentum_sums, parts, strict=True)
         )
 
-    def spread(self, parts: list[Array]) -> Any:
+    def spread(self, parts: list[Array]) -> Number:
         """(1/(n alpha-tilde)) sum_i sum_k sum_{s<=k} alpha^(k-s) E||a_{i,s}||^2."""
         total = sum(
             c * self.sq(a) for c, a in zip(self.momentum_sums, parts, strict=True)
@@ -161,7 +175,7 @@ class PushSumProblem(FiniteProblem):
         return np.linalg.norm(self.run.z[t][0][:, self.i] - mean, axis=-1)
 
     @cached_property
-    def start_size(self) -> Any:
+    def start_size(self) -> Number:
         """||x_i^0||."""
         return np.linalg.norm(self.start[self.i])
 

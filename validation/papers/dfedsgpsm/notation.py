@@ -1,6 +1,4 @@
-"""Symbols, definitions and assumptions of the registered statements that the case study
-uses.
-"""
+"""Symbols, definitions and assumptions of DFedSGPSM's registered statements."""
 
 from __future__ import annotations
 
@@ -26,12 +24,10 @@ DIVERSITY = NO_BOUNDED_GRADIENTS.assumptions[-1]
 
 
 def total_form(steps: Expr) -> Expr:
-    """sum_s c_s of the momentum weights in closed form; see
-    :mod:`dfltheory.momentum`.
-    """
+    """Return sum_s c_s of the momentum weights; see :mod:`dfltheory.momentum`."""
     return AT.expr.xreplace({s.K: steps})
 
 
 def square_form(steps: Expr) -> Expr:
-    """sum_s c_s^2 in closed form."""
+    """Return sum_s c_s^2 of the momentum weights."""
     return SUM_C2.expr.xreplace({s.K: steps})

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.units import Expr
 from validation.papers import bound, statement
 from validation.papers.dfedsgpsm.finite_problem import PushSumProblem
-from validation.papers.finite_problems import Array
-from validation.papers.lines import RefutedLines
+from validation.papers.finite_problems import Array, Number
+from validation.papers.lines import Pair, RefutedLines
 
 LINES = RefutedLines("dfedsgpsm", [PushSumProblem])
-Pair = tuple[Any, Any]
 THEOREM = "dfedsgpsm.theorem_1"
 
 
 @LINES.refutes("Section 5.2, Dir 0.6, MNIST", "Section 5.3, SAM", equality=True)
 def accuracy_difference(first: Fraction, second: Fraction, printed: Fraction) -> Pair:
-    """A difference of two accuracies of a table."""
+    """Sections 5.2 and 5.3: a difference of two accuracies of a table."""
     return first - second, printed
 
 
@@ -29,59 +28,59 @@ def accuracy_difference(first: Fraction, second: Fraction, printed: Fraction) ->
 
 @LINES.refutes("Algorithm 1, line 9, unbiased", equality=True)
 def biased_gradient(problem: PushSumProblem) -> Pair:
-    """The mean of SAM's gradient, whose point was chosen by its own minibatch."""
-    p = problem
-    sampled, true = p.run.g[0][p.k], p.gradients_at_perturbed[p.k]
-    return p.mean(sampled[:, p.i].sum(-1)), p.mean(true[:, p.i].sum(-1))
+    """Algorithm 1, line 9: SAM's gradient is unbiased.
+
+    It is biased: its point was chosen by its own minibatch.
+    """
+    i, k = problem.i, problem.k
+    sampled, true = problem.run.g[0][k], problem.gradients_at_perturbed[k]
+    return problem.mean(sampled[:, i].sum(-1)), problem.mean(true[:, i].sum(-1))
 
 
 @LINES.refutes("Theorem 1")
 def theorem_1(eta: Fraction) -> Pair:
-    """Two clients go down a slope of -1: every ||grad f(xbar^t)||^2 is 1 while T eta <=
-    1000.
+    """Theorem 1: the mean squared gradient of T rounds, which is 1 here.
 
-    Huber's function with L = B = 1 and its minimum 2900.5 below the start, no noise, K
-    = 2, rho = 0, alpha = 9/10, P = 11'/2; C and q by Assran et al., rounded up. A round
-    goes 2.9 eta.
+    Two clients go down a slope of -1 while T eta <= 1000. Huber's function with
+    L = B = 1 and its minimum 2900.5 below the start, no noise, K = 2, rho = 0,
+    alpha = 9/10, P = 11'/2; C and q by Assran et al., rounded up. A round goes 2.9 eta.
     """
-    given = {
-        "L": 1,
-        "B": 1,
-        "K": 2,
-        "delta": 1,
-        "sigma_l": 0,
-        "sigma_g": 0,
-        "rho": 0,
-        "x0_sq": 0,
-        "C": 21,
-    }
-    given |= {"alpha": Fraction(9, 10), "q": Fraction(4, 5), "eta": eta}
-    given |= {"T": 1000 / eta, "f0_gap": Fraction(5801, 2)}
-    values: dict[str, Any] = {name: float(value) for name, value in given.items()}
-    return 1.0, statement(THEOREM).evaluate(**values)
+    right = statement(THEOREM).evaluate(
+        L=1.0,
+        B=1.0,
+        K=2.0,
+        T=float(1000 / eta),
+        eta=float(eta),
+        alpha=0.9,
+        rho=0.0,
+        delta=1.0,
+        C=21.0,
+        q=0.8,
+        sigma_l=0.0,
+        sigma_g=0.0,
+        x0_sq=0.0,
+        f0_gap=2900.5,
+    )
+    return 1.0, right
 
 
 @LINES.refutes("proof of Lemma 1, start", equality=True)
 def start_at_zero(problem: PushSumProblem) -> Pair:
-    """E||x_{i,0}||^2 against 0."""
+    """Proof of Lemma 1: E||x_{i,0}||^2 is 0."""
     return problem.of_client(problem.x[0]), 0.0
 
 
 @LINES.refutes("Lemma 2")
 def lemma_2(N: int) -> Pair:
-    """E||g||^2 of SAM's gradient at f = 0 in R^N, against the variance at the points
-    that it visits.
+    """Lemma 2: E||g||^2 of SAM's gradient by the variance at the points that it visits.
 
-    One step with alpha = 1/10 and eta = 1. Minibatch j, of probability 1/N, leads from
-    0 to a point of its own, where its noise is N - 1 and that of every other minibatch
-    -1: mean zero and variance N - 1.
+    Here f = 0 in R^N. One step with alpha = 1/10 and eta = 1. Minibatch j, of
+    probability 1/N, leads from 0 to a point of its own, where its noise is N - 1 and
+    that of every other minibatch -1: mean zero and variance N - 1.
     """
-    visited = [
-        [Fraction(N - 1) if a == j else Fraction(-1) for a in range(N)]
-        for j in range(N)
-    ]
-    second_moment = sum(noise[j] ** 2 for j, noise in enumerate(visited)) / N
-    variance = max(sum(value**2 for value in noise) / N for noise in visited)
+    own, other = Fraction(N - 1), Fraction(-1)
+    second_moment = N * own**2 / N
+    variance = (own**2 + (N - 1) * other**2) / N
     return second_moment, 2 * variance / Fraction(81, 100)
 
 
@@ -90,66 +89,74 @@ def lemma_2(N: int) -> Pair:
 
 @LINES.refutes("Lemma 3")
 def lemma_3(problem: PushSumProblem) -> Pair:
-    """The drift of 100 steps in which SAM finds every gradient near L rho: a factor K
-    is lost in C_1.
+    """Lemma 3: the drift by C_1, which has lost a factor K.
+
+    In 100 steps SAM finds every gradient near L rho.
     """
-    p = problem
-    here = p.sq(p.gradient(p.run.z[0][0]))
-    return p.sq(p.x[p.k + 1] - p.x[0]), p.eta**2 * (p.C1 + 64 * p.K**2 * here)
+    here = problem.sq(problem.gradient(problem.run.z[0][0]))
+    drift = problem.sq(problem.x[problem.k + 1] - problem.x[0])
+    return drift, problem.eta**2 * (problem.C1 + 64 * problem.K**2 * here)
 
 
 def heavy_ball(problem: PushSumProblem, sign: int, gradients: list[Array]) -> Array:
-    """sign eta g_k + alpha (x_k - x_{k-1})."""
+    """Return sign eta g_k + alpha (x_k - x_{k-1})."""
     return sign * problem.eta * gradients[problem.k] + problem.alpha * problem.last_step
 
 
-def grown_distance(problem: PushSumProblem) -> Any:
-    """(1 + 1/(2K - 1)) E||x_k - x_0||^2."""
+def young_of_recursion(problem: PushSumProblem, sign: int) -> Pair:
+    """Return both sides of Young's inequality, with this sign of the gradient."""
+    gradients = problem.run.g[0]
+    step = heavy_ball(problem, -1, gradients)
+    left = problem.of_client(problem.x[problem.k] - problem.x[0] + step)
+    moved = problem.of_client(heavy_ball(problem, sign, gradients))
+    return left, grown_distance(problem) + 2 * problem.K * moved
+
+
+def grown_distance(problem: PushSumProblem) -> Number:
+    """Return (1 + 1/(2K - 1)) E||x_k - x_0||^2."""
     return (1 + problem.one / (2 * problem.K - 1)) * problem.moved(problem.k)
 
 
 @LINES.refutes("proof of Lemma 3, recursion, sign 2")
 def lost_minus(problem: PushSumProblem) -> Pair:
-    """Young's inequality with +eta g on the right, where the step has -eta g."""
-    p, gradients = problem, problem.run.g[0]
-    left = p.of_client(p.x[p.k] - p.x[0] + heavy_ball(p, -1, gradients))
-    return left, grown_distance(p) + 2 * p.K * p.of_client(heavy_ball(p, 1, gradients))
+    """Proof of Lemma 3, recursion: Young's inequality with +eta g on the right.
+
+    The step has -eta g.
+    """
+    return young_of_recursion(problem, sign=1)
 
 
 @LINES.corrects("proof of Lemma 3, recursion, sign 2")
 def with_its_minus(problem: PushSumProblem) -> Pair:
-    """Young's inequality with -eta g on both sides."""
-    p, gradients = problem, problem.run.g[0]
-    step = heavy_ball(p, -1, gradients)
-    left = p.of_client(p.x[p.k] - p.x[0] + step)
-    return left, grown_distance(p) + 2 * p.K * p.of_client(step)
+    """Proof of Lemma 3, recursion: Young's inequality with -eta g on both sides."""
+    return young_of_recursion(problem, sign=-1)
 
 
 @LINES.refutes("proof of Lemma 3, recursion, sign 3")
 def noise_split_off(problem: PushSumProblem) -> Pair:
-    """The variance split off from a gradient that is not unbiased."""
-    p = problem
-    left = grown_distance(p) + 2 * p.K * p.of_client(heavy_ball(p, 1, p.run.g[0]))
-    mean_step = p.of_client(heavy_ball(p, 1, p.gradients_at_perturbed))
-    return left, grown_distance(p) + 2 * p.K * (p.eta**2 * p.sigma_l_sq + mean_step)
+    """Proof of Lemma 3, recursion: the variance of a gradient that is not unbiased."""
+    distance, factor = grown_distance(problem), 2 * problem.K
+    step = problem.of_client(heavy_ball(problem, 1, problem.run.g[0]))
+    true_gradients = problem.gradients_at_perturbed
+    mean_step = problem.of_client(heavy_ball(problem, 1, true_gradients))
+    noise = problem.eta**2 * problem.sigma_l_sq
+    return distance + factor * step, distance + factor * (noise + mean_step)
 
 
 @LINES.refutes("proof of Lemma 3, closed, sign 5", under=THEOREM)
 def factor_of_sam_in_lemma_3() -> Pair:
-    """4K times the terms of the recursion, against the display."""
+    """Proof of Lemma 3, closed: 4K times the terms of the recursion."""
     K, alpha, eta = s.K, s.alpha, s.eta
-    momentum = (
-        4 * K * alpha**2 / (1 - alpha) ** 2 * 2 * eta**2 * (s.sigma_l**2 + s.B**2)
-    )
-    moments = 2 * K * eta**2 * s.sigma_l**2 + 16 * K * eta**2 * (
-        s.sigma_g**2 + s.G_x + s.L**2 * s.rho**2
-    )
-    return 4 * K * (moments + momentum), bound("dfedsgpsm.lemma_3:appendix")
+    noise = s.sigma_l**2
+    momentum = 8 * K * alpha**2 / (1 - alpha) ** 2 * eta**2 * (noise + s.B**2)
+    gradients = 16 * K * eta**2 * (s.sigma_g**2 + s.G_x + s.L**2 * s.rho**2)
+    recursion: Expr = 2 * K * eta**2 * noise + gradients + momentum
+    return 4 * K * recursion, bound("dfedsgpsm.lemma_3:appendix")
 
 
 @LINES.refutes("proof of Lemma 3, end", under=THEOREM)
 def first_term_of_C1() -> Pair:
-    """The last display of the proof against the lemma, whose C_1 has K for K^2."""
+    """Proof of Lemma 3, end: the last display by the lemma, whose C_1 has K for K^2."""
     return bound("dfedsgpsm.lemma_3:appendix"), bound("dfedsgpsm.lemma_3")
 
 
@@ -158,35 +165,34 @@ def first_term_of_C1() -> Pair:
 
 @LINES.refutes("Lemma 4")
 def lemma_4(problem: PushSumProblem) -> Pair:
-    """A client that starts at 0 among others is further away at t = 0 than its own
-    start allows.
+    """Lemma 4: the distance from the mean by the client's own start and updates.
+
+    A client that starts at 0 among others is further away at t = 0.
     """
-    p = problem
-    C, q = p.C_and_q
-    updates = (p.eta * p.alpha_tilde) ** 2 * p.moment / (1 - q) ** 2
-    return p.mean(p.distance_from_mean**2), 2 * C**2 * (
-        q ** (2 * (p.T - 1)) * p.start_size**2 + updates
-    )
+    C, q = problem.C_and_q
+    step = problem.eta * problem.alpha_tilde
+    updates = step**2 * problem.moment / (1 - q) ** 2
+    start = q ** (2 * (problem.T - 1)) * problem.start_size**2
+    distance = problem.mean(problem.distance_from_mean**2)
+    return distance, 2 * C**2 * (start + updates)
 
 
-def worst_outcome(problem: PushSumProblem, bounds: Any) -> Pair:
-    """The distance from the mean and its bound, in the outcome in which the distance
-    exceeds it most.
-    """
+def worst_outcome(problem: PushSumProblem, bounds: Number | Array) -> Pair:
+    """Return the distance from the mean and its bound in the outcome of most excess."""
     bounds = bounds + 0 * problem.distance_from_mean
     outcome = int(np.argmax(problem.distance_from_mean - bounds))
     return problem.distance_from_mean[outcome], bounds[outcome]
 
 
-def decayed_start(problem: PushSumProblem) -> Any:
-    """C q^t ||x_i^0|| at the last round."""
+def decayed_start(problem: PushSumProblem) -> Number:
+    """Return C q^t ||x_i^0|| at the last round."""
     C, q = problem.C_and_q
     return C * q ** (problem.T - 1) * problem.start_size
 
 
 @LINES.refutes("proof of Lemma 4, (6)")
 def own_updates_alone(problem: PushSumProblem) -> Pair:
-    """The distance of client i by the start and the updates of client i alone."""
+    """Proof of Lemma 4, (6): the distance by start and updates of client i alone."""
     C, q = problem.C_and_q
     updates = sum(
         q ** (problem.T - 1 - j) * size for j, size in enumerate(problem.update_sizes)
@@ -196,14 +202,14 @@ def own_updates_alone(problem: PushSumProblem) -> Pair:
 
 @LINES.refutes("proof of Lemma 4, updates")
 def variance_of_each_sample(problem: PushSumProblem) -> Pair:
-    """A bound of the variance, used for every sample."""
+    """Proof of Lemma 4: a bound of the mean square, used for every sample."""
     largest = max(float(size.max()) for size in problem.update_sizes)
     return largest, problem.eta * problem.alpha_tilde * np.sqrt(problem.moment)
 
 
 @LINES.refutes("proof of Lemma 4, closed")
 def closed_distance(problem: PushSumProblem) -> Pair:
-    """(6) with the bound of the updates."""
+    """Proof of Lemma 4, closed: (6) with the bound of the updates."""
     C, q = problem.C_and_q
     updates = C * problem.eta * problem.alpha_tilde * np.sqrt(problem.moment) / (1 - q)
     return worst_outcome(problem, decayed_start(problem) + updates)
@@ -214,57 +220,50 @@ def closed_distance(problem: PushSumProblem) -> Pair:
 
 @LINES.refutes("proof of Lemma 5, expectation, sign 1")
 def descent_with_true_gradients(problem: PushSumProblem) -> Pair:
-    """The descent with E g = grad f_i at a point that the same minibatch chose."""
-    p = problem
-    squared = p.L * p.eta**2 / 2 * p.mean((p.weighed(p.run.g[0]) ** 2).sum(axis=-1))
-    product = p.mean(
-        (p.gradient_at_mean * p.weighed(p.gradients_at_perturbed)).sum(axis=-1)
-    )
-    right = p.mean(p.value(p.mean_model)) - p.eta * product + squared
-    return p.mean(p.value(p.next_mean_model)), right
+    """Proof of Lemma 5: E g = grad f_i at a point that the same minibatch chose."""
+    eta, before = problem.eta, problem.mean(problem.value(problem.mean_model))
+    steps = problem.weighed(problem.run.g[0])
+    true_steps = problem.weighed(problem.gradients_at_perturbed)
+    squared = problem.mean((steps**2).sum(axis=-1))
+    product = problem.mean((problem.gradient_at_mean * true_steps).sum(axis=-1))
+    right = before - eta * product + problem.L * eta**2 / 2 * squared
+    return problem.mean(problem.value(problem.next_mean_model)), right
 
 
 @LINES.refutes("proof of Lemma 5, bound of R1, sign 2")
 def smoothness_of_two_functions(problem: PushSumProblem) -> Pair:
-    """grad f_i against grad f(xbar^t), bounded as if both were gradients of one
-    function.
-    """
-    p = problem
-    differences = [
-        gradient - p.gradient_at_mean[:, None] for gradient in p.gradients_at_perturbed
-    ]
-    distances = [y - p.mean_model[:, None] for y in p.run.sam[0]]
-    return p.spread(differences), p.L**2 * p.spread(distances)
+    """Proof of Lemma 5, R1: grad f_i and grad f, as gradients of one function."""
+    mean, slope = problem.mean_model[:, None], problem.gradient_at_mean[:, None]
+    differences = [gradient - slope for gradient in problem.gradients_at_perturbed]
+    distances = [point - mean for point in problem.run.sam[0]]
+    return problem.spread(differences), problem.L**2 * problem.spread(distances)
 
 
 @LINES.refutes("proof of Lemma 5, bound of R1, sign 4")
 def delta_for_its_square(problem: PushSumProblem) -> Pair:
-    """||z - z_i||^2 = ||x - x_i||^2/w_i^2, bounded with 1/delta for 1/delta^2."""
-    p = problem
-    z, scale = p.run.z[0], 3 * p.L**2
-    rest = p.sq(z[0] - p.mean_model[:, None]) + p.rho**2
-    left = p.spread([point - z[0] for point in z])
-    right = p.spread([x - p.x[0] for x in p.x[:-1]]) / p.delta
+    """Proof of Lemma 5, R1: ||z - z_i||^2 = ||x - x_i||^2/w_i^2, with 1/delta.
+
+    It takes 1/delta^2.
+    """
+    z, x, scale = problem.run.z[0], problem.x, 3 * problem.L**2
+    rest = problem.sq(z[0] - problem.mean_model[:, None]) + problem.rho**2
+    left = problem.spread([point - z[0] for point in z])
+    right = problem.spread([point - x[0] for point in x[:-1]]) / problem.delta
     return scale * (left + rest), scale * (right + rest)
 
 
 def alpha_tilde(K: int, alpha: Fraction) -> Fraction:
-    """sum_{k<=K} sum_{s<=k} alpha^(k-s)."""
+    """Return sum_{k<=K} sum_{s<=k} alpha^(k-s)."""
     return (K - alpha * (1 - alpha**K) / (1 - alpha)) / (1 - alpha)
 
 
 @LINES.refutes("proof of Lemma 5, step size")
 def step_size_of_the_descent(x: Fraction, alpha: Fraction, K: int) -> Pair:
-    """L eta alpha-tilde for eta = x/(K L), against 1."""
+    """Proof of Lemma 5: L eta alpha-tilde <= 1 for eta = x/(K L)."""
     return x * alpha_tilde(K, alpha) / K, 1
 
 
 @LINES.refutes("proof of Theorem 1, Finally")
 def reciprocal_of_alpha_tilde(alpha: Fraction, K: int) -> Pair:
-    """1/alpha-tilde against (1 - alpha)/K: alpha-tilde <= K/(1 - alpha) bounds it from
-    below.
-    """
+    """Proof of Theorem 1: 1/alpha-tilde by (1 - alpha)/K, which is a lower bound."""
     return 1 / alpha_tilde(K, alpha), (1 - alpha) / K
-
-
-__all__ = ["LINES"]
