@@ -13,12 +13,13 @@ from typing import Any
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import number as _number
 from dfltheory.counterexamples.document import read_document
-from dfltheory.counterexamples.finding import APART, COMMON, LED
+from dfltheory.counterexamples.falsification import APART, COMMON, LED
 from dfltheory.counterexamples.rational import verify
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
 from dfltheory.markdown import between, table
 from validation.counterexamples.survey import outcome_file, searched
+from validation.pages import simplified
 from validation.papers.erratum import errata
 
 OUTCOME = (
@@ -83,7 +84,7 @@ def markdown(folder: Path) -> str:
             _summary(outcomes, missing),
             "",
             table(_HEADS, [_row(one) for one in sorted(outcomes, key=_rank)]),
-            "",
+            simplified.section(folder),
         ]
     )
 
