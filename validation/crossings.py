@@ -26,7 +26,7 @@ import numpy as np
 import dfltheory as dfl
 from dfltheory.counterexamples.divergence import expression
 from dfltheory.counterexamples.document import built, read_document
-from dfltheory.counterexamples.members import MEMBERS
+from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.experiments.cases import Case, perform_all
 from dfltheory.files import read_json

@@ -24,7 +24,7 @@ from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.status import FILE, FORMAT, Status, status_from_dict
 from dfltheory.counterexamples import Finding, replay
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
-from dfltheory.counterexamples.finding import COMMON
+from dfltheory.counterexamples.falsification import COMMON
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.files import read_json, write_json
 from validation.searched import below_one, ratio_of

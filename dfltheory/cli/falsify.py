@@ -231,22 +231,33 @@ def _simple_file(file: Path) -> Path:
 
 def _simplify(file: Path, own: Theorem | None, out: Path | None, as_json: bool) -> None:
     """Write a simpler counterexample; status 1, as it refutes the statement."""
-    from dfltheory.counterexamples.finding import single_instance
-    from dfltheory.counterexamples.simplify import simplify
-    from dfltheory.counterexamples.simplify.lines import hand_check_lines
-
-    instance, theorem, family = single_instance(file, own)
     target = out or Path(_simple_file(file).name)
     if target.exists() and target.samefile(file):
         raise InputError(f"--out {target} is the file that is simplified: name another")
     check_writable(target)
     with alone(target):
-        simpler = simplify(instance, theorem, family=family)
-        simpler.finding.save(target)
-    lines = [str(simpler), *hand_check_lines(simpler.finding)]
-    document = simpler.finding.to_dict() | {"file": str(target)}
+        finding, lines = _simplified(file, own)
+        finding.save(target)
+    document = finding.to_dict() | {"file": str(target)}
     emit(document, "\n".join([*lines, f"counterexample: {target}"]), as_json)
     leave(ok=False)
+
+
+def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:
+    """The simplified counterexample of a file, an instance or a family, in lines."""
+    from dfltheory.counterexamples.describe import counterexample_lines
+    from dfltheory.counterexamples.document import read_document
+    from dfltheory.counterexamples.saved import replay, single_instance
+    from dfltheory.counterexamples.simplify import simplify
+    from dfltheory.counterexamples.simplify.growing import simplify_family
+    from dfltheory.counterexamples.simplify.lines import hand_check_lines
+
+    if read_document(file).get("divergence") is not None:
+        finding = simplify_family(replay(file, own))
+        return finding, [str(finding), *counterexample_lines(finding)]
+    instance, theorem, family = single_instance(file, own)
+    simpler = simplify(instance, theorem, family=family)
+    return simpler.finding, [str(simpler), *hand_check_lines(simpler.finding)]
 
 
 def _simplify_hit(
@@ -321,8 +332,8 @@ def _show(reference: str, as_json: bool) -> None:
 def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     """Both sides as fractions; status 1 when the left is the larger."""
     from dfltheory.counterexamples.digits import whole
-    from dfltheory.counterexamples.finding import instance_of
     from dfltheory.counterexamples.rational import verify
+    from dfltheory.counterexamples.saved import instance_of
 
     instance, theorem = instance_of(file, own)
     comparison = verify(instance, theorem)

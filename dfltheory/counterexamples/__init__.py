@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dfltheory.counterexamples.certify import Certificate
-    from dfltheory.counterexamples.finding import Finding, falsify, replay
+    from dfltheory.counterexamples.falsification import falsify
+    from dfltheory.counterexamples.finding import Finding
+    from dfltheory.counterexamples.saved import replay
     from dfltheory.training.instance import Instance
 
 _MODULES = {
     "Certificate": "dfltheory.counterexamples.certify",
     "Finding": "dfltheory.counterexamples.finding",
     "Instance": "dfltheory.training.instance",
-    "falsify": "dfltheory.counterexamples.finding",
-    "replay": "dfltheory.counterexamples.finding",
+    "falsify": "dfltheory.counterexamples.falsification",
+    "replay": "dfltheory.counterexamples.saved",
 }
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.networks import matchings, whole_network
-from dfltheory.counterexamples.problems import TASKS, Ramps
+from dfltheory.counterexamples.problems import TASKS
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import InputError
 from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
 from dfltheory.graphs.matrices import to_dense

@@ -18,14 +18,9 @@ from dfltheory.counterexamples.candidate_values import SIMULATED, counterexample
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
 from dfltheory.counterexamples.core import FULL
 from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.left_sides import ADDS_UP, sizes_of
 from dfltheory.counterexamples.networks import group_means_suffice
-from dfltheory.counterexamples.score import (
-    ADDS_UP,
-    FLOOR,
-    at_horizon,
-    ratio_at,
-    sizes_of,
-)
+from dfltheory.counterexamples.score import FLOOR, at_horizon, ratio_at
 from dfltheory.counterexamples.shared_numbers import scheduled
 from dfltheory.errors import InputError
 from dfltheory.verdicts.applicability import obstacle_of

@@ -20,7 +20,7 @@ from dfltheory.counterexamples.families import Family, RoundData
 from dfltheory.counterexamples.families.piecewise import ramps, splits, starts
 from dfltheory.counterexamples.families.shapes import bowl, unfitted, unfitted_two
 from dfltheory.counterexamples.networks import Draw, computed_on, in_range
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, convex, hyperparameters
 from dfltheory.counterexamples.shared_numbers import Shared, radius_field
 from dfltheory.counterexamples.step_sizes import step_sizes

@@ -12,8 +12,9 @@ import numpy as np
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.growth import growth_words, leading, pacing
 from dfltheory.counterexamples.divergence import Divergence
-from dfltheory.counterexamples.members import MEMBERS
-from dfltheory.counterexamples.problems import Ramps, RampTask, SplitTask
+from dfltheory.counterexamples.growth import MEMBERS
+from dfltheory.counterexamples.problems import RampTask, SplitTask
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.graphs import Constant, Periodic, as_sequence
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.tasks.separable import Clipped

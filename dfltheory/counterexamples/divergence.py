@@ -17,7 +17,7 @@ import numpy as np
 
 from dfltheory.bounds.growth import growth_words, paces
 from dfltheory.counterexamples.confirm import unconfirmed
-from dfltheory.counterexamples.members import MEMBERS, Member, Numbers, kinds, replayed
+from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers, kinds, replayed
 from dfltheory.counterexamples.search import Clock, wall
 from dfltheory.errors import DataError, DFLTheoryError
 from dfltheory.rates import fit_exponent
@@ -47,7 +47,7 @@ class Divergence:
     """A one-parameter family: ``ratios`` = measured / expression at ``values`` of
     ``parameter``.
 
-    ``member``: which kind of problem (:mod:`.members`).  ``T*K``: both grow by the same
+    ``member``: which kind of problem (:mod:`.growth`).  ``T*K``: both grow by the same
     factor, and of ``K*T*T`` T by its square; ``values`` are those of the first one.
     ``gap`` and ``alpha`` stand for 1/(1 - lam) and 1/(1 - alpha). ``exponent``
     [``low``, ``high``] of the ratio in the parameter.  ``structural``: is it one that

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dfltheory.counterexamples.batch import Batch
-from dfltheory.counterexamples.members import MEMBERS
+from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.problems import TASKS
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, reference_to
 from dfltheory.counterexamples.score import NOISY

@@ -21,7 +21,8 @@ from dfltheory.bounds.status import Status
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.finding import Finding as AuditFinding
 from dfltheory.counterexamples.describe import refuted_by
-from dfltheory.counterexamples.finding import Finding, falsify
+from dfltheory.counterexamples.falsification import falsify
+from dfltheory.counterexamples.finding import Finding
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.experiments.cases import installed_versions
 from dfltheory.experiments.claim_document import (
@@ -78,7 +79,7 @@ class Budget:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Arguments of :func:`~dfltheory.counterexamples.finding.falsify`."""
+        """Arguments of :func:`~dfltheory.counterexamples.falsification.falsify`."""
         return {
             "seconds": self.seconds,
             "candidates": self.candidates,

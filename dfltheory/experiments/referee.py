@@ -30,7 +30,7 @@ from dfltheory.counterexamples import core, score
 from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.document import built, read_document
-from dfltheory.counterexamples.finding import instance_of, replay
+from dfltheory.counterexamples.saved import instance_of, replay
 from dfltheory.errors import InputError
 from dfltheory.experiments.claim_report import (
     NOT_EXAMINED,

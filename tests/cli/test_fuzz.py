@@ -111,7 +111,7 @@ def place(tmp_path_factory):
 @pytest.fixture
 def said(place, monkeypatch, capsys):
     """Call the command line in a folder of its own; the long work is left out."""
-    from dfltheory.counterexamples import finding
+    from dfltheory.counterexamples import falsification
     from dfltheory.experiments import cases, sweep
     from dfltheory.tasks import download
     from dfltheory.training import loop
@@ -138,8 +138,8 @@ def said(place, monkeypatch, capsys):
         )
 
     for module, name in (
-        (finding, "search"),
-        (finding, "steepest"),
+        (falsification, "search"),
+        (falsification, "steepest"),
         (cases, "perform_all"),
         (sweep, "sweep"),
         (download, "fetch"),

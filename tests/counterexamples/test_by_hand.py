@@ -3,13 +3,16 @@
 Nothing of the package is imported: rounds and bounds are written out.
 """
 
+import itertools
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples" / "simple"
+HALF = Fraction(1, 2)
 
 
 def stored(name):
@@ -122,3 +125,109 @@ def test_clients_of_dfedsam_drift_apart_and_exceed_the_bound_of_theorem_4_5():
     ) / D
     assert left / bound > 26
     assert float(left / bound) == pytest.approx(float(told["ratio"]), rel=1e-6)
+
+
+# -- the six families, in closed form, which refute statements in O(.)
+
+
+def family(key):
+    """First parameters and ratios of a stored family."""
+    path = FOLDER / f"{key}-printed.json"
+    saved = json.loads(path.read_text(encoding="utf-8"))["divergence"]
+    pairs = zip(saved["values"], saved["ratios"], strict=True)
+    return {int(value): ratio for value, ratio in pairs}
+
+
+def test_noise_of_the_personal_part_is_missing_in_dfedmdc_theorem_2():
+    for T, stored_ratio in family("dfedmdc.theorem_2").items():
+        if T > 256:
+            continue
+        n = math.isqrt(T)
+        variance, total = Fraction(0), Fraction(0)
+        gap = Fraction(1, n**2) / 2  # of the variance after the first round
+        for _ in range(T):  # v <- (1 - 1/n) v + noise/n
+            variance = (1 - Fraction(1, n)) ** 2 * variance + Fraction(1, n**2)
+            total += variance
+        ratio = total / T / (gap / n)
+        assert ratio >= T * (1 - Fraction(1, 2 * n - 1))
+        assert float(ratio) == pytest.approx(stored_ratio, rel=1e-6)
+
+
+def test_distant_starts_are_missing_in_dfedmdc_theorem_1():
+    def slope(u):  # of both clients, with minima at -1 and 2
+        clip = (min(max(u + 2, 0), Fraction(3, 2)), min(max(u + HALF, 0), 1))
+        return clip[0] - clip[1] + min(max(u - Fraction(3, 2), 0), 3) - 1
+
+    for T in (16, 64):
+        n, w = math.isqrt(T), Fraction(1, 2 * T)
+        a, b = Fraction(-1), Fraction(2)
+        total = Fraction(0)
+        for _ in range(T):
+            a, b = a - slope(a) / n, b - slope(b) / n
+            a, b = (1 - w) * a + w * b, w * a + (1 - w) * b
+            total += slope((a + b) / 2) ** 2
+        corners = (HALF, Fraction(3, 2), Fraction(2))
+        gap = -sum(area(slope, s, e) for s, e in itertools.pairwise(corners))
+        ratio = total / T / (gap / n)
+        assert ratio == Fraction(2 * n, 5)
+        assert float(ratio) == pytest.approx(family("dfedmdc.theorem_1")[T], rel=1e-8)
+
+
+def test_a_root_of_k_is_missing_in_dfedadmm_corollary_1():
+    T = K = 16
+    eta, penalty = Fraction(1, K * math.isqrt(T)), Fraction(1, math.isqrt(K * T))
+    kept = (1 - eta / penalty) ** K  # 1 - gamma
+    x, dual, points = Fraction(0), Fraction(0), [Fraction(0)]
+    for _ in range(T):
+        y = x
+        for _ in range(K):  # the gradient is 1 on the slope
+            y -= eta * (1 - dual + (y - x) / penalty)
+        dual += (x - y) / penalty
+        old, x = x, x - penalty * dual
+        points.append(x + kept / (1 - kept) * (x - old))
+    assert points == [-penalty * t for t in range(T + 1)]
+    assert min(points) >= -1  # the slope ends there
+    gap = 1 + HALF
+    terms = (gap + Fraction(1, 4)) / 4, Fraction(1, T), Fraction(1, K * T)
+    ratio = 1 / (sum(terms) + Fraction(1, 4 * 64))
+    assert ratio == Fraction(T**2, 96 + 2 * T + 2)
+    stored_ratio = family("dfedadmm.corollary_1")[T]
+    assert float(ratio) == pytest.approx(stored_ratio, rel=1e-8)
+
+
+@pytest.mark.parametrize(("key", "constant"), [("4_6", 75), ("4_8", 225)])
+def test_the_spectral_gap_is_divided_by_too_large_a_root_in_dfedsam(key, constant):
+    def step(x):
+        return min(max(x + 1, 0), 1)
+
+    for gap, stored_ratio in family(f"dfedsam.corollary_{key}").items():
+        n = 2 * gap
+        T, lam, w = n**2, 1 - Fraction(2, n), Fraction(1, n)
+        x, means = [Fraction(0), Fraction(0)], []
+        while not x[0] < -1 < 1 < x[1]:
+            forces = (10 + step(x[0]), -10 + step(x[1]) - min(max(x[1], 0), 1))
+            y = [place - force / n for place, force in zip(x, forces, strict=True)]
+            x = [(1 - w) * y[0] + w * y[1], w * y[0] + (1 - w) * y[1]]
+            means.append((x[0] + x[1]) / 2)
+        left = min(
+            (1 + mean) ** 2 for mean in means
+        )  # the gradients cancel from now on
+        assert Fraction(9, 16) <= left
+        beta_sq = (10 + HALF) ** 2
+        phi = 2 * (1 + lam) if key == "4_8" else 1
+        bound = (1 + means[0]) ** 2 / 2 / n + beta_sq / T + Fraction(1, n**3)
+        bound += phi * beta_sq / (n**3 * (1 - lam) ** 2)
+        assert left / bound >= Fraction(n, constant)
+        assert float(left / bound) == pytest.approx(stored_ratio, rel=1e-8)
+
+
+def test_momentum_is_not_kept_between_rounds_in_dfedsgpsm_corollary_1():
+    for a in (2, 8, 32):
+        T = a**3 // 2
+        n = math.isqrt(T)
+        gap = T * Fraction(1, n) + HALF  # T steps of 1/n, and the end of the slope
+        drift = ((a - 1) ** 2 + Fraction(1, T)) / T
+        bound = gap / a / n + drift + Fraction(a**2, T) + Fraction(1, T)
+        stored_ratio = family("dfedsgpsm.corollary_1")[a]
+        assert float(1 / bound) == pytest.approx(stored_ratio, rel=1e-8)
+        assert 1 / bound > Fraction(a, 5)

@@ -19,7 +19,8 @@ from dfltheory.counterexamples import certify, core, falsify, replay, score
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import FULL, run
 from dfltheory.counterexamples.finding import Finding
-from dfltheory.counterexamples.problems import Ramps, RampTask, SplitTask
+from dfltheory.counterexamples.problems import RampTask, SplitTask
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import json_text
 

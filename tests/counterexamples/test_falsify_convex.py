@@ -17,7 +17,8 @@ from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.piecewise import ramps
-from dfltheory.counterexamples.problems import Ramps, RampTask
+from dfltheory.counterexamples.problems import RampTask
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError
 from dfltheory.training.instance import Instance

@@ -15,7 +15,7 @@ from dfltheory.counterexamples.divergence import Divergence, along, expression
 from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.two_wells import well_limit
-from dfltheory.counterexamples.members import MEMBERS, Member, kinds
+from dfltheory.counterexamples.growth import MEMBERS, Member, kinds
 from dfltheory.errors import DFLTheoryError, InputError
 
 

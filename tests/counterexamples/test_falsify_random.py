@@ -21,7 +21,7 @@ from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.document import built
 from dfltheory.counterexamples.networks import matchings, networks
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import MEASURES
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError

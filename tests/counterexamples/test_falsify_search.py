@@ -19,7 +19,8 @@ from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import candidate_values
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.families.shapes import bowl
-from dfltheory.counterexamples.score import LONG, Scores, better, left_side, sizes_of
+from dfltheory.counterexamples.left_sides import LONG, left_side, sizes_of
+from dfltheory.counterexamples.score import Scores, better
 from dfltheory.counterexamples.search import POPULATION, Arm, search
 from dfltheory.counterexamples.search_spaces import SearchSpace
 from dfltheory.verdicts.rounding import measure_error

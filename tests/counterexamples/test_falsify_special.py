@@ -12,6 +12,7 @@ from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.falsification import readings
 from dfltheory.counterexamples.families import RoundData, installed
 from dfltheory.counterexamples.families.local_drift import (
     LocalDrift,
@@ -31,10 +32,10 @@ from dfltheory.counterexamples.families.stationary_noise import (
 )
 from dfltheory.counterexamples.families.two_wells import TwoWells, well_limit
 from dfltheory.counterexamples.families.unbalanced_starts import UnbalancedStarts
-from dfltheory.counterexamples.finding import readings
-from dfltheory.counterexamples.problems import RampTask, Splits
+from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.search import search
 from dfltheory.counterexamples.search_spaces import search_spaces
+from dfltheory.counterexamples.splits import Splits
 
 STEPS = {
     "eta": st.floats(1e-3, 0.2),

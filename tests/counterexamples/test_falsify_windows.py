@@ -13,12 +13,13 @@ from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.document import built
+from dfltheory.counterexamples.falsification import readings
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
 from dfltheory.counterexamples.families.installed import OWN
-from dfltheory.counterexamples.finding import readings
 from dfltheory.counterexamples.networks import KINDS, networks
-from dfltheory.counterexamples.problems import Ramps, RampTask
+from dfltheory.counterexamples.problems import RampTask
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import DataError, InputError
 from dfltheory.graphs import push_sum_constants

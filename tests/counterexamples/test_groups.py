@@ -14,7 +14,7 @@ from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.families.stationary_noise import noisy_square
 from dfltheory.counterexamples.networks import networks
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
 
 STATEMENT = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")

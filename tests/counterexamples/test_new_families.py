@@ -11,11 +11,11 @@ from dfltheory.algorithms import DFedSAM
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.falsification import best_of
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.distant_start import DistantStart
 from dfltheory.counterexamples.families.local_drift import drift_limit
 from dfltheory.counterexamples.families.start_at_minimum import StartAtMinimum
-from dfltheory.counterexamples.finding import best_of
 from dfltheory.counterexamples.score import LONGEST
 from dfltheory.counterexamples.search import processor, search
 from dfltheory.counterexamples.search_spaces import search_spaces

@@ -10,8 +10,8 @@ from dfltheory import cli
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.finding import replay, single_instance
 from dfltheory.counterexamples.rational import verify
+from dfltheory.counterexamples.saved import replay, single_instance
 from dfltheory.counterexamples.simplify import simplify
 from dfltheory.counterexamples.simplify.check import ratio_of
 from dfltheory.counterexamples.simplify.clients import FewerClients

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dfltheory.counterexamples.document import read_document
-from dfltheory.counterexamples.finding import replay
+from dfltheory.counterexamples.saved import replay
 from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 from dfltheory.experiments.results import load_results

@@ -20,7 +20,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds.document import theorem_to_document
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.run import audit
-from dfltheory.counterexamples.finding import replay
+from dfltheory.counterexamples.saved import replay
 from validation.papers import PAPERS, appendix
 
 ROOT = Path(__file__).parents[2]

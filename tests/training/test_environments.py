@@ -19,7 +19,7 @@ from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_oracle import CandidatesMix
 from dfltheory.counterexamples.core import fixed_points, run
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import UnsupportedError
 from dfltheory.exact import exact_history
 from dfltheory.tasks.quadratics import Quadratic

@@ -15,7 +15,7 @@ from dfltheory.bounds import get
 from dfltheory.bounds import symbols as s
 from dfltheory.counterexamples import replay
 from dfltheory.counterexamples.divergence import along
-from dfltheory.counterexamples.members import MEMBERS, kinds, replayed
+from dfltheory.counterexamples.growth import MEMBERS, kinds, replayed
 from dfltheory.errors import InputError
 from validation.pages.errata_entries import saved_growth, witness_words
 from validation.papers import PAPERS, statement

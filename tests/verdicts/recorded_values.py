@@ -29,7 +29,7 @@ from dfltheory.counterexamples.candidate_values import (
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.counterexamples.document import built, read_document
-from dfltheory.counterexamples.members import MEMBERS
+from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.rational import verify
 from dfltheory.errors import InputError
 from dfltheory.training.history import History

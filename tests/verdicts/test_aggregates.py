@@ -21,8 +21,9 @@ from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.symbols import VALUE
 from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import certify, rational
+from dfltheory.counterexamples.left_sides import left_side, weighted_blocks
 from dfltheory.counterexamples.networks import networks
-from dfltheory.counterexamples.score import _weighted_blocks, at_T, left_side, ratio_at
+from dfltheory.counterexamples.score import at_T, ratio_at
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.verdicts import running_left_hand_side
 from dfltheory.rates import measure as measure_left_hand_side
@@ -438,7 +439,7 @@ def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
     value = with_measure(own, "two_block_value")
     assert np.isnan(left_side(value, None, path, {})).all()
     with pytest.raises(InputError, match="two_block_value"):
-        _weighted_blocks(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
+        weighted_blocks(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
     with pytest.raises(InputError):
         rational.verify(
             trap(),

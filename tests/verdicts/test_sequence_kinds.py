@@ -24,7 +24,8 @@ from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import run as run_batch
 from dfltheory.counterexamples.document import built
 from dfltheory.counterexamples.networks import matchings, networks
-from dfltheory.counterexamples.problems import Ramps, RampTask
+from dfltheory.counterexamples.problems import RampTask
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.exact import RandomMixing, exact_history

@@ -1,16 +1,18 @@
 """False versions of the kinds of mistakes that people make in statements.
 
     python -m validation.counterexamples.human_mistakes draw FILE
+    python -m validation.counterexamples.human_mistakes known FILE
     python -m validation.counterexamples.human_mistakes search FILE --seconds 15
 
 ``draw`` makes every version of every corrected statement with constants, and of those
 of Wang and Joshi (2021), by the rules of :data:`MISTAKES`, and draws :data:`COUNT` of
 them with the seed :data:`SEED`, about as many of each rule. A version whose bound is
-nowhere smaller than the original's is not made, as the original implies it. Each is
-compared with the saved problems of ``docs/counterexamples`` and the closed forms; what
-refutes it is stored in its row; searches that the file holds are kept. ``search``
-searches each version that has no such search yet, and stores the instance where it
-finds one.
+nowhere smaller than the original's is not made, as the original implies it. The draw
+depends on the statements that are registered, so that a file keeps its rows when
+others are added; its versions are found by their names. ``known`` compares each row
+with the saved problems of ``docs/counterexamples``, those of :mod:`.hand_made` and the
+closed forms, and stores what refutes it. ``search`` searches each version that has no
+such search yet, and stores the instance where it finds one.
 
 A version is *known to be false* if its row holds an instance that the training core
 confirms, or a closed form with a ratio above 1. Nothing is known of the others, some
@@ -34,24 +36,28 @@ import sympy as sp
 
 from dfltheory.counterexamples.certify import certify, exact_expectation
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.finding import best_of
+from dfltheory.counterexamples.falsification import best_of
 from dfltheory.counterexamples.reach import class_of
 from dfltheory.counterexamples.search import processor, search
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import write_json
+from validation.counterexamples.hand_made import HAND_MADE
 from validation.counterexamples.power import ENOUGH, known_without_search
 from validation.counterexamples.survey import searched
 from validation.searched import FOLDER
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.instance import Instance
 
 COUNT, SEED = 60, 45
 PAPER = "wang_joshi2021"
 POINTS = 400
 """Random values of the constants at which two bounds are compared."""
 Row = dict[str, Any]
+NAMES = ("key", "variant", "mistake", "place")
+"""Fields of a row that name its version."""
 
 
 @dataclass(frozen=True)
@@ -296,20 +302,42 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Version]:
 
 def saved_witness(theorem: Theorem) -> Row | None:
     """The saved problem that refutes it most, confirmed by the training core."""
-    ratios = [
-        (ratio, name, document)
-        for name, document in _saved_instances()
-        if (ratio := _exact_ratio(document, theorem)) > 1
-    ]
+    ratios = []
+    for name, document in _saved_instances():
+        if ("b" in document["task"]) == theorem.scope.two_blocks:
+            instance = _built(document, theorem)
+            ratio = 0.0 if instance is None else _exact_ratio(instance, theorem)
+            if ratio > 1:
+                ratios.append((ratio, name, instance))
     ratios.sort(key=_first, reverse=True)
-    for ratio, name, document in ratios[:3]:
-        instance = built(document, theorem.scope.algorithms)
-        if certify(instance, theorem).violated:
-            return {"ratio": ratio, "from": name, "instance": document}
+    return _confirmed(theorem, ratios[:3])
+
+
+def hand_made_witness(theorem: Theorem) -> Row | None:
+    """The first problem made by hand that refutes it, confirmed by the core."""
+    for name, problems in HAND_MADE.items():
+        try:
+            for instance in problems(theorem):
+                ratio = _exact_ratio(instance, theorem)
+                found = _confirmed(theorem, [(ratio, name, instance)])
+                if found is not None:
+                    return found
+        except DFLTheoryError:
+            continue  # no such algorithm, or step sizes outside of its range
     return None
 
 
-def _first(row: tuple[float, str, Row]) -> float:
+def _confirmed(
+    theorem: Theorem, candidates: list[tuple[float, str, Instance]]
+) -> Row | None:
+    """The first of the candidates that the training core confirms."""
+    for ratio, name, instance in candidates:
+        if ratio > 1 and certify(instance, theorem).violated:
+            return {"ratio": ratio, "from": name, "instance": instance.document()}
+    return None
+
+
+def _first(row: tuple[float, str, Instance]) -> float:
     return row[0]
 
 
@@ -323,16 +351,20 @@ def _saved_instances() -> list[tuple[str, Row]]:
     return found
 
 
-def _exact_ratio(document: Row, theorem: Theorem) -> float:
+def _built(document: Row, theorem: Theorem) -> Instance | None:
+    """A saved problem as an instance for the statement's algorithms."""
+    try:
+        return built(document, theorem.scope.algorithms)
+    except DFLTheoryError:
+        return None
+
+
+def _exact_ratio(instance: Instance, theorem: Theorem) -> float:
     """measured / bound by the exact expectation; 0 where it does not apply."""
-    two_blocks = "b" in document["task"]
-    if two_blocks != theorem.scope.two_blocks:
+    if not _covers(theorem, instance.algorithm):
         return 0.0
     try:
         with np.errstate(all="ignore"):
-            instance = built(document, theorem.scope.algorithms)
-            if not _covers(theorem, instance.algorithm):
-                return 0.0
             exact, obstacles = exact_expectation(instance, theorem)
     except (DFLTheoryError, ArithmeticError):
         return 0.0
@@ -346,7 +378,8 @@ def _covers(theorem: Theorem, algorithm: Any) -> bool:
 
 def known(theorem: Theorem) -> Row:
     """What refutes a version without a search."""
-    return {"saved": saved_witness(theorem), **known_without_search(theorem)}
+    saved = saved_witness(theorem) or hand_made_witness(theorem)
+    return {"saved": saved, **known_without_search(theorem)}
 
 
 def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Row:
@@ -376,65 +409,58 @@ def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Row:
 def is_false(row: Row) -> bool:
     """Is a version known to be false?"""
     searches = [row[name] for name in ("before", "after") if name in row]
-    by_search = any(found["refuted"] for found in searches)
-    return by_search or row["saved"] is not None or row["for ever"] > 1
+    return any(found["refuted"] for found in searches) or known_false(row)
+
+
+def known_false(row: Row) -> bool:
+    """Is a version known to be false without a search?"""
+    return row["saved"] is not None or row["for ever"] > 1
 
 
 def shares(rows: list[Row], name: str) -> dict[str, int]:
     """How many the searches of that name refuted, of the known false, and of all."""
-    searched_rows = [row for row in rows if name in row]
-    false = [row for row in searched_rows if is_false(row)]
-    independent = [
-        row for row in searched_rows if row["saved"] is not None or row["for ever"] > 1
-    ]
+    found = [row for row in rows if name in row]
     return {
-        "searched": len(searched_rows),
-        "refuted": sum(row[name]["refuted"] for row in searched_rows),
-        "known to be false": len(false),
-        "known without a search": len(independent),
-        "refuted of these": sum(row[name]["refuted"] for row in independent),
+        "searched": len(found),
+        "refuted": sum(row[name]["refuted"] for row in found),
+        "known to be false": sum(map(is_false, found)),
+        "known without a search": sum(map(known_false, found)),
+        "refuted of these": sum(
+            row[name]["refuted"] for row in found if known_false(row)
+        ),
     }
 
 
-def _searches(file: Path) -> dict[tuple[str, ...], Row]:
-    """The searches that a file holds, by version."""
-    if not file.exists():
-        return {}
-    rows = json.loads(file.read_text(encoding="utf-8"))
-    return {
-        (row["key"], row["variant"], row["mistake"], row["place"]): {
-            name: row[name] for name in ("before", "after") if name in row
-        }
-        for row in rows
-    }
+def by_name() -> dict[tuple[str, ...], Version]:
+    """All versions that can be drawn."""
+    return {v.name: v for of_rule in versions().values() for v in of_rule}
 
 
 def main(arguments: list[str]) -> int:
-    """Draw the versions, or search those of a file."""
+    """Draw the versions, or learn more of those of a file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=("draw", "search", "shares"))
+    parser.add_argument("action", choices=("draw", "known", "search", "shares"))
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--name", choices=("before", "after"), default="after")
     given = parser.parse_args(arguments)
     if given.action == "draw":
-        names = ("key", "variant", "mistake", "place")
-        searches = _searches(given.file)
-        rows = []
-        for version in drawn():
-            row: Row = dict(zip(names, version.name, strict=True))
-            found = searches.get(version.name, {})
-            rows.append(row | known(version.theorem) | found)
-            print(version.name, is_false(rows[-1]), flush=True)
+        rows = [dict(zip(NAMES, v.name, strict=True)) for v in drawn()]
         write_json(given.file, rows)
         return 0
     rows = json.loads(given.file.read_text(encoding="utf-8"))
-    if given.action == "search":
-        for row, version in zip(rows, drawn(), strict=True):
-            if given.name not in row:
-                row[given.name] = looked(version.theorem, given.seconds)
-                write_json(given.file, rows)
-                print(version.name, row[given.name]["refuted"], flush=True)
+    if given.action in ("known", "search"):
+        available = by_name()
+        for row in rows:
+            name = tuple(row[field] for field in NAMES)
+            theorem = available[name].theorem
+            if given.action == "known":
+                row.update(known(theorem))
+                print(name, is_false(row), flush=True)
+            elif given.name not in row:
+                row[given.name] = looked(theorem, given.seconds)
+                print(name, row[given.name]["refuted"], flush=True)
+            write_json(given.file, rows)
     for name in ("before", "after"):
         print(name, shares(rows, name))
     return 0

@@ -44,7 +44,7 @@ from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE, Scaling, Unit
 from dfltheory.counterexamples import closed_forms
 from dfltheory.counterexamples.closed_forms import strongest
-from dfltheory.counterexamples.finding import best_of
+from dfltheory.counterexamples.falsification import best_of
 from dfltheory.counterexamples.search import processor, search
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.files import write_json
@@ -61,13 +61,16 @@ SEARCH = (
     "core",
     "cube",
     "decoding",
+    "left_sides",
     "networks",
     "problems",
+    "ramps",
     "reach",
     "score",
     "search",
     "search_spaces",
     "shared_numbers",
+    "splits",
     "step_sizes",
 )
 """The modules on which it depends what a search finds."""

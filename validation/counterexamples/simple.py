@@ -3,25 +3,24 @@ validation.counterexamples.simple docs/counterexamples [KEY-VARIANT ...]``.
 
 Each result is FOLDER/simple/KEY-VARIANT.json, and its lines are stored for ``dfltheory
 falsify --show``. Refutations of statements in O(.) are families of problems, whose
-numbers are rounded.
+lines are those of their growth law.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.counterexamples.describe import counterexample_lines
-from dfltheory.counterexamples.finding import Finding, replay, single_instance
+from dfltheory.counterexamples.finding import Finding
+from dfltheory.counterexamples.saved import replay, single_instance
 from dfltheory.counterexamples.simplify import simplify
-from dfltheory.counterexamples.simplify.growing import simplified_family
+from dfltheory.counterexamples.simplify.growing import simplify_family
 from dfltheory.counterexamples.simplify.lines import hand_check_lines
 from dfltheory.counterexamples.simplify.stored import FILE
-from dfltheory.errors import DataError
 from dfltheory.files import write_json
+from validation.counterexamples.growth_laws import growth_laws
 
 NAMES = (
     "dfedadmm.theorem_1-printed",
@@ -42,18 +41,13 @@ def simplified(file: Path) -> Finding:
     if saved.get("divergence") is None:
         instance, theorem, family = single_instance(file)
         return simplify(instance, theorem, family=family).finding
-    finding = replay(file)
-    if finding.divergence is None or finding.theorem is None:
-        raise DataError(f"{file} holds no family of problems")
-    family = simplified_family(finding.divergence, finding.theorem)
-    ratio = family.ratios[-1] / family.ratios[0]
-    return replace(finding, divergence=family, ratio=ratio)
+    return simplify_family(replay(file))
 
 
 def lines_of(finding: Finding) -> tuple[str, ...]:
-    """Its lines; for a family those of its last member."""
+    """Its lines; for a family those of its growth law."""
     if finding.divergence is not None:
-        return counterexample_lines(finding)
+        return growth_laws()[finding.key].lines
     return hand_check_lines(finding)
 
 

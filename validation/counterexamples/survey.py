@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.counterexamples.document import read_document
-from dfltheory.counterexamples.finding import falsify, largest, together
+from dfltheory.counterexamples.falsification import falsify, largest, together
 from dfltheory.files import json_text, write_json
 
 if TYPE_CHECKING:

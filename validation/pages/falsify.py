@@ -14,12 +14,13 @@ from typing import Any
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import number as _number
 from dfltheory.counterexamples.document import read_document
-from dfltheory.counterexamples.finding import APART, COMMON, LED
+from dfltheory.counterexamples.falsification import APART, COMMON, LED
 from dfltheory.counterexamples.rational import verify
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
 from dfltheory.markdown import between, table
 from validation.counterexamples.survey import outcome_file, searched
+from validation.pages import simplified
 from validation.papers.erratum import errata
 
 REPORTED = (
@@ -83,7 +84,13 @@ def markdown(folder: Path) -> str:
     missing = sum(not outcome_file(folder, t).exists() for t in searched())
     introduction = _INTRODUCTION.replace("{confirmed}", _confirmed(outcomes))
     rows = [_row(one) for one in sorted(outcomes, key=_rank)]
-    parts = [introduction, _summary(outcomes, missing), "", table(_HEADS, rows), ""]
+    parts = [
+        introduction,
+        _summary(outcomes, missing),
+        "",
+        table(_HEADS, rows),
+        simplified.section(folder),
+    ]
     return "\n".join(parts)
 
 

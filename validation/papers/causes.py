@@ -20,7 +20,7 @@ from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.divergence import Divergence, grown
 from dfltheory.counterexamples.document import built, read_document
-from dfltheory.counterexamples.members import MEMBERS, Member, Numbers
+from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers
 from dfltheory.errors import InputError
 from dfltheory.verdicts.applicability import common_start
 from validation.papers import PAPERS, statement

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 
 Array = NDArray[Any]
 MARGIN, SPARE = 1e-3, 0.25

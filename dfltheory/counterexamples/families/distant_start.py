@@ -18,7 +18,7 @@ from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.families.shapes import REACH, both
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 
 Array = NDArray[Any]
 FARTHEST = 1e6

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import convex, hyperparameters
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.opposing_gradients import bump_at_zero
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 
 Array = NDArray[Any]
 

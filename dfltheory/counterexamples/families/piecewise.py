@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.problems import Ramps, Splits
+from dfltheory.counterexamples.ramps import Ramps
+from dfltheory.counterexamples.splits import Splits
 
 Array = NDArray[Any]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both, wells
-from dfltheory.counterexamples.problems import Ramps
+from dfltheory.counterexamples.ramps import Ramps
 
 Array = NDArray[Any]
 

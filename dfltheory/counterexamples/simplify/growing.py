@@ -1,13 +1,17 @@
-"""Simpler numbers for families of problems, which refute statements in O(.)."""
+"""Simpler families of problems, which refute statements in O(.)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples.divergence import Divergence, along
-from dfltheory.counterexamples.members import MEMBERS
-from dfltheory.counterexamples.simplify.complexity import significant_digits
+from dfltheory.counterexamples.finding import Finding
+from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers, replayed
+from dfltheory.counterexamples.growth.member import COUNTS
 from dfltheory.counterexamples.simplify.rounding import rounded
+from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -15,42 +19,61 @@ if TYPE_CHECKING:
 DIGITS = (1, 2, 3)
 
 
-def simplified_family(family: Divergence, theorem: Theorem) -> Divergence:
-    """The family whose first member has the fewest digits of those that diverge.
+def simplify_family(finding: Finding) -> Finding:
+    """Simplify a family of problems.
 
-    All numbers of the first member are rounded to one digit, or to two or three if the
-    ratio does not grow without bound along that family. Numbers of steps and rounds
-    stay as they are.
+    The first of these along which the ratio still grows without bound: kinds of
+    problems in closed form, that of the family first and those whose clients start at
+    different points last; the family itself with numbers of one, two or three digits.
+    Numbers of steps and rounds are not rounded.
 
     Parameters
     ----------
-    family : Divergence
-        A family along which measured / expression grows.
-    theorem : Theorem
-        The statement that it refutes.
+    finding : Finding
+        Of a family along which measured / expression grows.
 
     Returns
     -------
-    Divergence
-        Measured anew; ``family`` itself if no rounded one diverges.
+    Finding
+        Measured anew; of the same family if no simpler one diverges.
+
+    Raises
+    ------
+    InputError
+        The finding is not of a family that refutes its statement.
     """
-    member = MEMBERS[family.member]
-    for digits in DIGITS:
-        base = {name: rounded(size, digits) for name, size in family.base.items()}
-        base |= {n: family.base[n] for n in _counts(family)}
-        found = along(theorem, member, base, family.parameter)
+    family, theorem = finding.divergence, finding.theorem
+    if family is None or theorem is None or not family.diverges:
+        raise InputError("there is no diverging family of problems to simplify")
+    simpler = family
+    for member, base, parameter in _simpler(family, theorem):
+        found = along(theorem, member, base, parameter)
         if found is not None and found.diverges:
-            return found
-    return family
+            simpler = found
+            break
+    ratio = simpler.ratios[-1] / simpler.ratios[0]
+    return replace(finding, divergence=simpler, ratio=ratio)
 
 
-def digits_of_family(family: Divergence) -> dict[str, int]:
-    """The significant digits of each number of the first member."""
-    return {name: significant_digits(size) for name, size in family.base.items()}
+def _simpler(
+    family: Divergence, theorem: Theorem
+) -> Iterator[tuple[Member, Numbers, str]]:
+    """Yield kinds, first members and parameters, the simplest first."""
+    plain = [
+        member
+        for member in MEMBERS.values()
+        if member.plain is not None and replayed(theorem, member)
+    ]
+    plain.sort(key=lambda member: (member.name != family.member, member.apart))
+    for member in plain:
+        base = {name: float(size) for name, size in (member.plain or {}).items()}
+        yield member, base, member.varied[0]
+    for digits in DIGITS:
+        base = {
+            name: size if name in COUNTS else rounded(size, digits)
+            for name, size in family.base.items()
+        }
+        yield MEMBERS[family.member], base, family.parameter
 
 
-def _counts(family: Divergence) -> list[str]:
-    return [name for name in ("T", "K", "K_u", "K_v") if name in family.base]
-
-
-__all__ = ["digits_of_family", "simplified_family"]
+__all__ = ["simplify_family"]

@@ -1,0 +1,307 @@
+"""The search for a counterexample to a statement, under each of its readings."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.bounds.reference import load
+from dfltheory.counterexamples.certify import Certificate, certify
+from dfltheory.counterexamples.divergence import steepest
+from dfltheory.counterexamples.finding import Finding
+from dfltheory.counterexamples.score import shortest_horizon
+from dfltheory.counterexamples.search import Arm, Clock, search, wall
+from dfltheory.counterexamples.search_spaces import refused_families, search_spaces
+from dfltheory.errors import InputError, whole_number
+from dfltheory.training.instance import Instance
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+TRIED = 6
+"""How many families' best candidates are handed to the training core, the best
+first.
+"""
+COMMON, APART, LED = "common start", "clients apart", "noise that depends on the state"
+
+Progress = Callable[[str, float, int], None]
+"""Called with the stage of a search, its best ratio, and its number of candidates."""
+
+
+def falsify(
+    key: str | Theorem,
+    variant: str | None = None,
+    *,
+    seconds: float = 60.0,
+    candidates: int | None = None,
+    seed: int = 0,
+    enough: float = math.inf,
+    progress: Progress | None = None,
+) -> Finding:
+    """Search for a problem that satisfies every assumption of a theorem and violates
+    its bound.
+
+    Parameters
+    ----------
+    key, variant : the statement: a key of the registry (``printed`` unless a variant is
+        given), a Theorem, or ``FILE.py:NAME``
+    seconds : budget of the search (the confirmation by the training core comes on top)
+    candidates : the budget in problems that are tried, in place of ``seconds``: then
+        two searches from one seed try the same ones on any machine
+    seed : of the search
+    enough : stop once measured / bound exceeds this; else the best ratio in the time
+        given is sought
+    progress : called now and then with what is done ("searching" or "confirming"), the
+        best ratio so far and the number of candidates
+
+    Half of the budget goes to the strictest reading (:func:`readings`), which is told
+    first. Corollaries are searched under their schedule. For statements in O(.) it
+    looks for a one-parameter family along which measured / expression diverges.
+
+    Raises
+    ------
+    UnknownNameError
+        The key is unknown.
+    InputError
+        The statement is not searched (lemmas and displays inside proofs), the budget is
+        not > 0, or the seed is below 0.
+    """
+    theorem = load(key, variant)
+    budget = seconds if candidates is None else candidates
+    whole_number("seed", seed, at_least=0)
+    if not budget > 0:
+        raise InputError(
+            f"{'seconds' if candidates is None else 'candidates'} = {budget} must"
+            " be > 0"
+        )
+    clock: Clock = wall if candidates is None else float
+    if theorem.kind not in ("theorem", "corollary") and not theorem.order:
+        what = (
+            theorem.kind
+            if theorem.kind == "lower bound"
+            else f"{theorem.kind} inside a proof"
+        )
+        raise InputError(
+            f"{theorem} is a {what}: falsify searches theorems and corollaries"
+        )
+    if theorem.lhs.aggregate == "each" and not theorem.order:
+        raise InputError(
+            f"{theorem} bounds each round by itself: state it at a horizon T (aggregate"
+            " 'last'), min or mean"
+        )
+    started, before, found = time.monotonic(), clock(0), dict[str, Finding]()
+    for k, (name, reading) in enumerate(asked := readings(theorem)):
+        left = budget - (clock(sum(one.evaluations for one in found.values())) - before)
+        share = max(left, 0.0) / (len(asked) - k)
+        if found and share < 0.05 * budget:
+            break
+        if theorem.order:
+            found[name] = _order(reading, share, seed, clock)
+        else:
+            found[name] = _constants(reading, share, seed, enough, progress, clock)
+        if found[name].violated and (theorem.order or found[name].ratio >= enough):
+            break
+    return _strictest(found, theorem, time.monotonic() - started)
+
+
+def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
+    """How a statement can be read, the strictest first: what it is then about, each
+    inside of the next.
+
+    ``common start``: all clients start at one point. ``clients apart``: each where it
+    likes, where the scope does not exclude it. ``noise that depends on the state``,
+    where the scope does not say that samples are as smooth as the clients
+    (``samplewise``): else noise is added. What is found under the first no author can
+    answer with a start at one point.
+    """
+    free = {
+        "common_start": theorem.scope.common_start,
+        "samplewise": theorem.scope.samplewise,
+    }
+    strict = {"common_start": True, "samplewise": True}
+    asked = {COMMON: strict, APART: strict | {"common_start": False}, LED: free}
+    allowed = [
+        not free[name] and not theorem.order for name in ("common_start", "samplewise")
+    ]
+    kept = [
+        COMMON,
+        *(name for name, one in zip((APART, LED), allowed, strict=True) if one),
+    ]
+    scopes = {name: replace(theorem.scope, **asked[name]) for name in kept}
+    return [
+        (name, theorem if scope == theorem.scope else replace(theorem, scope=scope))
+        for name, scope in scopes.items()
+    ]
+
+
+def _order(theorem: Theorem, budget: float, seed: int, clock: Clock) -> Finding:
+    started = time.monotonic()
+    best, told, evaluations = steepest(theorem, budget, seed, clock)
+    ratio = max((row["ratio"] for row in told.values()), default=0.0)
+    ratio = ratio if best is None else best.ratios[-1] / best.ratios[0]
+    violated, spent = best is not None and best.diverges, time.monotonic() - started
+    parts = {"divergence": best, "families": told, "first": spent if violated else None}
+    return Finding(
+        theorem.key, theorem.variant, violated, ratio, evaluations, spent, seed, **parts
+    )
+
+
+def _constants(
+    theorem: Theorem,
+    budget: float,
+    seed: int,
+    enough: float,
+    progress: Progress | None,
+    clock: Clock,
+) -> Finding:
+    started, above = time.monotonic(), list[float]()
+
+    def tell(best: float, count: int) -> None:
+        if best > 1 and not above:
+            above.append(time.monotonic() - started)
+        if progress is not None:
+            progress("searching", best, count)
+
+    arms = search(theorem, search_spaces(theorem), budget, seed, enough, tell, clock)
+    if progress is not None:
+        searched = sum(arm.evaluations for arm in arms)
+        ratios = [float(arm.ratio[arm.best]) for arm in arms]
+        progress("confirming", float(np.nanmax([0.0, *ratios])), searched)
+    found = best_of(theorem, arms)  # which measures further candidates
+    count = sum(arm.evaluations for arm in arms)
+    families = together(
+        (a.space.name, float(a.ratio[a.best]), a.evaluations) for a in arms
+    )
+    spent = time.monotonic() - started
+    if found is None:
+        nan = float("nan")
+        return Finding(
+            theorem.key,
+            theorem.variant,
+            False,
+            nan,
+            count,
+            spent,
+            seed,
+            families=families,
+            refused=refused_families(theorem),
+        )
+    parts = {
+        "family": found[0],
+        "instance": found[1],
+        "certificate": found[2],
+        "families": families,
+        "refused": refused_families(theorem),
+    }
+    ratio, violated = found[2].exact["ratio"], found[2].violated
+    niches = [max(arm.niche(k) for arm in arms) for k in range(2 * len(theorem.parts))]
+    told = zip(theorem.parts, niches, niches[len(theorem.parts) :], strict=False)
+    parts["terms"] = {
+        name: {"share": share, "without": without} for name, share, without in told
+    }
+    parts["first"] = above[0] if above and violated else None
+    return Finding(
+        theorem.key, theorem.variant, violated, ratio, count, spent, seed, **parts
+    )
+
+
+def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, float]]:
+    """Name -> largest ratio and number of candidates, of families by one name
+    together.
+    """
+    families: dict[str, dict[str, float]] = {}
+    for name, ratio, evaluations in rows:
+        row = families.setdefault(name, {"ratio": float("nan"), "evaluations": 0})
+        row["evaluations"] += evaluations
+        row["ratio"] = float(np.fmax(row["ratio"], ratio))
+    return families
+
+
+def largest(terms: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """The terms of several searches of one statement: the largest that any has seen."""
+    return {
+        name: {
+            k: max(float(row[name][k]) for row in terms if name in row)
+            for k in ("share", "without")
+        }
+        for name in {name: None for row in terms for name in row}
+    }
+
+
+def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> Finding:
+    """What was found under the strictest reading that refutes; else of the best
+    candidate of all readings.
+    """
+    refuted = [one for one in found.values() if one.violated]
+    best = (
+        refuted[0]
+        if refuted
+        else max(found.values(), key=lambda one: np.nan_to_num(one.ratio, nan=-1.0))
+    )
+    rows = (
+        (n, t["ratio"], t["evaluations"])
+        for one in found.values()
+        for n, t in one.families.items()
+    )
+    return replace(
+        best,
+        evaluations=sum(one.evaluations for one in found.values()),
+        seconds=seconds,
+        families=together(rows),
+        terms=largest([one.terms for one in found.values()]),
+        refused=_refused_by_all(found.values()),
+        readings={
+            name: {"ratio": one.ratio, "violated": one.violated}
+            for name, one in found.items()
+        },
+        theorem=theorem,
+    )
+
+
+def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
+    """The families that have candidates under no reading."""
+    every = [one.refused for one in found]
+    common = set(every[0]).intersection(*every)
+    return {name: reason for name, reason in every[0].items() if name in common}
+
+
+def best_of(
+    theorem: Theorem, arms: list[Arm]
+) -> tuple[str, Instance, Certificate] | None:
+    """The best candidate that the core confirms, with its family; else the best one
+    that it has looked at.
+    """
+    first = None
+    for arm in arms[:TRIED]:
+        point = arm.points[arm.best][None]
+        scores = arm.evaluate(point)
+        if not np.isfinite(scores.ratio[0]):
+            continue
+        batch = arm.candidates(point)
+        T = shortest_horizon(theorem, batch, int(scores.T[0]), float(scores.ratio[0]))
+        T = T if not arm.space.horizon(arm.shared) else int(scores.T[0])
+        instance = batch.alone(0, scores.x0, T)
+        told = arm.space.name, instance, certify(instance, theorem)
+        if told[2].violated:
+            return told
+        first = first or told
+        if scores.ratio[0] <= 1:
+            break
+    return first
+
+
+__all__ = [
+    "APART",
+    "COMMON",
+    "LED",
+    "best_of",
+    "falsify",
+    "largest",
+    "readings",
+    "together",
+]

@@ -1,0 +1,230 @@
+"""One kind of problem, and how its left-hand side is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.candidate_values import CandidateRuns
+from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.left_sides import left_side
+from dfltheory.counterexamples.problems import RampTask, SplitTask
+from dfltheory.counterexamples.ramps import Ramps
+from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
+from dfltheory.counterexamples.score import at_T
+from dfltheory.errors import InputError
+from dfltheory.training.instance import Instance
+from dfltheory.verdicts.measures import measured
+from dfltheory.verdicts.run_values import run_values
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Numbers = dict[str, float]
+COUNTS = ("T", "K", "K_u", "K_v")
+"""Numbers of a member that are whole."""
+SEEDS = 16
+"""Runs of the training core that are compared with an exact expectation."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One kind of problem.
+
+    Attributes
+    ----------
+    name : str
+    make : function of a statement and the numbers of a member
+        Returns its problem, and the quantities that no run shows.
+    base : mapping
+        The numbers of a first member: the choices of a count, or the ends of a range
+        on a logarithmic scale.
+    joint, parameters : tuples of str
+        Products that grow together (``T*K``), and single numbers that grow.
+    two_blocks : bool
+        Whether the problem has a shared and a personal part.
+    needs : str
+        The quantity without which a statement is not about this kind.
+    apart : bool
+        Whether the clients start at different points.
+    drawn : bool
+        Whether a search draws it; a saved family is replayed in any case.
+    plain : mapping or None
+        A first member of one or two digits a number, whose ratio has a closed form
+        along the first of ``varied``; None if there is none.
+    """
+
+    name: str
+    make: Callable[[Theorem, Numbers], tuple[Instance, Numbers]]
+    base: Mapping[str, Sequence[float]]
+    joint: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    two_blocks: bool = False
+    needs: str = ""
+    apart: bool = False
+    drawn: bool = True
+    plain: Mapping[str, float] | None = None
+
+    def draw(self, rng: np.random.Generator) -> Numbers:
+        """Draw the numbers of a first member."""
+        drawn = {}
+        for name, ends in self.base.items():
+            low, high = ends[0], ends[-1]
+            if len(ends) == 1 or low == high:
+                drawn[name] = float(low)
+            elif name in COUNTS:
+                drawn[name] = float(rng.choice(list(ends)))
+            else:
+                drawn[name] = float(low * (high / low) ** rng.random())
+        return drawn
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Everything that can grow along a family of this kind."""
+        return (*self.joint, *self.parameters)
+
+    def measure(self, theorem: Theorem, at: Numbers) -> tuple[float, Numbers]:
+        """Return the expected left-hand side, and the quantities of the expression.
+
+        Without noise one run of the training core is the expectation. With two blocks
+        it is an exact recursion.
+        """
+        instance, known = self.make(theorem, at)
+        if isinstance(instance.task, SplitTask):
+            return _exactly(theorem, instance, known)
+        history = instance.run(progress=False)
+        data = measured(history, theorem.lhs.measure)
+        values = {
+            name: value
+            for name, value in run_values(history, theorem).items()
+            if np.all(np.isfinite(value))
+        }
+        values["sigma_l"] = 0.0
+        values.update(known)
+        diverged = data is None or history.diverged_at is not None
+        if diverged or set(theorem.needs) - set(values):
+            return float("nan"), dict.fromkeys(theorem.needs, 1.0)
+        left = float(at_T(theorem, data.T, history.rounds, False)[0])
+        return left, {name: float(values[name]) for name in theorem.needs}
+
+    def core(self, theorem: Theorem, at: Numbers) -> float | None:
+        """Return the left-hand side by the training core, if ``measure`` does not."""
+        instance, _ = self.make(theorem, at)
+        if not isinstance(instance.task, SplitTask):
+            return None
+        T, seeds = instance.rounds, SEEDS if any(instance.task.sigmas) else 1
+        history = instance.run(rounds=T + 1, seeds=seeds, progress=False)
+        data = measured(history, theorem.lhs.measure)
+        return None if data is None else float(at_T(theorem, data.T, T, False).mean())
+
+
+def _exactly(
+    theorem: Theorem, instance: Instance, known: Numbers
+) -> tuple[float, Numbers]:
+    """Return the left-hand side of a problem with two blocks by its recursion."""
+    batch, T = Batch.of(instance), instance.rounds
+    path = run(batch, theorem.lhs.rounds(T).stop + 1)
+    of_run = run_values(CandidateRuns(batch, path, [T]), theorem).at_upper_gap
+    values = {name: float(np.ravel(value)[0]) for name, value in of_run.items()}
+    known = {n: value for n, value in known.items() if n not in ("T", "delta_u")}
+    values.update(known)
+    arrays = {name: np.array([value]) for name, value in values.items()}
+    data = left_side(theorem, batch, path, arrays)
+    needed = {name: values[name] for name in theorem.needs}
+    return float(at_T(theorem, data, T, True)[0]), needed
+
+
+def algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorithm:
+    """Return the scope's algorithm at these numbers, by the statement's schedule.
+
+    Raises
+    ------
+    InputError
+        Neither the numbers nor the schedule determine a hyperparameter, such as a SAM
+        radius.
+    """
+    cls, (free, fixed) = algorithm_class(theorem), hyperparameters(theorem)
+    known = {**theorem.step_sizes(**numbers), **numbers}
+    chosen = dict(fixed)
+    for name, quantity in free.items():
+        symbol = cls.glossary.get(name, name)
+        value = known.get(symbol, quantity.neutral)
+        if value is None:
+            raise InputError(
+                f"{theorem} does not say how large {symbol} is, and O(.) needs a"
+                " schedule"
+            )
+        chosen[name] = int(value) if quantity.integer else float(value)
+    return cls(**chosen)
+
+
+def counts(at: Numbers) -> Numbers:
+    """Return the counts of a member; there are two clients and no SAM."""
+    whole = {name: round(at[name]) for name in COUNTS if name in at}
+    return {**whole, "m": 2, "rho0": 0.0}
+
+
+def network(at: Numbers) -> Numbers:
+    """Return the constants of W with lam = 1 - 1/gap."""
+    lam = 1 - 1 / at["gap"]
+    return {"lam": lam, "Q": 1, "delta": 1.0, "C": 1.0, "q": lam, "window": 1}
+
+
+def two_clients(
+    task: RampTask | SplitTask,
+    chosen: Algorithm,
+    at: Numbers,
+    x0: NDArray[np.float64] | None = None,
+) -> Instance:
+    """Return the run of two clients with lam = 1 - 1/gap."""
+    w = 1 / (2 * at["gap"])
+    return Instance(
+        task, chosen, np.array([[1 - w, w], [w, 1 - w]]), round(at["T"]), x0=x0
+    )
+
+
+def ramp_task(ramps: Ramps) -> RampTask:
+    """Return clients on the line with these gradients."""
+    return RampTask(**_fields(ramps))
+
+
+def split_run(
+    theorem: Theorem,
+    at: Numbers,
+    ramps: Ramps,
+    *,
+    h: float = 1.0,
+    sigma_v: float = 0.0,
+    starts: Sequence[float] = (0.0, 0.0),
+) -> tuple[Instance, Numbers]:
+    """Return the run of gradients in u and uncoupled parabolas (h/2) v^2 from v = 0."""
+    task = SplitTask(**_fields(ramps), b=[0.0, 0.0], h=h, k=0.0, sigma_v=sigma_v)
+    constants = task.problem.constants()
+    L_u, L_v = float(constants["L_u"][0]), float(constants["L_v"][0])
+    chosen = algorithm(theorem, {**counts(at), "L_u": L_u, "L_v": L_v})
+    x0 = np.array([[start, 0.0] for start in starts])
+    return two_clients(task, chosen, at, x0), {"lam": 1 - 1 / at["gap"]}
+
+
+def _fields(ramps: Ramps) -> dict[str, object]:
+    described = ramps.describe(0)
+    return {name: value for name, value in described.items() if name != "name"}
+
+
+__all__ = [
+    "COUNTS",
+    "Member",
+    "Numbers",
+    "algorithm",
+    "counts",
+    "network",
+    "ramp_task",
+    "split_run",
+    "two_clients",
+]

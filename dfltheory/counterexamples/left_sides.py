@@ -1,0 +1,140 @@
+"""The left-hand side of P candidates, at the lower end of its rounding error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.core import FULL, Path
+from dfltheory.errors import InputError
+from dfltheory.verdicts.measures import Block, Sizes, memory_of
+from dfltheory.verdicts.rounding import measure_error
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[Any]
+LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
+"""Horizons beyond the simulated rounds, for stationary candidates."""
+ADDS_UP = ("f_gap", "dist_sq", "consensus")
+"""Measures whose rounding error grows with the horizon, as errors of the models add
+up.
+"""
+SHARED_GRADIENTS = {
+    "two_block": "grad_u_sq",
+    "two_block_next": "grad_u_sq_next",
+    "two_block_weighted": "grad_u_sq_next",
+}
+"""The gradient of the shared block in each two-block measure."""
+
+
+def left_side(
+    theorem: Theorem,
+    batch: Batch,
+    path: Path,
+    known: dict[str, Any],
+    T: int = LONG[-1],
+) -> Array:
+    """The theorem's measure in every round, (R, P), at the lower end of its rounding
+    error; nan if the algorithm does not have it.
+
+    For measures whose rounding errors add up, a last row holds the lower end at any
+    horizon up to ``T``: for a stationary state, whose steps may be rounded away, and 0
+    for others, of which nothing is known.
+    """
+    name = theorem.lhs.measure
+    if name in SHARED_GRADIENTS:
+        shared = path.left[SHARED_GRADIENTS[name]]
+        data = weighted_blocks(theorem, shared, path.left["grad_v_sq"], known)
+    elif name == "f_gap":
+        data = path.value - known["f_star"]
+    else:
+        data = path.left.get(name)
+    if data is None:
+        return np.full_like(path.value, np.nan)
+    sizes = sizes_of(theorem, batch, path, known, T)
+    if name not in ADDS_UP:
+        return measure_error(theorem.lhs, sizes).lowered(data)
+    rounds = np.append(np.arange(1, len(data) + 1), T)[:, None]
+    error = measure_error(theorem.lhs, replace(sizes, rounds=rounds))
+    least = error.lowered(np.append(data, data[-1:], 0))
+    least[-1, path.still != 1] = 0.0
+    return least
+
+
+def sizes_of(
+    theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], T: int = LONG[-1]
+) -> Sizes:
+    """Magnitudes of candidates after ``T`` rounds, for their rounding errors."""
+    reach = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
+    size = np.maximum(path.size, reach)
+    noise = np.sqrt((batch.sigma**2).sum(-1))
+    lam, eta = known.get("lam", known.get("q")), known.get("eta")
+    unsure = batch.clients.unsure(batch.x0[..., 0])
+    blocks = {}
+    for b in "uv":
+        blocks[f"_{b}"] = Block(
+            known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}")
+        )
+    return Sizes(
+        eps=np.finfo(float).eps,
+        tiny=np.finfo(float).tiny,
+        rounds=min(T, batch.longest),
+        size=size,
+        gradient=batch.clients.parts(size).max(1) + noise,
+        slope=_largest_slope(path),
+        eta=eta,
+        last_eta=eta,
+        local_steps=known.get("K", 1),
+        gossip_steps=(
+            batch.algorithm.gossip_steps if batch.algorithm.needs_topology else 0
+        ),
+        clients=batch.m,
+        L=known.get("L"),
+        mu=known.get("mu"),
+        lam=None if lam is None or batch.drawn else 1 - (1 - lam) / batch.period,
+        # later rounds repeat the same state
+        memory=min(memory_of(batch.algorithm), len(path.value)),
+        value_error=unsure["f_error"] if theorem.lhs.measure != "consensus" else 0.0,
+        minimizer_error=unsure["x_error"],
+        weights=_weights(theorem, known),
+        blocks=blocks,
+    )
+
+
+def _largest_slope(path: Path) -> Array | float:
+    """The largest ||grad f(xbar)||; 0 if it was not measured."""
+    if "grad_norm_sq" not in path.left:
+        return 0.0
+    return np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
+
+
+def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
+    """The weight of each block's squared gradient in the measure."""
+    if theorem.lhs.measure == "two_block_weighted":
+        return {f"_{b}": known[f"eta_{b}"] * known[f"K_{b}"] / 4 for b in "uv"}
+    if theorem.lhs.measure in SHARED_GRADIENTS:
+        return {f"_{b}": 1 / known[f"L_{b}"] for b in "uv"}
+    return {}
+
+
+def weighted_blocks(
+    theorem: Theorem, shared: Array, personal: Array, known: dict[str, Array]
+) -> Array:
+    """A two-block measure from the squared gradients of both blocks."""
+    match theorem.lhs.measure:
+        case "two_block_weighted":
+            a, b = known["eta_u"] * known["K_u"], known["eta_v"] * known["K_v"]
+            return (a * shared + b * personal) / 4
+        case "two_block" | "two_block_next":
+            return shared / known["L_u"] + personal / known["L_v"]
+    raise InputError(
+        f"{theorem}: the measure {theorem.lhs.measure!r} is not one of two blocks"
+    )
+
+
+__all__ = ["ADDS_UP", "LONG", "left_side", "sizes_of", "weighted_blocks"]

@@ -1,0 +1,343 @@
+r"""Clients on the line with piecewise-linear gradients, many problems at once.
+
+Points x are (P, N, m, d): P problems, N points of each, m clients; or (P, N, 1, d), the
+same for all clients. :class:`Ramps`,
+
+    f_i'(x) = left_i + sum_k s_ik clip(x - a_ik, 0, w_ik) + h x
+
+is any continuous piecewise-linear function that far away is constant, or where h > 0
+rises with slope h: clipped quadratics, bumps, plateaus and traps, and what is strongly
+convex. L, B, sigma_g, beta and f* are attained at finitely many points (between knots
+everything is linear or quadratic), so that they are found by looking there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.errors import InputError
+
+Array = NDArray[Any]
+Row = Sequence[float]
+
+
+def name_of_task(task: type[Any]) -> str:
+    """What a document calls one of these tasks."""
+    return f"{task.__module__}:{task.__name__}"
+
+
+def per_problem(a: Array, axes: int) -> Array:
+    """One number of each problem, with that many further axes."""
+    return a.reshape(-1, *(1,) * axes)
+
+
+@dataclass(frozen=True, eq=False)
+class Ramps:
+    """P problems of m clients with n ramps each: ``knots, widths, slopes`` (P, m, n),
+    ``left`` (P, m), and the ``curve`` h >= 0 that all clients have in common, (P,) or
+    one for all.
+    """
+
+    task: ClassVar[type[Any]]
+    axes: ClassVar[dict[str, int]] = {"knots": 2, "widths": 2, "slopes": 2, "left": 1}
+    sizes: ClassVar[frozenset[str]] = frozenset(("widths", "h", "k", "p", "q"))
+    knots: Array
+    widths: Array
+    slopes: Array
+    left: Array
+    curve: Array = field(default_factory=lambda: np.zeros(1), kw_only=True)
+
+    @classmethod
+    def one(cls, *numbers: Any, curve: float = 0.0) -> Self:
+        """A single problem from its numbers, in the order of the fields; InputError
+        where they do not fit.
+        """
+        arrays: list[Array] = []
+        for (name, axes), given in zip(cls.axes.items(), numbers, strict=True):
+            try:
+                arrays.append(np.array([given], dtype=float))
+            except ValueError:  # rows of different lengths
+                raise InputError(f"{name} has rows of different lengths") from None
+            shape = arrays[0].shape[: 1 + axes]
+            if arrays[-1].shape != shape or len(shape) != 1 + axes:
+                told = " x ".join(map(str, shape[1:])) or "no list of"
+                raise InputError(
+                    f"{name} must have {told} numbers, as the clients have"
+                )
+            if name in cls.sizes and (arrays[-1] < 0).any():
+                raise InputError(f"{name} must be >= 0, and has {arrays[-1].min():g}")
+        if curve < 0:
+            raise InputError(f"curve must be >= 0, and is {curve:g}")
+        return cls(*arrays, curve=np.array([float(curve)]))
+
+    def describe(self, index: int) -> dict[str, Any]:
+        """One problem as the [task] of a document."""
+        numbers = {name: getattr(self, name)[index].tolist() for name in self.axes}
+        curve = float(np.broadcast_to(self.curve, len(self.left))[index])
+        return (
+            {"name": name_of_task(self.task)}
+            | numbers
+            | ({"curve": curve} if curve else {})
+        )
+
+    def alike(self, m: int) -> Self:
+        """m clients: as many copies of each as there is room for."""
+        own = {name: getattr(self, name) for name, axes in self.axes.items() if axes}
+        return replace(
+            self, **{name: np.repeat(a, m // a.shape[1], 1) for name, a in own.items()}
+        )
+
+    @property
+    def m(self) -> int:
+        return self.left.shape[1]
+
+    @property
+    def affine(self) -> bool:
+        """Are all gradients affine wherever a run of the search goes?"""
+        return self.knots.shape[-1] == 1
+
+    @cached_property
+    def _each(self) -> list[Array]:
+        """knots, widths, slopes (n, P, 1, m), ramp by ramp: sums over few ramps are
+        fast so.
+        """
+        return [
+            np.moveaxis(a, -1, 0)[:, :, None].copy()
+            for a in (self.knots, self.widths, self.slopes)
+        ]
+
+    def gradient(self, x: Array) -> Array:
+        knots, widths, slopes = self._each
+        inside = x[..., 0] - knots
+        np.maximum(inside, 0.0, out=inside)
+        np.minimum(inside, widths, out=inside)
+        inside *= slopes
+        ramps = inside.sum(0) + self.left[:, None]
+        return (
+            ramps + per_problem(self.curve, 2) * x[..., 0]
+            if self.curve.any()
+            else ramps
+        )[..., None]
+
+    def value(self, x: Array) -> Array:
+        """f_i (P, N, m), with f_i(0) = -(what the ramps left of 0 have gathered)."""
+        knots, widths, slopes = self._each
+        reach = np.maximum(x[..., 0] - knots, 0.0)
+        inside = np.minimum(reach, widths)
+        area = inside**2 / 2 + widths * (reach - inside)
+        bowl = per_problem(self.curve, 2) * x[..., 0] ** 2 / 2
+        return self.left[:, None] * x[..., 0] + (slopes * area).sum(0) + bowl
+
+    def convex(self, curve: Array) -> Ramps:
+        """The same ramps, all of them upward, and a ``curve`` (P,), so that every
+        client is convex.
+        """
+        return Ramps(
+            self.knots, self.widths, np.abs(self.slopes), self.left, curve=curve
+        )
+
+    @cached_property
+    def _at_knots(self) -> tuple[Array, Array]:
+        """All clients' knots in order (P, n), and every client's gradient there (P, n,
+        m); where f bends far away too, with a point on either side between which every
+        f_i' is zero.
+        """
+        both = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
+        knots = np.sort(both.reshape(len(both), -1), axis=-1)
+        if self.curve.any():
+            ends = knots[:, [0, -1]]
+            steep = np.abs(Ramps.gradient(self, ends[..., None, None])[..., 0]).max(-1)
+            curve = self.curve[:, None]
+            far = 1 + np.where(curve > 0, steep / np.where(curve > 0, curve, 1.0), 0.0)
+            knots = np.concatenate(
+                [ends[:, :1] - far[:, :1], knots, ends[:, 1:] + far[:, 1:]], axis=1
+            )
+        return knots, Ramps.gradient(self, knots[..., None, None])[..., 0]
+
+    @cached_property
+    def _exact_slopes(self) -> Array:
+        """f' at the knots (P, n), where those below their rounding error are computed
+        in rational numbers.
+        """
+        knots, at = self._at_knots
+        slopes = at.mean(-1)
+        error = 1e-15 * Ramps.parts(self, np.abs(knots).max(1)).max(1)
+        for row, k in np.argwhere(np.abs(slopes) <= error[:, None]):
+            slopes[row, k] = float(self._exact_slope(int(row), float(knots[row, k])))
+        return slopes
+
+    def _exact_slope(self, row: int, point: float) -> Fraction:
+        """Return f'(point) of one problem as a rational number."""
+        x = Fraction(float(point))
+        curve = Fraction(float(np.broadcast_to(self.curve, len(self.left))[row]))
+        total = sum((Fraction(float(v)) for v in self.left[row]), self.m * curve * x)
+        ramps = (
+            getattr(self, name)[row].ravel() for name in ("knots", "widths", "slopes")
+        )
+        for knot, width, slope in zip(*ramps, strict=True):
+            inside = min(
+                max(x - Fraction(float(knot)), Fraction(0)), Fraction(float(width))
+            )
+            total += Fraction(float(slope)) * inside
+        return total / self.m
+
+    def minimizer(self, start: Array) -> Array:
+        """Of convex problems the minimizer nearest to ``start`` (P,); nan where there
+        is none.
+        """
+        return self._nearest_zero(start, self._at_knots[1].mean(-1))
+
+    def _nearest_zero(self, start: Array, slope: Array) -> Array:
+        """Where f' is zero, nearest to ``start``; ``slope`` is f' at the knots (P,
+        n).
+        """
+        knots = self._at_knots[0]
+        rows, last = np.arange(len(knots)), knots.shape[1] - 1
+
+        def zero(k: Array) -> Array:
+            """Where f' is zero between the knots k and k + 1."""
+            k = np.clip(k, 0, last - 1)
+            low, high = slope[rows, k], slope[rows, k + 1]
+            share = np.where(
+                high > low, -low / np.where(high > low, high - low, 1.0), 0.0
+            )
+            return knots[rows, k] + share * (knots[rows, k + 1] - knots[rows, k])
+
+        first, falls = (slope >= 0).argmax(1), slope[:, -1] < 0
+        ends = last - (slope <= 0)[:, ::-1].argmax(1)
+        low = np.where(first == 0, -np.inf, zero(first - 1))
+        high = np.where(ends == last, np.inf, zero(ends))
+        return np.where(falls | (slope[:, 0] > 0), np.nan, np.clip(start, low, high))
+
+    def at_minimizer(self, start: Array) -> dict[str, Array]:
+        """Of convex problems, (P,) each: the squared distance of the ``start`` (P,) to
+        the nearest minimizer, the root of (1/m) sum_i f_i'(x*)^2, which all minimizers
+        have in common, and f* less the mean of the clients' own minima; not finite
+        where there is none. All at the upper end of what rounding may do.
+        """
+        best, off = self.minimizer(start), self.unsure(start[:, None])["x_error"]
+        there = Ramps.gradient(self, np.nan_to_num(best)[:, None, None, None])[
+            :, 0, :, 0
+        ]
+        across = np.sqrt((there**2).mean(-1)) + off * Ramps.constants(self)["L"]
+        with np.errstate(invalid="ignore"):  # of two that fall for ever
+            apart = self._least() - np.mean(
+                [self._least([i]) for i in range(self.m)], axis=0
+            )
+        Gamma = np.maximum(apart, 0.0) + 2 * self.unsure(start[:, None])["f_error"]
+        return {
+            "x_star_sq": (np.abs(start - best) + off) ** 2,
+            "sigma_star": across,
+            "Gamma": Gamma,
+        }
+
+    def unsure(self, start: Array) -> dict[str, Array]:
+        """What rounding may put f at the ``start`` (P, N) or at its least, and x* of
+        convex problems, off by.
+
+        A gradient's parts add to G at most, those of a value to G times the breadth of
+        knots and start, however small f itself is; and a zero of f' moves by the error
+        of f' over its slope there, but not beyond the next knots, unless f' is so
+        nearly zero at them that its sign is found in rational numbers.
+        """
+        (knots, at), own = (
+            self._at_knots,
+            np.concatenate([self.knots, self.knots + self.widths], axis=-1),
+        )
+        breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
+        parts = Ramps.parts(self, breadth)
+        slope, rows, gaps = at.mean(-1), np.arange(len(knots)), np.diff(knots)
+        nearest = self.minimizer(start[:, 0])
+        best = np.nan_to_num(nearest)
+        k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
+        rise, gap = slope[rows, k + 1] - slope[rows, k], gaps[rows, k]
+        moved = np.minimum(
+            np.where(
+                rise > 0, 1e-15 * parts.max(1) * gap / np.where(rise > 0, rise, 1), 0
+            ),
+            gap,
+        )
+        moved = np.where(best == start[:, 0], 0.0, moved)
+        exact = self._nearest_zero(start[:, 0], self._exact_slopes)
+        # without a minimizer by a slope below rounding: the problem with the slope 0 is
+        # meant
+        shift = np.where(np.isnan(exact), 0.0, np.abs(exact - best))
+        moved = np.where(np.isnan(nearest), moved, np.maximum(moved, shift))
+        return {
+            "f_error": 1e-13 * parts.max(1) * breadth,
+            "x_error": 1e-13 * breadth + moved,
+        }
+
+    def parts(self, breadth: Array) -> Array:
+        """What the absolute terms of each client's gradient add to within ``breadth``
+        (P,), (P, m).
+        """
+        steps = (np.abs(self.slopes) * self.widths).sum(-1)
+        return np.abs(self.left) + steps + per_problem(self.curve * breadth, 1)
+
+    def constants(self) -> dict[str, Array]:
+        """``L, mu, mu_each, B, sigma_g, beta, f_star`` of every problem, (P,) each,
+        exactly.
+        """
+        knots, at = self._at_knots
+        gaps = np.diff(knots)[..., None]
+        rises = np.diff(at, axis=1)
+        scale = np.abs(knots).max(-1) + 1e-300
+        # the slope over a hair's breadth is the same as next to it
+        wide = gaps > 1e-9 * scale[:, None, None]
+        steep = np.where(
+            wide, rises / np.where(wide, gaps, 1.0), per_problem(self.curve, 2)
+        )
+        L = np.abs(steep).max((1, 2))
+
+        # far away it is h; and rounding bends no line
+        def least(slopes: Array) -> Array:
+            lowest = slopes.reshape(len(L), -1).min(-1)
+            return np.where(lowest < self.curve - 1e-9 * L, lowest, self.curve)
+
+        deviation = (at - at.mean(-1, keepdims=True)) ** 2
+        return {
+            "L": L,
+            "mu": least(steep.mean(-1)),
+            "mu_each": least(steep),
+            "B": np.where(self.curve > 0, np.inf, np.abs(at).max((1, 2))),
+            "sigma_g": np.sqrt(deviation.mean(-1).max(1)),
+            "beta": np.sqrt(deviation.max((1, 2))),
+            "f_star": self._least(),
+        }
+
+    def _least(self, clients: Any = slice(None)) -> Array:
+        """min f, or of the mean of some ``clients``: at a knot, or where f' crosses
+        zero between two; -inf where it falls for ever.
+        """
+        knots, at = self._at_knots
+        slope = at[..., clients].mean(-1)
+        before, after = slope[:, :-1], slope[:, 1:]
+        crosses = before * after < 0
+        share = np.where(crosses, before / np.where(crosses, before - after, 1.0), 0.0)
+        inner = knots[:, :-1] + share * np.diff(knots)
+        candidates = np.concatenate([knots, inner], axis=1)[..., None, None]
+        least = Ramps.value(self, candidates)[..., clients].mean(-1).min(1)
+        falls = (slope[:, 0] > 0) | (slope[:, -1] < 0)
+        return np.where(falls, -np.inf, least)
+
+    def scaled(self, f: Array, x: Array, v: Any = 1.0) -> Ramps:
+        """The same problems in other units: values times f, lengths times x, (P,)
+        each.
+        """
+        knots, widths = self.knots * per_problem(x, 2), self.widths * per_problem(x, 2)
+        slopes, left = (
+            self.slopes * per_problem(f / x**2, 2),
+            self.left * (f / x)[:, None],
+        )
+        return Ramps(knots, widths, slopes, left, curve=self.curve * f / x**2)
+
+
+__all__ = ["Ramps", "name_of_task", "per_problem"]

@@ -1,0 +1,200 @@
+"""Saved counterexamples: they are read, and run again."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.document import (
+    UnknownLaw,
+    theorem_from_document,
+    theorem_to_document,
+)
+from dfltheory.counterexamples.certify import certify
+from dfltheory.counterexamples.divergence import Divergence, again
+from dfltheory.counterexamples.document import built, read_document
+from dfltheory.counterexamples.finding import Finding
+from dfltheory.counterexamples.reach import CodeNeededError, class_of, with_classes
+from dfltheory.documents import WrittenNumber
+from dfltheory.errors import DataError
+from dfltheory.own import own_name
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+
+def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
+    """Run a saved counterexample, or a saved outcome's best candidate, again.
+
+    Both witnesses are asked: the exact expectation in floating point, and the training
+    core.
+
+    Parameters
+    ----------
+    path : str or Path
+    theorem : Theorem, optional
+        The statement that the file is about, where that is a user's own: no file
+        carries the code of its algorithm or network.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        The file is none of these, is about another statement than ``theorem``, needs
+        code that it does not carry, or a field of it is not what it must be
+        (:mod:`.document`).
+    """
+    started, document = time.monotonic(), read_document(path)
+    theorem = _statement(path, document, theorem)
+    key, variant = theorem.key, theorem.variant
+    if document.get("divergence") is not None:
+        family = again(Divergence(**document["divergence"]), theorem)
+        grown, count = family.ratios[-1] / family.ratios[0], len(family.ratios)
+        spent, parts = (
+            time.monotonic() - started,
+            {"divergence": family, "theorem": theorem},
+        )
+        return Finding(key, variant, family.diverges, grown, count, spent, 0, **parts)
+    if document.get("instance") is None:
+        raise DataError(
+            f"{path} holds no counterexample: the search found no admissible problem"
+        )
+    instance = built(document["instance"], theorem.scope.algorithms)
+    name = type(instance.algorithm).__name__
+    about = any(
+        isinstance(instance.algorithm, class_of(a)) for a in theorem.scope.algorithms
+    )
+    odd = theorem.order or theorem.lhs.aggregate == "each" or not about
+    if odd or theorem.scope.two_blocks is (instance.task.shared is None):
+        raise DataError(
+            f"{path}: {theorem} is not a statement that one such run of {name} could"
+            " refute"
+        )
+    try:
+        # a run that leaves the finite numbers is told as such
+        with np.errstate(all="ignore"):
+            certificate = certify(instance, theorem)
+    except ArithmeticError as wrong:
+        raise DataError(
+            f"{path}: the instance leaves the finite numbers ({wrong})"
+        ) from wrong
+    ratio, spent = certificate.exact["ratio"], time.monotonic() - started
+    parts = {"instance": instance, "certificate": certificate, "theorem": theorem}
+    family = document.get("family", "")
+    return Finding(
+        key, variant, certificate.violated, ratio, 1, spent, 0, family, **parts
+    )
+
+
+def instance_of(
+    path: str | Path, theorem: Theorem | None = None
+) -> tuple[dict[str, Any], Theorem]:
+    """The instance of a counterexample file as plain data, and the statement that it is
+    about.
+
+    A number of a statement that the file carries is the rational number that its digits
+    say: 0.1 is 1/10. ``theorem``: the statement itself, as in :func:`replay`.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        The file is no such document, or holds no single instance.
+    """
+    document = read_document(path, parse_float=WrittenNumber)
+    if document.get("instance") is None:
+        raise DataError(f"{path} holds no single instance")
+    return document["instance"], _statement(path, document, theorem)
+
+
+def single_instance(
+    path: str | Path, theorem: Theorem | None = None
+) -> tuple[dict[str, Any], Theorem, str]:
+    """The instance of a counterexample file as plain data, the statement that it is
+    about, and the family of candidates that it comes from.
+
+    Parameters
+    ----------
+    theorem : Theorem, optional
+        The statement itself, as in :func:`replay`.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        The file is no such document, or holds a family of problems and no instance.
+    """
+    document = read_document(path)
+    if document.get("instance") is None:
+        raise DataError(
+            f"{path} holds a family of problems, which refutes a statement in O(.),"
+            " and no single instance"
+        )
+    family = str(document.get("family", ""))
+    return document["instance"], _statement(path, document, theorem), family
+
+
+def _statement(
+    path: str | Path, document: dict[str, Any], given: Theorem | None = None
+) -> Theorem:
+    """The statement that the file is about: the ``given`` one, the one in the file, or
+    the registry's.
+    """
+    about = document.get("divergence") or document
+    key, variant = about.get("key", ""), about.get("variant", "")
+    if given is not None:
+        theorem = given
+    elif "theorem" in document:
+        theorem = with_classes(theorem_from_document(document["theorem"]))
+    else:
+        theorem = registry.get(key, variant)
+    if (key, variant) != (theorem.key, theorem.variant):
+        raise DataError(f"{path} is about {key} [{variant}], not about {theorem}")
+    if isinstance(theorem.scope.network, UnknownLaw):
+        raise DataError(
+            f"{path}: {CodeNeededError(f'the law of the network of {theorem}')}"
+        )
+    if "theorem" not in document:
+        return theorem
+    if given is not None and not _same(document["theorem"], given):
+        raise DataError(f"{path} carries another statement than the given {theorem}")
+    if registry.known(key, variant) and not _same(
+        document["theorem"], registry.get(key, variant)
+    ):
+        raise DataError(
+            f"{path} carries another statement under the name of the registered"
+            f" {theorem}"
+        )
+    if document.get("instance") and not theorem.lhs.rounds(
+        document["instance"]["run"]["rounds"]
+    ):
+        raise DataError(
+            f"{path}: the left side of {theorem} is about none of the rounds of the run"
+        )
+    return theorem
+
+
+def _same(document: Any, theorem: Theorem) -> bool:
+    """Is the document that of this statement, however the modules of its algorithms
+    were imported?
+    """
+    given = json.loads(json.dumps(theorem_to_document(theorem)))
+    return bool(_with_own_names(document) == _with_own_names(given))
+
+
+def _with_own_names(document: Any) -> Any:
+    """The document of a statement with the algorithms of its scope by
+    :func:`own_name`.
+    """
+    match document:
+        case {"scope": {"algorithms": [*algorithms]} as scope}:
+            names = [
+                own_name(name) if isinstance(name, str) else name for name in algorithms
+            ]
+            return document | {"scope": scope | {"algorithms": names}}
+    return document
+
+
+__all__ = ["instance_of", "replay", "single_instance"]

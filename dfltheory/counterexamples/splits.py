@@ -1,0 +1,107 @@
+"""Clients with a shared and a personal part, many problems at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.ramps import Ramps, per_problem
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Splits(Ramps):
+    r"""Two blocks: a shared u with ramps for a gradient r_i', a personal v in a
+    parabola.
+
+        F_i(u, v) = r_i(u) + (h/2)(v - b_i)^2 + k sin(p u) sin(q v)
+
+    ``b`` (P, m), ``h``, ``k``, ``p``, ``q`` (P,). Without coupling (k = 0) every
+    constant is exact. With it, L_u, L_v, L_uv and L_vu are suprema or above them,
+    delta_u is the ramps' diversity plus k, f* the ramps' minus k: the problem is inside
+    the assumptions.
+    """
+
+    axes: ClassVar[dict[str, int]] = {
+        **Ramps.axes,
+        "b": 1,
+        "h": 0,
+        "k": 0,
+        "p": 0,
+        "q": 0,
+    }
+    b: Array
+    h: Array
+    k: Array
+    p: Array
+    q: Array
+
+    @property
+    def affine(self) -> bool:
+        return self.knots.shape[-1] == 1 and not self.k.any()
+
+    @classmethod
+    def of(cls, ramps: Ramps, b: Array, h: Array, k: Array) -> Splits:
+        one = np.ones(len(b))
+        return cls(
+            ramps.knots, ramps.widths, ramps.slopes, ramps.left, b, h, k, one, one
+        )
+
+    def gradient(self, x: Array) -> Array:
+        u, v = x[..., 0], x[..., 1]
+        k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
+        body = Ramps.gradient(self, x[..., :1])[..., 0] + k * p * np.cos(
+            p * u
+        ) * np.sin(q * v)
+        return np.stack(
+            [body, h * (v - self.b[:, None]) + k * q * np.sin(p * u) * np.cos(q * v)],
+            -1,
+        )
+
+    def value(self, x: Array) -> Array:
+        u, v = x[..., 0], x[..., 1]
+        k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
+        bowl = h / 2 * (v - self.b[:, None]) ** 2
+        return Ramps.value(self, x[..., :1]) + bowl + k * np.sin(p * u) * np.sin(q * v)
+
+    def parts(self, breadth: Array) -> Array:
+        """The same of both blocks."""
+        bowl = per_problem(self.h, 1) * (per_problem(breadth, 1) + np.abs(self.b))
+        wave = per_problem(
+            np.abs(self.k) * np.maximum(np.abs(self.p), np.abs(self.q)), 1
+        )
+        return Ramps.parts(self, breadth) + bowl + wave
+
+    def constants(self) -> dict[str, Array]:
+        """``L_u, L_v, L_uv, L_vu, chi, delta_u, f_star``, (P,) each."""
+        known, k, p, q = Ramps.constants(self), self.k, self.p, self.q
+        L_u, L_v, cross = known["L"] + k * p**2, self.h + k * q**2, k * p * q
+        with np.errstate(all="ignore"):
+            chi = cross / np.sqrt(L_u * L_v)
+        several = float(self.m > 1)
+        names = {"L_u": L_u, "L_v": L_v, "L_uv": cross, "L_vu": cross, "chi": chi}
+        return names | {
+            "delta_u": known["sigma_g"] + several * k * p,
+            "f_star": known["f_star"] - k,
+        }
+
+    def scaled(self, f: Array, x: Array, v: Array) -> Splits:  # type: ignore[override]
+        """The same problems in other units: values times f, u times x and v times v,
+        (P,) each.
+        """
+        r = Ramps.scaled(self, f, x)
+        parts = (
+            self.b * v[:, None],
+            self.h * f / v**2,
+            self.k * f,
+            self.p / x,
+            self.q / v,
+        )
+        return Splits(r.knots, r.widths, r.slopes, r.left, *parts)
+
+
+__all__ = ["Splits"]

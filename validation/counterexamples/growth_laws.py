@@ -1,0 +1,53 @@
+"""Growth laws of the families that refute the printed statements in O(.).
+
+They are read from ``growth_laws.toml``: lines for a check by hand, and measured over
+expression as a function of the horizon or of another parameter.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import sympy as sp
+
+FILE = Path(__file__).with_suffix(".toml")
+
+
+@dataclass(frozen=True)
+class GrowthLaw:
+    """A family in closed form.
+
+    Attributes
+    ----------
+    statement : key of the printed statement
+    relation : ``=``, or ``>=`` if the ratio is a lower bound
+    ratio : measured over expression, as an expression in ``parameter``
+    parameter : ``T``, or ``a`` for 1/(1 - alpha)
+    lines : the family in five lines
+    derivation : why the ratio is that
+    """
+
+    statement: str
+    relation: str
+    ratio: str
+    lines: tuple[str, ...]
+    derivation: str
+    parameter: str = "T"
+
+    def ratio_at(self, value: float) -> float:
+        """Evaluate the ratio at one value of the parameter."""
+        symbol = sp.Symbol(self.parameter, positive=True)
+        formula = sp.sympify(self.ratio, locals={self.parameter: symbol})
+        return float(formula.subs(symbol, sp.Rational(value)))
+
+
+def growth_laws() -> dict[str, GrowthLaw]:
+    """Return the laws by the key of their statement."""
+    rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["law"]
+    laws = (GrowthLaw(**{**row, "lines": tuple(row["lines"])}) for row in rows)
+    return {law.statement: law for law in laws}
+
+
+__all__ = ["GrowthLaw", "growth_laws"]

@@ -1,0 +1,79 @@
+"""The refutations of the main statements before and after they are simplified."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dfltheory.counterexamples.certify import number
+from dfltheory.counterexamples.simplify.complexity import (
+    Complexity,
+    numbers_of,
+    significant_digits,
+)
+from dfltheory.markdown import table
+from validation.counterexamples.growth_laws import growth_laws
+from validation.counterexamples.simple import NAMES
+
+HEADS = ("statement", "ratio", "clients", "pieces", "digits", "rounds")
+_INTRODUCTION = """
+## The refutations of the main statements, simplified
+
+Each cell: as the search found it, and simplified (`dfltheory falsify --simplify`). Digits:
+the most significant digits of one number of the problem. Ratio: measured over bound; for a
+family of problems, which refutes a statement in O(.), measured over expression as a
+function of the parameter that grows. `dfltheory falsify --show KEY:printed` prints each in
+five lines, and `tests/counterexamples/test_by_hand.py` derives them in fractions without
+the package.
+"""
+
+
+def section(folder: Path) -> str:
+    """Return the table of the counterexamples in ``folder`` and ``folder/simple``."""
+    rows = [_row(folder, name) for name in NAMES]
+    return f"{_INTRODUCTION}\n{table(HEADS, rows)}\n"
+
+
+def most_digits(saved: dict[str, Any]) -> int:
+    """Return the most digits of one number of a saved instance or family."""
+    family = saved.get("divergence")
+    if family is None:
+        sizes = [size for _, size in numbers_of(saved["instance"])]
+    else:
+        sizes = list(family["base"].values())
+    return max(significant_digits(float(size)) for size in sizes)
+
+
+def _row(folder: Path, name: str) -> tuple[str, ...]:
+    before, after = (
+        json.loads((place / f"{name}.json").read_text(encoding="utf-8"))
+        for place in (folder, folder / "simple")
+    )
+    cells = [
+        f"{old} → {new}" if old != new else old
+        for old, new in zip(_cells(before), _cells(after), strict=True)
+    ]
+    if after.get("divergence") is not None:
+        law = growth_laws()[after["key"]]
+        sign = "" if law.relation == "=" else f"{law.relation} "
+        cells[0] = f"{sign}`{law.ratio}`"
+    return (f"`{name.removesuffix('-printed')}`", *cells)
+
+
+def _cells(saved: dict[str, Any]) -> list[str]:
+    """Return ratio, clients, pieces, digits and rounds."""
+    digits = str(most_digits(saved))
+    family = saved.get("divergence")
+    if family is None:
+        size = Complexity.of(saved["instance"])
+        counted = [str(size.clients), str(size.pieces), digits, f"{size.rounds:g}"]
+        return [number(saved["ratio"]), *counted]
+    names = family["parameter"].split("*")
+    factor = family["values"][-1] / family["values"][0]
+    first = family["base"]["T"]
+    rounds = f"{first:g} .. {first * factor ** names.count('T'):g}"
+    return ["grows", "2", "", digits, rounds]
+
+
+__all__ = ["most_digits", "section"]
