@@ -141,7 +141,7 @@ def check_constants(
 
 
 def own_values(theorem: Theorem, values: Mapping[str, Any]) -> Values:
-    """The values that a theorem knows; others belong to other theorems."""
+    """Return the values that a theorem knows; others belong to other theorems."""
     return {name: value for name, value in values.items() if name in theorem.glossary}
 
 
@@ -179,7 +179,7 @@ def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
 def best_bounds(
     theorem: Theorem, values: Mapping[str, Any]
 ) -> tuple[Array, dict[str, Array]]:
-    """The least bound over admissible step sizes, at one or more places.
+    """Return the least bound over admissible step sizes, at one or more places.
 
     Parameters
     ----------
@@ -229,8 +229,10 @@ def best_bounds(
 
 
 def _meshes(free: int) -> list[Array]:
-    """Multiples of the step sizes to be tried one after the other, (free, N) each; one
-    point if no step size is free."""
+    """Multiples of the step sizes to be tried one after the other, (free, N) each.
+
+    One point if no step size is free.
+    """
     grids = [np.geomspace(LEAST_STEP, LARGEST_STEP, GRID_SIZES[free])]
     if free == 2:
         grids.append(FINE_GRID)

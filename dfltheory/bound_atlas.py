@@ -221,8 +221,9 @@ def atlas(
 
 
 def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
-    """The constants that a theorem needs and that took usual values; none of a
-    statement that is not evaluated.
+    """Return the constants that a theorem needs and that took usual values.
+
+    None of a statement that is not evaluated.
     """
     if theorem.order or missing_computed(theorem, values):
         return {}
@@ -291,7 +292,7 @@ def _entry(
 
 
 def _why_silent(theorem: Theorem, values: Mapping[str, Any]) -> str:
-    """The conditions that no step size meets, each by itself."""
+    """Return the conditions that no step size meets, each by itself."""
 
     def fails(*alone: Condition) -> bool:
         return bool(

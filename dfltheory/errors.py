@@ -65,8 +65,9 @@ class UnsupportedError(InputError):
 
 
 class UnknownNameError(DFLTheoryError):
-    """A name (theorem, topology, task, algorithm, field) is unknown; the message lists
-    similar ones.
+    """A name (theorem, topology, task, algorithm, field) is unknown.
+
+    The message lists similar ones.
     """
 
     def __init__(
@@ -124,8 +125,9 @@ LARGEST_WHOLE = 2**63 - 1
 
 
 def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
-    """Return an integer of any library as an int; raise InputError unless it is >=
-    ``at_least``.
+    """Return an integer of any library as an int.
+
+    Raise InputError unless it is >= ``at_least``.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise InputError(f"{name} = {value!r} must be an integer >= {at_least}{more}")

@@ -172,8 +172,9 @@ class Generators(Sequence[torch.Generator]):
     def numbers(
         self, kind: Kind, shape: tuple[int, ...], dtype: torch.dtype
     ) -> torch.Tensor:
-        """Return the next numbers of shape (S, *shape); the caller may overwrite
-        them.
+        """Return the next numbers of shape (S, *shape).
+
+        The caller may overwrite them.
         """
         key = kind, dtype, math.prod(shape)
         stream = self._streams.get(key)

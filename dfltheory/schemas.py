@@ -102,8 +102,9 @@ def read_model(model: type[Model], data: Any, place: str = "") -> Model:
 
 
 def combined(problems: Sequence[Problem]) -> DFLTheoryError:
-    """Return one error that lists problems; it has the type of the reason if there is
-    only one.
+    """Return one error that lists problems.
+
+    It has the type of the reason if there is only one.
     """
     if len(problems) == 1 and isinstance(problems[0].reason, UnknownNameError):
         error = problems[0].reason

@@ -79,8 +79,9 @@ def ranges(names: str) -> dict[str, Range]:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Base of all algorithms: a frozen record of hyperparameters; the state lives
-    outside of it.
+    """Base of all algorithms: a frozen record of hyperparameters.
+
+    The state lives outside of it.
 
     ``decay``: the step size of round t is eta * decay**t.  ``weight_decay``: every
     local step adds weight_decay * y to the gradient, at the unperturbed y, as SGD's
@@ -200,7 +201,7 @@ class Algorithm:
     # -- one round
 
     def init(self, x0: Tensor, grad: Oracle) -> Any:
-        """The state before round 0 from stacked models x0 (S, m, d)."""
+        """Return the state before round 0 from stacked models x0 (S, m, d)."""
         return State(x=x0, z=x0)
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
@@ -228,17 +229,17 @@ class Algorithm:
         )
 
     def finish(self, state: Any, grad: Oracle) -> Any:
-        """What the clients do alone after the last round."""
+        """Return what the clients do alone after the last round."""
         return state
 
     # -- what is measured
 
     def models(self, state: Any) -> Tensor:
-        """The models that the clients would use now (S, m, d)."""
+        """Return the models that the clients would use now (S, m, d)."""
         return state.x
 
     def mean(self, state: Any) -> Tensor:
-        """The point xbar (S, d) that the theorems speak of."""
+        """Return the point xbar (S, d) that the theorems speak of."""
         return state.x.mean(-2)
 
     def auxiliary(self, state: Any) -> Tensor | None:
@@ -272,14 +273,14 @@ class Algorithm:
     # -- parts that the families share
 
     def decayed(self, eta: float, t: int) -> float:
-        """The step size of round t, eta * decay**t."""
+        """Return the step size of round t, eta * decay**t."""
         if self.decay == 1.0:
             return eta
         object.__setattr__(self, "_decays", True)  # see refuse_ignored_decay
         return eta * self.decay**t
 
     def step(self, eta: float, t: int, k: int) -> float:
-        """The step size of local step k = 0, 1, ... of round t."""
+        """Return the step size of local step k = 0, 1, ... of round t."""
         return self.decayed(eta, t)
 
     def refuse_ignored_decay(self) -> None:
@@ -315,7 +316,7 @@ class Algorithm:
 
 @cache
 def _choices(kind: type[Algorithm]) -> dict[str, tuple[Any, ...]]:
-    """The words that a letter may be, where its type is Literal."""
+    """Return the words that a letter may be, where its type is Literal."""
     try:
         hints = get_type_hints(kind)
     except NameError:  # names that are imported for the type checker only
@@ -412,8 +413,9 @@ def replace(state: S, **changes: Any) -> S:
 def perturbed(
     y: Tensor, g: Tensor, rho: float, block: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.  (S,
-    m, d) -> (S, m, d)
+    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.
+
+    (S, m, d) -> (S, m, d)
 
     With ``block``, an index of the last axis, g is first restricted to these
     coordinates. The result lies in ``out``, which may be g, or in a new tensor.

@@ -55,11 +55,11 @@ class Edges:
         return cls(tensors[0], tensors[1], like.new_zeros(len(i)), tensors[2], first)
 
     def part(self, rows: slice) -> slice:
-        """The places of the arcs that end at these clients."""
+        """Return the places of the arcs that end at these clients."""
         return slice(self.first[rows.start], self.first[rows.stop])
 
     def of(self, rows: slice) -> Edges:
-        """The arcs that end at these clients alone."""
+        """Return the arcs that end at these clients alone."""
         at = self.part(rows)
         first = tuple(
             place - at.start for place in self.first[rows.start : rows.stop + 1]
@@ -72,7 +72,7 @@ class Edges:
         )
 
     def own(self, x: Tensor) -> Tensor:
-        """What each arc's receiver has: (S, m, ...) -> (S, E, ...)."""
+        """Return what each arc's receiver has: (S, m, ...) -> (S, E, ...)."""
         return x.index_select(1, self.receivers)
 
     def sum(self, e: Tensor) -> Tensor:

@@ -129,8 +129,9 @@ class Oracle(RoundArgument):
 
     @property
     def edges(self) -> Edges:
-        """The arcs to these clients, for tensors with one entry per arc; nothing is
-        received over them.
+        """The arcs to these clients, for tensors with one entry per arc.
+
+        Nothing is received over them.
         """
         raise self.unsupported(".edges")
 
@@ -157,8 +158,9 @@ class Oracle(RoundArgument):
         raise self.unsupported(".loss")
 
     def balanced(self, y: Tensor, batch: Any) -> Tensor:
-        """Return the gradient of the class-balanced risk; here the plain one, as
-        without classes.
+        """Return the gradient of the class-balanced risk.
+
+        Here the plain one, as without classes.
         """
         return self(y, batch)
 
@@ -241,8 +243,9 @@ class Mix(RoundArgument):
 
     @property
     def awake(self) -> Tensor:
-        """Clients that send or receive in W_{t,0} (S, m, 1), bool; ``grad.active`` if a
-        class sleeps.
+        """Clients that send or receive in W_{t,0} (S, m, 1), bool.
+
+        ``grad.active`` if a class sleeps.
         """
         raise self.unsupported(".awake")
 
@@ -254,8 +257,9 @@ class Mix(RoundArgument):
         raise self.unsupported(".edges")
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...); all
-        clients send theirs.
+        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...).
+
+        All clients send theirs.
         """
         raise self.unsupported(".gather")
 

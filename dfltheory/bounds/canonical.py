@@ -74,7 +74,7 @@ Powers = dict[str, LinearCombination]
 
 
 def formula_text(formula: Expr) -> str:
-    """The canonical form of a formula as text."""
+    """Return the canonical form of a formula as text."""
     return str(_expression(sp.sympify(formula)))
 
 
@@ -117,15 +117,16 @@ _SUMS: dict[str, LinearCombination] = {}
 
 
 def _sum_base(value: LinearCombination) -> str:
-    """The text of a sum as the base of a power."""
+    """Return the text of a sum as the base of a power."""
     text = f"({value})"
     _SUMS[text] = value
     return text
 
 
 def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
-    """``coefficient`` times the powers; powers of primes lose their whole part to the
-    coefficient.
+    """``coefficient`` times the powers.
+
+    Powers of primes lose their whole part to the coefficient.
     """
     kept: Powers = {}
     for base, exponent in powers.items():
@@ -148,7 +149,10 @@ def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
 
 
 def _multiply(factors: list[LinearCombination]) -> LinearCombination:
-    """The product. A number times a sum is multiplied out; a product of sums is not."""
+    """Return the product.
+
+    A number times a sum is multiplied out; a product of sums is not.
+    """
     coefficient = Fraction(1)
     powers: Powers = {}
     for factor in factors:
@@ -260,7 +264,7 @@ def _expression(formula: Expr) -> LinearCombination:
 
 
 def _atom(formula: Expr) -> LinearCombination:
-    """A number, a symbol or a constant."""
+    """Return a number, a symbol or a constant."""
     if isinstance(formula, sp.Rational):
         return _number(Fraction(int(formula.p), int(formula.q)))
     if isinstance(formula, sp.Float):
@@ -276,7 +280,7 @@ def _atom(formula: Expr) -> LinearCombination:
 
 
 def canonical_document(statement: Statement) -> dict[str, Any]:
-    """The canonical form of a statement as plain data."""
+    """Return the canonical form of a statement as plain data."""
     return {
         "format": FORMAT,
         "relation": _relation(statement),
@@ -295,7 +299,7 @@ def canonical_document(statement: Statement) -> dict[str, Any]:
 
 
 def _left_side(left: LeftSide) -> dict[str, Any]:
-    """The left-hand side; a measure of the package determines its unit."""
+    """Return the left-hand side; a measure of the package determines its unit."""
     found = _fields(left)
     if left.measure in MEASURES:
         found.pop("unit", None)
@@ -303,7 +307,7 @@ def _left_side(left: LeftSide) -> dict[str, Any]:
 
 
 def statement_hash(statement: Statement) -> str:
-    """A digest of the canonical form: 32 hexadecimal digits."""
+    """Return a digest of the canonical form: 32 hexadecimal digits."""
     text = json.dumps(
         canonical_document(statement), sort_keys=True, separators=(",", ":")
     )
@@ -350,8 +354,9 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A field's value as plain data; numbers are exact, and the order of a list does
-    not count.
+    """Return a field's value as plain data.
+
+    Numbers are exact, and the order of a list does not count.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -373,7 +378,7 @@ def _plain(value: Any) -> Any:
 
 
 def _exact_number(value: float) -> str:
-    """A number as a fraction; infinities and NaN by name."""
+    """Return a number as a fraction; infinities and NaN by name."""
     if isinstance(value, int):
         return str(int(value))
     if not math.isfinite(value):
@@ -382,8 +387,9 @@ def _exact_number(value: float) -> str:
 
 
 def _name(text: str) -> str:
-    """A class of this package by its name alone, as theorem files write it; other text
-    as it is.
+    """Return a class of this package by its name alone, as theorem files write it.
+
+    Other text as it is.
     """
     module, colon, name = text.rpartition(":")
     return name if colon and module.partition(".")[0] == PACKAGE else text
@@ -420,7 +426,7 @@ def _own_quantities(statement: Statement) -> dict[str, Any]:
 
 
 def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, Any]:
-    """What counts of a quantity: its unit, its range, and how it is computed."""
+    """Return what counts of a quantity: its unit, its range, and how it is computed."""
     fields = ("unit", "low", "high", "open_low", "open_high")
     counted = {field: _plain(getattr(quantity, field)) for field in fields}
     counted |= {"whole": quantity.integer}

@@ -212,7 +212,7 @@ class LeftSide:
             )
 
     def of_constant(self, value: Expr) -> Expr:
-        """The left-hand side of a measure that is ``value`` in every round."""
+        """Return the left-hand side of a measure that is ``value`` in every round."""
         match self.aggregate:
             case "sum":
                 return value * (self.last - self.first + 1)
@@ -249,8 +249,9 @@ class LeftSide:
 
 @dataclass(frozen=True)
 class Condition:
-    """``left <= right`` (``left < right`` if strict), in glossary symbols; both sides
-    have the same unit.
+    """``left <= right`` (``left < right`` if strict), in glossary symbols.
+
+    Both sides have the same unit.
     """
 
     name: str
@@ -269,9 +270,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Definition:
-    """A quantity that a statement defines for itself; ``numeric`` evaluates it where
-    the formula would cancel (its arguments are the base symbols of ``expr`` in the
-    order of ``takes``).
+    """A quantity that a statement defines for itself.
+
+    ``numeric`` evaluates it where the formula would cancel (its arguments are the base
+    symbols of ``expr`` in the order of ``takes``).
     """
 
     symbol: sp.Symbol
@@ -546,7 +548,7 @@ class Statement:
     def evaluate_terms(
         self, *, where: Where = "raise", **values: Any
     ) -> dict[str, Number]:
-        """The named terms at ``values``; as ``evaluate``, which is their sum."""
+        """Return the named terms at ``values``; as ``evaluate``, which is their sum."""
         if where not in ("raise", "nan", "ignore"):
             raise InputError(f"where = {where!r} must be 'raise', 'nan' or 'ignore'")
         return self._evaluator.terms(where, values)

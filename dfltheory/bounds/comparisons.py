@@ -46,8 +46,9 @@ def _at_most(name: str, left: Expr, right: Expr, strict: bool) -> tuple[Conditio
 
 
 def comparisons_of(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
-    """Name and comparison of each condition; two that are an equality together are
-    written as one.
+    """Name and comparison of each condition.
+
+    Two that are an equality together are written as one.
     """
     found: list[tuple[str, str]] = []
     position = 0

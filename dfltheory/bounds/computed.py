@@ -167,7 +167,7 @@ def in_order(quantities: Iterable[Quantity]) -> tuple[Quantity, ...]:
 
 
 def _closing(formula: str, start: int) -> int:
-    """The index of the bracket that closes the one before ``start``."""
+    """Return the index of the bracket that closes the one before ``start``."""
     depth = 1
     for index in range(start, len(formula)):
         depth += {"(": 1, ")": -1}.get(formula[index], 0)

@@ -42,7 +42,10 @@ def condition_latex(condition: Condition, theorem: Statement | None = None) -> s
 
 
 def sequences(theorem: Statement) -> tuple[str, ...]:
-    """The kinds of network sequences that it covers; none if it is about no network."""
+    """Return the kinds of network sequences that it covers.
+
+    None if it is about no network.
+    """
     return () if theorem.scope.network == "none" else theorem.scope.sequence
 
 

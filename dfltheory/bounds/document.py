@@ -68,7 +68,7 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
 
 
 def _stated_names(document: Any) -> frozenset[str]:
-    """The names of the quantities in a document that is not checked yet."""
+    """Return the names of the quantities in a document that is not checked yet."""
     entries = document.get("quantities") if isinstance(document, dict) else None
     tables = entries if isinstance(entries, list) else []
     names = [table.get("name") for table in tables if isinstance(table, dict)]
@@ -215,8 +215,9 @@ _SCOPE = record(
 
 
 def _scope(place: str, data: Any) -> Scope:
-    """Read a scope. A file has ``sequence``, or ``change`` if an earlier version wrote
-    it.
+    """Read a scope.
+
+    A file has ``sequence``, or ``change`` if an earlier version wrote it.
     """
     given = _SCOPE(place, data)
     change = given.pop("change", None)
@@ -254,8 +255,9 @@ def theorem_from_document(document: Any) -> Theorem:
     quantities: set[str] = set()  # those of them that are no definitions
 
     def quantity(place: str, data: Any) -> Quantity:
-        """One of the glossary, or one that the statement adds. The latter has no
-        neutral value: a file does not say what a run may leave out.
+        """One of the glossary, or one that the statement adds.
+
+        The latter has no neutral value: a file does not say what a run may leave out.
         """
         of = None
         if isinstance(data, dict) and "of" in data:
@@ -354,8 +356,9 @@ def theorem_from_document(document: Any) -> Theorem:
 
 
 def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """What a constructor makes of the fields of a document; its errors name their
-    place.
+    """Return what a constructor makes of the fields of a document.
+
+    Its errors name their place.
     """
     try:
         return make(**given)

@@ -235,7 +235,10 @@ class Evaluation:
         return self._hull(mpmath.floor(ends.low), mpmath.floor(ends.high))
 
     def _by_sympy(self, formula: Any) -> Any:
-        """A function that only a theorem in Python can have; SymPy finds its digits."""
+        """Return a function that only a theorem in Python can have.
+
+        SymPy finds its digits.
+        """
         numbers = self._statement.expand(formula).xreplace(self._point)
         value = sp.N(numbers, SYMPY_DIGITS)
         if not (value.is_Float or value.is_Rational):

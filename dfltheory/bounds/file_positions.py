@@ -78,8 +78,9 @@ class FilePositions:
         return found[number] if number < len(found) else start
 
     def _after_name(self, name: str, start: int, end: int) -> int:
-        """Where the value of a name begins: after its ``=``, or its header; ``start``
-        if there is none.
+        """Where the value of a name begins: after its ``=``, or its header.
+
+        ``start`` if there is none.
         """
         bare = re.escape(name)
         key = rf"""(?:"{bare}"|'{bare}'|(?<![\w"']){bare})"""

@@ -45,7 +45,7 @@ class FileReader:
         ) from None
 
     def reading(self, path: KeyPath, value: object, read: Callable[[], Any]) -> Any:
-        """What ``read`` returns; its errors get their place."""
+        """Return what ``read`` returns; its errors get their place."""
         try:
             return read()
         except FormulaError as wrong:

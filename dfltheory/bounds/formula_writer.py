@@ -14,7 +14,7 @@ from dfltheory.errors import InputError
 
 
 def write_formula(formula: Any) -> str:
-    """A formula as :func:`read_formula` reads it.
+    """Return a formula as :func:`read_formula` reads it.
 
     Raises
     ------
@@ -32,7 +32,7 @@ class _Printer(sp.StrPrinter):
     """SymPy's own text, in the words of theorem files."""
 
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
-        """The terms of a sum, those without a minus sign first."""
+        """Return the terms of a sum, those without a minus sign first."""
         terms = super()._as_ordered_terms(expr, order=order)
         return sorted(terms, key=_is_negative)
 

@@ -77,8 +77,9 @@ _GREEK = {"lambda": "lam", "lamda": "lam", "psi": "lam"}
 
 
 class FormulaError(InputError):
-    """A formula cannot be read. ``offset`` is the index of the character at which
-    reading stopped.
+    """A formula cannot be read.
+
+    ``offset`` is the index of the character at which reading stopped.
     """
 
     def __init__(self, message: str, offset: int):
@@ -94,7 +95,7 @@ class _Token:
 
 
 def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
-    """The expression that ``text`` is.
+    """Return the expression that ``text`` is.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _about_character(character: str) -> str:
-    """What is wrong with a character that no formula has."""
+    """Return what is wrong with a character that no formula has."""
     name = unicodedata.name(character, "no name")
     words = (
         f"character {character!r} (U+{ord(character):04X}, {name.lower()}) is not part"
@@ -216,7 +217,10 @@ def _check_number(token: _Token) -> None:
 
 
 def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> Expr:
-    """The expression of some tokens; ``end`` is where the text ends, for messages."""
+    """Return the expression of some tokens.
+
+    ``end`` is where the text ends, for messages.
+    """
     if not tokens:
         raise FormulaError("a formula is missing here", end)
     if tokens[-1].kind == "sign" and tokens[-1].text != ")":
@@ -271,7 +275,7 @@ class _Walk:
         return self._value(tree.body, 0)
 
     def _place(self, column: int) -> int:
-        """The index in the text of what is at a column of the source."""
+        """Return the index in the text of what is at a column of the source."""
         if column >= len(self._source):
             return self._end
         return self._offsets[max(bisect_right(self._starts, column) - 1, 0)]
@@ -426,7 +430,7 @@ def _inverted(operand: Expr, kind: type) -> Expr:
 
 
 def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
-    """A syntax error in words of formulas."""
+    """Return a syntax error in words of formulas."""
     if source.count("(") != source.count(")"):
         return "parentheses do not match"
     if column >= len(source.rstrip()):

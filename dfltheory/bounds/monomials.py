@@ -24,8 +24,9 @@ LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
 
 @dataclass(frozen=True)
 class Monomial:
-    """``coefficient * product of atom**exponent``; atoms are symbols or gaps such as
-    ``1 - lam``.
+    """``coefficient * product of atom**exponent``.
+
+    Atoms are symbols or gaps such as ``1 - lam``.
     """
 
     coefficient: Expr
@@ -117,8 +118,10 @@ def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
 
 
 def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
-    """(base, exponent) of every factor; powers of products, of powers and by sums are
-    split, as all factors are non-negative.
+    """(base, exponent) of every factor.
+
+    Powers of products, of powers and by sums are split, as all factors are
+    non-negative.
     """
     for factor in sp.Mul.make_args(product):
         base, power = factor.as_base_exp()
@@ -150,8 +153,9 @@ def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
 
 
 def gapped(expr: Expr, shares: Shares) -> Expr:
-    """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of
-    roots (of equal order).
+    """1 - lam and its like as atoms.
+
+    Roots of sums of non-negative terms as sums of roots (of equal order).
     """
     expr = expr.replace(
         lambda e: (

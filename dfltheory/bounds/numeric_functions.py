@@ -42,7 +42,7 @@ NUMERIC_FUNCTIONS: dict[str, tuple[str, ...]] = {
 
 
 def numeric_function(name: str) -> NumericFunction:
-    """The registered function of this name."""
+    """Return the registered function of this name."""
     from dfltheory import admm, momentum  # they import NumPy
 
     one_of("registered function", name, NUMERIC_FUNCTIONS)
@@ -52,7 +52,7 @@ def numeric_function(name: str) -> NumericFunction:
 
 
 def name_of(function: Callable[..., Any]) -> str | None:
-    """The name under which a function is registered, or None."""
+    """Return the name under which a function is registered, or None."""
     return next(
         (
             name

@@ -23,8 +23,9 @@ from dfltheory.bounds.theorem import Theorem
 
 
 class PackageFile:
-    """A theorem file of the package. Its format is not checked: a test reads it with
-    the models.
+    """A theorem file of the package.
+
+    Its format is not checked: a test reads it with the models.
 
     Parameters
     ----------

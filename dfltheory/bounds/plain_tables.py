@@ -67,7 +67,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def plain_table(kind: str, values: Mapping[str, Any]) -> Any:
-    """A table with its values and defaults as attributes."""
+    """Return a table with its values and defaults as attributes."""
     named = {
         name.replace("from", "from_") if kind == "step" else name: v
         for name, v in values.items()
@@ -76,7 +76,7 @@ def plain_table(kind: str, values: Mapping[str, Any]) -> Any:
 
 
 def plain_file(document: Mapping[str, Any]) -> Any:
-    """A theorem file of the package as tables."""
+    """Return a theorem file of the package as tables."""
     file = plain_table("file", document)
     file.source = plain_table("source", file.source)
     file.quantities = {

@@ -96,7 +96,7 @@ def _series(over: sp.Poly, under: sp.Poly, order: int) -> Expr:
 
 
 def slowest_in_t(expr: Expr, order: int = 8) -> Expr:
-    """The part of ``expr`` with the largest power of T, for large T."""
+    """Return the part of ``expr`` with the largest power of T, for large T."""
     by_power: dict[Expr, Expr] = {}
     for term in sp.Add.make_args(expand_in_t(expr, order)):
         power = term.as_powers_dict()[_T]

@@ -17,8 +17,9 @@ from dfltheory.errors import InputError
 
 
 class RationalValues:
-    """Formulas of one statement at rational numbers; definitions are evaluated once
-    each.
+    """Formulas of one statement at rational numbers.
+
+    Definitions are evaluated once each.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class RationalValues:
             self._numbers[definition.symbol] = value
 
     def bound(self) -> Fraction:
-        """The right-hand side.
+        """Return the right-hand side.
 
         Raises
         ------

@@ -172,7 +172,7 @@ def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
 
 
 def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
-    """What a power needs: no division by 0, and no root of a negative number."""
+    """Return what a power needs: no division by 0, and no root of a negative number."""
     whole, sign = _exponent(exponent)
     if whole:
         if sign or base.is_zero is False:

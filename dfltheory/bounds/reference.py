@@ -41,7 +41,7 @@ def names_theorem_file(reference: object) -> bool:
 def load(
     reference: Theorem | str, variant: str | None = None, *, trust: Trust = False
 ) -> Theorem:
-    """The theorem that ``reference`` names.
+    """Return the theorem that ``reference`` names.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def load_all(
 
 
 def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
-    """The statements of a theorem file that a reference names."""
+    """Return the statements of a theorem file that a reference names."""
     match = _FILE.fullmatch(str(reference))
     assert match is not None, "names_theorem_file has said so"
     found = with_parents(read_theorem_file(Path(match["path"]), trust=trust).theorems)

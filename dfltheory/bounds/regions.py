@@ -71,7 +71,7 @@ def _compiled(exprs: tuple[Expr, ...]) -> tuple[list[str], object]:
 
 
 def values_of(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
-    """The values of ``exprs`` at ``points``."""
+    """Return the values of ``exprs`` at ``points``."""
     names, function = compiled(exprs)
     size = len(next(iter(points.values())))
     with np.errstate(all="ignore"):
@@ -141,7 +141,7 @@ def equalities(
 
 
 def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
-    """What an equality says of one quantity."""
+    """Return what an equality says of one quantity."""
     inside = {s.name for s in equality.slack.free_symbols}
     for name in step_names(glossary)[::-1]:
         if name in inside:
@@ -159,7 +159,7 @@ def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
 
 
 def conditions_of(theorem: Statement) -> tuple[Condition, ...]:
-    """The conditions of a statement with its definitions replaced."""
+    """Return the conditions of a statement with its definitions replaced."""
     return tuple(
         Condition(c.name, theorem.expand(c.left), theorem.expand(c.right), c.strict)
         for c in theorem.conditions
@@ -190,7 +190,10 @@ def has_points(theorem: Statement) -> bool:
 
 
 def bound_at(theorem: Statement, points: Points) -> np.ndarray:
-    """The bound at points that may have further names; conditions are not checked."""
+    """Return the bound at points that may have further names.
+
+    Conditions are not checked.
+    """
     size = len(next(iter(points.values())))
     own = {name: points[name] for name in theorem.needs}
     return np.broadcast_to(theorem.evaluate(where="ignore", **own), size)

@@ -121,8 +121,9 @@ class StatementReader:
     # -- definitions
 
     def _definitions(self) -> tuple[Definition, ...]:
-        """The definitions, each after those that it contains; their symbols become
-        known.
+        """Return the definitions, each after those that it contains.
+
+        Their symbols become known.
         """
         tables = {
             name: _as_table(entry) for name, entry in self._table.definitions.items()
@@ -202,7 +203,7 @@ class StatementReader:
     def _used_quantities(
         self, definitions: Any, parts: Any, conditions: Any, schedule: Any
     ) -> tuple[Quantity, ...]:
-        """The file's quantities that the statement contains."""
+        """Return the file's quantities that the statement contains."""
         formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
         formulas += [side for c in conditions for side in (c.left, c.right)]
         names = {
@@ -291,7 +292,7 @@ class StatementReader:
         return expression
 
     def _check_blocks(self, measure: str, parts: list[str]) -> None:
-        """The factors of two blocks must be those of the measure."""
+        """Return the factors of two blocks must be those of the measure."""
         known = BLOCK_FACTORS.get(measure)
         if known is None:
             message = (
@@ -358,7 +359,7 @@ def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
 
 
 def _sign(expression: Expr) -> str:
-    """The assumption on a definition's symbol that follows from its formula."""
+    """Return the assumption on a definition's symbol that follows from its formula."""
     if expression.is_positive:
         return "positive"
     return "nonnegative" if expression.is_nonnegative else "real"
@@ -367,7 +368,7 @@ def _sign(expression: Expr) -> str:
 def read_quantities(
     file: FileReader, tables: Mapping[str, QuantityTable]
 ) -> tuple[Quantity, ...]:
-    """The quantities that a file adds to the glossary."""
+    """Return the quantities that a file adds to the glossary."""
     own = frozenset(tables)
     quantities = tuple(
         _read_quantity(file, name, table, own) for name, table in tables.items()

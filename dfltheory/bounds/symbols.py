@@ -322,13 +322,13 @@ file, as are those that the statement adds to the glossary.
 
 
 def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
-    """The glossary and these quantities, by name."""
+    """Return the glossary and these quantities, by name."""
     own = {quantity.name: quantity for quantity in quantities}
     return MappingProxyType({**GLOSSARY, **own}) if own else GLOSSARY
 
 
 def step_names(glossary: Mapping[str, Quantity] = GLOSSARY) -> tuple[str, ...]:
-    """The names of step sizes, in the order of the glossary."""
+    """Return the names of step sizes, in the order of the glossary."""
     return tuple(name for name, entry in glossary.items() if entry.step)
 
 

@@ -153,7 +153,7 @@ class Theorem(Statement):
         return status_of(self)
 
     def rate(self) -> tuple[Monomial, ...]:
-        """The leading monomials of the bound under its schedule."""
+        """Return the leading monomials of the bound under its schedule."""
         from dfltheory.bounds.rates import leading
 
         return leading(self)

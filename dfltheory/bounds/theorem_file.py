@@ -46,7 +46,7 @@ class TheoremFile:
 
 
 def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
-    """The statements of a theorem file.
+    """Return the statements of a theorem file.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
 def read_theorems(
     text: str, name: str, folder: Path | None = None, *, trust: Trust = False
 ) -> TheoremFile:
-    """The statements of the text of a theorem file.
+    """Return the statements of the text of a theorem file.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def read_theorems(
 
 
 def template() -> str:
-    """A commented theorem file to start from."""
+    """Return a commented theorem file to start from."""
     return (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
 
 
@@ -122,7 +122,7 @@ def _read(file: FileReader) -> TheoremFile:
 
 
 def _tables(file: FileReader) -> FileTables:
-    """The file as data models."""
+    """Return the file as data models."""
     if _depth(file.text) > DEEPEST_KEY:
         raise InputError(
             f"{file.name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem"
@@ -148,7 +148,7 @@ def _tables(file: FileReader) -> FileTables:
 
 
 def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
-    """The first error of pydantic as one of this file."""
+    """Return the first error of pydantic as one of this file."""
     first = wrong.errors(include_url=False, include_context=False)[0]
     path = tuple(
         part
@@ -170,8 +170,9 @@ def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
 
 
 def _depth(text: str) -> int:
-    """How deep the keys and the lists of a TOML text are at most; the reader of TOML
-    has no limit.
+    """How deep the keys and the lists of a TOML text are at most.
+
+    The reader of TOML has no limit.
     """
     bare = _QUOTED.sub("", text)
     deepest = max(line.count(".") for line in bare.split("\n"))

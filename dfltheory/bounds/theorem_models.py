@@ -217,7 +217,7 @@ class FileTables(_Table):
 
 
 def theorem_schema() -> dict[str, Any]:
-    """The JSON schema of theorem files."""
+    """Return the JSON schema of theorem files."""
     return FileTables.model_json_schema()
 
 

@@ -47,7 +47,7 @@ def theorems_to_toml(theorems: Sequence[Statement], paper: Paper | None = None) 
 
 
 def _own(theorems: Iterable[Statement]) -> list[Quantity]:
-    """What the statements add to the glossary, each quantity once."""
+    """Return what the statements add to the glossary, each quantity once."""
     found: dict[str, Quantity] = {}
     for theorem in theorems:
         for quantity in theorem.quantities:
@@ -145,7 +145,7 @@ def _step(step: ProofStep) -> dict[str, Any]:
 
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
-    """The statement's notation where it is not the source's."""
+    """Return the statement's notation where it is not the source's."""
     inherited = (
         {}
         if paper is None
@@ -182,8 +182,9 @@ def _noise(theorem: Statement) -> str | None:
 
 
 def _named_class(algorithm: str | type) -> str:
-    """The name of a class of the package; a file names others by the path of their
-    code, which is unknown.
+    """Return the name of a class of the package.
+
+    A file names others by the path of their code, which is unknown.
     """
     text = (
         algorithm
@@ -270,7 +271,7 @@ def _definition(definition: Definition) -> Any:
 
 
 def _sign(definition: Definition) -> str | None:
-    """The sign of the symbol, where it does not follow from the formula."""
+    """Return the sign of the symbol, where it does not follow from the formula."""
     signs = [
         _sign_of(expression) for expression in (definition.symbol, definition.expr)
     ]
@@ -326,7 +327,7 @@ def _key(name: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value of TOML in one line, but for long lists of texts."""
+    """Return a value of TOML in one line, but for long lists of texts."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -351,7 +352,7 @@ def _list(entries: list[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """A string of TOML; a literal one where it has backslashes, as LaTeX has."""
+    """Return a string of TOML; a literal one where it has backslashes, as LaTeX has."""
     if "\\" in text and "'" not in text and text.isprintable():
         return f"'{text}'"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

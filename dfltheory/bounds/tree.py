@@ -129,7 +129,7 @@ def _large_power(base: Tree, exponent: int) -> Tree:
 
 
 def from_tree(data: Any, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
-    """The expression that :func:`to_tree` wrote.
+    """Return the expression that :func:`to_tree` wrote.
 
     ``symbols``: further symbols by name, in addition to the glossary's (as a
     statement's own abbreviations).
@@ -185,7 +185,7 @@ def _tree_of(node: ast.expr) -> Any:
 
 
 def decimal_value(number: sp.Float) -> Any:
-    """The rational number that a float of a formula means: 0.1 is 1/10.
+    """Return the rational number that a float of a formula means: 0.1 is 1/10.
 
     Of a double this is the shortest decimal number that has this double; of a number
     with another precision its binary value.
@@ -316,7 +316,7 @@ def build(name: str, parts: list[Expr]) -> Expr:
 
 
 def _of_numbers(name: str, numbers: list[Fraction]) -> Expr:
-    """The sum or product of rational numbers, without SymPy, which is slow."""
+    """Return the sum or product of rational numbers, without SymPy, which is slow."""
     total = (
         sum(numbers, Fraction(0))
         if name == "Add"
@@ -417,7 +417,7 @@ def small(expr: Expr) -> Expr:
 
 
 def _longest(expr: Expr) -> int:
-    """The bits of the longest whole number in ``expr``, at least 1."""
+    """Return the bits of the longest whole number in ``expr``, at least 1."""
     numbers = (expr,) if expr.is_Rational else expr.atoms(sp.Rational)
     return (
         max((int(n).bit_length() for r in numbers for n in (r.p, r.q)), default=1) or 1

@@ -24,8 +24,9 @@ _GRID = 10.0 ** np.linspace(-22, 22, 4401)
 
 @dataclass(frozen=True)
 class Interval:
-    """Admissible values ``low <= step <= high``; ``high`` is inf where no condition
-    bounds it.
+    """Admissible values ``low <= step <= high``.
+
+    ``high`` is inf where no condition bounds it.
     """
 
     low: float
@@ -34,8 +35,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Regime:
-    """From ``low`` to ``high`` the term is the largest; its share of the bound runs
-    from the one to the other.
+    """From ``low`` to ``high`` the term is the largest.
+
+    Its share of the bound runs from the one to the other.
     """
 
     low: float
@@ -191,7 +193,7 @@ def _edge(holds: Callable[[Any], Any], good: float, bad: float) -> float:
 def best_step(
     theorem: Statement, name: str | None = None, **values: Any
 ) -> tuple[float, float]:
-    """The admissible step size at which the bound is least, and that bound.
+    """Return the admissible step size at which the bound is least, and that bound.
 
     Raises
     ------
@@ -236,8 +238,9 @@ def best_step(
 
 
 def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[Regime]:
-    """Which term rules in which regime of ``vary`` (increasing values ``over``);
-    conditions are not asked.
+    """Which term rules in which regime of ``vary`` (increasing values ``over``).
+
+    Conditions are not asked.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def read_unit(text: str) -> Unit:
 
 
 def write_unit(unit: Unit) -> str:
-    """The text of a unit."""
+    """Return the text of a unit."""
     exponents = {"c": unit.f, "s": unit.x, "v": unit.v}
     factors = [
         _power(name, exponent) for name, exponent in exponents.items() if exponent
@@ -67,7 +67,7 @@ def _power(name: str, exponent: Fraction) -> str:
 
 
 def read_range(text: str) -> Interval:
-    """The interval that ``text`` is, as ``[0, 1)`` or ``(0, inf)``."""
+    """Return the interval that ``text`` is, as ``[0, 1)`` or ``(0, inf)``."""
     match = _RANGE.fullmatch(text)
     try:
         low, high = (
@@ -88,7 +88,7 @@ def read_range(text: str) -> Interval:
 
 
 def write_range(interval: Interval) -> str:
-    """The text of an interval; an infinite end is always open."""
+    """Return the text of an interval; an infinite end is always open."""
     left = "(" if interval.open_low or interval.low == -math.inf else "["
     right = ")" if interval.open_high or interval.high == math.inf else "]"
     return f"{left}{_end(interval.low)}, {_end(interval.high)}{right}"

@@ -52,7 +52,7 @@ class Unit:
 
 
 def unit(f: int = 0, x: int = 0, v: int = 0) -> Unit:
-    """The unit c^f s^x r^v with whole exponents."""
+    """Return the unit c^f s^x r^v with whole exponents."""
     return Unit(Fraction(f), Fraction(x), Fraction(v))
 
 
@@ -73,8 +73,9 @@ class Clash:
 
 
 class Scaling:
-    """Works out units of expressions; clashes inside them are collected in ``clashes``,
-    never raised.
+    """Works out units of expressions.
+
+    Clashes inside them are collected in ``clashes``, never raised.
 
     ``units`` maps every symbol (by its name) to its :class:`Unit`.
     """
@@ -84,8 +85,9 @@ class Scaling:
         self.clashes: list[Clash] = []
 
     def of(self, expr: Expr) -> Unit:
-        """The unit of ``expr``. Of a sum whose terms disagree: the unit of its first
-        term.
+        """Return the unit of ``expr``.
+
+        Of a sum whose terms disagree: the unit of its first term.
         """
         if isinstance(expr, sp.Symbol):
             return self.units[expr.name]

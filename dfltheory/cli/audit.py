@@ -96,7 +96,7 @@ def audit(
 
 
 def _searches(key: str, variant: str | None, trust: Any) -> list[Any]:
-    """A finding for each statement that is not registered."""
+    """Return a finding for each statement that is not registered."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load_all
     from dfltheory.cli.audit_search import searched

@@ -280,7 +280,7 @@ def _quantity_line(name: str, quantity: dict[str, str]) -> str:
 
 
 def _scope(scope: Any) -> dict[str, str]:
-    """The runs that a statement covers, in words."""
+    """Return the runs that a statement covers, in words."""
     law = (
         scope.network
         if isinstance(scope.network, str)

@@ -87,8 +87,9 @@ def verify(
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
-    """Compare files with the official MD5 checksums. Exit status 1 when one is missing
-    or wrong.
+    """Compare files with the official MD5 checksums.
+
+    Exit status 1 when one is missing or wrong.
 
     Without a name, sets without any file are listed and do not count as failures,
     unless no set has one: then nothing was compared.

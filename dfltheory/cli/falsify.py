@@ -5,8 +5,9 @@ again.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -14,7 +15,7 @@ from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
-from dfltheory.progress import searching
+from dfltheory.progress import reported, search_progress
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
@@ -138,81 +139,131 @@ def falsify(
 
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
-    import dfltheory.counterexamples as engine
-    from dfltheory.bounds.reference import is_registered_key, load
+    from dfltheory.bounds.reference import load
 
     if candidates is not None and on_the_line(context, "seconds"):
         raise InputError("--seconds and --candidates are two budgets: give one of them")
     if exact and replay is None:
         raise InputError("--exact checks a file: give --replay FILE too")
     whole_number("seed", seed, 0)
+    _check_work(key, show, simplify, replay, control)
     if show is not None:
-        if (
-            key is not None
-            or replay is not None
-            or out is not None
-            or variant is not None
-        ):
+        if not (out is None and variant is None):
             raise InputError(
                 "--show KEY[:VARIANT] prints what is stored: give it alone"
             )
         _show(show, as_json)
         return
+    theorem = None if key is None else load(key, variant, trust=trust)
+    if simplify is not None:
+        _simplify(simplify, theorem, out, as_json)
+    elif replay is not None:
+        if out is not None:
+            raise InputError("--replay reads a file and writes none: omit --out")
+        work = _replay_exactly if exact else _replay
+        work(replay, theorem, as_json)
+    elif theorem is not None:
+        if control is not None:
+            theorem = _control(theorem, control)
+        budget = _Budget(seconds, candidates, seed, enough)
+        _search(context, theorem, budget, out, as_json)
+
+
+class _Budget(NamedTuple):
+    """When a search ends."""
+
+    seconds: float
+    candidates: int | None
+    seed: int
+    enough: float
+
+
+def _check_work(
+    key: str | None,
+    show: str | None,
+    simplify: Path | None,
+    replay: Path | None,
+    control: str | None,
+) -> None:
+    """Check that the arguments ask for one kind of work.
+
+    Raises
+    ------
+    InputError
+        They ask for none, or for several.
+    """
+    from dfltheory.bounds.reference import is_registered_key
+
+    if show is not None:
+        if key is not None or replay is not None:
+            raise InputError(
+                "--show KEY[:VARIANT] prints what is stored: give it alone"
+            )
+        return
     if simplify is not None:
         if replay is not None:
             raise InputError("--simplify FILE and --replay FILE are two commands")
-        own = None if key is None else load(key, variant, trust=trust)
-        _simplify(simplify, own, out, as_json)
         return
-    if key is None and replay is None:
-        raise InputError("give the key of a theorem, or --replay FILE")
-    if control is not None and replay is not None:
+    if replay is None:
+        if key is None:
+            raise InputError("give the key of a theorem, or --replay FILE")
+        return
+    if control is not None:
         raise InputError("--control names what is searched: omit it with --replay")
-    if replay is not None:
-        if key is not None and is_registered_key(key):
-            raise InputError(
-                "give the key of a theorem, or --replay FILE, and not both; a theorem"
-                " of your own is named with --replay as FILE.toml or FILE.py:NAME"
-            )
-        if out is not None:
-            raise InputError("--replay reads a file and writes none: omit --out")
-        own = None if key is None else load(key, variant, trust=trust)
-        if exact:
-            _exactly(replay, own, as_json)
-            return
-        found, file = engine.replay(replay, own), replay
-    else:
-        theorem = load(str(key), variant, trust=trust)
-        if control is not None:
-            theorem = _control(theorem, control)
-        file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
-        check_writable(file)
-        context.with_resource(alone(file))
-        with keeping("no counterexample so far; nothing is written"):
-            budget: Any = {"seconds": seconds, "candidates": candidates}
-            with searching() as progress:
-                found = engine.falsify(
-                    theorem, **budget, seed=seed, enough=enough, progress=progress
-                )
-    written = file if found.violated or replay is not None else None
-    document: dict[str, Any] = found.to_dict() | {
-        "file": None if written is None else str(written)
-    }
+    if key is not None and is_registered_key(key):
+        raise InputError(
+            "give the key of a theorem, or --replay FILE, and not both; a theorem"
+            " of your own is named with --replay as FILE.toml or FILE.py:NAME"
+        )
+
+
+def _search(
+    context: typer.Context,
+    theorem: Theorem,
+    budget: _Budget,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Search, and write a counterexample; status 1 if there is one."""
+    from dfltheory.counterexamples import falsify
+
+    file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
+    check_writable(file)
+    context.with_resource(alone(file))
+    with (
+        keeping("no counterexample so far; nothing is written"),
+        reported("search") as update,
+    ):
+        found = falsify(theorem, **budget._asdict(), progress=search_progress(update))
+    document = found.to_dict() | {"file": str(file) if found.violated else None}
     emit(document, lambda: _print(found), as_json)
-    if written is not None and replay is None:
-        _save(found, file, document, as_json)
-        limit = seconds if candidates is None else math.inf
-        checks = math.inf if candidates is None else float(candidates)
-        _simplify_hit(found, file, min(limit, AUTOMATIC), checks, as_json)
-    if written is not None and not as_json:
-        print(f"counterexample: {written}")
-    if replay is not None and found.undecided:
+    if not found.violated:
+        return
+    _save(found, file, document, as_json)
+    seconds, checks = min(budget.seconds, AUTOMATIC), math.inf
+    if budget.candidates is not None:
+        seconds, checks = AUTOMATIC, float(budget.candidates)
+    _simplify_hit(found, file, seconds, checks, as_json)
+    if not as_json:
+        print(f"counterexample: {file}")
+    leave(ok=False)
+
+
+def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
+    """Run a saved counterexample again; status 1 if it refutes, 2 if undecided."""
+    from dfltheory.counterexamples import replay
+
+    found = replay(file, own)
+    emit(found.to_dict() | {"file": str(file)}, lambda: _print(found), as_json)
+    if not as_json:
+        print(f"counterexample: {file}")
+    if found.undecided:
         raise typer.Exit(2)
     leave(not found.violated)
 
 
 def _control(theorem: Theorem, name: str) -> Theorem:
-    """The negative control of a statement that has this name."""
+    """Return the negative control of a statement that has this name."""
     from dfltheory.errors import one_of
     from dfltheory.experiments.negative_controls import negative_controls
 
@@ -285,7 +336,7 @@ def _simplify_hit(
 
 
 def _show(reference: str, as_json: bool) -> None:
-    """The stored status of a statement; status 1 when it is refuted."""
+    """Return the stored status of a statement; status 1 when it is refuted."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load, names_theorem_file
     from dfltheory.counterexamples.simplify.stored import lines_of
@@ -318,7 +369,7 @@ def _show(reference: str, as_json: bool) -> None:
     leave(not found.refuted)
 
 
-def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
+def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     """Both sides as fractions; status 1 when the left is the larger."""
     from dfltheory.counterexamples.digits import whole
     from dfltheory.counterexamples.finding import instance_of
@@ -340,7 +391,9 @@ def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     leave(comparison.left <= comparison.right)
 
 
-def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -> None:
+def _save(
+    found: Finding, file: Path, document: Mapping[str, object], as_json: bool
+) -> None:
     """Write the counterexample; where that fails, print it, for --replay to read from a
     file.
     """
@@ -376,9 +429,8 @@ def _print(found: Finding) -> None:
     if found.refused:
         refused = [f"{name} ({reason})" for name, reason in found.refused.items()]
         console.print(f"families without candidates: {'; '.join(refused)}")
-    for condition in (
-        found.certificate.conditions if found.certificate is not None else []
-    ):
+    conditions = () if found.certificate is None else found.certificate.conditions
+    for condition in conditions:
         console.print(
             f"condition {condition['condition']}: slack {condition['slack']:.3g}",
             markup=False,

@@ -54,8 +54,9 @@ class StoppedError(DFLTheoryError):
 
 
 class Group(TyperGroup):
-    """The root of the command line. Errors of the system are raised as
-    :class:`StoppedError`.
+    """The root of the command line.
+
+    Errors of the system are raised as :class:`StoppedError`.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -229,8 +230,9 @@ def keeping(what: str) -> Iterator[None]:
 
 
 def ended(work: Callable[[], int]) -> int:
-    """Return the exit status of some work; every failure is one error message and
-    status 2.
+    """Return the exit status of some work.
+
+    Every failure is one error message and status 2.
     """
     try:
         return work()

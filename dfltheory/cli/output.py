@@ -96,8 +96,9 @@ def leave(ok: bool) -> None:
 
 
 def console(width: int) -> Any:
-    """Return the terminal. A pipe has no width, and the default of 80 columns would
-    fold every cell.
+    """Return the terminal.
+
+    A pipe has no width, and the default of 80 columns would fold every cell.
     """
     from rich.console import Console
 

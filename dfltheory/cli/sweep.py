@@ -152,8 +152,9 @@ def _has_violation(cell: CellResult) -> bool:
 
 
 def _list(experiment: Experiment, as_json: bool) -> None:
-    """Print the cells with their hashes. A cell that names code has none, since a list
-    imports nothing.
+    """Print the cells with their hashes.
+
+    A cell that names code has none, since a list imports nothing.
     """
     cells, lines = [], []
     for cell in experiment.cells:

@@ -269,7 +269,7 @@ def compare(
 
 
 def _options(items: list[str] | None) -> dict[str, Any]:
-    """The topology's options; ``sides=4x8`` becomes (4, 8)."""
+    """Return the topology's options; ``sides=4x8`` becomes (4, 8)."""
     options = assignments(items)
     if "sides" in options:
         try:

@@ -91,7 +91,7 @@ class Blocks:
     L_v: float
 
     def squares(self) -> dict[str, Square]:
-        """The two-block measures at (ubar^t, V^t)."""
+        """Return the two-block measures at (ubar^t, V^t)."""
         body = Square(self.u + self.v, self.g)
         scaled = (self.L_u**0.5, self.L_v**0.5)
         G = np.concatenate(
@@ -245,8 +245,9 @@ class Engine:
         return Step(stages, laws), after
 
     def readings(self, template: Any, consensus: bool = True) -> Readings:
-        """What is measured where these tensors are as they are; the consensus error has
-        (m d)^2 numbers.
+        """Return what is measured where these tensors are as they are.
+
+        The consensus error has (m d)^2 numbers.
         """
         key = self._given(template)
         if self._readings is None or self._readings[0] != key:
@@ -275,7 +276,7 @@ class Engine:
     # -- coordinates
 
     def models(self, state: Moments, readings: Readings) -> Array:
-        """The expected models (m, d)."""
+        """Return the expected models (m, d)."""
         y = apply(Moments(state.mu), readings.models.still()).mu
         return y[:, :, 0].T @ self.basis.T if self.apart else y[0]
 
@@ -429,7 +430,7 @@ class Engine:
         return [whole]
 
     def _given(self, template: Any) -> bytes:
-        """The parts of a state that are not the recursion's own."""
+        """Return the parts of a state that are not the recursion's own."""
         own = {*self.layout.shapes, "x", "z"}
         values = [
             getattr(template, f.name) for f in fields(template) if f.name not in own

@@ -188,7 +188,7 @@ def _low_rank(engine: Engine) -> tuple[dict[str, Array], Array]:
 
 
 def _spreads(square: Square, engine: Engine, step: Step) -> Array:
-    """The trace of the covariance of G s after 0..rounds rounds."""
+    """Return the trace of the covariance of G s after 0..rounds rounds."""
     # (B, m, p, k)
     rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)
     entered = 0.0

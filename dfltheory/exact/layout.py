@@ -46,8 +46,9 @@ class Layout:
         return torch.cat(parts, -1)
 
     def state(self, template: Any, vector: Tensor) -> Any:
-        """Return the template with these vectors; all else is repeated for their number
-        S.
+        """Return the template with these vectors.
+
+        All else is repeated for their number S.
 
         If z is not part of the vector, it is x.
         """

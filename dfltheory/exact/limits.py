@@ -133,8 +133,9 @@ def _measured(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One of the decoupled problems: s' = M s + k in the mean; ``start`` its state
-    before round 0, which x^0 moves along ``begun`` (n, columns).
+    """One of the decoupled problems: s' = M s + k in the mean.
+
+    ``start`` its state before round 0, which x^0 moves along ``begun`` (n, columns).
     """
 
     round: Callable[[Moments], Moments]

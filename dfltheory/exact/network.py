@@ -70,13 +70,14 @@ class RandomMixing:
 
 
 def dense(W: Any) -> Array:
-    """A matrix of any kind as a dense float array."""
+    """Return a matrix of any kind as a dense float array."""
     return np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=float)
 
 
 def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
-    """The topology as a sequence; servers (full participation) and ``Local`` bring
-    their own.
+    """Return the topology as a sequence.
+
+    Servers (full participation) and ``Local`` bring their own.
     """
     if not algorithm.needs_topology:  # a server, or nobody
         if getattr(algorithm, "participation", 1.0) < 1:
@@ -105,7 +106,7 @@ def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
 
 
 def law_of(sequence: Any, index: int) -> Law:
-    """The outcomes of the matrix with this index, with their probabilities."""
+    """Return the outcomes of the matrix with this index, with their probabilities."""
     if sequence.random:
         return sequence.law()
     return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]

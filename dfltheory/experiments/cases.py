@@ -79,7 +79,7 @@ class Case:
         return replace(self, instance=replace(self.runnable(), **changes))
 
     def runnable(self) -> Instance:
-        """The instance; InputError for a run that was measured elsewhere."""
+        """Return the instance; InputError for a run that was measured elsewhere."""
         if self.instance is None:
             raise InputError(
                 f"{self.label}: this run was measured elsewhere and cannot be repeated"
@@ -218,7 +218,7 @@ def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcom
 
 
 def installed_versions() -> dict[str, str]:
-    """The versions of the packages that the figures depend on."""
+    """Return the versions of the packages that the figures depend on."""
     from importlib.metadata import version
 
     return {

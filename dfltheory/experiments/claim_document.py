@@ -123,7 +123,7 @@ class ClaimDocument(Schema):
 
 
 def claim_schema() -> dict[str, Any]:
-    """The JSON schema of ``claim.json``."""
+    """Return the JSON schema of ``claim.json``."""
     return ClaimDocument.model_json_schema()
 
 

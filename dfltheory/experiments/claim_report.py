@@ -41,7 +41,7 @@ from dfltheory.experiments.standard_problems import (
     standard_verdicts,
 )
 from dfltheory.files import plain
-from dfltheory.progress import reported
+from dfltheory.progress import reported, search_progress
 
 ENOUGH = 1.01
 """The search of a control stops at this ratio: one refutation is enough."""
@@ -255,14 +255,13 @@ def _search(
     theorem: Theorem, budget: Budget, enough: float, label: str, say: Say
 ) -> SearchResult:
     with reported(label, say) as update:
-
-        def progress(stage: str, best: float, count: int) -> None:
-            update(f"{stage}, {count} candidates, largest measured/bound {best:.4g}")
-
         try:
             with np.errstate(all="ignore"):
                 finding = falsify(
-                    theorem, **budget.options, enough=enough, progress=progress
+                    theorem,
+                    **budget.options,
+                    enough=enough,
+                    progress=search_progress(update),
                 )
         except DFLTheoryError as error:
             return SearchResult("not searched", " ".join(str(error).split()))
@@ -298,7 +297,7 @@ def claim_document(
     page: str,
     counterexample: str | None,
 ) -> dict[str, Any]:
-    """The content of ``claim.json``.
+    """Return the content of ``claim.json``.
 
     Parameters
     ----------

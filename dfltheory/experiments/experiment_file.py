@@ -297,8 +297,9 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _set(document: dict[str, Any], name: str, value: Any) -> None:
-    """Put a value at a dotted field; a whole section takes a table, which is laid over
-    what is there.
+    """Put a value at a dotted field.
+
+    A whole section takes a table, which is laid over what is there.
     """
     section, *path = name.split(".")
     if section not in FILE_SECTIONS:

@@ -57,7 +57,7 @@ def referee(
     reference: str = "",
     report: ClaimReport | None = None,
 ) -> str:
-    """The page as one HTML document that loads nothing.
+    """Return the page as one HTML document that loads nothing.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def referee(
 def _status(
     theorem: Theorem, counterexample: Path | None, say: Callable[[str], None]
 ) -> Status:
-    """The stored status, or the one that a counterexample file gives."""
+    """Return the stored status, or the one that a counterexample file gives."""
     if counterexample is None:
         return theorem.status
     say(f"replaying {counterexample.name}")
@@ -107,7 +107,7 @@ def _page(
     status: Status,
     report: ClaimReport | None,
 ) -> str:
-    """The page from the findings of the audit and the status."""
+    """Return the page from the findings of the audit and the status."""
     if report is not None and not status.search:
         status = replace(status, search=report.searched)
     errors = [finding for finding in findings if finding.severity == "error"]
@@ -194,7 +194,7 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
 
 
 def _findings(theorem: Theorem) -> list[Finding]:
-    """What the audit finds in a statement."""
+    """Return what the audit finds in a statement."""
     # the audit evaluates outside of the conditions as well
     with np.errstate(all="ignore"):
         return audit(theorem)
@@ -204,7 +204,7 @@ def _findings(theorem: Theorem) -> list[Finding]:
 
 
 def _svg(figure: Figure) -> Any:
-    """A figure as SVG that stands in the page, the same for the same numbers."""
+    """Return a figure as SVG that stands in the page, the same for the same numbers."""
     import matplotlib as mpl
     from markupsafe import Markup
 

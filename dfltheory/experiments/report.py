@@ -153,8 +153,9 @@ class Study:
         )
 
     def draw(self, folder: Path) -> dict[str, Path]:
-        """One figure for each group, as PNG, PDF and SVG; returns the SVG of each
-        group.
+        """One figure for each group, as PNG, PDF and SVG.
+
+        Returns the SVG of each group.
         """
         from dfltheory.plots.panels import along, panels
 
@@ -170,7 +171,7 @@ class Study:
         }
 
     def config(self) -> dict[str, Any]:
-        """What is needed to run the same again."""
+        """Return what is needed to run the same again."""
         return {
             "title": self.title,
             "command": self.command,
@@ -219,7 +220,7 @@ def render(
     cover: Path | None = None,
     pictures: Sequence[Path] = (),
 ) -> str:
-    """The page as text; figures are embedded, nothing is loaded from anywhere.
+    """Return the page as text; figures are embedded, nothing is loaded from anywhere.
 
     ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has
     none); ``more``: further ones by their captions; ``files``: what lies beside the
@@ -257,7 +258,7 @@ def render(
 
 
 def template(name: str) -> Any:
-    """A page of this package, whose values are text and no markup."""
+    """Return a page of this package, whose values are text and no markup."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).with_name("templates"))
@@ -286,7 +287,7 @@ def _contents(
 
 
 def anchor(name: str) -> str:
-    """The address of a section within the page."""
+    """Return the address of a section within the page."""
     return "s-" + figure_name("", name)
 
 
@@ -359,8 +360,9 @@ def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
 
 
 def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
-    """Return name, value and standing of each constant; the value is a range if the
-    problems differ.
+    """Return name, value and standing of each constant.
+
+    The value is a range if the problems differ.
     """
     known: dict[str, list[tuple[float, str]]] = {}
     for outcome in outcomes:

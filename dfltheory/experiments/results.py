@@ -92,7 +92,7 @@ _TABLES = (
 
 
 def _verdict_of_record(place: str, value: Any) -> Any:
-    """A verdict inside a record, of which only the names are read."""
+    """Return a verdict inside a record, of which only the names are read."""
     fields = named(place, value, ("kind", "key"), None)
     text(f"{place}.kind", fields["kind"])
     text(f"{place}.key", fields["key"])
@@ -219,8 +219,9 @@ class CellResult:
 
     @cached_property
     def history(self) -> History:
-        """The run. Final models are empty (seeds, m, 0) unless ``run.keep_models`` was
-        set.
+        """The run.
+
+        Final models are empty (seeds, m, 0) unless ``run.keep_models`` was set.
         """
         from dfltheory.training.history import History
 
@@ -414,8 +415,9 @@ def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def _finite(value: Any) -> Any:
-    """Return a number for the texts that JSON has for infinity and nan; other values as
-    they are.
+    """Return a number for the texts that JSON has for infinity and nan.
+
+    Other values as they are.
 
     Raises
     ------
@@ -428,8 +430,9 @@ def _finite(value: Any) -> Any:
 
 
 def _one_type(column: pd.Series) -> pd.Series:
-    """Return a column with values of one type, as Parquet needs it; numbers become text
-    next to text.
+    """Return a column with values of one type, as Parquet needs it.
+
+    Numbers become text next to text.
     """
     if column.dtype != object:
         return column

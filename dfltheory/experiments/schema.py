@@ -18,8 +18,9 @@ Variants = Annotated[list[str], Field(min_length=1)]
 
 
 class TheoremSection(Schema):
-    """The statement that the runs are tested against. Without this section none is
-    tested.
+    """The statement that the runs are tested against.
+
+    Without this section none is tested.
     """
 
     key: Name = Field(

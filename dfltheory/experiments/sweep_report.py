@@ -93,8 +93,9 @@ def _brief(name: str, value: Any) -> str:
 def _outcome(
     cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]
 ) -> Outcome:
-    """Return a cell as an outcome. The task is not built again, since pages and figures
-    do not need it.
+    """Return a cell as an outcome.
+
+    The task is not built again, since pages and figures do not need it.
     """
     run, verdicts = cell.history, cell.verdicts
     instance = Instance(

@@ -129,8 +129,9 @@ def effective_neighbors(
 
 
 def diameter(W: Any) -> float:
-    """Return the largest number of links between two clients; infinite if no path
-    joins them.
+    """Return the largest number of links between two clients.
+
+    Infinite if no path joins them.
     """
     graph = _links(W)
     joins = nx.is_strongly_connected if graph.is_directed() else nx.is_connected

@@ -91,7 +91,7 @@ def find_obstacle(
 def _scope_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Any]
 ) -> str | None:
-    """What of the run is outside the theorem's scope, or None."""
+    """Return what of the run is outside the theorem's scope, or None."""
     scope, algorithm = theorem.scope, run.algorithm
     if not scope.covers(algorithm):
         kind = type(algorithm)
@@ -146,7 +146,7 @@ def common_start(run: History) -> bool | None:
 def _missing_statements(
     run: History, theorem: Theorem, values: Mapping[str, Any]
 ) -> str | None:
-    """What a run that was measured elsewhere does not state, or None."""
+    """Return what a run that was measured elsewhere does not state, or None."""
     if run.stated is None:
         return None
     missing = missing_statements(run, theorem, values, common_start(run))
@@ -193,7 +193,7 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
 
 
 def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[str]:
-    """The hyperparameters that the statement covers at every value."""
+    """Return the hyperparameters that the statement covers at every value."""
     contained = quantities_of(theorem)
     if theorem.scope.participation == "sampled":
         contained = contained | {"participation"}
@@ -300,7 +300,7 @@ def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
 def _own_law_obstacle(
     law: Callable[[Any], str | None], topology: Any, rounds: int
 ) -> str | None:
-    """What a third-party law says of the matrices of a run."""
+    """Return what a third-party law says of the matrices of a run."""
     if topology is None:
         return (
             "its own law of the network cannot be checked on a run from a file, which"
@@ -373,7 +373,7 @@ def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | Non
 def _unknown_quantities(
     run: History, theorem: Theorem, values: Mapping[str, Any]
 ) -> str | None:
-    """The quantities of the theorem that are unknown or not finite, or None."""
+    """Return the quantities of the theorem that are unknown or not finite, or None."""
     known = [
         name
         for name in theorem.needs
@@ -392,7 +392,7 @@ def _unknown_quantities(
 
 
 def _failing_conditions(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
-    """The conditions that fail at the means over seeds, or None."""
+    """Return the conditions that fail at the means over seeds, or None."""
     means = {}
     for name in theorem.needs:
         value = values[name]

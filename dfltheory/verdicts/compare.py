@@ -139,7 +139,7 @@ def compare(
 
 
 def _with_estimates(run: History, task: Task | None) -> History:
-    """The run with constants that were measured along it."""
+    """Return the run with constants that were measured along it."""
     from dfltheory.tasks.estimate import of_run
 
     task = run.problem if task is None else task
@@ -190,7 +190,7 @@ class _Comparison:
     assumed: str
 
     def fields(self) -> dict[str, Any]:
-        """The fields of the verdict that do not depend on its kind."""
+        """Return the fields of the verdict that do not depend on its kind."""
         left, theorem = self.left, self.left.theorem
         return {
             "key": theorem.key,
@@ -283,7 +283,7 @@ class _Comparison:
 
 
 def _of_start(value: Any, start: int) -> Any:
-    """The value of one start, of values that may differ between starts."""
+    """Return the value of one start, of values that may differ between starts."""
     return float(value[start]) if np.ndim(value) else value
 
 
@@ -355,7 +355,7 @@ def _decide(
     confidence: float,
     method: str,
 ) -> _Decision:
-    """The kind, its reason, and how many seeds would decide it."""
+    """Return the kind, its reason, and how many seeds would decide it."""
     limits, percent = (
         f"[{interval.low:.3g}, {interval.high:.3g}]",
         f"{100 * confidence:g} %",

@@ -45,7 +45,7 @@ def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
 def computed_values(
     theorem: Theorem, values: Mapping[str, Any], W: Any, task: Any = None
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The values of computed quantities, and their rounding errors.
+    """Return the values of computed quantities, and their rounding errors.
 
     What cannot be computed, or is outside of the quantity's range, is absent: ``W`` is
     None where no single matrix is used.

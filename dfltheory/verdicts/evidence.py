@@ -52,8 +52,9 @@ def in_bounds(samples: Array, bounds: Array | float) -> Array:
 
 @np.errstate(divide="ignore", invalid="ignore")
 def log_evidence(ratios: Array) -> Array:
-    """log e of each column of X_s/b_s (S, R); -inf where a sample is negative or
-    nan.
+    """log e of each column of X_s/b_s (S, R).
+
+    -inf where a sample is negative or nan.
     """
     total = np.full(ratios.shape[1], -np.inf)
     for c, weight in _BETS.items():

@@ -57,7 +57,7 @@ def check_given(
 
 
 def _fixed_values(run: History, rho0: float | None) -> dict[str, Any]:
-    """The values that the run has fixed, by glossary name."""
+    """Return the values that the run has fixed, by glossary name."""
     fixed: dict[str, Any] = dict(run.network.known())
     fixed.update(run.algorithm.theory_values(run.x.shape[-1]))
     for name in [*fixed]:
@@ -112,7 +112,7 @@ def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
 
 
 def _largest_gradient(run: History) -> tuple[float, str]:
-    """The largest gradient norm of f in the run, which B bounds."""
+    """Return the largest gradient norm of f in the run, which B bounds."""
     finite = run.grad_norm_sq[np.isfinite(run.grad_norm_sq)]
     largest = math.sqrt(float(finite.max(initial=0.0)))
     return (
@@ -122,7 +122,7 @@ def _largest_gradient(run: History) -> tuple[float, str]:
 
 
 def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
-    """The least true f0_gap: f* is at most every f of the run."""
+    """Return the least true f0_gap: f* is at most every f of the run."""
     gap = gap_at_start(run, theorem)
     if gap is not None and run.constants.standing_of("f_star") == "exact":
         least = float(np.mean(gap.value - gap.error))

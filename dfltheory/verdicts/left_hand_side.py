@@ -187,8 +187,10 @@ class LeftHandSide:
 
     @property
     def exact(self) -> bool:
-        """Whether each seed is an expectation, given its start. A measure of the start
-        alone is one in every run."""
+        """Whether each seed is an expectation, given its start.
+
+        A measure of the start alone is one in every run.
+        """
         return is_deterministic(self.run) or bool(self._at_start.all())
 
     @property
@@ -238,7 +240,7 @@ def measured_interval(
     bounds: Array | None = None,
     method: Method = "student",
 ) -> Interval:
-    """The left-hand side over the theorem's rounds, with an interval over seeds.
+    """Return the left-hand side over the theorem's rounds, with an interval over seeds.
 
     Parameters
     ----------
@@ -294,7 +296,7 @@ def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
 
 
 def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
-    """The columns (S, k) that are compared with each start's own bound.
+    """Return the columns (S, k) that are compared with each start's own bound.
 
     Which round is the least may depend on the start. Every round is below the bound of
     a maximum.

@@ -144,7 +144,7 @@ def is_deterministic(run: History) -> bool:
 
 
 def precision(run: History) -> float:
-    """The rounding unit of the arithmetic that the run was made in."""
+    """Return the rounding unit of the arithmetic that the run was made in."""
     return float(np.finfo(run.x.dtype).eps) if run.facts is None else run.facts.eps
 
 
@@ -193,8 +193,9 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Sizes:
-    """Magnitudes of a run that its rounding errors are multiples of; numbers, or arrays
-    of one shape.
+    """Magnitudes of a run that its rounding errors are multiples of.
+
+    Numbers, or arrays of one shape.
 
     Attributes
     ----------
@@ -304,8 +305,10 @@ def _consensus_error(run: History, lhs: LeftSide) -> float:
 
 
 def _largest_model(run: History) -> float:
-    """The largest root mean square of ||x_i||; 2 ||x|| + ||x - x*|| where x* is known,
-    since ||x*|| <= ||x|| + ||x - x*||."""
+    """Return the largest root mean square of ||x_i||.
+
+    2 ||x|| + ||x - x*|| where x* is known, since ||x*|| <= ||x|| + ||x - x*||.
+    """
     with np.errstate(over="ignore"):  # of a run that diverged
         squares = [run.x0_sq]
         if run.x.size:
@@ -347,8 +350,9 @@ def _largest_gradient(run: History) -> float:
 
 
 def _largest_slope(run: History, gradient: float) -> float:
-    """The largest ||grad f(xbar)||; that of the clients' gradients where it was not
-    measured.
+    """Return the largest ||grad f(xbar)||.
+
+    That of the clients' gradients where it was not measured.
     """
     if "grad_norm_sq" not in run.measures():
         return gradient
@@ -387,12 +391,12 @@ def _block(
 
 
 def _largest_finite(values: Array) -> float:
-    """The largest finite number; 0 if there is none, as after divergence."""
+    """Return the largest finite number; 0 if there is none, as after divergence."""
     return float(np.max(values, initial=0.0, where=np.isfinite(values)))
 
 
 def _smallest_normal(run: History) -> float:
-    """The smallest normal number of the run's arithmetic."""
+    """Return the smallest normal number of the run's arithmetic."""
     import torch
 
     name = str(run.x.dtype) if run.facts is None else run.facts.precision

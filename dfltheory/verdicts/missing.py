@@ -50,7 +50,7 @@ def missing_statements(
 
 
 def _schedule_needs(theorem: Theorem, values: Mapping[str, Any]) -> set[str]:
-    """What the step sizes that a schedule fixes for this run depend on."""
+    """Return what the step sizes that a schedule fixes for this run depend on."""
     replaced = [
         name for name in theorem.schedule if name not in theorem.needs and name != "Q"
     ]

@@ -69,7 +69,7 @@ class RoundingError:
         return np.where(least < LEAST, 0.0, least)
 
     def raised(self, values: ArrayLike) -> Array:
-        """The largest true values that rounding could have turned into these."""
+        """Return the largest true values that rounding could have turned into these."""
         measured = np.maximum(np.asarray(values, dtype=float), 0.0)
         return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
@@ -158,8 +158,9 @@ def _condition_number(sizes: Sizes) -> Numbers:
 
 
 def _distance_per_round(sizes: Sizes) -> Numbers:
-    """eta K ||g_i||, how far a client moves in a round; 2/(L K) for an unknown step
-    size.
+    """eta K ||g_i||, how far a client moves in a round.
+
+    2/(L K) for an unknown step size.
     """
     if sizes.eta is not None:
         return sizes.eta * sizes.local_steps * sizes.gradient
@@ -243,7 +244,7 @@ def _damping_rounds(sizes: Sizes) -> Numbers:
 
 
 def _block_error(sizes: Sizes) -> Numbers:
-    """The root of the weighted squares of both blocks' errors."""
+    """Return the root of the weighted squares of both blocks' errors."""
     total = 0.0
     for suffix, weight in sizes.weights.items():
         eta, steps, L = sizes.blocks[suffix]

@@ -59,7 +59,7 @@ class Source(ABC):
         return {}
 
     def start(self, theorem: Theorem) -> Values:
-        """What is measured of the start: x0_sq, x0_spread, x_star_sq."""
+        """Return what is measured of the start: x0_sq, x0_spread, x_star_sq."""
         return {}
 
     def gap(self, theorem: Theorem) -> Gap | None:
@@ -73,7 +73,7 @@ class Source(ABC):
         return 0.0
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
-        """What follows from ``values`` and is not among them: rho0 and S2."""
+        """Return what follows from ``values`` and is not among them: rho0 and S2."""
         return {**sam_radius(theorem, values), **second_moment(theorem, values)}
 
     def computed(
@@ -87,7 +87,7 @@ class Source(ABC):
         return
 
     def estimated(self, theorem: Theorem) -> set[str]:
-        """The constants that are estimates."""
+        """Return the constants that are estimates."""
         return set()
 
     def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
@@ -132,8 +132,9 @@ class RunValues(Mapping[str, Any]):
 
     @cached_property
     def needed(self) -> Values:
-        """The values that the theorem needs, means over seeds; unknown ones are
-        absent.
+        """The values that the theorem needs, means over seeds.
+
+        Unknown ones are absent.
         """
         found: Values = {}
         for name in self.theorem.needs:
@@ -294,7 +295,7 @@ def sam_radius(theorem: Theorem, values: Mapping[str, Any]) -> Values:
 
 @cache
 def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Any]]:
-    """The scheduled rho at rho0 = 1, as a function of the named quantities."""
+    """Return the scheduled rho at rho0 = 1, as a function of the named quantities."""
     rho0, T = GLOSSARY["rho0"].symbol, GLOSSARY["T"].symbol
     radius = theorem.schedule.get("rho", rho0 / sp.sqrt(T))
     unit = sp.sympify(radius).subs(rho0, 1)
@@ -365,7 +366,7 @@ class RecordedRun(Source):
         return values
 
     def gap(self, theorem: Theorem) -> Gap | None:
-        """The gap of each seed, with what the run states of its rounding error.
+        """Return the gap of each seed, with what the run states of its rounding error.
 
         A model is rounded by eps ||x||, and a client's loss by that times its gradient,
         for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run
@@ -417,7 +418,7 @@ class RecordedRun(Source):
         check_given(self.run, theorem, given, rho0, self._computed_alone(theorem))
 
     def _computed_alone(self, theorem: Theorem) -> Values:
-        """The computed quantities, by what the run itself knows."""
+        """Return the computed quantities, by what the run itself knows."""
         if not computes(theorem):
             return {}
         return self.computed(theorem, self.constants(theorem))[0]

@@ -91,7 +91,7 @@ class PlannedRun(Source):
 def network_values(
     theorem: Theorem, topology: Any, needed: Collection[str] = ()
 ) -> dict[str, float]:
-    """A network's constants by glossary name.
+    """Return a network's constants by glossary name.
 
     Those of push-sum are among them if the theorem, or ``needed``, contains one.
     """
@@ -105,7 +105,7 @@ def network_values(
 
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
-    """The algorithm that a theorem covers, in its most general form."""
+    """Return the algorithm that a theorem covers, in its most general form."""
     kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
@@ -209,7 +209,7 @@ def scheduled_algorithm(
 
 
 def _required_fields(kind: type[Any]) -> set[str]:
-    """The fields of an algorithm class that have no default."""
+    """Return the fields of an algorithm class that have no default."""
     required = set()
     for entry in fields(kind):
         if entry.default is MISSING and entry.default_factory is MISSING:
@@ -218,7 +218,7 @@ def _required_fields(kind: type[Any]) -> set[str]:
 
 
 def scheduling(theorems: Sequence[Theorem]) -> Theorem:
-    """The first statement that has a schedule, else the first."""
+    """Return the first statement that has a schedule, else the first."""
     for theorem in theorems:
         if theorem.schedule:
             return theorem

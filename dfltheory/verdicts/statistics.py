@@ -83,8 +83,9 @@ _ROUNDS_OF_TAIL = 6
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with a confidence interval; ``low`` = ``high`` where nothing is
-    random.
+    """An estimate with a confidence interval.
+
+    ``low`` = ``high`` where nothing is random.
     """
 
     estimate: float
@@ -123,8 +124,9 @@ def min_interval(
     confidence: float,
     sure: NDArray[np.bool_] | None = None,
 ) -> Interval:
-    """Interval for min_t E Y_t from ``samples`` (S, R); a non-finite column counts as
-    infinitely large.
+    """Interval for min_t E Y_t from ``samples`` (S, R).
+
+    A non-finite column counts as infinitely large.
 
     ``sure`` (R,): rounds at which nothing is random, such as a common start.
     """
@@ -143,7 +145,10 @@ def min_interval(
 def upper_of_mean(
     samples: NDArray[np.float64], tail: float, method: Method = "student"
 ) -> float:
-    """An upper limit for E (1/R) sum_t Y_t; infinite where all seeds are equal."""
+    """Return an upper limit for E (1/R) sum_t Y_t.
+
+    Infinite where all seeds are equal.
+    """
     per_seed = samples.mean(axis=1, keepdims=True)
     if not np.ptp(per_seed) > 0:
         return np.inf
@@ -158,7 +163,7 @@ def upper_of_mean(
 def upper_of_minimum(
     samples: NDArray[np.float64], tail: float, sure: NDArray[np.bool_] | None = None
 ) -> float:
-    """An upper limit for min_t E Y_t."""
+    """Return an upper limit for min_t E Y_t."""
     finite = np.isfinite(samples).all(axis=0)
     if not finite.any():
         return np.inf
@@ -173,8 +178,9 @@ def upper_of_maximum(
     sure: NDArray[np.bool_] | None = None,
     method: Method = "student",
 ) -> float:
-    """An upper limit for max_t E Y_t; infinite where a round is infinite, or is random
-    and has equal seeds.
+    """Return an upper limit for max_t E Y_t.
+
+    Infinite where a round is infinite, or is random and has equal seeds.
     """
     return float(upper_of_each(samples, tail, sure, method).max())
 
@@ -224,8 +230,9 @@ def max_interval(
 def running_upper_limits(
     samples: NDArray[np.float64], tail: float, sure: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R; each fails with
-    at most ``tail``.
+    """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R.
+
+    Each fails with at most ``tail``.
 
     The horizons of a block use the simultaneous limits of its last one. Where these
     give no limit for an earlier horizon, the limit of the previous block holds: more
@@ -415,7 +422,7 @@ def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
 
 
 def checked_method(method: str, seeds: int) -> Method:
-    """The method of that name; InputError if it needs more seeds."""
+    """Return the method of that name; InputError if it needs more seeds."""
     if method not in get_args(Method):
         raise UnknownNameError("method", method, set(get_args(Method)))
     if method == "bootstrap" and seeds < ENOUGH:

@@ -344,7 +344,7 @@ class _Search:
     # -- one change --------------------------------------------------------------------
 
     def grid(self, name: str, factors: Array = STEP_FACTORS) -> Array:
-        """The values of a quantity that are tried, in increasing order."""
+        """Return the values of a quantity that are tried, in increasing order."""
         entry, value = self.theorem.glossary[name], self.values[name]
         if name == "T":
             points = np.unique(np.round(np.geomspace(1, LONGEST_RUN, 600)))
@@ -374,7 +374,7 @@ class _Search:
         return fixed
 
     def single(self, name: str) -> Iterator[Suggestion]:
-        """The nearest change of one quantity, if there is one."""
+        """Return the nearest change of one quantity, if there is one."""
         grid = self.grid(name)
         good = self.holds({name: grid})
         if not good.any():
@@ -457,7 +457,7 @@ class _Search:
         return grid
 
     def _rounded_of_pair(self, name: str, chosen: Mapping[str, float]) -> float:
-        """The value with few digits at which every condition holds."""
+        """Return the value with few digits at which every condition holds."""
         for digits in range(1, 17):
             value = float(f"{chosen[name]:.{digits}g}")
             changed = {**chosen, name: value}
@@ -585,7 +585,7 @@ def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
 
 
 def _on_schedule(theorem: Theorem, known: Mapping[str, float]) -> Suggestions | None:
-    """The step sizes of a corollary's schedule, if its conditions hold there."""
+    """Return the step sizes of a corollary's schedule, if its conditions hold there."""
     with suppress(InputError):
         if not all_hold(theorem, {name: known[name] for name in theorem.needs}).all():
             return None
@@ -622,7 +622,7 @@ def _distance(values: Array, present: float) -> Array:
 def _edge(
     holds: Callable[[float], bool], good: float, bad: float, whole: bool
 ) -> float:
-    """The end of the admissible values between an admissible and another one."""
+    """Return the end of the admissible values between an admissible and another one."""
     for _ in range(200):
         middle = (good + bad) / 2
         if whole:
@@ -639,7 +639,7 @@ def _edge(
 def _rounded(
     edge: float, inside: float, holds: Callable[[float], bool], whole: bool
 ) -> float:
-    """The end of a range with as few digits as possible, on its inner side."""
+    """Return the end of a range with as few digits as possible, on its inner side."""
     direction = 1 if inside >= edge else -1
     if whole and edge < 1000:
         return edge
@@ -671,7 +671,7 @@ def _finite(value: float) -> float | None:
 
 
 def _text(value: float) -> str:
-    """A number as it is printed: 9, 0.00134, 1.1e5."""
+    """Return a number as it is printed: 9, 0.00134, 1.1e5."""
     if math.isfinite(value) and value == int(value) and abs(value) < 10_000:
         return str(int(value))
     text = repr(float(value))

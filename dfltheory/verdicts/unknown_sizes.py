@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 def model_size(run: History, distances: Array | None, memory: float) -> float:
-    """The largest root mean square of ||x_i||; infinite if it is unknown.
+    """Return the largest root mean square of ||x_i||; infinite if it is unknown.
 
     Parameters
     ----------
@@ -54,8 +54,9 @@ def distance_travelled(run: History, distances: Array | None, memory: float) -> 
 
 
 def client_gradient(run: History, distances: Array | None) -> float:
-    """The largest root mean square of the clients' stochastic gradients; infinite if it
-    is unknown.
+    """Return the largest root mean square of the clients' stochastic gradients.
+
+    Infinite if it is unknown.
     """
     known = run.values()
     noise = known.get("sigma_l", math.inf)
@@ -69,7 +70,7 @@ def client_gradient(run: History, distances: Array | None) -> float:
 
 
 def _mean_gradient(run: History, distances: Array | None, L: float | None) -> float:
-    """The largest ||grad f(xbar)||, as measured, or by L from other measures."""
+    """Return the largest ||grad f(xbar)||, as measured, or by L from other measures."""
     if np.isfinite(run.grad_norm_sq).all():
         return math.sqrt(_largest(run.grad_norm_sq))
     if L is None:
@@ -102,7 +103,7 @@ def minimum_size(run: History) -> float:
 
 
 def _largest(values: Array) -> float:
-    """The largest value; infinite if one is unknown (NaN)."""
+    """Return the largest value; infinite if one is unknown (NaN)."""
     largest = float(np.max(values, initial=-math.inf))
     return largest if largest == largest else math.inf
 

@@ -165,7 +165,7 @@ class Verdict:
 
 
 def general_status(status: Status) -> str:
-    """The status of a statement, in words that follow a result on one run."""
+    """Return the status of a statement, in words that follow a result on one run."""
     if not status.refuted:
         return f"the statement is {status.kind}"
     return f"the statement is {str(status).replace('refuted', 'refuted in general', 1)}"

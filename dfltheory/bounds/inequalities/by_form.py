@@ -16,7 +16,7 @@ Glossary = Mapping[str, Quantity]
 
 
 def quantity_of(base: Expr, glossary: Glossary = GLOSSARY) -> Quantity | None:
-    """The glossary's entry of a symbol."""
+    """Return the glossary's entry of a symbol."""
     return glossary.get(base.name) if base.is_Symbol else None
 
 
@@ -48,7 +48,7 @@ def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
 
 
 def _direction_of_term(term: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
-    """The direction of a term of a sum, which may be negative."""
+    """Return the direction of a term of a sum, which may be negative."""
     if not term.could_extract_minus_sign():
         return _direction(term, symbol, glossary)
     return _reversed(_direction(-term, symbol, glossary))
@@ -57,7 +57,7 @@ def _direction_of_term(term: Expr, symbol: sp.Symbol, glossary: Glossary) -> int
 def _direction_of_power(
     power: Expr, symbol: sp.Symbol, glossary: Glossary
 ) -> int | None:
-    """The direction of a power: by its base, or by the exponent of a share."""
+    """Return the direction of a power: by its base, or by the exponent of a share."""
     base, exponent = power.base, power.exp
     if symbol not in exponent.free_symbols and nonnegative(base, glossary):
         inner = _direction(base, symbol, glossary)
@@ -81,7 +81,7 @@ def _one(signs: set[int | None]) -> int | None:
 
 
 def share(base: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """A quantity between 0 and 1."""
+    """Return a quantity between 0 and 1."""
     entry = quantity_of(base, glossary)
     return entry is not None and entry.high == 1
 
@@ -93,7 +93,7 @@ def _count(base: Expr, glossary: Glossary) -> bool:
 
 
 def _at_most_one(factor: Expr, glossary: Glossary) -> bool:
-    """A power of a share, or a negative power of a count."""
+    """Return a power of a share, or a negative power of a count."""
     base, power = factor.as_base_exp()
     return bool(
         (share(base, glossary) and power.is_nonnegative)

@@ -195,7 +195,7 @@ def _by_facts(
 
 
 def _negative(terms: Terms) -> int:
-    """The number of terms that are subtracted."""
+    """Return the number of terms that are subtracted."""
     return sum(number < 0 for number in terms.values())
 
 
@@ -230,7 +230,7 @@ def _divisions(
 def _without(
     terms: Terms, fact: Terms, shift: Exponents, share: Any
 ) -> dict[Exponents, Any]:
-    """A polynomial without ``share`` times a monomial times a fact."""
+    """Return a polynomial without ``share`` times a monomial times a fact."""
     rest = dict(terms)
     for exponents, number in fact.items():
         there = tuple(a + b for a, b in zip(exponents, shift, strict=True))
@@ -291,7 +291,7 @@ def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
 
 
 def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
-    """The coefficients in variable ``i``, the other variables as they are."""
+    """Return the coefficients in variable ``i``, the other variables as they are."""
     columns: dict[Exponents, list[Any]] = {}
     for exponents, number in table.items():
         others = (*exponents[:i], *exponents[i + 1 :])

@@ -95,7 +95,7 @@ class Region:
     def under(
         self, conditions: Iterable[Condition], inductions: int | None = None
     ) -> Region:
-        """The same quantities under other conditions."""
+        """Return the same quantities under other conditions."""
         most = self.inductions if inductions is None else inductions
         return Region(conditions, self.intervals, most, self.glossary)
 
@@ -108,7 +108,7 @@ class Region:
         )
 
     def at(self, n: sp.Symbol, value: int) -> Region:
-        """The part of the region in which a quantity has a value."""
+        """Return the part of the region in which a quantity has a value."""
         return self.under(
             Condition(c.name, c.left.subs(n, value), c.right.subs(n, value), c.strict)
             for c in self.conditions
@@ -121,8 +121,9 @@ class Region:
             return False
 
     def _by_parts(self, expr: Expr, strict: bool) -> bool:
-        """The factors of a product; the base of a power; a sum without the terms that
-        are not negative.
+        """Return the factors of a product.
+
+        The base of a power; a sum without the terms that are not negative.
         """
         if expr.is_Mul:
             return all(self.holds(factor, strict) for factor in expr.args)
@@ -347,7 +348,7 @@ def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
 
 
 def _root_below(number: Any, degree: int) -> Any:
-    """The largest multiple of the grid whose power is at most ``number``."""
+    """Return the largest multiple of the grid whose power is at most ``number``."""
     scaled = number / _GRID**degree
     root, _ = sp.integer_nthroot(int(scaled.numerator // scaled.denominator), degree)
     return QQ(int(root)) * _GRID
@@ -367,7 +368,7 @@ def _exact(given: Any) -> Expr | None:
 
 
 def _powers(expr: Expr) -> list[Expr]:
-    """The powers with symbols in their exponents."""
+    """Return the powers with symbols in their exponents."""
     return [p for p in expr.atoms(sp.Pow) if p.exp.free_symbols]
 
 

@@ -78,19 +78,19 @@ class Rewriting:
                 found = replace_some([*parts, *self.facts])
 
     def of(self, expr: Expr) -> Expr:
-        """An expression in the new variables."""
+        """Return an expression in the new variables."""
         for found in self._replaced:
             expr = expr.xreplace(found)
         return expr
 
     def back(self, expr: Expr) -> Expr:
-        """An expression in the new variables in terms of what they stand for."""
+        """Return an expression in the new variables in terms of what they stand for."""
         for variable, meaning in reversed(self.meanings.items()):
             expr = expr.xreplace({variable: meaning})
         return expr
 
     def interval(self, symbol: sp.Symbol) -> Interval:
-        """The interval of a variable.
+        """Return the interval of a variable.
 
         Raises
         ------
@@ -261,7 +261,7 @@ class Rewriting:
 
 
 def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
-    """The interval of a quantity of the glossary, or of a symbol by its sign.
+    """Return the interval of a quantity of the glossary, or of a symbol by its sign.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
 
 
 def rational(number: Any) -> Any:
-    """A rational number of SymPy as an element of ``QQ``."""
+    """Return a rational number of SymPy as an element of ``QQ``."""
     exact: Any = sp.Rational(number)
     return QQ(int(exact.p), int(exact.q))
 
@@ -320,7 +320,7 @@ def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
 
 
 def least_value(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> int:
-    """The least value of a whole number."""
+    """Return the least value of a whole number."""
     return math.ceil(interval_of(n, glossary).low)
 
 
