@@ -267,19 +267,16 @@ def _entry(
     terms = theorem.evaluate_terms(
         where="ignore", **constants(theorem, values), **chosen
     )
-    largest = max(terms, key=lambda n: float(terms[n]))
-    reason = (
-        f"mostly {largest} ({float(terms[largest]) / bound:.0%})"
-        if bound
-        else "its bound is 0"
-    )
-    status: Status = (
-        "no yardstick"
-        if math.isnan(known)
-        else "speaks"
-        if bound < known
-        else "vacuous"
-    )
+    sizes = {name: float(term) for name, term in terms.items()}
+    largest = max(sizes, key=sizes.__getitem__)
+    reason = "its bound is 0"
+    if bound:
+        reason = f"mostly {largest} ({sizes[largest] / bound:.0%})"
+    status: Status = "vacuous"
+    if math.isnan(known):
+        status = "no yardstick"
+    elif bound < known:
+        status = "speaks"
     if trivials(theorem):
         reason += (
             "; known without it:"
@@ -398,9 +395,8 @@ def expectation(
     kind, rounds = algorithm_class(theorem), int(known["T"])
     try:
         if not steps:  # a corollary has put its schedule in
-            known |= theorem.step_sizes(
-                **{"m": task.m, **everyday(("L", "f0_gap")), **known}
-            )
+            given = {"m": task.m, **everyday(("L", "f0_gap")), **known}
+            known |= theorem.step_sizes(**given)
         algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
         return average_over(
             algorithm, task, W if kind.needs_topology else None, rounds

@@ -14,10 +14,11 @@ def shown(text: str, most: int = _MOST) -> str:
     length limited.
     """
     text = text if len(text) <= most else f"{text[:most]}..."
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode()
-        for c in text
-    )
+    characters = list(text)
+    for place, c in enumerate(characters):
+        if not c.isprintable() and c != "\n":
+            characters[place] = c.encode("unicode_escape").decode()
+    return "".join(characters)
 
 
 class DFLTheoryError(ValueError):

@@ -418,9 +418,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy and torch, scalars and arrays
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
-        return (
-            "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-        )
+        if math.isnan(value):
+            return "NaN"
+        return "Infinity" if value > 0 else "-Infinity"
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)

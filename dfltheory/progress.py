@@ -66,7 +66,7 @@ def counted(
     """
     # some versions of rich write an empty line without a terminal, disabled or not
     if not (shown and sys.stderr.isatty()):
-        yield _ignore
+        yield silent
         return
     from rich.console import Console
     from rich.progress import (
@@ -94,8 +94,8 @@ def counted(
         yield update
 
 
-def _ignore(text: str, steps: int = 0) -> None:
-    """Show nothing."""
+def silent(text: str, steps: int = 0) -> None:
+    """Report nothing."""
 
 
 class WorkStatus:
@@ -187,4 +187,4 @@ def _lines(
         thread.join()
 
 
-__all__ = ["counted", "reached", "reported", "search_progress", "watch"]
+__all__ = ["counted", "reached", "reported", "search_progress", "silent", "watch"]

@@ -49,23 +49,45 @@ class State:
     per_edge: ClassVar[tuple[str, ...]] = ()
 
 
-Range = tuple[str, Callable[[Any], bool]]
+Range = tuple[str, Callable[..., bool]]
 """What a hyperparameter must be, in words and as a test."""
 
+
+def _is_positive(value: float) -> bool:
+    return value > 0
+
+
+def _is_nonnegative(value: float) -> bool:
+    return value >= 0
+
+
+def _is_positive_share(value: float) -> bool:
+    return 0 < value <= 1
+
+
+def _is_share_below_one(value: float) -> bool:
+    return 0 <= value < 1
+
+
+def _is_share(value: float) -> bool:
+    return 0 <= value <= 1
+
+
+def _is_count(value: int) -> bool:
+    return 1 <= value <= 10**9
+
+
+_KINDS: tuple[tuple[str, str, Callable[..., bool]], ...] = (
+    ("eta eta_u eta_v eta_s lam beta", "a number > 0", _is_positive),
+    ("rho weight_decay clip", "a number >= 0", _is_nonnegative),
+    ("gamma share decay participation", "a number in (0, 1]", _is_positive_share),
+    ("alpha theta sparsity", "a number in [0, 1)", _is_share_below_one),
+    ("mu prune", "a number in [0, 1]", _is_share),
+    ("K K_u K_v Q levels", "an integer >= 1 (and at most 10^9)", _is_count),
+)
 _RANGES: dict[str, Range] = {
     letter: (words, fits)
-    for letters, words, fits in (
-        ("eta eta_u eta_v eta_s lam beta", "a number > 0", lambda v: v > 0),
-        ("rho weight_decay clip", "a number >= 0", lambda v: v >= 0),
-        ("gamma share decay participation", "a number in (0, 1]", lambda v: 0 < v <= 1),
-        ("alpha theta sparsity", "a number in [0, 1)", lambda v: 0 <= v < 1),
-        ("mu prune", "a number in [0, 1]", lambda v: 0 <= v <= 1),
-        (
-            "K K_u K_v Q levels",
-            "an integer >= 1 (and at most 10^9)",
-            lambda v: 1 <= v <= 10**9,
-        ),
-    )
+    for letters, words, fits in _KINDS
     for letter in letters.split()
 }
 
@@ -321,11 +343,8 @@ def _choices(kind: type[Algorithm]) -> dict[str, tuple[Any, ...]]:
         hints = get_type_hints(kind)
     except NameError:  # names that are imported for the type checker only
         return {}
-    return {
-        f.name: get_args(hint)
-        for f in fields(kind)
-        if get_origin(hint := hints[f.name]) is Literal
-    }
+    literals = [f.name for f in fields(kind) if get_origin(hints[f.name]) is Literal]
+    return {name: get_args(hints[name]) for name in literals}
 
 
 def check_class(kind: type[Algorithm]) -> None:

@@ -245,7 +245,10 @@ def erk(shapes: Sequence[Sequence[int]], density: float) -> list[float]:
         if c * largest <= 1:
             break
         partial = [i for i in partial if weights[i] < largest]
-    return [c * weight if i in partial else 1.0 for i, weight in enumerate(weights)]
+    shares = [1.0] * len(weights)
+    for i in partial:
+        shares[i] = c * weights[i]
+    return shares
 
 
 @lru_cache(maxsize=64)

@@ -21,6 +21,7 @@ from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Stat
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
+from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity, checked_new
 from dfltheory.bounds.theorem import Theorem
@@ -105,17 +106,8 @@ def _plain(value: Any) -> Any:
                 _fields(value, "integer", "of") | ends | {"whole": value.integer} | of
             )
         case Definition(symbol=own):
-            sign = (
-                "positive"
-                if own.is_positive
-                else "nonnegative"
-                if own.is_nonnegative
-                else "real"
-            )
-            return _fields(value, "symbol", "takes", "numeric") | {
-                "symbol": own.name,
-                "sign": sign,
-            }
+            plain = _fields(value, "symbol", "takes", "numeric")
+            return plain | {"symbol": own.name, "sign": sign_of(own)}
         case type():
             return f"{value.__module__}:{value.__qualname__}"
         case Mapping():
@@ -308,10 +300,14 @@ def theorem_from_document(document: Any) -> Theorem:
             raise InputError(
                 f"{place}.symbol = {short(name)} is a quantity of the glossary"
             )
-        return Definition(
-            **given
-            | {"symbol": symbols.setdefault(name, sp.Symbol(name, **{sign: True}))}
-        )
+        given["symbol"] = symbols.setdefault(name, signed_symbol(name, sign))
+        return Definition(**given)
+
+    def condition(place: str, data: object) -> Condition:
+        return Condition(**record(sides)(place, data))
+
+    def left_side(place: str, data: object) -> LeftSide:
+        return _made(place, LeftSide, record(left)(place, data))
 
     sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
     left = {
@@ -328,12 +324,10 @@ def theorem_from_document(document: Any) -> Theorem:
         **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
         "of": maybe(tuple_of(_line, 2, 2)),
         "kind": one_of(*get_args(Kind)),
-        "lhs": lambda place, data: _made(place, LeftSide, record(left)(place, data)),
+        "lhs": left_side,
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
         "scope": _scope,
-        "conditions": _list(
-            lambda place, data: Condition(**record(sides)(place, data))
-        ),
+        "conditions": _list(condition),
         "assumptions": _list(_line),
         "order": truth,
     }

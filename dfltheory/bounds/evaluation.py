@@ -51,15 +51,10 @@ class Evaluator:
                 plain[definition.symbol] = definition.expr.xreplace(plain)
         symbols = [*statement.symbols.values(), *(d.symbol for d in self.stable)]
         both_sides = [side for c in statement.conditions for side in (c.left, c.right)]
-        self._terms, self._sides = (
-            sp.lambdify(
-                symbols,
-                [e.xreplace(plain) for e in formulas],
-                modules="numpy",
-                cse=True,
-            )
-            for formulas in (statement.parts.values(), both_sides)
-        )
+        terms = [formula.xreplace(plain) for formula in statement.parts.values()]
+        sides = [formula.xreplace(plain) for formula in both_sides]
+        self._terms = sp.lambdify(symbols, terms, modules="numpy", cse=True)
+        self._sides = sp.lambdify(symbols, sides, modules="numpy", cse=True)
 
     def terms(self, where: str, values: Values) -> dict[str, Any]:
         """The named terms; ``where`` says what is done at points at which a condition

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from dfltheory.bounds.file_positions import FilePositions
 from dfltheory.bounds.formulas import FormulaError
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.own import Trust, own, require_trust
 
+P = ParamSpec("P")
+R = TypeVar("R")
 KeyPath = tuple[str | int, ...]
 """Keys of TOML from the top of the file, as ``("statement", 0, "terms", "noise")``."""
 
@@ -44,10 +46,17 @@ class FileReader:
             f"{self.name}, {position}: {field or 'file'}: {message}"
         ) from None
 
-    def reading(self, path: KeyPath, value: object, read: Callable[[], Any]) -> Any:
-        """Return what ``read`` returns; its errors get their place."""
+    def reading(
+        self,
+        path: KeyPath,
+        value: object,
+        read: Callable[P, R],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> R:
+        """Return ``read(*arguments, **named)``; its errors get their place."""
         try:
-            return read()
+            return read(*arguments, **named)
         except FormulaError as wrong:
             character = (
                 value[wrong.offset : wrong.offset + 1] if isinstance(value, str) else ""
@@ -58,13 +67,11 @@ class FileReader:
             self.stop(path, wrong, value)
 
     def code(self, path: KeyPath, reference: str) -> Any:
-        """What a trusted file names as ``FILE.py:NAME``, relative to the file."""
-
-        def imported() -> Any:
-            require_trust(reference, self._trust, str(path[-1]))
-            return own(str(self._folder / reference))
-
-        return self.reading(path, reference, imported)
+        """Return what a trusted file names as ``FILE.py:NAME``, relative to the file."""
+        self.reading(
+            path, reference, require_trust, reference, self._trust, str(path[-1])
+        )
+        return self.reading(path, reference, own, str(self._folder / reference))
 
 
 __all__ = ["FileReader", "KeyPath"]

@@ -23,10 +23,11 @@ def paces(parameter: str) -> list[str]:
     """What grows along a family, in words: ``alpha*T*T*T`` is 1/(1 - alpha) and T^3."""
     names = parameter.split("*")
     powers = {name: names.count(name) for name in names}
-    return [
-        MEANT.get(name, name) + (f"^{power}" if power > 1 else "")
-        for name, power in powers.items()
-    ]
+    found = []
+    for name, power in powers.items():
+        base = MEANT.get(name, name)
+        found.append(f"{base}^{power}" if power > 1 else base)
+    return found
 
 
 def leading(parameter: str) -> str:

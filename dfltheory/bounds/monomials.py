@@ -49,20 +49,19 @@ class Monomial:
         )
 
     def __str__(self) -> str:
-        def power(name: str, e: Fraction) -> str:
-            name = name if name.isidentifier() else f"({name})"
-            return (
-                name
-                if e == 1
-                else f"{name}^{e}"
-                if e.denominator == 1
-                else f"{name}^({e})"
-            )
-
-        over = [power(n, e) for n, e in self.exponents if e > 0]
-        under = [power(n, -e) for n, e in self.exponents if e < 0]
+        over = [_power_text(n, e) for n, e in self.exponents if e > 0]
+        under = [_power_text(n, -e) for n, e in self.exponents if e < 0]
         top = " ".join(over) or "1"
         return top if not under else f"{top} / ({' '.join(under)})"
+
+
+def _power_text(name: str, exponent: Fraction) -> str:
+    base = name if name.isidentifier() else f"({name})"
+    if exponent == 1:
+        return base
+    if exponent.denominator == 1:
+        return f"{base}^{exponent}"
+    return f"{base}^({exponent})"
 
 
 def _fraction(number: Expr) -> Fraction:
@@ -157,24 +156,23 @@ def gapped(expr: Expr, shares: Shares) -> Expr:
 
     Roots of sums of non-negative terms as sums of roots (of equal order).
     """
-    expr = expr.replace(
-        lambda e: (
-            e.is_Add
-            and len(e.free_symbols) == 1
-            and next(iter(e.free_symbols)).name in shares
-        ),
-        _gap_of,
-    )
-    return expr.replace(
-        lambda e: (
-            e.is_Pow
-            and e.base.is_Add
-            and e.exp.is_Rational
-            and not e.exp.is_Integer
-            and e.exp > 0
-        ),
-        lambda e: sp.Add(*(term**e.exp for term in e.base.args)),
-    )
+
+    def is_sum_of_share(part: Expr) -> bool:
+        names = [symbol.name for symbol in part.free_symbols]
+        return part.is_Add and len(names) == 1 and names[0] in shares
+
+    return expr.replace(is_sum_of_share, _gap_of).replace(_is_root_of_sum, _roots)
+
+
+def _is_root_of_sum(part: Expr) -> bool:
+    if not (part.is_Pow and part.base.is_Add and part.exp.is_Rational):
+        return False
+    return part.exp > 0 and not part.exp.is_Integer
+
+
+def _roots(root: Expr) -> Expr:
+    """Return the sum of the roots of the terms under a root."""
+    return sp.Add(*(term**root.exp for term in root.base.args))
 
 
 def _gap_of(share_sum: Expr) -> Expr:

@@ -126,15 +126,14 @@ def keeps(
     found: dict[Expr, Expr] = {}
     for d in theorem.definitions:
         value = scheduled(theorem, theorem.expand(d.symbol), schedule)
-        if _T not in value.free_symbols:
-            own = own_order(value)
-            found[d.symbol] = (
-                d.symbol
-                if own is None
-                else sp.Mul(
-                    *(GLOSSARY[n].symbol ** sp.Rational(e) for n, e in own.items())
-                )
-            )
+        if _T in value.free_symbols:
+            continue
+        own = own_order(value)
+        if own is None:
+            found[d.symbol] = d.symbol
+        else:
+            powers = [GLOSSARY[n].symbol ** sp.Rational(e) for n, e in own.items()]
+            found[d.symbol] = sp.Mul(*powers)
     return found
 
 
@@ -209,10 +208,10 @@ def scheduled_region(
     """Each condition ``left <= right`` between monomials as exponents of right/left:
     what is at least a constant.
     """
-    sides = (
-        [scheduled(theorem, theorem.expand(e), schedule) for e in (c.left, c.right)]
-        for c in theorem.conditions
-    )
+    sides = []
+    for condition in theorem.conditions:
+        both = map(theorem.expand, (condition.left, condition.right))
+        sides.append([scheduled(theorem, side, schedule) for side in both])
     return ordered(sides, theorem.shares)
 
 
@@ -321,8 +320,11 @@ def _steepest(
 
 
 _STEEPEST = 100.0
+"""Upper limit of the least gain, which keeps the linear program bounded."""
 _COST = 1e-4
+"""Cost of a unit of an exponent, so that exponents that are not needed are 0."""
 _TOLERANCE = 1e-7
+"""A least gain below this is 0 within the accuracy of the linear program."""
 
 
 def _sign(atom: str, shares: Shares) -> int:

@@ -115,7 +115,7 @@ def _usual(name: str) -> tuple[sp.Symbol, ...]:
     """The symbols that a script may bring: real, and perhaps with a sign, or whole."""
     signs: tuple[dict[str, bool], ...] = ({}, {"nonnegative": True}, {"positive": True})
     return tuple(
-        sp.Symbol(name, **{"real": True, kind: True}, **sign)
+        sp.Symbol(name, real=True, **dict.fromkeys((kind,), True), **sign)
         for sign in signs
         for kind in ("real", "integer")
     )
@@ -199,6 +199,18 @@ def _exponent(exponent: Expr) -> tuple[bool, bool]:
     if forms[0].is_integer:
         return True, any(form.is_nonnegative for form in forms)
     return False, any(form.is_positive for form in forms)
+
+
+def sign_of(expression: Expr) -> str:
+    """Return the assumption that SymPy knows of a real expression."""
+    if expression.is_positive:
+        return "positive"
+    return "nonnegative" if expression.is_nonnegative else "real"
+
+
+def signed_symbol(name: str, sign: str) -> sp.Symbol:
+    """Return a symbol with an assumption, as :func:`sign_of` returns it."""
+    return sp.Symbol(name, **dict.fromkeys((sign,), True))
 
 
 __all__ = [

@@ -15,7 +15,7 @@ from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
-from dfltheory.bounds.file_reader import FileReader, KeyPath
+from dfltheory.bounds.file_reader import FileReader, KeyPath, P, R
 from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
@@ -27,6 +27,7 @@ from dfltheory.bounds.proof_steps import (
     step_of_table,
     step_problems,
 )
+from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import Theorem
@@ -108,15 +109,22 @@ class StatementReader:
             "steps": self._steps(sp.Add(*parts.values())),
             "moments": dict(table.moments),
         }
-        return self._reading((), lambda: Theorem(quantities=used, **fields))
+        return self._reading((), None, Theorem, quantities=used, **fields)
 
     def _reading(
-        self, path: KeyPath, read: Callable[[], Any], value: object = None
-    ) -> Any:
-        return self._file.reading((*self._path, *path), value, read)
+        self,
+        path: KeyPath,
+        value: object,
+        read: Callable[P, R],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> R:
+        """Return ``read(*arguments, **named)``; its errors get their place."""
+        place = (*self._path, *path)
+        return self._file.reading(place, value, read, *arguments, **named)
 
     def _formula(self, path: KeyPath, text: str) -> Expr:
-        return self._reading(path, lambda: read_formula(text, self._symbols), text)
+        return self._reading(path, text, read_formula, text, self._symbols)
 
     # -- definitions
 
@@ -158,12 +166,13 @@ class StatementReader:
             if word in tables:
                 self._define(word, tables, found, (*within, name))
         expression = self._formula(path, table.formula)
-        symbol = sp.Symbol(name, **{table.sign or _sign(expression): True})
+        symbol = signed_symbol(name, table.sign or sign_of(expression))
         numeric = None
         takes: tuple[str, ...] = ()
         if table.function is not None:
+            place = (*path, "function")
             numeric, takes = self._reading(
-                (*path, "function"), lambda: numeric_function(str(table.function))
+                place, None, numeric_function, str(table.function)
             )
         self._symbols[name] = symbol
         found[name] = Definition(
@@ -175,13 +184,11 @@ class StatementReader:
     def _conditions(self) -> tuple[Condition, ...]:
         found: list[Condition] = []
         for name, text in self._table.conditions.items():
-            found += self._reading(
-                ("conditions", name),
-                lambda n=name, t=text: conditions_of(
-                    n, *read_comparison(t, self._symbols)
-                ),
-                text,
+            place = ("conditions", name)
+            comparison = self._reading(
+                place, text, read_comparison, text, self._symbols
             )
+            found += self._reading(place, text, conditions_of, name, *comparison)
         if self._table.scope.noise == "none":
             (exact,) = conditions_of(
                 EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
@@ -198,7 +205,7 @@ class StatementReader:
         schedule: Mapping[str, Expr],
     ) -> None:
         formulas = formulas_of(parts, conditions, schedule)
-        self._reading((), lambda: check_expansion(definitions, formulas))
+        self._reading((), None, check_expansion, definitions, formulas)
 
     def _used_quantities(
         self, definitions: Any, parts: Any, conditions: Any, schedule: Any
@@ -232,8 +239,12 @@ class StatementReader:
         for index, step in enumerate(steps):
             self._reading(
                 ("steps", index, "claim"),
-                lambda s=step: read_claim(s.claim, self._symbols, table.moments, bound),
                 step.claim,
+                read_claim,
+                step.claim,
+                self._symbols,
+                table.moments,
+                bound,
             )
         return steps
 
@@ -251,7 +262,7 @@ class StatementReader:
             )
         unit = None
         if table.unit is not None:
-            unit = self._reading(("left", "unit"), lambda: read_unit(str(table.unit)))
+            unit = self._reading(("left", "unit"), None, read_unit, str(table.unit))
         measure = table.measure
         over = table.over
         if ONE_STEP.issuperset(self._table.scope.algorithms):
@@ -264,17 +275,17 @@ class StatementReader:
             self._check_blocks(table.measure, table.parts)
         return self._reading(
             ("left",),
-            lambda: LeftSide(
-                measure=measure,
-                latex=table.latex,
-                aggregate=table.aggregate,
-                first=first,
-                last=last,
-                start=int(start),
-                unit=unit,  # type: ignore[arg-type]  # follows from the measure if it is None
-                averaging=table.words,
-                carries=tuple(table.constants),
-            ),
+            None,
+            LeftSide,
+            measure=measure,
+            latex=table.latex,
+            aggregate=table.aggregate,
+            first=first,
+            last=last,
+            start=int(start),
+            unit=unit,  # type: ignore[arg-type]  # follows from the measure if it is None
+            averaging=table.words,
+            carries=tuple(table.constants),
         )
 
     def _round(self, name: str, text: str) -> Expr:
@@ -292,7 +303,7 @@ class StatementReader:
         return expression
 
     def _check_blocks(self, measure: str, parts: list[str]) -> None:
-        """Return the factors of two blocks must be those of the measure."""
+        """Check that the factors of two blocks are those of the measure."""
         known = BLOCK_FACTORS.get(measure)
         if known is None:
             message = (
@@ -324,18 +335,18 @@ class StatementReader:
             notation = self._table.notation
         return self._reading(
             ("scope",),
-            lambda: Scope(
-                algorithms=algorithms,
-                network=network,
-                sequence=tuple(table.sequence),
-                common_start=table.common_start,
-                participation=table.participation,
-                bounded_gradients=table.bounded_gradients,
-                two_blocks=table.blocks == 2,
-                samplewise=table.noise != "clients",
-                letters=table.hyperparameters,
-                notation=notation,
-            ),
+            None,
+            Scope,
+            algorithms=algorithms,
+            network=network,
+            sequence=tuple(table.sequence),
+            common_start=table.common_start,
+            participation=table.participation,
+            bounded_gradients=table.bounded_gradients,
+            two_blocks=table.blocks == 2,
+            samplewise=table.noise != "clients",
+            letters=table.hyperparameters,
+            notation=notation,
         )
 
     def _named(self, path: KeyPath, name: str) -> Any:
@@ -358,13 +369,6 @@ def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
     )
 
 
-def _sign(expression: Expr) -> str:
-    """Return the assumption on a definition's symbol that follows from its formula."""
-    if expression.is_positive:
-        return "positive"
-    return "nonnegative" if expression.is_nonnegative else "real"
-
-
 def read_quantities(
     file: FileReader, tables: Mapping[str, QuantityTable]
 ) -> tuple[Quantity, ...]:
@@ -373,7 +377,7 @@ def read_quantities(
     quantities = tuple(
         _read_quantity(file, name, table, own) for name, table in tables.items()
     )
-    file.reading(("quantities",), None, lambda: in_order(quantities))
+    file.reading(("quantities",), None, in_order, quantities)
     return quantities
 
 
@@ -381,15 +385,13 @@ def _read_quantity(
     file: FileReader, name: str, table: QuantityTable, own: frozenset[str]
 ) -> Quantity:
     path = ("quantities", name)
-    unit = file.reading((*path, "unit"), table.unit, lambda: read_unit(table.unit))
-    interval = file.reading(
-        (*path, "range"), table.range, lambda: read_range(table.range)
-    )
+    unit = file.reading((*path, "unit"), table.unit, read_unit, table.unit)
+    interval = file.reading((*path, "range"), table.range, read_range, table.range)
     names_code = table.of is not None and CODE.fullmatch(table.of) is not None
     of = file.code((*path, "of"), str(table.of)) if names_code else table.of
     if table.of is not None and not names_code:
         text = str(table.of)
-        file.reading((*path, "of"), text, lambda: read_computation(text, own))
+        file.reading((*path, "of"), text, read_computation, text, own)
     neutral = None if table.neutral is None else float(table.neutral)
     quantity = Quantity(
         name=name,
@@ -405,7 +407,7 @@ def _read_quantity(
         step=table.step,
         of=of,
     )
-    file.reading(path, None, lambda: checked_new(quantity))
+    file.reading(path, None, checked_new, quantity)
     return quantity
 
 

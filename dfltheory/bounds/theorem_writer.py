@@ -146,11 +146,8 @@ def _step(step: ProofStep) -> dict[str, Any]:
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
     """Return the statement's notation where it is not the source's."""
-    inherited = (
-        {}
-        if paper is None
-        else {n: x for n, x in paper.letters.items() if n in theorem.glossary}
-    )
+    letters = {} if paper is None else paper.letters
+    inherited = {n: x for n, x in letters.items() if n in theorem.glossary}
     own = dict(theorem.scope.notation)
     return None if own == inherited else own
 
@@ -244,10 +241,10 @@ def _definitions(theorem: Statement) -> dict[str, Any]:
     lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
     if not lengths or max(lengths) <= _WIDTH:
         return found
-    return {
-        name: entry if isinstance(entry, dict) else {"formula": entry}
-        for name, entry in found.items()
-    }
+    for name, entry in found.items():
+        if not isinstance(entry, dict):
+            found[name] = {"formula": entry}
+    return found
 
 
 def _definition(definition: Definition) -> Any:

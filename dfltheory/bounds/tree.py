@@ -160,16 +160,22 @@ def from_text(text: str, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr
         ) from wrong
 
 
-_SIGNS: dict[type, Callable[[Tree, Tree], Tree]] = {
-    ast.Add: lambda a, b: ["Add", a, b],
-    ast.Sub: lambda a, b: ["Add", a, ["Mul", -1, b]],
-    ast.Mult: lambda a, b: ["Mul", a, b],
-    ast.Div: lambda a, b: ["Mul", a, ["Pow", b, -1]],
-    ast.Pow: lambda a, b: ["Pow", a, b],
-}
+def _tree_of_operation(sign: ast.operator, left: Tree, right: Tree) -> Tree:
+    match sign:
+        case ast.Add():
+            return ["Add", left, right]
+        case ast.Sub():
+            return ["Add", left, ["Mul", -1, right]]
+        case ast.Mult():
+            return ["Mul", left, right]
+        case ast.Div():
+            return ["Mul", left, ["Pow", right, -1]]
+        case ast.Pow():
+            return ["Pow", left, right]
+    raise SyntaxError(f"a formula has no {type(sign).__name__}")
 
 
-def _tree_of(node: ast.expr) -> Any:
+def _tree_of(node: ast.expr) -> Tree:
     match node:
         case ast.Constant(value=int() | float() as number):
             return number
@@ -177,8 +183,8 @@ def _tree_of(node: ast.expr) -> Any:
             return name
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return ["Mul", -1, _tree_of(inner)]
-        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
-            return _SIGNS[type(sign)](_tree_of(left), _tree_of(right))
+        case ast.BinOp(left=left, op=sign, right=right):
+            return _tree_of_operation(sign, _tree_of(left), _tree_of(right))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return [name, *(_tree_of(argument) for argument in arguments)]
     raise SyntaxError(f"a formula has no {type(node).__name__}")

@@ -72,11 +72,8 @@ def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
     for step, solution in equalities(conditions_of(theorem), theorem.glossary)[
         0
     ].items():
-        inside = [
-            n
-            for n in theorem.step_names
-            if n in {s.name for s in solution.free_symbols}
-        ]
+        names = {symbol.name for symbol in solution.free_symbols}
+        inside = [name for name in theorem.step_names if name in names]
         if name in inside:
             tied[step] = solution
         elif name == step and inside:
@@ -119,7 +116,9 @@ def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -
         n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))
     }
     sizes = {n: abs(float(v)) for n, v in plain.items() if 0 < abs(v) < np.inf}
-    rows = [[float(e) for _, e in glossary[n].unit.scales] for n in (*sizes, name)]
+    rows = []
+    for quantity in (*sizes, name):
+        rows.append([float(power) for _, power in glossary[quantity].unit.scales])
     scales = np.linalg.lstsq(
         np.array(rows[:-1]).reshape(-1, 3), np.log([*sizes.values()]), rcond=None
     )[0]
@@ -255,7 +254,8 @@ def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[R
         )
     grid = np.asarray(over, dtype=float).ravel()
     grid = np.unique(np.round(grid) if theorem.glossary[vary].integer else grid)
-    terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
+    values[vary] = grid
+    terms = theorem.evaluate_terms(where="ignore", **values)
     names = list(terms)
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
     for k, i in np.argwhere(~np.isfinite(table))[:1]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -137,7 +138,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     lenient()
-    return ended(lambda: _run(arguments))
+    return ended(partial(_run, arguments))
 
 
 def _run(arguments: list[str] | None) -> int:

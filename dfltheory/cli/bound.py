@@ -323,14 +323,12 @@ def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:
         f"{theorem}: {value:.6g}"
         + ("" if holds else "  (a condition fails: nothing is claimed)")
     ]
-    shares = {
-        name: f"  ({term / value:.1%})" if value else "" for name, term in terms.items()
-    }
-    lines += [f"  {name:28s} {term:.6g}{shares[name]}" for name, term in terms.items()]
-    lines += [
-        f"  {'holds' if ok else 'FAILS'}  {c.name}  (slack {slack:.4g})"
-        for c, slack, ok in conditions
-    ]
+    for name, term in terms.items():
+        share = f"  ({term / value:.1%})" if value else ""
+        lines.append(f"  {name:28s} {term:.6g}{share}")
+    for condition, slack, fulfilled in conditions:
+        word = "holds" if fulfilled else "FAILS"
+        lines.append(f"  {word}  {condition.name}  (slack {slack:.4g})")
     lines.append(f"status: {theorem.status}")
     emit(document, "\n".join(lines), as_json)
     leave(holds)

@@ -4,6 +4,7 @@ among clients.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,7 +75,7 @@ def fetch(
         name,
         data_root,
         progress=sys.stderr.isatty(),
-        report=lambda line: typer.echo(line, err=True),
+        report=partial(typer.echo, err=True),
     )
     emit({"name": name, "folder": str(folder)}, f"{name} is ready in {folder}", json)
 
@@ -107,7 +108,9 @@ def verify(
         states = files.verify(one, data_root)
         absent = all(state.state == "missing" for state in states)
         wrong = [state for state in states if state.state != "ok"]
-        status = "absent" if absent else "wrong" if wrong else "ok"
+        status = "wrong" if wrong else "ok"
+        if absent:
+            status = "absent"
         failed = (
             failed or status == "wrong" or (status == "absent" and name is not None)
         )
@@ -183,7 +186,7 @@ def show(
     document |= {n: list(getattr(loaded, n)) for n in ("shape", "labels")}
     document |= {n: getattr(parts, n).tolist() for n in ("counts", "test_counts")}
     document["statistics"] = parts.statistics()
-    emit(document, lambda: _table(parts, loaded), json)
+    emit(document, partial(_table, parts, loaded), json)
 
 
 def _table(parts: Partition, loaded: ImageSet) -> None:

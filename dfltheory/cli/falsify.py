@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -236,7 +237,7 @@ def _search(
     ):
         found = falsify(theorem, **budget._asdict(), progress=search_progress(update))
     document = found.to_dict() | {"file": str(file) if found.violated else None}
-    emit(document, lambda: _print(found), as_json)
+    emit(document, partial(_print, found), as_json)
     if not found.violated:
         return
     _save(found, file, document, as_json)
@@ -254,7 +255,7 @@ def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
     from dfltheory.counterexamples import replay
 
     found = replay(file, own)
-    emit(found.to_dict() | {"file": str(file)}, lambda: _print(found), as_json)
+    emit(found.to_dict() | {"file": str(file)}, partial(_print, found), as_json)
     if not as_json:
         print(f"counterexample: {file}")
     if found.undecided:
@@ -349,7 +350,8 @@ def _show(reference: str, as_json: bool) -> None:
     lines = [f"{theorem}: {found}"]
     lines += [f"  {line}" for line in found.counterexample]
     simple = lines_of(theorem) if found.refuted else ()
-    lines += ["simplified:", *(f"  {line}" for line in simple)] if simple else []
+    if simple:
+        lines += ["simplified:", *(f"  {line}" for line in simple)]
     if found.refuted:
         lines.append(
             f"again: {found.command} (file of the source distribution); {found.search}"
@@ -383,11 +385,8 @@ def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
         "right": whole(comparison.right),
         "refuted": comparison.left > comparison.right,
     }
-    emit(
-        sides | {"why": comparison.why, "values": fields},
-        lambda: print(comparison),
-        as_json,
-    )
+    document = sides | {"why": comparison.why, "values": fields}
+    emit(document, str(comparison), as_json)
     leave(comparison.left <= comparison.right)
 
 

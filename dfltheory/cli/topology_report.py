@@ -56,7 +56,8 @@ def describe(
     push_sum = rule.replace("-", "_") == "column_stochastic"
     check = graphs.check_push_sum(W) if push_sum else graphs.check_mixing_matrix(W, G)
     doubly = graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
-    degrees = [d for _, d in (G.out_degree() if G.is_directed() else G.degree())]  # type: ignore[operator]
+    degree_view = G.out_degree() if G.is_directed() else G.degree()  # type: ignore[operator]
+    degrees = [degree for _, degree in degree_view]
     document = _head(G.name, m, rule, options)
     document |= {"links": G.number_of_edges(), "degree": [min(degrees), max(degrees)]}
     if doubly:

@@ -175,7 +175,7 @@ def case_of(
         instance=Instance(task, algorithm, network, rounds, **of_run),
         key=key,
         variants=tuple(theorem.variant for theorem in against),
-        **{**place, **of_case},
+        **place | of_case,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import platform
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,7 +42,7 @@ from dfltheory.experiments.standard_problems import (
     standard_verdicts,
 )
 from dfltheory.files import plain
-from dfltheory.progress import reported, search_progress
+from dfltheory.progress import reported, search_progress, silent
 
 ENOUGH = 1.01
 """The search of a control stops at this ratio: one refutation is enough."""
@@ -214,9 +215,7 @@ class ClaimReport:
         return sentences
 
 
-def examine(
-    theorem: Theorem, budget: Budget, say: Say = lambda words: None
-) -> ClaimReport:
+def examine(theorem: Theorem, budget: Budget, say: Say = silent) -> ClaimReport:
     """Search, controls and verdicts on one statement.
 
     Parameters
@@ -348,10 +347,8 @@ def versions() -> dict[str, str]:
 
 
 def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditRecord:
-    counts = {
-        severity: sum(finding.severity == severity for finding in findings)
-        for severity in ("error", "warning")
-    }
+    severities = Counter(finding.severity for finding in findings)
+    counts = {name: severities[name] for name in ("error", "warning")}
     return AuditRecord(
         errors=counts["error"],
         warnings=counts["warning"],
@@ -365,13 +362,11 @@ def _search_record(
 ) -> SearchRecord:
     search = report.search
     rows = {} if search.finding is None else search.finding.families
-    families = {
-        name: FamilyRecord(
-            candidates=int(row["evaluations"]),
-            largest_ratio=row["ratio"] if math.isfinite(row["ratio"]) else None,
-        )
-        for name, row in rows.items()
-    }
+    families = {}
+    for name, row in rows.items():
+        ratio = row["ratio"] if math.isfinite(row["ratio"]) else None
+        candidates = int(row["evaluations"])
+        families[name] = FamilyRecord(candidates=candidates, largest_ratio=ratio)
     return SearchRecord(
         outcome=search.outcome,  # type: ignore[arg-type]
         reason=search.reason,

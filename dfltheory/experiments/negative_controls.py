@@ -76,10 +76,10 @@ def _changed(
     theorem: Theorem, name: str, change: str, factor: Expr, terms: Collection[str]
 ) -> Control:
     """Return the statement with ``factor`` at some terms."""
-    parts = {
-        term: factor * part if term in terms else part
-        for term, part in theorem.parts.items()
-    }
+    parts = dict(theorem.parts)
+    for term in parts:
+        if term in terms:
+            parts[term] = factor * parts[term]
     variant = f"{theorem.variant}_{name}".replace(" ", "_")
     return Control(name, change, replace(theorem, variant=variant, parts=parts))
 

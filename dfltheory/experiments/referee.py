@@ -44,6 +44,7 @@ from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.experiments.report import template
 from dfltheory.files import check_writable, read_json, write_json, write_text
 from dfltheory.plots import look
+from dfltheory.progress import silent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +54,7 @@ def referee(
     theorem: Theorem,
     command: str,
     counterexample: Path | None = None,
-    say: Callable[[str], None] = lambda words: None,
+    say: Callable[[str], None] = silent,
     reference: str = "",
     report: ClaimReport | None = None,
 ) -> str:

@@ -99,10 +99,10 @@ class Study:
         import pandas as pd
 
         names = ("group", "column", "row")
-        parts = [
-            o.run.to_frame().assign(**{n: getattr(o.case, n) for n in names})
-            for o in self.outcomes
-        ]
+        parts = []
+        for outcome in self.outcomes:
+            place = {name: getattr(outcome.case, name) for name in names}
+            parts.append(outcome.run.to_frame().assign(**place))
         return pd.concat(parts, ignore_index=True)
 
     def save(self, folder: str | Path) -> Path:
@@ -162,13 +162,12 @@ class Study:
         groups: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
             groups.setdefault(outcome.case.group, []).append(outcome)
-        return {
-            g: save(
-                (along if mine[0].case.along else panels)(mine),
-                folder / figure_name(self.title, g),
-            )[2]
-            for g, mine in groups.items()
-        }
+        pictures = {}
+        for group, members in groups.items():
+            draw = along if members[0].case.along else panels
+            file = folder / figure_name(self.title, group)
+            pictures[group] = save(draw(members), file)[2]
+        return pictures
 
     def config(self) -> dict[str, Any]:
         """Return what is needed to run the same again."""
@@ -309,11 +308,9 @@ def _group(
         word: [v.variant for v in members]
         for word, members in families(drawn.values()).items()
     }
-    made = (
-        []
-        if figure is None
-        else [figure.with_suffix(s) for s in (".pdf", ".svg", ".png")]
-    )
+    made = []
+    if figure is not None:
+        made = [figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")]
     return {
         "name": name,
         # a title as it was given
@@ -494,11 +491,9 @@ def latex_table(verdicts: Iterable[Verdict]) -> str:
             tex(v.bound),
             tex(v.ratio),
         )
-        shown = (
-            ("--",) * 3
-            if v.kind == "not applicable"
-            else tuple(f"${n}$" for n in numbers)
-        )
+        shown = tuple(f"${number}$" for number in numbers)
+        if v.kind == "not applicable":
+            shown = ("--",) * 3
         cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *shown)
         lines.append(" & ".join(cell.replace("_", r"\_") for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

@@ -275,11 +275,11 @@ class Results:
         if cells is None:
             cells = [cell for cell in self.cells if cell.status == "done"]
         names = cells[0].settings if cells else ()
-        varying = [
-            name
-            for name in names
-            if len({repr(cell.settings[name]) for cell in cells}) > 1
-        ]
+        varying = []
+        for name in names:
+            values = {repr(cell.settings[name]) for cell in cells}
+            if len(values) > 1:
+                varying.append(name)
         histories = {}
         for cell in cells:
             label = ", ".join(short(cell.settings[name]) for name in varying)

@@ -18,6 +18,7 @@ from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.cases import Case, perform
+from dfltheory.progress import silent
 from dfltheory.training.instance import Instance, make_network, make_task
 from dfltheory.training.options import options_of
 from dfltheory.verdicts.applicability import quantities_of
@@ -112,7 +113,7 @@ class StandardVerdict:
 
 
 def standard_verdicts(
-    theorem: Theorem, say: Callable[[str], None] = lambda words: None
+    theorem: Theorem, say: Callable[[str], None] = silent
 ) -> list[StandardVerdict]:
     """Return the verdict on each of the three standard problems."""
     verdicts = []

@@ -128,7 +128,7 @@ def directed_exponential(m: int) -> nx.DiGraph:
 
 def hops(m: int) -> list[int]:
     """Return the powers of two below m, the hops of the exponential graph."""
-    return [1 << k for k in range((m - 1).bit_length())] if m > 1 else []
+    return [1 << k for k in range((max(m, 1) - 1).bit_length())]
 
 
 # -- dense and tree-like graphs --------------------------------------------------------

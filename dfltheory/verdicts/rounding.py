@@ -338,7 +338,9 @@ def bound_error(
     bound = theorem.evaluate(where="ignore", **inputs)
 
     def change(name: str, value: Numbers) -> Numbers:
-        changed = theorem.evaluate(where="ignore", **{**inputs, name: value})
+        point = dict(inputs)
+        point[name] = value
+        changed = theorem.evaluate(where="ignore", **point)
         return np.abs(changed - bound)
 
     total = np.zeros(())

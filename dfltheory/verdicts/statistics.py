@@ -356,13 +356,10 @@ def averages(
     shortest, length = rounds / _MOST_ROUNDS, 1
     ends, found = [], []
     while True:
-        part = (
-            slice(1)
-            if few
-            else slice(
-                None, None, 1 if length >= shortest else -(-rounds // _MOST_ROUNDS)
-            )
-        )
+        part = slice(1)
+        if not few:
+            step = 1 if length >= shortest else -(-rounds // _MOST_ROUNDS)
+            part = slice(None, None, step)
         if few or length == 1 or length >= shortest:
             ends.append(at[part])
             found.append(sums[:, part] / counts[part])

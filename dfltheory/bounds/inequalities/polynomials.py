@@ -55,11 +55,16 @@ class Fact:
     strict: bool = False
 
 
+def _always(terms: Terms) -> bool:
+    """Return True: no polynomial is known to be negative somewhere."""
+    return True
+
+
 def is_nonnegative(
     terms: Terms,
     intervals: Sequence[Interval],
     facts: Sequence[Fact] = (),
-    possible: Callable[[Terms], bool] = lambda terms: True,
+    possible: Callable[[Terms], bool] = _always,
     most_facts: int = 2,
 ) -> bool:
     """Is a polynomial proved to have no negative value where the facts have none?
@@ -91,7 +96,7 @@ def is_positive(
     terms: Terms,
     intervals: Sequence[Interval],
     facts: Sequence[Fact] = (),
-    possible: Callable[[Terms], bool] = lambda terms: True,
+    possible: Callable[[Terms], bool] = _always,
     most_facts: int = 2,
 ) -> bool:
     """Is a polynomial proved to be positive at every point of the box where the facts
