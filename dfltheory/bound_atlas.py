@@ -234,6 +234,13 @@ def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
+def _status(bound: float, known: float) -> Status:
+    """Return the status of a bound next to what is known without it."""
+    if math.isnan(known):
+        return "no yardstick"
+    return "speaks" if bound < known else "vacuous"
+
+
 def _entry(
     theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bool
 ) -> Entry:
@@ -272,11 +279,7 @@ def _entry(
     reason = "its bound is 0"
     if bound:
         reason = f"mostly {largest} ({sizes[largest] / bound:.0%})"
-    status: Status = "vacuous"
-    if math.isnan(known):
-        status = "no yardstick"
-    elif bound < known:
-        status = "speaks"
+    status = _status(bound, known)
     if trivials(theorem):
         reason += (
             "; known without it:"

@@ -303,34 +303,7 @@ def theorem_from_document(document: Any) -> Theorem:
         given["symbol"] = symbols.setdefault(name, signed_symbol(name, sign))
         return Definition(**given)
 
-    def condition(place: str, data: object) -> Condition:
-        return Condition(**record(sides)(place, data))
-
-    def left_side(place: str, data: object) -> LeftSide:
-        return _made(place, LeftSide, record(left)(place, data))
-
-    sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
-    left = {
-        **dict.fromkeys(("measure", "latex", "averaging"), _line),
-        "aggregate": one_of(*AGGREGATES),
-        "start": whole(0, 10**9),
-        **dict.fromkeys(("first", "last"), end),
-        "unit": _unit,
-        "carries": _list(_line),
-    }
-    readers: dict[str, Read] = {  # in this order: what comes first brings symbols
-        "quantities": _list(quantity),
-        "definitions": _list(definition),
-        **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
-        "of": maybe(tuple_of(_line, 2, 2)),
-        "kind": one_of(*get_args(Kind)),
-        "lhs": left_side,
-        **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
-        "scope": _scope,
-        "conditions": _list(condition),
-        "assumptions": _list(_line),
-        "order": truth,
-    }
+    readers = _statement_readers(quantity, definition, formula, end)
     given = named("theorem", document, sorted({*readers, "format"}))
     must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
     read_fields = {
@@ -347,6 +320,41 @@ def theorem_from_document(document: Any) -> Theorem:
     except DFLTheoryError as wrong:
         raise InputError(f"theorem.definitions: {wrong}") from None
     return _made("theorem", Theorem, read_fields)
+
+
+def _statement_readers(
+    quantity: Read, definition: Read, formula: Read, end: Read
+) -> dict[str, Read]:
+    """Return the reader of each field, in an order in which symbols become known."""
+
+    def condition(place: str, data: object) -> Condition:
+        return Condition(**record(sides)(place, data))
+
+    def left_side(place: str, data: object) -> LeftSide:
+        return _made(place, LeftSide, record(left)(place, data))
+
+    sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
+    left = {
+        **dict.fromkeys(("measure", "latex", "averaging"), _line),
+        "aggregate": one_of(*AGGREGATES),
+        "start": whole(0, 10**9),
+        **dict.fromkeys(("first", "last"), end),
+        "unit": _unit,
+        "carries": _list(_line),
+    }
+    return {
+        "quantities": _list(quantity),
+        "definitions": _list(definition),
+        **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
+        "of": maybe(tuple_of(_line, 2, 2)),
+        "kind": one_of(*get_args(Kind)),
+        "lhs": left_side,
+        **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
+        "scope": _scope,
+        "conditions": _list(condition),
+        "assumptions": _list(_line),
+        "order": truth,
+    }
 
 
 def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:

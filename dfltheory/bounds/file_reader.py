@@ -67,7 +67,7 @@ class FileReader:
             self.stop(path, wrong, value)
 
     def code(self, path: KeyPath, reference: str) -> Any:
-        """Return what a trusted file names as ``FILE.py:NAME``, relative to the file."""
+        """Return the object ``FILE.py:NAME``, relative to a trusted file."""
         self.reading(
             path, reference, require_trust, reference, self._trust, str(path[-1])
         )

@@ -116,9 +116,10 @@ def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -
         n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))
     }
     sizes = {n: abs(float(v)) for n, v in plain.items() if 0 < abs(v) < np.inf}
-    rows = []
-    for quantity in (*sizes, name):
-        rows.append([float(power) for _, power in glossary[quantity].unit.scales])
+    rows = [
+        np.array(glossary[quantity].unit.scales)[:, 1].astype(float)
+        for quantity in (*sizes, name)
+    ]
     scales = np.linalg.lstsq(
         np.array(rows[:-1]).reshape(-1, 3), np.log([*sizes.values()]), rcond=None
     )[0]

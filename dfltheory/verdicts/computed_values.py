@@ -28,8 +28,8 @@ PROPERTIES = {
     "average_degree": computed.average_degree,
 }
 OVER_SPECTRUM = {
-    "spectrum_min": computed.spectrum_min,
-    "spectrum_sum": computed.spectrum_sum,
+    "spectrum_min": computed.min_with_error,
+    "spectrum_sum": computed.sum_with_error,
 }
 """Functions of a function of the eigenvalues."""
 
@@ -125,7 +125,7 @@ def _evaluated(
                 W, _of_eigenvalue(function, arguments)
             )
         else:
-            number = computed.effective_neighbors(W, float(function(0.0, *arguments)))
+            number = computed.neighbors_with_error(W, float(function(0.0, *arguments)))
         at[call.symbol.name], errors[call.symbol.name] = number
     return _with_error(_outer(computation), at, errors)
 
@@ -149,11 +149,12 @@ def _with_error(
         value = float(function(*(np.float64(at[name]) for name in names)))
         error = 64 * np.finfo(float).eps * abs(value)
         for moved, size in errors.items():
-            ends = [
-                float(function(*(np.float64(p[name]) for name in names)))
-                for p in ({**at, moved: at[moved] + s * size} for s in (-1, 1))
-            ]
-            error += max(abs(end - value) for end in ends)
+            changes = []
+            for end in (at[moved] - size, at[moved] + size):
+                point = {**at, moved: end}
+                moved_value = function(*(np.float64(point[name]) for name in names))
+                changes.append(abs(float(moved_value) - value))
+            error += max(changes)
     return value, error
 
 
