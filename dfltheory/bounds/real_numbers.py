@@ -115,7 +115,7 @@ def _usual(name: str) -> tuple[sp.Symbol, ...]:
     """The symbols that a script may bring: real, and perhaps with a sign, or whole."""
     signs: tuple[dict[str, bool], ...] = ({}, {"nonnegative": True}, {"positive": True})
     return tuple(
-        sp.Symbol(name, real=True, **dict.fromkeys((kind,), True), **sign)
+        sp.Symbol(name, **dict.fromkeys(("real", kind), True), **sign)
         for sign in signs
         for kind in ("real", "integer")
     )
