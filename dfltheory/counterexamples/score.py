@@ -17,8 +17,8 @@ from dfltheory.counterexamples.candidate_values import (
 )
 from dfltheory.counterexamples.core import FULL, Path, fixed_points, run
 from dfltheory.errors import InputError
-from dfltheory.verdicts.measures import Block, Sizes, memory_of
 from dfltheory.verdicts.rounding import LEAST, measure_error
+from dfltheory.verdicts.run_sizes import Block, Sizes, memory_of
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem

@@ -19,13 +19,12 @@ from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.measures import (
     METRICS,
-    Sizes,
     is_deterministic,
     measured,
     rounds_ahead,
-    run_sizes,
 )
 from dfltheory.verdicts.rounding import RoundingError, measure_error
+from dfltheory.verdicts.run_sizes import Sizes, run_sizes
 from dfltheory.verdicts.statistics import (
     Interval,
     Method,

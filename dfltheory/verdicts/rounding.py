@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike
 
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
-from dfltheory.verdicts.measures import Array, Numbers, Sizes
+from dfltheory.verdicts.measures import Array, Numbers
+from dfltheory.verdicts.run_sizes import Sizes
 
 LEAST = 1e-290
 """Squares, and bounds on them, below this have lost digits to underflow, or their

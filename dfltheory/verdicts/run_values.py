@@ -30,9 +30,9 @@ from dfltheory.verdicts.measures import (
     measured,
     objective_at_start,
     precision,
-    run_sizes,
 )
 from dfltheory.verdicts.rounding import RoundingError, start_errors
+from dfltheory.verdicts.run_sizes import run_sizes
 
 if TYPE_CHECKING:
     from dfltheory.training.history import History
