@@ -9,13 +9,17 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from dfltheory.algorithms.hyperparameters import (
+    Range,
+    is_storable,
+    python_number,
+    ranges,
+)
 from dfltheory.algorithms.protocol import MIX, Edges, Mix, Oracle, Parameters
 from dfltheory.errors import InputError
 
@@ -47,56 +51,6 @@ class State:
     z: Tensor
 
     per_edge: ClassVar[tuple[str, ...]] = ()
-
-
-Range = tuple[str, Callable[..., bool]]
-"""What a hyperparameter must be, in words and as a test."""
-
-
-def _is_positive(value: float) -> bool:
-    return value > 0
-
-
-def _is_nonnegative(value: float) -> bool:
-    return value >= 0
-
-
-def _is_positive_share(value: float) -> bool:
-    return 0 < value <= 1
-
-
-def _is_share_below_one(value: float) -> bool:
-    return 0 <= value < 1
-
-
-def _is_share(value: float) -> bool:
-    return 0 <= value <= 1
-
-
-def _is_count(value: int) -> bool:
-    return 1 <= value <= 10**9
-
-
-_KINDS: tuple[tuple[str, str, Callable[..., bool]], ...] = (
-    ("eta eta_u eta_v eta_s lam beta", "a number > 0", _is_positive),
-    ("rho weight_decay clip", "a number >= 0", _is_nonnegative),
-    ("gamma share decay participation", "a number in (0, 1]", _is_positive_share),
-    ("alpha theta sparsity", "a number in [0, 1)", _is_share_below_one),
-    ("mu prune", "a number in [0, 1]", _is_share),
-    ("K K_u K_v Q levels", "an integer >= 1 (and at most 10^9)", _is_count),
-)
-_RANGES: dict[str, Range] = {
-    letter: (words, fits)
-    for letters, words, fits in _KINDS
-    for letter in letters.split()
-}
-
-
-def ranges(names: str) -> dict[str, Range]:
-    """The ranges that these letters have in the package's own algorithms, for a class
-    to declare: "eta K".
-    """
-    return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
 
 
 @dataclass(frozen=True)
@@ -175,7 +129,7 @@ class Algorithm:
             if value is None and f.default is None:
                 continue
             words, fits = self.ranges[f.name]
-            number = _number(value, whole="integer" in words)
+            number = python_number(value, whole="integer" in words)
             if number is None or not (math.isfinite(number) and fits(number)):
                 raise InputError(
                     f"{type(self).__name__}: {f.name} = {value!r} must be {words}"
@@ -385,15 +339,6 @@ def check_storable(algorithm: Algorithm) -> None:
             )
 
 
-def is_storable(value: Any) -> bool:
-    """Return whether a value is made of None, truth values, numbers and text alone."""
-    if isinstance(value, (list, tuple)):
-        return all(is_storable(v) for v in value)
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
-    return value is None or isinstance(value, (bool, int, float, str, np.generic))
-
-
 def sampled(participation: float, m: int) -> int:
     """How many of m clients a round samples: the share ``participation`` of them, at
     least one.
@@ -404,19 +349,6 @@ def sampled(participation: float, m: int) -> int:
 def taking_part(grad: Oracle, new: Tensor, old: Tensor | float) -> Tensor:
     """``new`` for the clients that take part in the round, ``old`` for the others."""
     return new if grad.active is None else torch.where(grad.active, new, old)
-
-
-def _number(value: Any, whole: bool) -> int | float | None:
-    """Python's own number for a number of any library (a sweep over numpy's arrays has
-    such), else None.
-    """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, Integral):
-        return value if isinstance(value, int) else int(value)
-    if isinstance(value, Real) and not whole:
-        return value if isinstance(value, float) else float(value)
-    return None
 
 
 def replace(state: S, **changes: Any) -> S:
@@ -449,19 +381,17 @@ def perturbed(
 
 
 __all__ = [
-    "MIX",
     "Algorithm",
     "Edges",
     "Law",
+    "MIX",
     "Mix",
     "Oracle",
     "Parameters",
     "State",
     "check_class",
     "check_storable",
-    "is_storable",
     "perturbed",
-    "ranges",
     "replace",
     "sampled",
     "taking_part",

@@ -12,8 +12,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.gossip import Order
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import corrected_steps, shifted
 
 

@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Mix, Oracle, ranges, replace, taking_part
+from dfltheory.algorithms.base import Mix, Oracle, replace, taking_part
 from dfltheory.algorithms.blocks import Phased, SharedState, empty_tensor
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import corrected_steps, pulled, shifted
 from dfltheory.algorithms.server import Server
 

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.blocks import parts
+from dfltheory.algorithms.hyperparameters import ranges
 
 _ROUNDING = 1e-12
 """Relative rounding error that is corrected before floor and ceiling."""

@@ -6,7 +6,8 @@ import re
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Statement
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 

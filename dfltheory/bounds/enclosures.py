@@ -21,7 +21,7 @@ from dfltheory.bounds.tree import at_numbers, decimal_value
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.clauses import Statement
+    from dfltheory.bounds.statement import Statement
 
 DIGITS = 50
 OPERATIONS = 50_000

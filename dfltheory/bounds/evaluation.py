@@ -37,7 +37,7 @@ class Evaluator:
 
     Parameters
     ----------
-    statement : a :class:`~dfltheory.bounds.clauses.Statement`, whose module imports
+    statement : a :class:`~dfltheory.bounds.statement.Statement`, whose module imports
     this one
     """
 

@@ -14,7 +14,8 @@ from typing import Any
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition
-from dfltheory.bounds.tree import FUNCTIONS, NODES, build
+from dfltheory.bounds.limited_formulas import NODES, build
+from dfltheory.bounds.tree import FUNCTIONS
 from dfltheory.bounds.units import Expr
 from dfltheory.documents import short
 from dfltheory.errors import DFLTheoryError, InputError

@@ -4,12 +4,13 @@ it may name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from dfltheory.bounds.file_positions import FilePositions
-from dfltheory.bounds.formulas import FormulaError
+from dfltheory.bounds.formula_tokens import FormulaError
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.own import Trust, own, require_trust
 
@@ -74,4 +75,8 @@ class FileReader:
         return self.reading(path, reference, own, str(self._folder / reference))
 
 
-__all__ = ["FileReader", "KeyPath"]
+CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
+"""What names code in a theorem file."""
+
+
+__all__ = ["CODE", "FileReader", "KeyPath"]

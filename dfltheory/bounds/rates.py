@@ -17,7 +17,6 @@ from functools import cache
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Statement
 from dfltheory.bounds.monomials import (
     LARGE,
     SHARES,
@@ -28,6 +27,7 @@ from dfltheory.bounds.monomials import (
     own_order,
     without_cancellation,
 )
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Statement
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.tree import at_numbers
 from dfltheory.errors import InputError
 

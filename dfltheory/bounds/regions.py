@@ -10,7 +10,8 @@ from functools import cache, lru_cache
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Statement
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, Quantity, step_names, with_quantities
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError

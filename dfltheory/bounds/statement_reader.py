@@ -15,7 +15,7 @@ from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
-from dfltheory.bounds.file_reader import FileReader, KeyPath, P, R
+from dfltheory.bounds.file_reader import CODE, FileReader, KeyPath, P, R
 from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
@@ -29,24 +29,21 @@ from dfltheory.bounds.proof_steps import (
 )
 from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
+from dfltheory.bounds.symbols import Quantity, with_quantities
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.unit_text import read_range, read_unit
+from dfltheory.bounds.unit_text import read_unit
 from dfltheory.bounds.units import Expr
 
 if TYPE_CHECKING:  # the data models are slow to import
     from dfltheory.bounds.theorem_models import (
         DefinitionTable,
         LeftTable,
-        QuantityTable,
         ScopeTable,
         StatementTable,
     )
 
 EXACT_GRADIENTS = "exact gradients"
 """Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
-CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
-"""What names code in a theorem file."""
 
 _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -369,48 +366,6 @@ def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
     )
 
 
-def read_quantities(
-    file: FileReader, tables: Mapping[str, QuantityTable]
-) -> tuple[Quantity, ...]:
-    """Return the quantities that a file adds to the glossary."""
-    own = frozenset(tables)
-    quantities = tuple(
-        _read_quantity(file, name, table, own) for name, table in tables.items()
-    )
-    file.reading(("quantities",), None, in_order, quantities)
-    return quantities
-
-
-def _read_quantity(
-    file: FileReader, name: str, table: QuantityTable, own: frozenset[str]
-) -> Quantity:
-    path = ("quantities", name)
-    unit = file.reading((*path, "unit"), table.unit, read_unit, table.unit)
-    interval = file.reading((*path, "range"), table.range, read_range, table.range)
-    names_code = table.of is not None and CODE.fullmatch(table.of) is not None
-    of = file.code((*path, "of"), str(table.of)) if names_code else table.of
-    if table.of is not None and not names_code:
-        text = str(table.of)
-        file.reading((*path, "of"), text, read_computation, text, own)
-    neutral = None if table.neutral is None else float(table.neutral)
-    quantity = Quantity(
-        name=name,
-        latex=table.latex or name,
-        unit=unit,
-        meaning=table.meaning,
-        low=interval.low,
-        high=interval.high,
-        open_low=interval.open_low,
-        open_high=interval.open_high,
-        integer=table.integer,
-        neutral=neutral,
-        step=table.step,
-        of=of,
-    )
-    file.reading(path, None, checked_new, quantity)
-    return quantity
-
-
 def parent_of(
     table: StatementTable, others: list[StatementTable]
 ) -> tuple[str, str] | None:
@@ -424,4 +379,4 @@ def parent_of(
     return key, variant or next(iter(known), "stated")
 
 
-__all__ = ["CODE", "StatementReader", "parent_of", "read_quantities"]
+__all__ = ["StatementReader", "parent_of"]

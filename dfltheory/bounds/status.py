@@ -19,7 +19,7 @@ from dfltheory.documents import maybe, number, one_of, record, text, tuple_of
 from dfltheory.errors import DataError, InputError
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.clauses import Statement
+    from dfltheory.bounds.statement import Statement
 
 Kind = Literal["refuted", "proved", "proved from cited lemmas", "not examined"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -12,16 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import (
-    Condition,
-    Definition,
-    Kind,
-    LeftSide,
-    Number,
-    Statement,
-)
+from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.proof_steps import ProofStep
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 

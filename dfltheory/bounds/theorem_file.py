@@ -17,11 +17,8 @@ from pydantic import ValidationError
 
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
-from dfltheory.bounds.statement_reader import (
-    StatementReader,
-    parent_of,
-    read_quantities,
-)
+from dfltheory.bounds.quantity_reader import read_quantities
+from dfltheory.bounds.statement_reader import StatementReader, parent_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_models import FORMAT, FileTables
 from dfltheory.errors import InputError

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dfltheory.bounds.canonical import PACKAGE
-from dfltheory.bounds.clauses import Definition, LeftSide, Statement
+from dfltheory.bounds.clauses import Definition, LeftSide
 from dfltheory.bounds.comparisons import comparisons_of, conditions_of
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.measures import MEASURES, latex_of_left
@@ -16,6 +16,7 @@ from dfltheory.bounds.numeric_functions import name_of
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.scope import Scope
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, Quantity
 from dfltheory.bounds.unit_text import Interval, write_range, write_unit
 from dfltheory.errors import InputError

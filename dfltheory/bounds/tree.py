@@ -19,12 +19,19 @@ from __future__ import annotations
 import ast
 import math
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping
 from typing import Any
 
 import sympy as sp
 
+from dfltheory.bounds.limited_formulas import (
+    CLASSES,
+    EXPONENT,
+    NODES,
+    build,
+    longest,
+    small,
+)
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 from dfltheory.documents import WrittenNumber
@@ -32,50 +39,13 @@ from dfltheory.errors import InputError
 
 Tree = int | float | str | list[Any]
 DEPTH = 60
-NODES = 2000
-BITS = 4096
-"""The longest whole number, in a tree or in what it evaluates to."""
-EXPONENT = 100
-"""The largest numerator and denominator of a written exponent."""
 
-COMBINED = 10_000
-"""The same of an exponent that a power of a power has."""
-
-LARGEST_EXP = 14
-"""The most bits of a number in an argument of exp, or in a symbolic exponent of a
-number.
-"""
-
-COMPARED = 16
-"""The most arguments of Max and Min, all of which are compared with each other."""
 
 POWERS = 10**6
 """The most bits of a power where a formula is evaluated."""
 
-_SAME = {
-    "Add": sp.Add,
-    "Mul": sp.Mul,
-    "Max": sp.Max,
-    "Min": sp.Min,
-    "Pow": sp.Pow,
-    "exp": sp.exp,
-    "log": sp.log,
-    "Abs": sp.Abs,
-    "floor": sp.floor,
-}
-_ARITHMETIC = ("Add", "Mul")
-FUNCTIONS = (*_SAME, "sqrt", "Rational")
+FUNCTIONS = (*CLASSES, "sqrt", "Rational")
 """What a tree may call."""
-_ARGUMENTS = {
-    "Add": (1, 5 * NODES),
-    "Mul": (1, 5 * NODES),
-    "Max": (1, COMPARED),
-    "Min": (1, COMPARED),
-    "Pow": (2, 2),
-}
-"""How many arguments (one of all others). Max and Min compare all of theirs with each
-other.
-"""
 
 
 def to_tree(expr: Expr) -> Tree:
@@ -110,7 +80,7 @@ def to_tree(expr: Expr) -> Tree:
         and abs(int(expr.exp)) > EXPONENT
     ):
         return _large_power(to_tree(expr.base), int(expr.exp))
-    if name not in _SAME:
+    if name not in CLASSES:
         raise InputError(
             f"{name} cannot be written to a file; a formula may have"
             f" {', '.join(FUNCTIONS)}"
@@ -221,7 +191,7 @@ def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
     parts = [at_numbers(part, numbers) for part in formula.args]
     if isinstance(formula, (sp.Pow, sp.exp)):
         power = parts[-1]
-        if not (power.is_real and abs(sp.N(power)) * _longest(parts[0]) <= POWERS):
+        if not (power.is_real and abs(sp.N(power)) * longest(parts[0]) <= POWERS):
             raise InputError(
                 "a power is too large for rational numbers:"
                 f" {reprlib.repr(str(formula))}"
@@ -234,7 +204,7 @@ def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
                     f" number: {reprlib.repr(str(part))}"
                 )
     value = formula.func(*parts)
-    if _longest(value) > POWERS:
+    if longest(value) > POWERS:
         raise InputError(
             f"a number has more than {POWERS} bits: {reprlib.repr(str(formula))}"
         )
@@ -291,56 +261,6 @@ class _Reader:
         )
 
 
-def build(name: str, parts: list[Expr]) -> Expr:
-    """``name`` of ``FUNCTIONS`` called with ``parts``, within the limits of this
-    module.
-
-    Raises
-    ------
-    InputError
-        The number of arguments is wrong; the value is not a real, finite number, or too
-        large.
-    """
-    least, most = _ARGUMENTS.get(name, (1, 1))
-    if not least <= len(parts) <= most:
-        counts = str(least) if least == most else f"{least} to {most}"
-        raise InputError(
-            f"{name} takes {counts} arguments in a formula, not {len(parts)}"
-        )
-    if name in _ARITHMETIC and all(part.is_Rational for part in parts):
-        return _of_numbers(name, [Fraction(int(part.p), int(part.q)) for part in parts])
-    if name in ("Pow", "sqrt"):
-        return _power(*parts, *(() if name == "Pow" else (sp.S.Half,)))
-    if name == "exp" and (parts[0].has(sp.log) or _longest(parts[0]) > LARGEST_EXP):
-        # exp(n log 2) is the number 2^n, however large
-        raise InputError(
-            f"exp of {reprlib.repr(str(parts[0]))}: write a power, or a smaller number"
-        )
-    if name in ("Max", "Min"):
-        _check_compared(_SAME[name], parts)
-    return _made(_SAME[name], *parts)
-
-
-def _of_numbers(name: str, numbers: list[Fraction]) -> Expr:
-    """Return the sum or product of rational numbers, without SymPy, which is slow."""
-    total = (
-        sum(numbers, Fraction(0))
-        if name == "Add"
-        else math.prod(numbers, start=Fraction(1))
-    )
-    return small(sp.Rational(total.numerator, total.denominator))
-
-
-def _check_compared(function: Any, parts: list[Expr]) -> None:
-    """Limit the arguments of Max and Min, those of nested ones included."""
-    count = sum(len(part.args) if isinstance(part, function) else 1 for part in parts)
-    if count > COMPARED:
-        raise InputError(
-            f"{function.__name__} takes at most {COMPARED} arguments in a formula, not"
-            f" {count}"
-        )
-
-
 def _rational(arguments: list[Any]) -> Expr:
     whole = len(arguments) == 2 and all(
         isinstance(n, int) and not isinstance(n, bool) for n in arguments
@@ -354,77 +274,4 @@ def _rational(arguments: list[Any]) -> Expr:
     return over / under
 
 
-def _power(base: Expr, exponent: Expr) -> Expr:
-    if exponent.is_Rational:
-        if base.is_zero and exponent.is_negative:
-            raise InputError("a formula divides by zero, or is not finite")
-        size = max(abs(int(exponent.p)), int(exponent.q))
-        if size > EXPONENT or _longest(base) * size > BITS:
-            raise InputError(
-                "a power in a formula is too large: exponent"
-                f" {reprlib.repr(str(exponent))}"
-            )
-        if base.is_Rational and exponent.is_Integer:
-            power = Fraction(int(base.p), int(base.q)) ** int(exponent)
-            return sp.Rational(power.numerator, power.denominator)
-    elif base.is_number and not (
-        exponent.free_symbols and _longest(exponent) <= LARGEST_EXP
-    ):
-        raise InputError(
-            "a number to a power must have a fraction, or a formula of symbols, for its"
-            " exponent"
-        )
-    made = _made(sp.Pow, base, exponent)
-    if (
-        made.is_Pow
-        and made.exp.is_Rational
-        and max(abs(int(made.exp.p)), int(made.exp.q)) > COMBINED
-    ):
-        raise InputError(
-            f"a power of powers has the exponent {reprlib.repr(str(made.exp))}: it is"
-            " too large"
-        )
-    return made
-
-
-def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
-    """Can the value be no real number although the arguments are? SymPy is slow to
-    decide it.
-    """
-    return function is sp.log or (function is sp.Pow and not parts[1].is_Integer)
-
-
-def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
-    try:
-        made = function(*parts)
-    # as the comparison of complex numbers in Max
-    except (TypeError, ValueError, ArithmeticError) as wrong:
-        raise InputError(
-            f"a formula cannot be built: {reprlib.repr(str(wrong))}"
-        ) from wrong
-    if (made.is_Rational and made.is_finite) or function in (sp.Add, sp.Mul):
-        return small(made)  # of finite real numbers
-    if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-        raise InputError("a formula divides by zero, or is not finite")
-    if made.has(sp.I) or (
-        _may_be_complex(function, parts) and made.is_extended_real is False
-    ):
-        raise InputError("a formula has a part that is no real number")
-    if made.is_number and not made.is_Rational and abs(sp.N(made)) > 2**BITS:
-        raise InputError(f"a number of a formula is larger than 2^{BITS}")
-    return small(made)
-
-
-def small(expr: Expr) -> Expr:
-    """``expr``, whose numbers must not be too long."""
-    if _longest(expr) > BITS:
-        raise InputError(f"a number of a formula has more than {BITS} bits")
-    return expr
-
-
-def _longest(expr: Expr) -> int:
-    """Return the bits of the longest whole number in ``expr``, at least 1."""
-    numbers = (expr,) if expr.is_Rational else expr.atoms(sp.Rational)
-    return (
-        max((int(n).bit_length() for r in numbers for n in (r.p, r.q)), default=1) or 1
-    )
+__all__ = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
-from dfltheory.bounds.clauses import Statement
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import step_names
 
 _ORDER = "order"

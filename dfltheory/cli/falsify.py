@@ -14,6 +14,12 @@ import typer
 
 from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
+from dfltheory.cli.simplification import (
+    AUTOMATIC,
+    show_stored,
+    simplify_file,
+    simplify_hit,
+)
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
 from dfltheory.progress import reported, search_progress
@@ -153,11 +159,11 @@ def falsify(
             raise InputError(
                 "--show KEY[:VARIANT] prints what is stored: give it alone"
             )
-        _show(show, as_json)
+        show_stored(show, as_json)
         return
     theorem = None if key is None else load(key, variant, trust=trust)
     if simplify is not None:
-        _simplify(simplify, theorem, out, as_json)
+        simplify_file(simplify, theorem, out, as_json)
     elif replay is not None:
         if out is not None:
             raise InputError("--replay reads a file and writes none: omit --out")
@@ -244,7 +250,7 @@ def _search(
     seconds, checks = min(budget.seconds, AUTOMATIC), math.inf
     if budget.candidates is not None:
         seconds, checks = AUTOMATIC, float(budget.candidates)
-    _simplify_hit(found, file, seconds, checks, as_json)
+    simplify_hit(found, file, seconds, checks, as_json)
     if not as_json:
         print(f"counterexample: {file}")
     leave(ok=False)
@@ -271,104 +277,6 @@ def _control(theorem: Theorem, name: str) -> Theorem:
     controls = {control.name: control.theorem for control in negative_controls(theorem)}
     one_of(f"negative control of {theorem}", name, controls)
     return controls[name]
-
-
-AUTOMATIC = 10.0
-"""Largest number of seconds for the simplification of what a search has found."""
-
-
-def _simple_file(file: Path) -> Path:
-    return file.with_name(f"{file.stem}-simple.json")
-
-
-def _simplify(file: Path, own: Theorem | None, out: Path | None, as_json: bool) -> None:
-    """Write a simpler counterexample; status 1, as it refutes the statement."""
-    from dfltheory.counterexamples.finding import single_instance
-    from dfltheory.counterexamples.simplify import simplify
-    from dfltheory.counterexamples.simplify.lines import hand_check_lines
-
-    instance, theorem, family = single_instance(file, own)
-    target = out or Path(_simple_file(file).name)
-    if target.exists() and target.samefile(file):
-        raise InputError(f"--out {target} is the file that is simplified: name another")
-    check_writable(target)
-    with alone(target):
-        simpler = simplify(instance, theorem, family=family)
-        simpler.finding.save(target)
-    lines = [str(simpler), *hand_check_lines(simpler.finding)]
-    document = simpler.finding.to_dict() | {"file": str(target)}
-    emit(document, "\n".join([*lines, f"counterexample: {target}"]), as_json)
-    leave(ok=False)
-
-
-def _simplify_hit(
-    found: Finding, file: Path, seconds: float, checks: float, as_json: bool
-) -> None:
-    """Write a simpler instance next to what a search has found, where there is one.
-
-    Families of statements in O(.) and instances with noise, whose confirmation is
-    costly, stay as they are.
-    """
-    if found.instance is None or found.theorem is None:
-        return
-    task = found.instance.document()["task"]
-    if any(task.get(name) for name in ("sigma", "sigma_u", "sigma_v")):
-        return
-    from dfltheory.counterexamples.simplify import simplify
-    from dfltheory.counterexamples.simplify.lines import hand_check_lines
-
-    try:
-        simpler = simplify(
-            found.instance.document(),
-            found.theorem,
-            seconds=seconds,
-            checks=checks,
-            family=found.family,
-        )
-        simpler.finding.save(_simple_file(file))
-    except (OSError, DFLTheoryError) as wrong:
-        if not as_json:
-            print(f"not simplified: {wrong}")
-        return
-    if not as_json:
-        lines = [str(simpler), *hand_check_lines(simpler.finding)]
-        print("\n  ".join(lines))
-        print(f"simplified counterexample: {_simple_file(file)}")
-
-
-def _show(reference: str, as_json: bool) -> None:
-    """Return the stored status of a statement; status 1 when it is refuted."""
-    from dfltheory.bounds import registry
-    from dfltheory.bounds.reference import load, names_theorem_file
-    from dfltheory.counterexamples.simplify.stored import lines_of
-
-    key, _, variant = reference.partition(":")
-    in_a_file = key.endswith(".py") or names_theorem_file(reference)
-    registered = key.partition(".")[0] in registry.papers() and not in_a_file
-    theorem = load(key, variant or None) if registered else load(reference)
-    found = theorem.status
-    lines = [f"{theorem}: {found}"]
-    lines += [f"  {line}" for line in found.counterexample]
-    simple = lines_of(theorem) if found.refuted else ()
-    if simple:
-        lines += ["simplified:", *(f"  {line}" for line in simple)]
-    if found.refuted:
-        lines.append(
-            f"again: {found.command} (file of the source distribution); {found.search}"
-        )
-    elif found.search:
-        lines.append(
-            f"search again: dfltheory falsify {theorem.key} --variant {theorem.variant}"
-        )
-    document = {
-        "key": theorem.key,
-        "variant": theorem.variant,
-        "status": found.to_dict(),
-    }
-    if simple:
-        document["simplified"] = list(simple)
-    emit(document, "\n".join(lines), as_json)
-    leave(not found.refuted)
 
 
 def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
@@ -434,3 +342,6 @@ def _print(found: Finding) -> None:
             f"condition {condition['condition']}: slack {condition['slack']:.3g}",
             markup=False,
         )
+
+
+__all__ = []

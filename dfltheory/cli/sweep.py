@@ -209,7 +209,7 @@ def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
     settings.
     """
     from dfltheory.experiments.report import MARKS, verdict_text
-    from dfltheory.experiments.results import verdict_from_dict
+    from dfltheory.experiments.verdict_documents import verdict_from_dict
     from dfltheory.number_format import number
     from dfltheory.training.document import short
 

@@ -333,7 +333,7 @@ def _check_given(lacking: list[str], key: str) -> None:
 
 def _usual_task(theorem: Theorem) -> str:
     """Return the task that satisfies the assumptions of a theorem, by name."""
-    from dfltheory.verdicts.schedule import TWO_BLOCKS
+    from dfltheory.verdicts.given_values import TWO_BLOCKS
 
     if theorem.scope.two_blocks:
         return TWO_BLOCKS

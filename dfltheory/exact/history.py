@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, UnknownNameError, whole_number
-from dfltheory.exact.engine import Engine, MeetingError, Square, Step
+from dfltheory.exact.blocks import MeetingError, Square, Step
+from dfltheory.exact.engine import Engine
 from dfltheory.exact.moments import Moments, Stage, backward, one_round
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import Problem, problem_of

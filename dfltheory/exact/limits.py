@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag, null_space, solve_discrete_lyapunov
 
 from dfltheory.errors import InputError
-from dfltheory.exact.engine import Engine, MeetingError, Step
+from dfltheory.exact.blocks import MeetingError, Step
+from dfltheory.exact.engine import Engine
 from dfltheory.exact.history import starting_models
 from dfltheory.exact.moments import Affine, Moments, Stage, one_round
 from dfltheory.exact.network import sequence_for

@@ -22,8 +22,8 @@ from dfltheory.progress import silent
 from dfltheory.training.instance import Instance, make_network, make_task
 from dfltheory.training.options import options_of
 from dfltheory.verdicts.applicability import quantities_of
+from dfltheory.verdicts.given_values import TWO_BLOCKS
 from dfltheory.verdicts.schedule import (
-    TWO_BLOCKS,
     algorithm_class,
     hyperparameter_fields,
     scheduled_algorithm,

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.arpack import arpack
 from dfltheory.graphs.connectivity import window as smallest_window
-from dfltheory.graphs.eigen import arpack
 from dfltheory.graphs.matrices import (
     ROUNDING,
     Matrix,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfltheory import graphs
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
+from dfltheory.tasks.task import Task
 from dfltheory.verdicts.measures import (
     gap_at_start,
     measured,
@@ -139,4 +141,82 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
     )
 
 
-__all__ = ["check_given"]
+NETWORK_NAMES = frozenset({"lam", "lam_min", "delta", "C", "q", "window"})
+"""Glossary names of the constants of a network."""
+
+
+TWO_BLOCKS = "coupled"
+"""The named task whose models have a shared and a personal part and known constants."""
+
+
+def refuse_contradictions(
+    given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None
+) -> None:
+    """Raise InputError where a given value differs from the value that the run itself
+    has.
+
+    An estimated constant of a random network may be replaced by the value that the
+    caller knows.
+    """
+    shared = sorted(
+        n for n in given if n in fixed and isinstance(given[n], (int, float))
+    )
+    estimated: set[str] = set()
+    if topology is not None and set(shared) & NETWORK_NAMES:
+        constants = graphs.network_constants(topology)
+        estimated = {n for n in shared if constants.standing_of(n) == "estimate"}
+    for name in shared:
+        if name in estimated or math.isclose(
+            given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12
+        ):
+            continue
+        raise InputError(
+            f"{name} = {given[name]:g} contradicts the run, which has {name} ="
+            f" {fixed[name]:g}: leave {name} out"
+        )
+
+
+def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
+    """Raise InputError where a given constant is less than the exact one of the
+    task.
+    """
+    constants = task.constants
+    for name, exact in constants.known().items():
+        value = given.get(name)
+        if (
+            not isinstance(value, (int, float))
+            or constants.standing_of(name) != "exact"
+        ):
+            continue
+        # no upper bounds; finite where a run goes
+        if name in ("mu", "f_star") or not math.isfinite(exact):
+            continue
+        if value < exact * (1 - 1e-6):
+            raise InputError(
+                f"{name} = {value:g} contradicts the task, which has {name} = {exact:g}"
+                f" exactly: give at least that, or leave {name} out"
+            )
+
+
+def refuse_one_block(theorem: Theorem, task: Task) -> None:
+    """Raise InputError for a statement on partial personalization, if the task has no
+    shared and no personal part."""
+    if not theorem.scope.two_blocks:
+        return
+    shared = np.zeros(task.d, dtype=bool)
+    shared[slice(None) if task.shared is None else task.shared] = True
+    if shared.all() or not shared.any():
+        raise InputError(
+            f"{theorem.key} is about a shared and a personal part of each model, and"
+            f" the task {task.name} has no such two blocks: take {TWO_BLOCKS}, or a"
+            " network with a personal head"
+        )
+
+
+__all__ = [
+    "NETWORK_NAMES",
+    "check_given",
+    "refuse_contradictions",
+    "refuse_one_block",
+    "refuse_understatements",
+]

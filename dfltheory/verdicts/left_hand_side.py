@@ -25,13 +25,12 @@ from dfltheory.verdicts.measures import (
 )
 from dfltheory.verdicts.rounding import RoundingError, measure_error
 from dfltheory.verdicts.run_sizes import Sizes, run_sizes
+from dfltheory.verdicts.simultaneous_limits import averages, upper_of_minimum
 from dfltheory.verdicts.statistics import (
     Interval,
     Method,
-    averages,
     upper_of_maximum,
     upper_of_mean,
-    upper_of_minimum,
 )
 
 Array = NDArray[np.float64]

@@ -25,7 +25,7 @@ from dfltheory.experiments.report import (
     tables,
     verdict_text,
 )
-from dfltheory.experiments.results import verdict_from_dict
+from dfltheory.experiments.verdict_documents import verdict_from_dict
 from dfltheory.files import json_text
 from tests.figures_read import drawn, panels_of, read
 from validation import axes, crossings

@@ -1,0 +1,85 @@
+"""Ranges of hyperparameters, in words and as tests, and which values can be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+Range = tuple[str, Callable[..., bool]]
+"""What a hyperparameter must be, in words and as a test."""
+
+
+def _is_positive(value: float) -> bool:
+    return value > 0
+
+
+def _is_nonnegative(value: float) -> bool:
+    return value >= 0
+
+
+def _is_positive_share(value: float) -> bool:
+    return 0 < value <= 1
+
+
+def _is_share_below_one(value: float) -> bool:
+    return 0 <= value < 1
+
+
+def _is_share(value: float) -> bool:
+    return 0 <= value <= 1
+
+
+def _is_count(value: int) -> bool:
+    return 1 <= value <= 10**9
+
+
+_KINDS: tuple[tuple[str, str, Callable[..., bool]], ...] = (
+    ("eta eta_u eta_v eta_s lam beta", "a number > 0", _is_positive),
+    ("rho weight_decay clip", "a number >= 0", _is_nonnegative),
+    ("gamma share decay participation", "a number in (0, 1]", _is_positive_share),
+    ("alpha theta sparsity", "a number in [0, 1)", _is_share_below_one),
+    ("mu prune", "a number in [0, 1]", _is_share),
+    ("K K_u K_v Q levels", "an integer >= 1 (and at most 10^9)", _is_count),
+)
+
+
+_RANGES: dict[str, Range] = {
+    letter: (words, fits)
+    for letters, words, fits in _KINDS
+    for letter in letters.split()
+}
+
+
+def ranges(names: str) -> dict[str, Range]:
+    """The ranges that these letters have in the package's own algorithms, for a class
+    to declare: "eta K".
+    """
+    return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
+
+
+def is_storable(value: Any) -> bool:
+    """Return whether a value is made of None, truth values, numbers and text alone."""
+    if isinstance(value, (list, tuple)):
+        return all(is_storable(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+
+def python_number(value: Any, whole: bool) -> int | float | None:
+    """Python's own number for a number of any library (a sweep over numpy's arrays has
+    such), else None.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Integral):
+        return value if isinstance(value, int) else int(value)
+    if isinstance(value, Real) and not whole:
+        return value if isinstance(value, float) else float(value)
+    return None
+
+
+__all__ = ["Range", "python_number", "is_storable", "ranges"]
