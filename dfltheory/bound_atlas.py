@@ -30,10 +30,9 @@ from dfltheory.best_bounds import (
 )
 from dfltheory.bounds import registry
 from dfltheory.bounds.reference import load_all
-from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.verdicts.schedule import algorithm_class, hyperparameter_fields
+from dfltheory.typical_quadratics import expectation
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Condition, Theorem
@@ -345,68 +344,4 @@ def _on_run(
 # -- what is true: quadratics
 
 
-def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
-    """The quadratic clients with exactly these L, sigma_l, sigma_g and f0_gap (from the
-    start 0), m of them; their common Hessian has the eigenvalues L/10 .. L.
-    """
-    from dfltheory.tasks.quadratics import quadratic
-
-    known = everyday(("L", "sigma_l", "sigma_g", "f0_gap", "m")) | dict(values)
-    m, L = int(known["m"]), float(known["L"])
-    zeta = float(known["sigma_g"]) if m > 1 else 0.0
-    options: dict[str, Any] = {
-        "zeta": zeta,
-        "sigma": float(known["sigma_l"]),
-        "seed": seed,
-    }
-    far = quadratic(m, d, L, L / 10, **options)
-    gap = float(far.global_loss(far.x_star[None] * 0)[0]) - float(
-        far.constants.f_star or 0.0
-    )
-    return quadratic(
-        m, d, L, L / 10, **options, distance=math.sqrt(float(known["f0_gap"]) / gap)
-    )
-
-
-def expectation(
-    theorem: Theorem,
-    values: Mapping[str, Any],
-    steps: Mapping[str, float],
-    topology: Any,
-) -> float:
-    """The mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on :func:`model`, exactly:
-    no less than the least round, which a theorem on a minimum speaks of. nan where the
-    theorem's algorithm is not affine there.
-
-    Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is
-    lam.
-    """
-    from dfltheory.exact import average_over
-
-    of_a_mean = theorem.lhs.measure == "grad_norm_sq" and theorem.lhs.aggregate in (
-        "mean",
-        "min",
-    )
-    if not of_a_mean or theorem.scope.two_blocks:
-        return math.nan
-    known = {**values, **constants(theorem, values), **steps}
-    task = model(known)
-    W = topology
-    if W is None:
-        lam = float(known.get("lam", known.get("q", 0.0)))
-        W = lam * np.eye(task.m) + (1 - lam) / task.m
-    kind, rounds = algorithm_class(theorem), int(known["T"])
-    try:
-        if not steps:  # a corollary has put its schedule in
-            given = {"m": task.m, **everyday(("L", "f0_gap")), **known}
-            known |= theorem.step_sizes(**given)
-        algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
-        return average_over(
-            algorithm, task, W if kind.needs_topology else None, rounds
-        )["grad_norm_sq"]
-    # SAM is not affine; or a hyperparameter that the theorem gives no value of
-    except (InputError, TypeError):
-        return math.nan
-
-
-__all__ = ["STATED", "Atlas", "Entry", "atlas", "competitors", "expectation", "model"]
+__all__ = ["Atlas", "Entry", "STATED", "atlas", "competitors"]

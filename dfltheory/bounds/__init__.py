@@ -19,11 +19,12 @@ from dfltheory.bounds.registry import get, keys, resting_on, statements, variant
 
 if TYPE_CHECKING:
     from dfltheory.bounds.document import theorem_from_document, theorem_to_document
+    from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.rates import leading
     from dfltheory.bounds.reference import load
     from dfltheory.bounds.scope import Scope
     from dfltheory.bounds.status import Status
-    from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
+    from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
     from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
     from dfltheory.bounds.tuning import admissible_steps, best_step, dominance
 
@@ -43,7 +44,7 @@ _LAZY = {
     "load": "dfltheory.bounds.reference",
     "theorem_from_document": "dfltheory.bounds.document",
     "theorem_to_document": "dfltheory.bounds.document",
-    "Quantity": "dfltheory.bounds.symbols",
+    "Quantity": "dfltheory.bounds.quantity",
 }
 
 

@@ -24,7 +24,8 @@ import sympy as sp
 from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.measures import MEASURES
 from dfltheory.bounds.normal_forms import formula_text
-from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.bounds.units import Unit
 
 if TYPE_CHECKING:

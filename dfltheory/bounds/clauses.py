@@ -17,11 +17,8 @@ from dfltheory.bounds.measures import (
     latex_of,
     unit_of,
 )
-from dfltheory.bounds.symbols import (
-    GLOSSARY,
-    Quantity,
-    checked_new,
-)
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import GLOSSARY, checked_new
 from dfltheory.bounds.units import Expr, Unit
 from dfltheory.errors import InputError, UnknownNameError, whole_number
 

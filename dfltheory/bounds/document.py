@@ -21,10 +21,11 @@ from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.statement import Statement
-from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity, checked_new
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, checked_new
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_tree, to_tree
 from dfltheory.bounds.units import Unit

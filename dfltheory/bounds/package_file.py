@@ -13,9 +13,9 @@ from typing import Any
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.plain_tables import plain_file
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.quantity_reader import read_quantities
 from dfltheory.bounds.statement_reader import StatementReader, parent_of
-from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.theorem import Theorem
 
 

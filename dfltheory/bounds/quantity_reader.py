@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.file_reader import CODE, FileReader
-from dfltheory.bounds.symbols import Quantity, checked_new
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import checked_new
 from dfltheory.bounds.unit_text import read_range, read_unit
 
 if TYPE_CHECKING:

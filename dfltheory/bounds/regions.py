@@ -11,8 +11,9 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.statement import Statement
-from dfltheory.bounds.symbols import GLOSSARY, Quantity, step_names, with_quantities
+from dfltheory.bounds.symbols import GLOSSARY, step_names, with_quantities
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 

@@ -23,12 +23,9 @@ from dfltheory.bounds.clauses import (
     checked_symbols,
 )
 from dfltheory.bounds.proof_steps import ProofStep, step_problems
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import (
-    NEUTRAL,
-    Quantity,
-    with_quantities,
-)
+from dfltheory.bounds.symbols import NEUTRAL, with_quantities
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError, UnknownNameError, one_of
 

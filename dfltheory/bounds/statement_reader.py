@@ -27,9 +27,10 @@ from dfltheory.bounds.proof_steps import (
     step_of_table,
     step_problems,
 )
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import Quantity, with_quantities
+from dfltheory.bounds.symbols import with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.unit_text import read_unit
 from dfltheory.bounds.units import Expr

@@ -15,9 +15,10 @@ from dfltheory.bounds.measures import MEASURES, latex_of_left
 from dfltheory.bounds.numeric_functions import name_of
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.proof_steps import ProofStep
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.statement import Statement
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.unit_text import Interval, write_range, write_unit
 from dfltheory.errors import InputError
 

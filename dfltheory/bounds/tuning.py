@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import compiled, conditions_of, equalities
 from dfltheory.bounds.statement import Statement
-from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError
 

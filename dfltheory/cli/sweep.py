@@ -208,7 +208,7 @@ def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
     """Return the rows of a cell: one for each variant, of which the first has the
     settings.
     """
-    from dfltheory.experiments.report import MARKS, verdict_text
+    from dfltheory.experiments.page_parts import MARKS, verdict_text
     from dfltheory.experiments.verdict_documents import verdict_from_dict
     from dfltheory.number_format import number
     from dfltheory.training.document import short

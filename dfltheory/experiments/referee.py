@@ -27,8 +27,8 @@ from dfltheory.errors import InputError
 from dfltheory.experiments.claim_records import NOT_EXAMINED, claim_document, versions
 from dfltheory.experiments.claim_report import Budget, ClaimReport, examine
 from dfltheory.experiments.html_text import html_text, mathml
+from dfltheory.experiments.page_parts import template
 from dfltheory.experiments.referee_pictures import phase_picture, refutation_picture
-from dfltheory.experiments.report import template
 from dfltheory.files import check_writable, read_json, write_json, write_text
 from dfltheory.progress import silent
 

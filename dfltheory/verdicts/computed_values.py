@@ -18,7 +18,7 @@ from dfltheory.bounds.computed import (
     in_order,
     read_computation,
 )
-from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs import computed

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dfltheory.best_bounds import best_bounds, least
-from dfltheory.bound_atlas import competitors, expectation
+from dfltheory.bound_atlas import competitors
+from dfltheory.typical_quadratics import expectation
 
 PLACE: dict[str, float] = {
     "m": 16,

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 import sympy as sp
 
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
 Glossary = Mapping[str, Quantity]
