@@ -8,17 +8,17 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
-from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dfltheory.algorithms.hyperparameters import (
     Range,
-    is_storable,
     python_number,
     ranges,
+    word_choices,
 )
 from dfltheory.algorithms.protocol import MIX, Edges, Mix, Oracle, Parameters
 from dfltheory.errors import InputError
@@ -136,7 +136,7 @@ class Algorithm:
                 )
             if number is not value:
                 object.__setattr__(self, f.name, number)
-        for name, words in _choices(type(self)).items():
+        for name, words in word_choices(type(self)).items():
             if getattr(self, name) not in words:
                 value, known = getattr(self, name), " or ".join(map(str, words))
                 raise InputError(
@@ -290,17 +290,6 @@ class Algorithm:
         return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
 
 
-@cache
-def _choices(kind: type[Algorithm]) -> dict[str, tuple[Any, ...]]:
-    """Return the words that a letter may be, where its type is Literal."""
-    try:
-        hints = get_type_hints(kind)
-    except NameError:  # names that are imported for the type checker only
-        return {}
-    literals = [f.name for f in fields(kind) if get_origin(hints[f.name]) is Literal]
-    return {name: get_args(hints[name]) for name in literals}
-
-
 def check_class(kind: type[Algorithm]) -> None:
     """One clear line unless every annotated letter is a field: one that is none,
     nothing records.
@@ -380,6 +369,15 @@ def perturbed(
     return torch.addcmul(y, g, scale, out=out)
 
 
+def is_storable(value: Any) -> bool:
+    """Return whether a value is made of None, truth values, numbers and text alone."""
+    if isinstance(value, (list, tuple)):
+        return all(is_storable(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+
 __all__ = [
     "Algorithm",
     "Edges",
@@ -391,6 +389,7 @@ __all__ = [
     "State",
     "check_class",
     "check_storable",
+    "is_storable",
     "perturbed",
     "replace",
     "sampled",

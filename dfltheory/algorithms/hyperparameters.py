@@ -1,12 +1,12 @@
-"""Ranges of hyperparameters, in words and as tests, and which values can be stored."""
+"""Ranges of hyperparameters, in words and as tests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
 from numbers import Integral, Real
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 Range = tuple[str, Callable[..., bool]]
 """What a hyperparameter must be, in words and as a test."""
@@ -60,15 +60,6 @@ def ranges(names: str) -> dict[str, Range]:
     return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
 
 
-def is_storable(value: Any) -> bool:
-    """Return whether a value is made of None, truth values, numbers and text alone."""
-    if isinstance(value, (list, tuple)):
-        return all(is_storable(v) for v in value)
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
-    return value is None or isinstance(value, (bool, int, float, str, np.generic))
-
-
 def python_number(value: Any, whole: bool) -> int | float | None:
     """Python's own number for a number of any library (a sweep over numpy's arrays has
     such), else None.
@@ -82,4 +73,15 @@ def python_number(value: Any, whole: bool) -> int | float | None:
     return None
 
 
-__all__ = ["Range", "python_number", "is_storable", "ranges"]
+@cache
+def word_choices(kind: type) -> dict[str, tuple[Any, ...]]:
+    """Return the words that a letter may be, where its type is Literal."""
+    try:
+        hints = get_type_hints(kind)
+    except NameError:  # names that are imported for the type checker only
+        return {}
+    literals = [f.name for f in fields(kind) if get_origin(hints[f.name]) is Literal]
+    return {name: get_args(hints[name]) for name in literals}
+
+
+__all__ = ["Range", "python_number", "ranges", "word_choices"]

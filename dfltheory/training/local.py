@@ -12,8 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from dfltheory.algorithms.base import State, replace
-from dfltheory.algorithms.hyperparameters import is_storable
+from dfltheory.algorithms.base import State, is_storable, replace
 from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
