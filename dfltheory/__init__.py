@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.version import __version__ as __version__
 
@@ -90,7 +90,7 @@ _NAMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _SUBPACKAGES:
         return importlib.import_module(f"dfltheory.{name}")
     if name in _NAMES:

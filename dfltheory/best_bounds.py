@@ -82,7 +82,7 @@ class TypicalConstants(Source):
         return {}
 
 
-def missing_computed(theorem: Theorem, given: Mapping[str, Any]) -> list[str]:
+def missing_computed(theorem: Theorem, given: Mapping[str, object]) -> list[str]:
     """The quantities that a theorem computes from a network or a task, and that are not
     given.
     """
@@ -90,7 +90,7 @@ def missing_computed(theorem: Theorem, given: Mapping[str, Any]) -> list[str]:
     return sorted(computed & set(theorem.needs) - given.keys())
 
 
-def _require_computed(theorem: Theorem, given: Mapping[str, Any]) -> None:
+def _require_computed(theorem: Theorem, given: Mapping[str, object]) -> None:
     """Raise InputError for a quantity that is computed from a network, since no network
     is known here.
     """
@@ -129,7 +129,7 @@ def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
 
 
 def check_constants(
-    values: Mapping[str, Any], theorems: Sequence[Theorem] = ()
+    values: Mapping[str, object], theorems: Sequence[Theorem] = ()
 ) -> None:
     """Raise an error for names that neither the glossary nor one of the theorems has,
     and for values out of their range.
@@ -141,12 +141,14 @@ def check_constants(
         glossary[name].check(value)
 
 
-def own_values(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+def own_values(theorem: Theorem, values: Mapping[str, object]) -> Values:
     """Return the values that a theorem knows; others belong to other theorems."""
     return {name: value for name, value in values.items() if name in theorem.glossary}
 
 
-def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> Values:
+def with_network(
+    theorem: Theorem, topology: object, values: Mapping[str, object]
+) -> Values:
     """Given values, and the constants of a network.
 
     Raises
@@ -167,7 +169,7 @@ def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> 
 
 
 @cache
-def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
+def fixed_by_conditions(theorem: Theorem) -> dict[str, object]:
     """What an equality among the conditions fixes, step sizes first, as expressions in
     the other quantities.
     """
@@ -178,7 +180,7 @@ def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
 
 
 def best_bounds(
-    theorem: Theorem, values: Mapping[str, Any]
+    theorem: Theorem, values: Mapping[str, object]
 ) -> tuple[Array, dict[str, Array]]:
     """Return the least bound over admissible step sizes, at one or more places.
 
@@ -249,7 +251,7 @@ def _meshes(free: int) -> list[Array]:
 def _bounds_on_grid(
     theorem: Theorem,
     values: Mapping[str, Array],
-    tied: Mapping[str, Any],
+    tied: Mapping[str, object],
     shape: tuple[int, int],
 ) -> tuple[Array, dict[str, Array]]:
     """The bound at a grid of values, (places, N), infinite where it is not admissible;
@@ -269,7 +271,7 @@ def _bounds_on_grid(
     return table, {name: value.reshape(shape) for name, value in points.items()}
 
 
-def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
+def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
     """What is known of the left-hand side (at least of its least round) without the
     theorem; nan if nothing is."""
     given = {}
@@ -286,7 +288,7 @@ def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
 # -- horizons, and planes of two quantities
 
 
-def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
+def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
     """The first T of ``HORIZONS`` from which the bound is nonvacuous; inf: none up to
     1e15.
     """

@@ -178,7 +178,7 @@ def atlas(
     *,
     measure: str = "grad_norm_sq",
     theorems: Sequence[Theorem | str] | None = None,
-    topology: Any = None,
+    topology: object = None,
     truth: bool = False,
     **values: Any,
 ) -> Atlas:
@@ -219,7 +219,7 @@ def atlas(
     return Atlas(measure, dict(values), tuple(ranked))
 
 
-def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
+def _assumed(theorem: Theorem, values: Mapping[str, object]) -> dict[str, float]:
     """Return the constants that a theorem needs and that took usual values.
 
     None of a statement that is not evaluated.
@@ -241,7 +241,7 @@ def _status(bound: float, known: float) -> Status:
 
 
 def _entry(
-    theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bool
+    theorem: Theorem, values: Mapping[str, object], topology: object, truth: bool
 ) -> Entry:
     if theorem.order:
         return Entry(theorem, "constant not given", "stated as O(.) only")
@@ -290,7 +290,7 @@ def _entry(
     return replace(found, truth=expectation(theorem, values, chosen, topology))
 
 
-def _why_silent(theorem: Theorem, values: Mapping[str, Any]) -> str:
+def _why_silent(theorem: Theorem, values: Mapping[str, object]) -> str:
     """Return the conditions that no step size meets, each by itself."""
 
     def fails(*alone: Condition) -> bool:
@@ -309,13 +309,13 @@ def _why_silent(theorem: Theorem, values: Mapping[str, Any]) -> str:
 
 
 def _on_run(
-    instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, Any]
+    instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, object]
 ) -> Iterator[Entry]:
     from dfltheory.exact import exactly
     from dfltheory.verdicts.compare import compare
 
     try:
-        run: Any = exactly(instance)
+        run: object = exactly(instance)
     except InputError:
         run = instance.run(progress=False)
     for theorem in theorems:

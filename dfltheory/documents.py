@@ -92,7 +92,7 @@ def number(low: float = -math.inf, high: float = math.inf) -> Read:
     return read
 
 
-def any_number(place: str, value: Any) -> float:
+def any_number(place: str, value: object) -> float:
     """A number, or the text "NaN", "Infinity" or "-Infinity", which JSON has no numbers
     for.
 
@@ -105,7 +105,7 @@ def any_number(place: str, value: Any) -> float:
     return number(-sys.float_info.max, sys.float_info.max)(place, value)
 
 
-def anything(place: str, value: Any) -> Any:
+def anything(place: str, value: object) -> object:
     """Any value, as it is."""
     return value
 
@@ -164,7 +164,7 @@ def one_of(*known: str) -> Read:
 def maybe(kind: Read) -> Read:
     """None, or what another reader reads."""
 
-    def read(place: str, value: Any) -> Any:
+    def read(place: str, value: object) -> Any:
         return None if value is None else kind(place, value)
 
     return read
@@ -189,7 +189,7 @@ def tuple_of(item: Read, most: int, least: int = 0) -> Read:
     """Return a list of ``least`` to ``most`` items, as a tuple."""
     read_list = rows(item, most, least)
 
-    def read(place: str, value: Any) -> tuple[Any, ...]:
+    def read(place: str, value: object) -> tuple[Any, ...]:
         return tuple(read_list(place, value))
 
     return read
@@ -219,7 +219,7 @@ def record(
     """These fields and no other."""
     known = {**required, **(optional or {})}
 
-    def read(place: str, value: Any) -> dict[str, Any]:
+    def read(place: str, value: object) -> dict[str, Any]:
         given = named(place, value, required, optional or {})
         return {n: known[n](f"{place}.{n}".lstrip("."), v) for n, v in given.items()}
 

@@ -125,7 +125,7 @@ LARGEST_WHOLE = 2**63 - 1
 """Largest integer of torch and numpy."""
 
 
-def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
+def whole_number(name: str, value: object, at_least: int, more: str = "") -> int:
     """Return an integer of any library as an int.
 
     Raise InputError unless it is >= ``at_least``.
@@ -139,7 +139,7 @@ def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
     return int(value)
 
 
-def squarable(name: str, value: Any) -> None:
+def squarable(name: str, value: object) -> None:
     """Raise InputError if the square of a nonzero float overflows or underflows."""
     if isinstance(value, float) and value and not 1e-150 <= abs(value) <= 1e150:
         raise InputError(

@@ -222,7 +222,7 @@ def read_json(
     path: str | os.PathLike[str],
     max_bytes: float = math.inf,
     parse_float: Callable[[str], float] = float,
-) -> Any:
+) -> object:
     """Return the content of a JSON file (UTF-8).
 
     Parameters
@@ -324,14 +324,14 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: str | os.PathLike[str], document: Any) -> None:
+def write_json(path: str | os.PathLike[str], document: object) -> None:
     """Write one JSON document atomically, numbers and arrays of any library
     included.
     """
     write_text(path, json_text(document) + "\n")
 
 
-def json_text(document: Any) -> str:
+def json_text(document: object) -> str:
     """Return the document as indented, valid JSON (see :func:`plain`)."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
 

@@ -47,7 +47,7 @@ def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
 @contextlib.contextmanager
 def counted(
     total: int, shown: bool = True, done: int = 0
-) -> Iterator[Callable[[str, int], None]]:
+) -> Iterator[Callable[..., None]]:
     """Show a bar on stderr that counts to ``total``.
 
     Parameters

@@ -157,7 +157,7 @@ class Oracle(RoundArgument):
         """
         raise self.unsupported(".loss")
 
-    def balanced(self, y: Tensor, batch: Any) -> Tensor:
+    def balanced(self, y: Tensor, batch: object) -> Tensor:
         """Return the gradient of the class-balanced risk.
 
         Here the plain one, as without classes.

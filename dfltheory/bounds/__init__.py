@@ -13,7 +13,7 @@ Importing this package does not import SymPy; the first theorem does.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.bounds.registry import get, keys, resting_on, statements, variants
 
@@ -48,7 +48,7 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'dfltheory.bounds' has no attribute {name!r}")

@@ -62,7 +62,7 @@ ONE_STEP = frozenset({"CooperativeSGD", "DPSGD", "EASGD", "LocalSGD"})
 over their rounds.
 """
 
-NEUTRAL_HYPERPARAMETERS: dict[str, Any] = {
+NEUTRAL_HYPERPARAMETERS: dict[str, object] = {
     "decay": 1.0,
     "weight_decay": 0.0,
     "participation": 1.0,

@@ -41,7 +41,7 @@ determines ``carries``.
 PACKAGE = __name__.partition(".")[0]
 
 
-def canonical_document(statement: Statement) -> dict[str, Any]:
+def canonical_document(statement: Statement) -> dict[str, object]:
     """Return the canonical form of a statement as plain data."""
     return {
         "format": FORMAT,
@@ -60,7 +60,7 @@ def canonical_document(statement: Statement) -> dict[str, Any]:
     } | _numeric_functions(statement)
 
 
-def _left_side(left: LeftSide) -> dict[str, Any]:
+def _left_side(left: LeftSide) -> dict[str, object]:
     """Return the left-hand side; a measure of the package determines its unit."""
     found = _fields(left)
     if left.measure in MEASURES:
@@ -98,11 +98,11 @@ def _condition(statement: Statement, condition: Condition) -> str:
     return f"{left} {'<' if condition.strict else '<='} {right}"
 
 
-def _fields(record: Any) -> dict[str, Any]:
+def _fields(record: Any) -> dict[str, object]:
     """The fields of a dataclass that are not at their defaults, so that a new field
     with a default changes no hash.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for entry in fields(record):
         if entry.name in DISPLAY_ONLY:
             continue
@@ -115,7 +115,7 @@ def _fields(record: Any) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a field's value as plain data.
 
     Numbers are exact, and the order of a list does not count.
@@ -157,7 +157,7 @@ def _name(text: str) -> str:
     return name if colon and module.partition(".")[0] == PACKAGE else text
 
 
-def _numeric_functions(statement: Statement) -> dict[str, Any]:
+def _numeric_functions(statement: Statement) -> dict[str, object]:
     """The functions of a user that evaluate definitions in place of their formulas, by
     that formula; those of this package are tested against the formula.
     """
@@ -174,7 +174,7 @@ def _numeric_functions(statement: Statement) -> dict[str, Any]:
     return {"numeric": found} if found else {}
 
 
-def _own_quantities(statement: Statement) -> dict[str, Any]:
+def _own_quantities(statement: Statement) -> dict[str, object]:
     """What the statement adds to the glossary, or the glossary writes out: unit and
     range by name.
     """
@@ -187,7 +187,7 @@ def _own_quantities(statement: Statement) -> dict[str, Any]:
     return {quantity.name: _counted(quantity, own) for quantity in known}
 
 
-def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, Any]:
+def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, object]:
     """Return what counts of a quantity: its unit, its range, and how it is computed."""
     fields = ("unit", "low", "high", "open_low", "open_high")
     counted = {field: _plain(getattr(quantity, field)) for field in fields}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import sympy as sp
 
@@ -54,7 +54,7 @@ REAL_FUNCTIONS = (
 """What a formula may call: NumPy evaluates each of them, and each is a real number."""
 
 
-def checked_expression(place: str, formula: Any) -> Expr:
+def checked_expression(place: str, formula: object) -> Expr:
     """``formula`` as a SymPy expression: an expression or a number, never text, which
     SymPy would run.
 
@@ -122,7 +122,7 @@ def checked_symbols(
             )
 
 
-def checked_quantities(place: str, quantities: Any) -> None:
+def checked_quantities(place: str, quantities: object) -> None:
     """Reject what a statement cannot add to the glossary.
 
     Raises

@@ -27,10 +27,10 @@ TOTAL = 10_000
 
 
 def formulas_of(
-    parts: Mapping[str, Any],
+    parts: Mapping[str, object],
     conditions: Iterable[Condition],
-    schedule: Mapping[str, Any],
-) -> dict[str, Any]:
+    schedule: Mapping[str, object],
+) -> dict[str, object]:
     """The formulas of a statement but its definitions, by a name for messages."""
     formulas = {f"term {name}": part for name, part in parts.items()}
     formulas |= {f"schedule of {name}": rule for name, rule in schedule.items()}
@@ -41,7 +41,7 @@ def formulas_of(
 
 
 def check_expansion(
-    definitions: Iterable[Definition], formulas: Mapping[str, Any]
+    definitions: Iterable[Definition], formulas: Mapping[str, object]
 ) -> None:
     """Refuse formulas that are too large once the definitions are put into them.
 
@@ -58,8 +58,8 @@ def check_expansion(
         parts.
     """
     total = 0
-    sizes: dict[Any, tuple[int, int]] = {}
-    expanded: dict[Any, Expr] = {}
+    sizes: dict[object, tuple[int, int]] = {}
+    expanded: dict[object, Expr] = {}
     for definition in definitions:
         expression = sp.sympify(definition.expr)
         place = f"definition {definition.symbol}"
@@ -78,7 +78,7 @@ def check_expansion(
 
 
 def _checked_size(
-    place: str, formula: Any, known: Mapping[Any, tuple[int, int]]
+    place: str, formula: object, known: Mapping[object, tuple[int, int]]
 ) -> tuple[int, int]:
     parts, depth = _size(formula, known)
     if parts > NODES or depth > DEEPEST:
@@ -99,7 +99,7 @@ def _size(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]
     return parts + 1, depth + 1
 
 
-def _expanded(place: str, formula: Any, known: Mapping[Any, Expr]) -> Expr:
+def _expanded(place: str, formula: object, known: Mapping[object, Expr]) -> Expr:
     try:
         return _rebuilt(formula, known)
     except DFLTheoryError as wrong:

@@ -31,7 +31,7 @@ def _is_negative(term: Any) -> bool:
 class _Printer(sp.StrPrinter):
     """SymPy's own text, in the words of theorem files."""
 
-    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+    def _as_ordered_terms(self, expr: object, order: object = None) -> list[object]:
         """Return the terms of a sum, those without a minus sign first."""
         terms = super()._as_ordered_terms(expr, order=order)
         return sorted(terms, key=_is_negative)
@@ -52,7 +52,7 @@ class _Printer(sp.StrPrinter):
         exact = Fraction(repr(float(expr)))
         return self._print(sp.Rational(exact.numerator, exact.denominator))
 
-    def _print_Function(self, expr: Any) -> str:
+    def _print_Function(self, expr: object) -> str:
         name = type(expr).__name__
         if name not in CALLED:
             raise InputError(

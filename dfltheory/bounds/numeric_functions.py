@@ -51,7 +51,7 @@ def numeric_function(name: str) -> NumericFunction:
     return NumericFunction(getattr(place, function), NUMERIC_FUNCTIONS[name])
 
 
-def name_of(function: Callable[..., Any]) -> str | None:
+def name_of(function: Callable[..., object]) -> str | None:
     """Return the name under which a function is registered, or None."""
     return next(
         (

@@ -139,7 +139,7 @@ class Scope:
             kinds.add("any")
         return not kinds.isdisjoint(self.sequence)
 
-    def covers(self, algorithm: Any) -> bool:
+    def covers(self, algorithm: object) -> bool:
         """Is this algorithm (an instance or a class) one of the scope's? A class is
         meant as itself, and a stranger's class that bears the name of one of the
         package's is not that one.

@@ -104,7 +104,7 @@ def status_of(statement: Statement) -> Status:
     return _stored().get(statement_hash(statement), NOT_EXAMINED)
 
 
-def status_from_dict(document: Any) -> Status:
+def status_from_dict(document: object) -> Status:
     """Return the status that :meth:`Status.to_dict` wrote.
 
     Raises

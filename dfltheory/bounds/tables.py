@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def rounded(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
 
 
 def grid_table(
-    theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any]
+    theorem: Theorem, axes: Sequence[str], values: Mapping[str, object]
 ) -> pd.DataFrame:
     """One row for each point of the grid: the axes, the bound (nan where a condition
     fails) and its terms.

@@ -102,7 +102,9 @@ class Theorem(Statement):
 
         return admissible_steps(self, name, **values).high
 
-    def best_step(self, name: str | None = None, **values: Any) -> tuple[float, float]:
+    def best_step(
+        self, name: str | None = None, **values: object
+    ) -> tuple[float, float]:
         """The admissible step size at which the bound is least, and that bound."""
         from dfltheory.bounds.tuning import best_step
 

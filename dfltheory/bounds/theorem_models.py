@@ -9,7 +9,7 @@ theorem``). How the texts become formulas is the matter of
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -158,7 +158,7 @@ class StepTable(_Table):
     """``algebra``, ``assumption``, or rules of the kernel with their arguments."""
 
 
-def _kind_of_definition(value: Any) -> str:
+def _kind_of_definition(value: object) -> str:
     return "formula" if isinstance(value, str) else "table"
 
 
@@ -216,7 +216,7 @@ class FileTables(_Table):
     statement: list[StatementTable] = Field(min_length=1, max_length=200)
 
 
-def theorem_schema() -> dict[str, Any]:
+def theorem_schema() -> dict[str, object]:
     """Return the JSON schema of theorem files."""
     return FileTables.model_json_schema()
 

@@ -104,7 +104,7 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
     of = theorem.of
     if isinstance(of, Statement):
         of = (of.key, of.variant)
-    entries: dict[str, Any] = {
+    entries: dict[str, object] = {
         "key": theorem.key,
         "variant": None if theorem.variant == "stated" else theorem.variant,
         "kind": theorem.kind,
@@ -137,7 +137,7 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
     return "\n".join(lines)
 
 
-def _step(step: ProofStep) -> dict[str, Any]:
+def _step(step: ProofStep) -> dict[str, object]:
     return {
         "name": step.name or None,
         "claim": step.claim,
@@ -156,7 +156,7 @@ def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
 
 def _scope(theorem: Statement) -> dict[str, Any]:
     scope = theorem.scope
-    entries: dict[str, Any] = {
+    entries: dict[str, object] = {
         "algorithms": [_named_class(algorithm) for algorithm in scope.algorithms],
         "hyperparameters": dict(scope.letters) or None,
         "network": _law(scope),
@@ -208,8 +208,8 @@ def _law(scope: Scope) -> str:
     return scope.network
 
 
-def _left(left: LeftSide) -> dict[str, Any]:
-    entries: dict[str, Any] = {
+def _left(left: LeftSide) -> dict[str, object]:
+    entries: dict[str, object] = {
         "measure": left.measure,
         "aggregate": left.aggregate,
         "first": _unless(write_formula(left.first), "0"),
@@ -237,7 +237,7 @@ def _unless(text: str, default: str) -> str | None:
     return None if text == default else text
 
 
-def _definitions(theorem: Statement) -> dict[str, Any]:
+def _definitions(theorem: Statement) -> dict[str, object]:
     """The definitions, in their order: if one is long, all get headers of their own."""
     found = {d.symbol.name: _definition(d) for d in theorem.definitions}
     lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
@@ -249,7 +249,7 @@ def _definitions(theorem: Statement) -> dict[str, Any]:
     return found
 
 
-def _definition(definition: Definition) -> Any:
+def _definition(definition: Definition) -> object:
     formula = write_formula(definition.expr)
     name = definition.symbol.name
     function = None if definition.numeric is None else name_of(definition.numeric)
@@ -297,7 +297,7 @@ def _conditions(theorem: Statement) -> dict[str, str]:
 # -- TOML
 
 
-def _entries(table: Mapping[str, Any]) -> list[str]:
+def _entries(table: Mapping[str, object]) -> list[str]:
     return [
         f"{_key(name)} = {_value(value)}"
         for name, value in table.items()
@@ -305,7 +305,7 @@ def _entries(table: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _table(name: str, table: Mapping[str, Any]) -> list[str]:
+def _table(name: str, table: Mapping[str, object]) -> list[str]:
     """A table with its header; if an entry is a long table, each table in it gets a
     header of its own.
     """
@@ -325,7 +325,7 @@ def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else _text(name)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """Return a value of TOML in one line, but for long lists of texts."""
     match value:
         case bool():

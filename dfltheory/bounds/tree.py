@@ -98,7 +98,7 @@ def _large_power(base: Tree, exponent: int) -> Tree:
     return power if rest == 0 else ["Mul", power, ["Pow", base, sign * rest]]
 
 
-def from_tree(data: Any, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
+def from_tree(data: object, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
     """Return the expression that :func:`to_tree` wrote.
 
     ``symbols``: further symbols by name, in addition to the glossary's (as a
@@ -215,7 +215,7 @@ class _Reader:
     def __init__(self, symbols: Mapping[str, sp.Symbol]):
         self.symbols, self.nodes = symbols, 0
 
-    def read(self, data: Any, depth: int) -> Expr:
+    def read(self, data: object, depth: int) -> Expr:
         self.nodes += 1
         if depth > DEPTH or self.nodes > NODES:
             raise InputError(
@@ -261,7 +261,7 @@ class _Reader:
         )
 
 
-def _rational(arguments: list[Any]) -> Expr:
+def _rational(arguments: list[object]) -> Expr:
     whole = len(arguments) == 2 and all(
         isinstance(n, int) and not isinstance(n, bool) for n in arguments
     )

@@ -83,8 +83,8 @@ def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
 
 
 def _with_step(
-    theorem: Statement, name: str, steps: Any, values: dict[str, Any]
-) -> dict[str, Any]:
+    theorem: Statement, name: str, steps: object, values: dict[str, object]
+) -> dict[str, object]:
     """``values`` with this step size, and with those that are tied to it."""
     given = {**values, name: np.asarray(steps, dtype=float)}
     for other, expr in tied_steps(theorem, name).items():
@@ -107,7 +107,9 @@ def all_hold(theorem: Statement, values: Mapping[str, Any]) -> np.ndarray:
     return good
 
 
-def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -> float:
+def _unit(
+    name: str, values: dict[str, object], glossary: Mapping[str, Quantity]
+) -> float:
     """One step size in the units of the given quantities: their sizes tell the scales
     of f, x and v (by least squares of their logarithms), and these that of the step, so
     that the search is the same in all units.
@@ -175,7 +177,7 @@ def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
     return Interval(low, high)
 
 
-def _edge(holds: Callable[[Any], Any], good: float, bad: float) -> float:
+def _edge(holds: Callable[[Any], object], good: float, bad: float) -> float:
     """The admissible end between an admissible and an inadmissible step, to
     rounding.
     """
@@ -237,7 +239,9 @@ def best_step(
     return step, least
 
 
-def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[Regime]:
+def dominance(
+    theorem: Statement, vary: str, over: object, **values: object
+) -> list[Regime]:
     """Which term rules in which regime of ``vary`` (increasing values ``over``).
 
     Conditions are not asked.

@@ -5,7 +5,7 @@ among clients.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -182,7 +182,7 @@ def show(
         seed=seed,
         test_labels=loaded.test_y,
     )
-    document: dict[str, Any] = {"name": name, "partition": partition, "seed": seed}
+    document: dict[str, object] = {"name": name, "partition": partition, "seed": seed}
     document |= {n: list(getattr(loaded, n)) for n in ("shape", "labels")}
     document |= {n: getattr(parts, n).tolist() for n in ("counts", "test_counts")}
     document["statistics"] = parts.statistics()

@@ -59,7 +59,7 @@ class Group(TyperGroup):
     Errors of the system are raised as :class:`StoppedError`.
     """
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         """Names in the order of ``--help``: by heading, as in :data:`HEADINGS`."""
         return sorted(self.commands, key=self._position)
 
@@ -157,7 +157,7 @@ def _whole_number(name: str, text: str) -> str:
     return str(int(number))
 
 
-def _check_number(name: str, value: Any) -> None:
+def _check_number(name: str, value: object) -> None:
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         raise InputError(
             f"{name} {value} does not fit into 64 bits: give a smaller number"

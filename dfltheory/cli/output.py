@@ -76,7 +76,7 @@ TaskOptions = Annotated[
 
 
 def emit(
-    document: Mapping[str, Any], text: str | Callable[[], None], as_json: bool
+    document: Mapping[str, object], text: str | Callable[[], None], as_json: bool
 ) -> None:
     """Print ``document`` as JSON when asked, else ``text`` (a string, or a function
     that prints).
@@ -116,7 +116,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     InputError
         An item has another form, or a name is given twice.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     pairs = [item.partition("=") for item in items or []]
     names = [name.strip() for name, _, _ in pairs]
     for item, (left, sign, right) in zip(items or [], pairs, strict=True):
@@ -129,7 +129,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
+def values_of(context: Any, given: list[str] | None) -> dict[str, object]:
     """Return the values of ``--set`` and of the further NAME=VALUE arguments.
 
     Raises
@@ -212,7 +212,7 @@ def changes(
     return values
 
 
-def first_task(name: str, **values: Any) -> dict[str, Any]:
+def first_task(name: str, **values: object) -> dict[str, Any]:
     """Return the [task] of a name with those of the values that are options of it.
 
     An option whose default is None keeps it, since the task then computes the value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-def describe(history: History, task: str, topology: str | None) -> dict[str, Any]:
+def describe(history: History, task: str, topology: str | None) -> dict[str, object]:
     """Return what was run, what was measured and what was sent, as plain values.
 
     Measurements are means over seeds. ``sent`` has models, scalars and bits over all

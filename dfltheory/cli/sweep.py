@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -133,7 +133,7 @@ def sweep(
     leave(not done.count("failed") and not any(map(_has_violation, done.results.cells)))
 
 
-def _cell_document(cell: CellResult) -> dict[str, Any]:
+def _cell_document(cell: CellResult) -> dict[str, object]:
     """Return what ``--json`` prints of a cell."""
     return {
         "hash": cell.key,

@@ -292,7 +292,7 @@ def train(
     _print_and_save(history, cell["task"]["name"], network, out, as_json)
 
 
-def _written_task(config: Path | None) -> dict[str, Any]:
+def _written_task(config: Path | None) -> dict[str, object]:
     """Return the [task] of an experiment file, unchecked; empty without a file."""
     from dfltheory.experiments.experiment_file import load_document
 
@@ -301,7 +301,7 @@ def _written_task(config: Path | None) -> dict[str, Any]:
 
 
 def _reject_ambiguous_alpha(
-    given: dict[str, Any], task: str, config: Path | None
+    given: dict[str, object], task: str, config: Path | None
 ) -> None:
     """Raise InputError for an --alpha that could be the momentum or the Dirichlet
     concentration.
@@ -318,7 +318,7 @@ def _reject_ambiguous_alpha(
         )
 
 
-def _default_partition(task: Any) -> Any:
+def _default_partition(task: Any) -> object:
     """Return the default partition of a task of the package; None for tasks without
     one.
     """
@@ -350,14 +350,14 @@ def _default_document(algorithm: str, task: str) -> dict[str, Any]:
     """
     from dfltheory.training.options import options_of
 
-    section: dict[str, Any] = {"name": algorithm}
+    section: dict[str, object] = {"name": algorithm}
     for name, option in options_of("algorithm", algorithm).items():
         if option.required and name in DEFAULT_HYPERPARAMETERS:
             section[name] = DEFAULT_HYPERPARAMETERS[name]
     return {"task": first_task(task, m=10), "algorithm": section, "run": {"rounds": 20}}
 
 
-def _with_image_defaults(instance: Instance, given: dict[str, Any]) -> Instance:
+def _with_image_defaults(instance: Instance, given: dict[str, object]) -> Instance:
     """Return an instance with the defaults of its kind of task.
 
     On images a round has one epoch of local steps, and there are 5 measurements in

@@ -133,7 +133,7 @@ class Engine:
             stages, laws = [*stages, Stage(last)], [*laws, []]
         return Step(stages, laws), after
 
-    def readings(self, template: Any, consensus: bool = True) -> Readings:
+    def readings(self, template: object, consensus: bool = True) -> Readings:
         """Return what is measured where these tensors are as they are.
 
         The consensus error has (m d)^2 numbers.
@@ -333,7 +333,7 @@ class Engine:
             for v in values
         )
 
-    def _settled(self, before: Any, after: Any) -> Any:
+    def _settled(self, before: object, after: object) -> object:
         """The state after a round, in which what has changed by rounding alone has not
         changed.
         """

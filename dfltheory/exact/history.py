@@ -104,9 +104,9 @@ def exact_history(
 
 
 def _measured(
-    algorithm: Any,
+    algorithm: object,
     problem: Problem,
-    sequence: Any,
+    sequence: object,
     x0: Array,
     rounds: int,
     form: Form,

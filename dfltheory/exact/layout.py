@@ -26,7 +26,7 @@ class Layout:
     shapes: dict[str, tuple[int, ...]]
 
     @classmethod
-    def of_state(cls, state: Any, names: list[str]) -> Layout:
+    def of_state(cls, state: object, names: list[str]) -> Layout:
         """Return the layout of these tensors of a state."""
         return cls({name: tuple(getattr(state, name).shape[2:]) for name in names})
 
@@ -65,7 +65,7 @@ class Layout:
         return replace(template, **new)
 
 
-def clients_tensors(state: Any) -> list[str]:
+def clients_tensors(state: object) -> list[str]:
     """Return the names of the clients' own tensors (S, m, ...) that are not empty."""
     return [
         name

@@ -55,7 +55,7 @@ class Stationary:
     radius_square: float
 
 
-def stationary(algorithm: Any, task: Any, topology: Any = None) -> Stationary:
+def stationary(algorithm: object, task: object, topology: object = None) -> Stationary:
     """The stationary values of an affine recursion, by linear equations (no iteration).
 
     Raises
@@ -92,7 +92,7 @@ def average_over(
 
 
 def _engine(
-    algorithm: Any, task: Any, topology: Any, x0: Any, apart: bool = True
+    algorithm: Any, task: Any, topology: Any, x0: object, apart: bool = True
 ) -> tuple[Engine, list[_Part]]:
     sequence = sequence_for(algorithm, task.m, topology)
     engine = Engine(

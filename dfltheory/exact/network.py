@@ -74,7 +74,7 @@ def dense(W: Any) -> Array:
     return np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=float)
 
 
-def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
+def sequence_for(algorithm: Any, m: int, topology: object) -> object:
     """Return the topology as a sequence.
 
     Servers (full participation) and ``Local`` bring their own.
@@ -112,7 +112,7 @@ def law_of(sequence: Any, index: int) -> Law:
     return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]
 
 
-def laws_of(sequence: Any, t: int, times: int) -> list[Law]:
+def laws_of(sequence: object, t: int, times: int) -> list[Law]:
     """Return the independent factors of the product of ``times`` gossip steps of round
     t, in order.
     """

@@ -61,7 +61,7 @@ class Probe:
         self.algorithm, self.problem, self.horizon = algorithm, problem, horizon
         self.name = type(algorithm).__name__
         self._random = np.random.default_rng(0)
-        self._points: dict[Any, Tensor] = {}
+        self._points: dict[object, Tensor] = {}
 
     @torch.no_grad()
     def begin(self, x0: Array, outcomes: Outcomes) -> tuple[Any, Layout, Affine]:
@@ -96,7 +96,7 @@ class Probe:
             Affine(whole.map, layout.vector(state)[0].numpy(), whole.noise),
         )
 
-    def _moving_layout(self, state: Any, outcomes: Outcomes) -> Layout:
+    def _moving_layout(self, state: object, outcomes: Outcomes) -> Layout:
         """Return the layout of the tensors that the models and the noise change,
         directly or indirectly.
         """
@@ -386,7 +386,7 @@ class Probe:
     ) -> ProbeOracle:
         return ProbeOracle(self.problem, t, self.horizon, offset, noise)
 
-    def _point(self, key: Any, width: int) -> Tensor:
+    def _point(self, key: object, width: int) -> Tensor:
         """Return two random points (2, m, width), the same for equal keys."""
         if key not in self._points or self._points[key].shape[-1] != width:
             self._points[key] = torch.from_numpy(

@@ -170,7 +170,11 @@ def case_of(
             algorithm=algorithm,
             **known,
         )
-    place = {"group": f"{task.name}, {against[0].key}", "row": "", "column": ""}
+    place: dict[str, Any] = {
+        "group": f"{task.name}, {against[0].key}",
+        "row": "",
+        "column": "",
+    }
     return Case(
         instance=Instance(task, algorithm, network, rounds, **of_run),
         key=key,

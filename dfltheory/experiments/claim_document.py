@@ -122,7 +122,7 @@ class ClaimDocument(Schema):
     """Repeats the report."""
 
 
-def claim_schema() -> dict[str, Any]:
+def claim_schema() -> dict[str, object]:
     """Return the JSON schema of ``claim.json``."""
     return ClaimDocument.model_json_schema()
 

@@ -164,7 +164,7 @@ class Study:
         }
 
 
-def _describe(outcome: Outcome) -> dict[str, Any]:
+def _describe(outcome: Outcome) -> dict[str, object]:
     case, run = outcome.case, outcome.run
     task = None if case.instance is None else case.instance.task
     return {
@@ -250,7 +250,7 @@ def _contents(
 
 def _group(
     study: Study, name: str, figure: Path | None, folder: Path
-) -> dict[str, Any]:
+) -> dict[str, object]:
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
     drawn = {
         v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"
@@ -288,7 +288,7 @@ def _group(
     }
 
 
-def tables(study: Study) -> list[Any]:
+def tables(study: Study) -> list[object]:
     """A table of verdicts for each group of cases and each theorem: a row for each run
     and variant.
     """

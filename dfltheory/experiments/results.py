@@ -67,7 +67,7 @@ _TABLES = (
 )
 
 
-def _verdict_of_record(place: str, value: Any) -> Any:
+def _verdict_of_record(place: str, value: object) -> object:
     """Return a verdict inside a record, of which only the names are read."""
     fields = named(place, value, ("kind", "key"), None)
     text(f"{place}.kind", fields["kind"])
@@ -233,7 +233,7 @@ def load_results(folder: str | Path) -> Results:
 def _listed_cell(root: Path) -> Read:
     """Return the reader of one entry of a sweep's list of cells."""
 
-    def read(place: str, value: Any) -> CellResult:
+    def read(place: str, value: object) -> CellResult:
         entry = named(place, value, ("key", "settings"), None)
         key = _KEY(f"{place}.key", entry["key"])
         settings = _ANY_TABLE(f"{place}.settings", entry["settings"])
@@ -242,7 +242,7 @@ def _listed_cell(root: Path) -> Read:
     return read
 
 
-def read_record(folder: Path, key: str) -> dict[str, Any] | None:
+def read_record(folder: Path, key: str) -> dict[str, object] | None:
     """Return the record of a finished cell; None if record or history are missing or
     damaged.
     """
@@ -273,7 +273,7 @@ def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    table_rows: list[dict[str, Any]] = []
+    table_rows: list[dict[str, object]] = []
     for cell in cells:
         with reading(cell.file, "the record of a cell"):
             table_rows.extend(_rows(cell))
@@ -322,7 +322,9 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
         )
 
 
-def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(
+    document: Mapping[str, object], above: str = ""
+) -> Iterator[tuple[str, object]]:
     for key, value in document.items():
         name = f"{above}.{key}" if above else key
         if isinstance(value, dict):
@@ -331,7 +333,7 @@ def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
             yield name, _as_text(value) if isinstance(value, list) else _finite(value)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """Return a number for the texts that JSON has for infinity and nan.
 
     Other values as they are.
@@ -363,7 +365,7 @@ def _one_type(column: pd.Series) -> pd.Series:
     return present.map(_as_text).reindex(column.index)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

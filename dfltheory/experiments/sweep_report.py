@@ -81,7 +81,7 @@ def _settings(cell: CellResult) -> str:
     )
 
 
-def _brief(name: str, value: Any) -> str:
+def _brief(name: str, value: object) -> str:
     """Return a setting as text that fits above a panel: names bare, numbers with their
     field.
     """

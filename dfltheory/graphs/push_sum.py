@@ -115,7 +115,7 @@ class PushSumConstants:
 
 
 def push_sum_constants(
-    network: Any, *, window: int | None = None, rounds: int = 200, seed: int = 0
+    network: object, *, window: int | None = None, rounds: int = 200, seed: int = 0
 ) -> PushSumConstants:
     """Compute delta, q and C of a column-stochastic matrix or sequence.
 

@@ -273,7 +273,7 @@ def from_matrix(W: Any) -> nx.Graph:
     return make_graph(m, arcs, "custom", nx.Graph if is_symmetric else nx.DiGraph)
 
 
-def as_graph(network: Any) -> nx.Graph:
+def as_graph(network: object) -> nx.Graph:
     """Return a networkx graph unchanged, or the graph of a matrix."""
     return network if isinstance(network, nx.Graph) else from_matrix(network)
 

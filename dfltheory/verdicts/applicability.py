@@ -43,7 +43,7 @@ class Obstacle(NamedTuple):
 
 
 def obstacle_of(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, object]
 ) -> str | None:
     """Why the theorem does not apply to this run at these values, or None."""
     found = find_obstacle(run, theorem, values)
@@ -51,7 +51,7 @@ def obstacle_of(
 
 
 def find_obstacle(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, object]
 ) -> Obstacle | None:
     """As :func:`obstacle_of`, with the kind of the obstacle."""
     if theorem.order:
@@ -140,7 +140,7 @@ def common_start(run: History) -> bool | None:
 
 
 def _missing_statements(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, object]
 ) -> str | None:
     """Return what a run that was measured elsewhere does not state, or None."""
     if run.stated is None:
@@ -198,7 +198,7 @@ def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[st
     return contained | unrestricted_steps(theorem, type(algorithm))
 
 
-def absent_values(theorem: Theorem) -> Mapping[str, Any]:
+def absent_values(theorem: Theorem) -> Mapping[str, object]:
     """Values at which mechanisms are absent.
 
     A hyperparameter that a statement does not contain must have its value here. One

@@ -43,7 +43,7 @@ def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
 
 
 def computed_values(
-    theorem: Theorem, values: Mapping[str, Any], W: Any, task: Any = None
+    theorem: Theorem, values: Mapping[str, object], W: object, task: object = None
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the values of computed quantities, and their rounding errors.
 
@@ -74,7 +74,9 @@ def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
     return by_function + in_order(computed_ones)
 
 
-def _by_function(of: Callable[..., Any], W: Any, task: Any) -> tuple[float, float]:
+def _by_function(
+    of: Callable[..., Any], W: object, task: object
+) -> tuple[float, float]:
     """The value of a function of the network, or of the task if it takes ``task``."""
     about_task = next(iter(signature(of).parameters), "") == "task"
     subject = task if about_task else W
@@ -131,11 +133,11 @@ def _evaluated(
 
 
 def _of_eigenvalue(
-    function: Callable[..., Any], arguments: list[np.float64]
-) -> Callable[[np.ndarray], Any]:
+    function: Callable[..., object], arguments: list[np.float64]
+) -> Callable[[np.ndarray], object]:
     """A function of the eigenvalue and of quantities, at values of the latter."""
 
-    def at_eigenvalues(eigenvalues: np.ndarray) -> Any:
+    def at_eigenvalues(eigenvalues: np.ndarray) -> object:
         return function(eigenvalues, *arguments)
 
     return at_eigenvalues
@@ -172,7 +174,7 @@ def _functions(computation: Computation) -> tuple[Any, ...]:
 
 
 @cache
-def _outer(computation: Computation) -> tuple[tuple[str, ...], Any]:
+def _outer(computation: Computation) -> tuple[tuple[str, ...], object]:
     symbols = sorted(computation.formula.free_symbols, key=str)
     function = sp.lambdify(symbols, computation.formula, modules="numpy")
     return tuple(map(str, symbols)), function

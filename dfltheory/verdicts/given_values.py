@@ -11,7 +11,6 @@ import numpy as np
 from dfltheory import graphs
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
-from dfltheory.tasks.task import Task
 from dfltheory.verdicts.measures import (
     gap_at_start,
     measured,
@@ -21,6 +20,7 @@ from dfltheory.verdicts.measures import (
 )
 
 if TYPE_CHECKING:
+    from dfltheory.tasks.task import Task
     from dfltheory.training.history import History
 
 

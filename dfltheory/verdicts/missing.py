@@ -22,7 +22,7 @@ _START = "the start (start=..., or --start: common or different)"
 def missing_statements(
     run: History,
     theorem: Theorem,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     common_start: bool | None,
 ) -> list[str]:
     """Return what is missing of a run that was measured elsewhere.
@@ -49,7 +49,7 @@ def missing_statements(
     return [_with_round(name, theorem) for name in sorted(unknown)] + facts
 
 
-def _schedule_needs(theorem: Theorem, values: Mapping[str, Any]) -> set[str]:
+def _schedule_needs(theorem: Theorem, values: Mapping[str, object]) -> set[str]:
     """Return what the step sizes that a schedule fixes for this run depend on."""
     replaced = [
         name for name in theorem.schedule if name not in theorem.needs and name != "Q"

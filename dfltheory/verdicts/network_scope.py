@@ -17,7 +17,7 @@ _MOST_ROUNDS = 200
 def law_obstacle(
     facts: NetworkFacts | None,
     scope: Scope,
-    topology: Any,
+    topology: object,
     rounds: int,
     gossip_steps: int,
 ) -> str | None:

@@ -339,7 +339,7 @@ def bound_error(
     bound = theorem.evaluate(where="ignore", **inputs)
 
     def change(name: str, value: Numbers) -> Numbers:
-        point = dict(inputs)
+        point: dict[str, Numbers] = dict(inputs)
         point[name] = value
         changed = theorem.evaluate(where="ignore", **point)
         return np.abs(changed - bound)
@@ -370,7 +370,7 @@ def bound_error(
     return np.where(np.isfinite(bound), total, 0.0)
 
 
-def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Numbers) -> bool:
+def underflows(theorem: Theorem, values: Mapping[str, object], bound: Numbers) -> bool:
     """Whether a bound is below the range in which floating-point numbers keep their
     digits, without being exactly 0.
 

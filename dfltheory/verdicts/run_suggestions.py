@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
@@ -81,7 +80,7 @@ def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
         if math.isclose(float(np.mean(value)), known.get(name, math.nan)):
             followed.append(name)
 
-    def derive(changed: Values) -> dict[str, Any]:
+    def derive(changed: Values) -> dict[str, object]:
         kept = {n: v for n, v in changed.items() if n not in followed}
         found = source.derived(theorem, kept)
         return {name: found[name] for name in followed if name in found}

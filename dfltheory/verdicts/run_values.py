@@ -290,7 +290,7 @@ class RecordedRun(Source):
         value = objective_at_start(self.run, theorem)
         return 0.0 if value is None else _collapsed(value - value.mean())[()]
 
-    def given_gap_error(self, theorem: Theorem) -> Any:
+    def given_gap_error(self, theorem: Theorem) -> object:
         value = objective_at_start(self.run, theorem)
         return (
             np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
@@ -308,7 +308,7 @@ class RecordedRun(Source):
             if constants.standing_of(name) == "estimate"
         }
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+    def check_given(self, theorem: Theorem, given: Mapping[str, object]) -> None:
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
         if "rho0" in given:  # what the run's rho is under the theorem's schedule
