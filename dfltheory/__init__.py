@@ -1,5 +1,4 @@
-"""dfltheory: test the convergence theorems of decentralized federated learning against
-reality.
+"""Test the convergence theorems of decentralized federated learning against reality.
 
 >>> import dfltheory as dfl
 >>> W = dfl.graphs.metropolis(dfl.graphs.ring(16))

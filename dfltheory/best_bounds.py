@@ -1,5 +1,6 @@
-"""The least bound of a theorem over its step sizes, at given constants and typical
-ones.
+"""The least bound of a theorem over its step sizes, at given constants.
+
+Constants that are not given have typical values.
 
 Constants that are not given take typical values, and mechanisms that are not given are
 absent. Only constants are given, so that step sizes are each theorem's own best ones.
@@ -69,8 +70,10 @@ class TypicalConstants(Source):
         return {name: known[name] for name in [*names, *given_steps]}
 
     def _names(self, theorem: Theorem) -> list[str]:
-        """What the theorem needs, without step sizes and without what an equality among
-        its conditions fixes."""
+        """Return what the theorem needs, without step sizes and fixed quantities.
+
+        An equality among its conditions fixes a quantity.
+        """
         names = []
         for name in theorem.needs:
             fixed = name in fixed_by_conditions(theorem) and name not in self._given
@@ -83,16 +86,18 @@ class TypicalConstants(Source):
 
 
 def missing_computed(theorem: Theorem, given: Mapping[str, object]) -> list[str]:
-    """The quantities that a theorem computes from a network or a task, and that are not
-    given.
+    """Return the computed quantities of a theorem that are not given.
+
+    They are computed from a network or a task.
     """
     computed = {q.name for q in theorem.quantities if q.of is not None}
     return sorted(computed & set(theorem.needs) - given.keys())
 
 
 def _require_computed(theorem: Theorem, given: Mapping[str, object]) -> None:
-    """Raise InputError for a quantity that is computed from a network, since no network
-    is known here.
+    """Raise InputError for a quantity that is computed from a network.
+
+    No network is known here.
     """
     missing = missing_computed(theorem, given)
     if missing:
@@ -103,9 +108,7 @@ def _require_computed(theorem: Theorem, given: Mapping[str, object]) -> None:
 
 
 def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
-    """Raise InputError for a symbol of a third-party theorem, which has no typical
-    value.
-    """
+    """Raise InputError for a third-party symbol, which has no typical value."""
     missing = sorted(set(names) - {*GLOSSARY, *theorem.neutral})
     if missing:
         raise InputError(
@@ -114,8 +117,9 @@ def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
 
 
 def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
-    """What a theorem needs but step sizes: given, absent or typical values; and given
-    step sizes.
+    """Return what a theorem needs except for step sizes, and given step sizes.
+
+    Values are given, absent, or typical ones.
 
     Raises
     ------
@@ -131,8 +135,9 @@ def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
 def check_constants(
     values: Mapping[str, object], theorems: Sequence[Theorem] = ()
 ) -> None:
-    """Raise an error for names that neither the glossary nor one of the theorems has,
-    and for values out of their range.
+    """Check names and ranges of given values.
+
+    A name must be in the glossary or in one of the theorems.
     """
     glossary = with_quantities(q for theorem in theorems for q in theorem.quantities)
     for name, value in values.items():
@@ -170,8 +175,9 @@ def with_network(
 
 @cache
 def fixed_by_conditions(theorem: Theorem) -> dict[str, object]:
-    """What an equality among the conditions fixes, step sizes first, as expressions in
-    the other quantities.
+    """Return what an equality among the conditions fixes, step sizes first.
+
+    Values are expressions in the other quantities.
     """
     return equalities(conditions_of(theorem), theorem.glossary)[0]
 
@@ -254,8 +260,10 @@ def _bounds_on_grid(
     tied: Mapping[str, object],
     shape: tuple[int, int],
 ) -> tuple[Array, dict[str, Array]]:
-    """The bound at a grid of values, (places, N), infinite where it is not admissible;
-    and the values, with those that an equality fixes.
+    """Return the bound at a grid of values, (places, N), and the values.
+
+    It is infinite where it is not admissible. Values include those that an equality
+    fixes.
     """
     points = {
         name: np.broadcast_to(value, shape).ravel() for name, value in values.items()
@@ -272,8 +280,10 @@ def _bounds_on_grid(
 
 
 def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
-    """What is known of the left-hand side (at least of its least round) without the
-    theorem; nan if nothing is."""
+    """Return what is known of the left-hand side without the theorem.
+
+    At least of its least round; nan if nothing is known.
+    """
     given = {}
     for name, value in constants(theorem, values).items():
         given[name] = np.atleast_1d(np.asarray(value, float))
@@ -289,8 +299,9 @@ def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
 
 
 def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
-    """The first T of ``HORIZONS`` from which the bound is nonvacuous; inf: none up to
-    1e15.
+    """Return the first T of ``HORIZONS`` from which the bound is nonvacuous.
+
+    inf if there is none up to 1e15.
     """
     if "T" not in theorem.needs or not trivials(theorem):
         return math.nan
@@ -300,8 +311,10 @@ def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
 
 
 def transient(theorem: Theorem, values: Mapping[str, Any]) -> float:
-    """The first T from which four times the clients, on a network of the same lam,
-    lower the best bound to less than 4^(-1/4) of itself; inf: at no T.
+    """Return the first T from which more clients lower the best bound linearly.
+
+    Four times the clients, on a network of the same lam, lower it to less than 4^(-1/4)
+    of itself; inf if there is no such T.
 
     That is half of the way, in logarithms, to linear speed-up.
     """

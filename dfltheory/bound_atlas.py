@@ -1,5 +1,4 @@
-"""The atlas: the theorems of one problem class side by side, at one place or over a
-plane of constants.
+"""The atlas: theorems about one problem class at one place or over a plane.
 
 All statements with one left-hand side are put into one unit, what is known without a
 theorem (2 L (f(x^0) - f*), or B^2): which *speaks* (some step size meets its
@@ -53,8 +52,9 @@ STATED = ("theorem", "corollary", "rate", "lower bound")
 def competitors(
     measure: str, theorems: Sequence[Theorem | str] | None = None
 ) -> tuple[Theorem, ...]:
-    """The registered theorems, corollaries, rates and lower bounds on ``measure``; or
-    the given ones.
+    """Return the registered statements on ``measure``, or the given ones.
+
+    These are theorems, corollaries, rates and lower bounds.
     """
     asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
     for reference in theorems or ():
@@ -78,9 +78,10 @@ def competitors(
 
 @dataclass(frozen=True)
 class Entry:
-    """One theorem at one place: its status with the reason, the bound at its best
-    steps, ``share`` of what is known without it, and the left-hand side that was
-    computed at these steps (nan: not).
+    """One theorem at one place: its status, reason and bound at its best steps.
+
+    ``share`` is relative to what is known without the theorem. The left-hand side at
+    these steps is nan if it was not computed.
     """
 
     theorem: Theorem
@@ -136,9 +137,7 @@ class Atlas:
 
     @property
     def best(self) -> Entry | None:
-        """The least bound that says something and is not refuted in general; None where
-        none does.
-        """
+        """The least informative bound that is not refuted in general, or None."""
         speaking = [e for e in self.entries if e.status == "speaks" and not e.refuted]
         return speaking[0] if speaking else None
 
@@ -155,9 +154,7 @@ class Atlas:
 
     @property
     def assumed(self) -> dict[str, float]:
-        """The values of constants that were not given and took usual ones, by glossary
-        name.
-        """
+        """Typical values of constants that were not given, by glossary name."""
         found: dict[str, float] = {}
         for entry in self.entries:
             found.update(entry.assumed)

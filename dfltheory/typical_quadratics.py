@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
-    """The quadratic clients with exactly these L, sigma_l, sigma_g and f0_gap (from the
-    start 0), m of them; their common Hessian has the eigenvalues L/10 .. L.
+    """Return m quadratic clients with these L, sigma_l, sigma_g and f0_gap.
+
+    The start is 0; the common Hessian has the eigenvalues L/10 .. L.
     """
     from dfltheory.tasks.quadratics import quadratic
 
@@ -48,9 +49,7 @@ def expectation(
     steps: Mapping[str, float],
     topology: Any,
 ) -> float:
-    """The mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on :func:`model`, exactly:
-    no less than the least round, which a theorem on a minimum speaks of. nan where the
-    theorem's algorithm is not affine there.
+    """Return the mean over rounds of E
 
     Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is
     lam.

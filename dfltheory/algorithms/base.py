@@ -1,5 +1,6 @@
-"""What an algorithm is: hyperparameters, a state, and a round
-``communicate(local_update(state))``.
+"""Algorithms: hyperparameters, a state, and the rounds that change it.
+
+A round is ``communicate(local_update(state))``.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The stacked models x and, between local update and communication, what is sent:
-    both (S, m, d).
+    """The stacked models x, and what is sent after local work, both (S, m, d).
 
     An algorithm's own state adds fields: tensors (S, m) and (S, m, ...) are the
     clients' own, and local work may see some clients' part of them; tensors (S, 1, ...)
@@ -144,9 +144,7 @@ class Algorithm:
                 )
 
     def letter(self, name: str) -> Any:
-        """A hyperparameter, or what the family takes for it where the class has none of
-        that name.
-        """
+        """Return a hyperparameter, or the value that the family implies for it."""
         return getattr(self, name) if hasattr(self, name) else self.implied[name]
 
     @property
@@ -156,8 +154,9 @@ class Algorithm:
 
     @property
     def gossip_steps(self) -> int:
-        """Q, the gossip steps of a round: on a network that moves, round t begins with
-        its matrix W_{tQ}.
+        """Q, the number of gossip steps of a round.
+
+        On a network that changes, round t begins with its matrix W_{tQ}.
         """
         return 1
 
@@ -168,9 +167,10 @@ class Algorithm:
 
     @property
     def draws(self) -> bool:
-        """Do its rounds have chance of their own, beside minibatches and network:
-        sampled clients, or ``grad.uniform``? The core refuses numbers to whoever says
-        that it draws none.
+        """Whether its rounds draw further random numbers.
+
+        Sampled clients and ``grad.uniform`` count. Training rejects draws of an
+        algorithm that does not declare them.
         """
         return getattr(self, "participation", 1.0) < 1
 
@@ -219,13 +219,14 @@ class Algorithm:
         return state.x.mean(-2)
 
     def auxiliary(self, state: Any) -> Tensor | None:
-        """The auxiliary point w (S, d) that a theorem bounds the gradient at, where it
-        is not xbar.
+        """Return the auxiliary point w (S, d) of a theorem, where it is not xbar.
+
+        The theorem bounds the gradient at this point.
         """
         return None
 
     def theory_values(self, d: int | None = None) -> dict[str, float]:
-        """The hyperparameters under the glossary's names, for ``Theorem.evaluate``.
+        """Return the hyperparameters by glossary name, for ``Theorem.evaluate``.
 
         For models of ``d`` numbers what sums up several of them is among them.
         """
@@ -260,8 +261,9 @@ class Algorithm:
         return self.decayed(eta, t)
 
     def refuse_ignored_decay(self) -> None:
-        """After the first round: one clear line if a decay was asked for and no step
-        size has been.
+        """Raise an error if a decay was given and no step size used it.
+
+        Called after the first round.
         """
         if self.decay != 1.0 and not hasattr(self, "_decays"):
             raise InputError(
@@ -291,8 +293,9 @@ class Algorithm:
 
 
 def check_class(kind: type[Algorithm]) -> None:
-    """One clear line unless every annotated letter is a field: one that is none,
-    nothing records.
+    """Check that every annotated hyperparameter is a field.
+
+    What is no field would be recorded nowhere.
     """
     for owner in kind.__mro__:
         if "__dataclass_fields__" in vars(owner) or not (
@@ -329,8 +332,9 @@ def check_storable(algorithm: Algorithm) -> None:
 
 
 def sampled(participation: float, m: int) -> int:
-    """How many of m clients a round samples: the share ``participation`` of them, at
-    least one.
+    """Return how many of m clients a round samples.
+
+    That is the share ``participation`` of them, at least one.
     """
     return max(1, round(participation * m))
 
@@ -341,8 +345,9 @@ def taking_part(grad: Oracle, new: Tensor, old: Tensor | float) -> Tensor:
 
 
 def replace(state: S, **changes: Any) -> S:
-    """The state with some fields changed: dataclasses.replace, without its cost (rounds
-    can be short).
+    """Return the state with some fields changed.
+
+    As dataclasses.replace, without its cost, which counts in short rounds.
     """
     new = object.__new__(type(state))
     new.__dict__.update(state.__dict__)

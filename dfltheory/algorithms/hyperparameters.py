@@ -54,15 +54,17 @@ _RANGES: dict[str, Range] = {
 
 
 def ranges(names: str) -> dict[str, Range]:
-    """The ranges that these letters have in the package's own algorithms, for a class
-    to declare: "eta K".
+    """Return the ranges of hyperparameters that a class declares, as "eta K".
+
+    They are those of the package's own algorithms.
     """
     return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
 
 
 def python_number(value: Any, whole: bool) -> int | float | None:
-    """Python's own number for a number of any library (a sweep over numpy's arrays has
-    such), else None.
+    """Return a number of any library as a number of Python, else None.
+
+    A sweep over the numbers of an array has such values.
     """
     if isinstance(value, bool):
         return None

@@ -1,5 +1,4 @@
-"""Convergence theorems as data, in SymPy: bounds in named terms with units, conditions
-and numbers.
+"""Convergence theorems as data: bounds in named terms with units and conditions.
 
 >>> from dfltheory import bounds
 >>> theorem = bounds.get("dfedsam.theorem_4_5", variant="corrected")

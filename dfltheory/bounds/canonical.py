@@ -77,8 +77,9 @@ def statement_hash(statement: Statement) -> str:
 
 
 def _relation(statement: Statement) -> str:
-    """How the left-hand side relates to the bound, and whether the schedule is
-    imposed.
+    """Return how the left-hand side relates to the bound.
+
+    That includes whether the schedule is imposed.
     """
     if statement.kind in ("lower bound", "definition"):
         sign = {"lower bound": ">=", "definition": "="}[statement.kind]
@@ -99,8 +100,9 @@ def _condition(statement: Statement, condition: Condition) -> str:
 
 
 def _fields(record: Any) -> dict[str, object]:
-    """The fields of a dataclass that are not at their defaults, so that a new field
-    with a default changes no hash.
+    """Return the fields of a dataclass that are not at their defaults.
+
+    So a new field with a default changes no hash.
     """
     found: dict[str, object] = {}
     for entry in fields(record):
@@ -158,8 +160,9 @@ def _name(text: str) -> str:
 
 
 def _numeric_functions(statement: Statement) -> dict[str, object]:
-    """The functions of a user that evaluate definitions in place of their formulas, by
-    that formula; those of this package are tested against the formula.
+    """Return the user's functions that evaluate definitions, by formula.
+
+    Those of this package are tested against the formula.
     """
     found: dict[str, str] = {}
     for definition in statement.definitions:
@@ -175,8 +178,9 @@ def _numeric_functions(statement: Statement) -> dict[str, object]:
 
 
 def _own_quantities(statement: Statement) -> dict[str, object]:
-    """What the statement adds to the glossary, or the glossary writes out: unit and
-    range by name.
+    """Return units and ranges of the quantities that the statement adds.
+
+    Quantities that the glossary writes out are included.
     """
     in_schedule = {
         s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols

@@ -1,6 +1,4 @@
-"""A statement as data: left-hand side, named terms, conditions, schedule, scope,
-source.
-"""
+"""Parts of a statement as data: left-hand side, conditions, definitions."""
 
 from __future__ import annotations
 
@@ -55,8 +53,9 @@ REAL_FUNCTIONS = (
 
 
 def checked_expression(place: str, formula: object) -> Expr:
-    """``formula`` as a SymPy expression: an expression or a number, never text, which
-    SymPy would run.
+    """Return ``formula`` as a SymPy expression.
+
+    It is an expression or a number, never text, which SymPy would run.
 
     Raises
     ------
@@ -102,9 +101,7 @@ def checked_symbols(
     own: Collection[sp.Symbol] = (),
     glossary: Mapping[str, Quantity] = GLOSSARY,
 ) -> None:
-    """Reject a symbol that is neither the glossary's nor one of the statement's
-    ``own``.
-    """
+    """Reject a symbol that is neither the glossary's nor the statement's own."""
     for symbol in sorted(expression.free_symbols - set(own), key=str):
         known = glossary.get(symbol.name)
         if known is None:
@@ -215,8 +212,9 @@ class LeftSide:
         return self.averaging or f"{AGGREGATES[self.aggregate]} of {self.measure}"
 
     def rounds(self, T: int) -> range:
-        """The rounds over which the left-hand side runs at horizon T, none where T is
-        too short for any.
+        """Return the rounds of the left-hand side at horizon T.
+
+        There are none if T is too short.
 
         InputError where they leave 0 .. T.
         """

@@ -124,7 +124,7 @@ def read_computation(text: str, own: frozenset[str] = frozenset()) -> Computatio
 def _without_calls(
     formula: str, known: Mapping[str, Expr]
 ) -> tuple[str, tuple[Call, ...]]:
-    """The formula with a name in place of each call of a function of the network."""
+    """Return the formula with names in place of calls of network functions."""
     stem = "call"
     while stem in formula:
         stem += "_"

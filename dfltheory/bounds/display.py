@@ -13,9 +13,7 @@ from dfltheory.bounds.units import Expr
 
 
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
-    """``expr`` in LaTeX with the glossary's letters, or those of the theorem's author
-    and definitions.
-    """
+    """Return ``expr`` in LaTeX with the symbols of the theorem or the glossary."""
     glossary = GLOSSARY if theorem is None else theorem.glossary
     names = {glossary[name].symbol: latex for name, latex in _letters(theorem).items()}
     if theorem is not None:
@@ -24,9 +22,7 @@ def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
 
 
 def _letters(theorem: Statement | None) -> dict[str, str]:
-    """The LaTeX of each of the glossary's names, in the letters of the theorem's
-    author.
-    """
+    """Return the LaTeX of each glossary name, in the notation of the theorem."""
     if theorem is None:
         return {name: quantity.latex for name, quantity in GLOSSARY.items()}
     known = {name: quantity.latex for name, quantity in theorem.glossary.items()}
@@ -61,8 +57,9 @@ _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\w|\{\w+\}))?")
 
 
 def plain(text: str, theorem: Statement) -> str:
-    """Prose of a theorem for a terminal: what its dollar signs enclose, in the
-    glossary's names.
+    """Return prose of a theorem for a terminal, with the glossary's names.
+
+    Dollar signs enclose what is replaced.
     """
     meant = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
     names = {latex: name for name, latex in _letters(theorem).items() if name in meant}

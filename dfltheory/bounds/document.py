@@ -1,5 +1,4 @@
-"""A theorem as plain data and back, so that a file can carry a statement that nobody
-has registered.
+"""A theorem as plain data and back, so that files can hold unregistered ones.
 
 Formulas are typed trees (:mod:`dfltheory.bounds.tree`); every other field is read with
 its type, unknown fields are refused, and nothing of a file is ever run. What is code
@@ -56,7 +55,7 @@ FORMAT = 1
 
 
 def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
-    """The statement and its scope as numbers, text, lists and mappings, for JSON.
+    """Return the statement and its scope as plain data, for JSON.
 
     Raises
     ------
@@ -236,8 +235,9 @@ _QUANTITY = record(
 
 
 def theorem_from_document(document: Any) -> Theorem:
-    """The statement that :func:`theorem_to_document` wrote, with the quantities that it
-    adds to the glossary.
+    """Return the statement that :func:`theorem_to_document` wrote.
+
+    It has the quantities that it adds to the glossary.
 
     Raises
     ------
@@ -279,9 +279,7 @@ def theorem_from_document(document: Any) -> Theorem:
             raise InputError(f"{place}: {wrong}") from None
 
     def end(place: str, data: Any) -> Any:
-        """A round by T, which must not outgrow every number before it is found to be
-        none.
-        """
+        """Return a round by T, which must not outgrow every number."""
         read = sp.sympify(formula(place, data))
         powers = [p.exp for p in read.atoms(sp.Pow)]
         plain = not read.has(sp.exp, sp.log) and all(p.is_number for p in powers)

@@ -1,5 +1,6 @@
-"""Enclosures of a statement's formulas at 50 digits: the second evaluation of whatever
-a refutation rests on.
+"""Enclosures of a statement's formulas at 50 digits.
+
+They are the second evaluation of every refutation.
 
 Interval arithmetic of mpmath, whose exponents have no limit: what overflows or
 underflows in floating point does not do so here, and what cancels is seen as a wide
@@ -147,8 +148,9 @@ class Evaluation:
         return self._checked(value, formula)
 
     def _whole_part(self, formula: Any) -> Any:
-        """The floor of a rational number, which may be whole; None of any other
-        number.
+        """Return the floor of a rational number, which may be whole.
+
+        None of any other number.
         """
         try:
             number = at_numbers(self._statement.expand(formula), self._point)

@@ -1,6 +1,4 @@
-"""The numbers of a statement: its terms and both sides of its conditions, compiled
-once.
-"""
+"""The numbers of a statement: terms and sides of conditions, compiled once."""
 
 from __future__ import annotations
 
@@ -57,8 +55,9 @@ class Evaluator:
         self._sides = sp.lambdify(symbols, sides, modules="numpy", cse=True)
 
     def terms(self, where: str, values: Values) -> dict[str, Any]:
-        """The named terms; ``where`` says what is done at points at which a condition
-        fails.
+        """Return the named terms.
+
+        ``where`` says what is done at points at which a condition fails.
         """
         arrays, shape = self._inputs(values)
         admissible: Any = np.True_
@@ -95,9 +94,7 @@ class Evaluator:
         ]
 
     def _inputs(self, values: Values) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """The arguments of the compiled formulas, in their order, and their common
-        shape.
-        """
+        """Return the arguments of the compiled formulas and their common shape."""
         statement, glossary = self.statement, self.statement.glossary
         for name in values:
             if name not in glossary:
@@ -171,7 +168,7 @@ class Evaluator:
 
 
 def _plain(value: Any, shape: tuple[int, ...]) -> Any:
-    """A Python scalar for a number, else an array of its own of the common shape."""
+    """Return a Python scalar for a number, else an array of the common shape."""
     array = np.array(np.broadcast_to(value, shape))
     return array if shape else array.item()
 

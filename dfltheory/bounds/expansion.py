@@ -1,5 +1,4 @@
-"""Limits of a statement from a file: how large its formulas are once its definitions
-are put into them.
+"""Limits of the size of formulas with their definitions put into them.
 
 Definitions that contain each other can make formulas that no memory holds. The sizes
 are counted without building anything; then the expansion is built by the limited
@@ -31,7 +30,7 @@ def formulas_of(
     conditions: Iterable[Condition],
     schedule: Mapping[str, object],
 ) -> dict[str, object]:
-    """The formulas of a statement but its definitions, by a name for messages."""
+    """Return a statement's formulas except for its definitions, by name."""
     formulas = {f"term {name}": part for name, part in parts.items()}
     formulas |= {f"schedule of {name}": rule for name, rule in schedule.items()}
     for condition in conditions:
@@ -107,7 +106,7 @@ def _expanded(place: str, formula: object, known: Mapping[object, Expr]) -> Expr
 
 
 def _rebuilt(formula: Any, known: Mapping[Any, Expr]) -> Expr:
-    """The formula with the definitions put into it, by the limited constructors."""
+    """Return the formula with the definitions, by the limited constructors."""
     if formula in known:
         return known[formula]
     if not formula.args or not formula.free_symbols.intersection(known):

@@ -1,6 +1,4 @@
-"""Reading one theorem file: its text, its errors with their places, and the code that
-it may name.
-"""
+"""Reading one theorem file: text, errors with places, and code it names."""
 
 from __future__ import annotations
 

@@ -108,9 +108,7 @@ def _about_character(character: str) -> str:
 
 
 def _check_token(token: Token, before: Token | None) -> None:
-    """Reject words that Python keeps for itself, long numbers, and two operands without
-    a sign.
-    """
+    """Reject Python's keywords, long numbers, and two operands without a sign."""
     if token.kind == "name" and keyword.iskeyword(token.text):
         instead = LETTERS.get(token.text, f"{token.text.lower()}_")
         raise FormulaError(

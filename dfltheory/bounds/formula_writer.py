@@ -1,5 +1,6 @@
-"""SymPy formulas as text of theorem files, which :mod:`dfltheory.bounds.formulas`
-reads.
+"""SymPy formulas as text of theorem files.
+
+:mod:`dfltheory.bounds.formulas` reads it.
 """
 
 from __future__ import annotations

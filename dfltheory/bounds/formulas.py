@@ -226,8 +226,9 @@ class _Walk:
         raise FormulaError(f"{message}[quantities.NAME] or a definition", offset)
 
     def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
-        """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one
-        step.
+        """Return a chain such as a - b + c in one step.
+
+        Its syntax tree is as deep as it is long.
 
         ``kinds`` are the sign that takes an operand as it is, and the one that inverts
         it.
@@ -265,8 +266,9 @@ class _Walk:
         )
 
     def _sum(self, arguments: list[ast.expr], offset: int, depth: int) -> Expr:
-        """sum(expr, k, first, last): the terms one by one, for limits that are whole
-        numbers.
+        """Return sum(expr, k, first, last) term by term.
+
+        Its limits are whole numbers.
         """
         if len(arguments) != 4 or not isinstance(arguments[1], ast.Name):
             self._stop("a sum is written sum(formula, index, first, last)", offset)

@@ -148,8 +148,9 @@ def _power(base: Expr, exponent: Expr) -> Expr:
 
 
 def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
-    """Can the value be no real number although the arguments are? SymPy is slow to
-    decide it.
+    """Return whether a value may be no real number for real arguments.
+
+    SymPy is slow to decide it.
     """
     return function is sp.log or (function is sp.Pow and not parts[1].is_Integer)
 

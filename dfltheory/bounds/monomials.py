@@ -1,5 +1,6 @@
-"""Monomials: the factors of a formula as powers of quantities and of gaps such as
-1 - lam, up to constant factors.
+"""Monomials: factors of formulas as powers of quantities and gaps.
+
+A gap is, for example, 1 - lam. Constant factors do not count.
 """
 
 from __future__ import annotations
@@ -94,8 +95,9 @@ def own_order(base: Expr) -> dict[str, Fraction] | None:
 
 
 def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
-    """A factor as atoms of the same order: 2K - 1 is of order K, 1 + q of order 1,
-    others are their own.
+    """Return a factor as atoms of the same order.
+
+    2K - 1 is of order K, 1 + q of order 1; others are their own.
     """
     if base.is_Symbol:
         return {base.name: Fraction(1)}

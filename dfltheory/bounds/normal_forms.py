@@ -24,8 +24,9 @@ LARGEST_PRIME = 1000
 
 @dataclass(frozen=True)
 class LinearCombination:
-    """A sum of monomials: (monomial, coefficient) pairs, sorted, without zero
-    coefficients.
+    """A sum of monomials: sorted (monomial, coefficient) pairs.
+
+    There are no zero coefficients.
     """
 
     terms: tuple[tuple[Monomial, Fraction], ...] = ()
@@ -147,8 +148,9 @@ def _multiply(factors: list[LinearCombination]) -> LinearCombination:
 
 
 def _primitive(value: LinearCombination) -> tuple[Fraction, LinearCombination]:
-    """``value`` as a number times a sum whose coefficients are whole numbers without a
-    common divisor; the number is positive unless ``value`` has a single term.
+    """Return a value as a number times a sum with coprime whole coefficients.
+
+    The number is positive unless ``value`` has a single term.
     """
     if not value.terms:
         return Fraction(1), value
@@ -208,9 +210,7 @@ def _number_power(number: Fraction, exponent: LinearCombination) -> LinearCombin
 
 
 def _factors(number: int) -> dict[str, int]:
-    """Prime factors up to ``LARGEST_PRIME`` with their multiplicities, and what
-    remains.
-    """
+    """Return prime factors up to ``LARGEST_PRIME``, and the remaining factor."""
     found: dict[str, int] = {}
     for divisor in range(2, LARGEST_PRIME + 1):
         while number % divisor == 0:

@@ -1,5 +1,6 @@
-"""Python functions that a theorem file may name: they evaluate a definition whose
-formula would cancel.
+"""Python functions of theorem files that evaluate definitions.
+
+They replace formulas that would cancel.
 
 A definition has both: the formula is what the statement says, and the function is how
 its numbers are computed. ``function = "NAME"`` of a theorem file is a name of
@@ -15,9 +16,7 @@ from dfltheory.errors import one_of
 
 
 class NumericFunction(NamedTuple):
-    """``function`` of arrays; ``takes`` are the quantities that it is given, in this
-    order.
-    """
+    """A function of arrays; ``takes`` are its quantities, in this order."""
 
     function: Callable[..., Any]
     takes: tuple[str, ...]

@@ -1,6 +1,4 @@
-"""The package's own theorem files, whose statements are read one by one and without the
-data models.
-"""
+"""The package's own theorem files, read one by one without data models."""
 
 from __future__ import annotations
 

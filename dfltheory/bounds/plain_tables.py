@@ -1,5 +1,4 @@
-"""Tables of the package's own theorem files, without the data models, whose import is
-slow.
+"""Tables of the package's theorem files, without the slow data models.
 
 A test compares the defaults with those of the models and reads every file of the
 package with both.

@@ -149,7 +149,7 @@ def _linear(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
 
 
 def expanded_size(expr: Expr) -> int:
-    """An upper bound of the number of terms of an expression over one denominator."""
+    """Return an upper bound of the number of terms over one denominator."""
     over, under = _sizes(expr)
     return _capped(over * _size_of(under))
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of the glossary, or one that a theorem adds to it
-    (``Theorem.quantities``).
+    """A quantity of the glossary or of a theorem (``Theorem.quantities``).
 
     Attributes
     ----------
@@ -61,8 +60,9 @@ class Quantity:
 
     @property
     def range(self) -> str:
-        """The admissible values in words, e.g. ``in [0, 1)`` or ``a whole number >=
-        1``.
+        """The admissible values in words.
+
+        For example, ``in [0, 1)`` or ``a whole number >= 1``.
         """
         if self.integer:
             return f"a whole number >= {self.low:g}"

@@ -1,5 +1,4 @@
-"""Orders of magnitude: what a bound becomes under a schedule as T grows, and which
-terms another one covers.
+"""Orders of magnitude: what a bound becomes under a schedule as T grows.
 
 A bound under its schedule is expanded into monomials ``c T^a K^b (1 - lam)^d ...``. A
 monomial is *covered* by others if it is at most a constant times their sum wherever T,
@@ -53,8 +52,9 @@ constant (sigma_g <= beta, L_vu <= chi sqrt(L_u L_v), m <= m^Q, lam^Q <= lam, 1 
 
 @cache
 def expand_in_t(expr: Expr, order: int, shares: Shares = SHARES) -> Expr:
-    """``expr`` for large T up to T^(-order/2): Laurent series in 1/sqrt(T), term by
-    term.
+    """Return ``expr`` for large T up to T^(-order/2), as a Laurent series.
+
+    In 1/sqrt(T), term by term.
 
     Sums in numerators are multiplied out first: over a common denominator they would
     leave products of denominators that no term of ``expr`` has.

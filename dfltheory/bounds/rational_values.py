@@ -1,6 +1,4 @@
-"""The bound and the conditions of a statement in rational numbers, where they have such
-values.
-"""
+"""Bound and conditions of a statement in rational numbers."""
 
 from __future__ import annotations
 

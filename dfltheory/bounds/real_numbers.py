@@ -1,5 +1,4 @@
-"""Expressions that may enter a proof: exact types, known symbols, and when they are
-real numbers.
+"""Expressions that may enter a proof: exact types and known symbols.
 
 :func:`expression` accepts a number or an expression of exact SymPy types.
 :func:`reality` returns the signs that make it a real, finite number wherever its
@@ -112,7 +111,7 @@ def _exact(given: Any) -> bool:
 
 @cache
 def _usual(name: str) -> tuple[sp.Symbol, ...]:
-    """The symbols that a script may bring: real, and perhaps with a sign, or whole."""
+    """Return the symbols that a script may bring: real, with a sign, or whole."""
     signs: tuple[dict[str, bool], ...] = ({}, {"nonnegative": True}, {"positive": True})
     return tuple(
         sp.Symbol(name, **dict.fromkeys(("real", kind), True), **sign)

@@ -1,6 +1,4 @@
-"""Random points of the region where conditions hold: what checks and searches are made
-of.
-"""
+"""Random points of the region where conditions hold."""
 
 from __future__ import annotations
 
@@ -28,8 +26,9 @@ def draw(
     rng: np.random.Generator,
     glossary: Glossary = GLOSSARY,
 ) -> Points:
-    """``size`` values of each quantity, over many orders of magnitude and with the ends
-    of ranges.
+    """Return ``size`` values of each quantity over many orders of magnitude.
+
+    The ends of ranges are included.
     """
     ordered = sorted(names, key=list(glossary).index)
     return {name: _values(glossary[name], size, rng) for name in ordered}
@@ -61,7 +60,7 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def compiled(exprs: Sequence[Expr]) -> tuple[list[str], object]:
-    """The names of the free symbols of ``exprs``, sorted, and their compiled values."""
+    """Return sorted names of the free symbols of ``exprs``, and compiled values."""
     return _compiled(tuple(map(sp.sympify, exprs)))
 
 
@@ -88,8 +87,7 @@ def admissible(
     rng: np.random.Generator,
     glossary: Glossary = GLOSSARY,
 ) -> Points:
-    """At most ``size`` random points at which all ``conditions`` (in symbols of the
-    glossary) hold.
+    """Return at most ``size`` random points at which all ``conditions`` hold.
 
     Two conditions that say an equality are solved for a step size. Fewer points than
     asked for come back where the region is thin; none where it was not hit at all.
@@ -202,8 +200,9 @@ def bound_at(theorem: Statement, points: Points) -> np.ndarray:
 
 
 def joint_glossary(one: Statement, other: Statement) -> Glossary | None:
-    """The glossary with what both statements add; None if they add different quantities
-    of one name.
+    """Return the joint glossary of two statements.
+
+    None if they add different quantities of one name.
     """
     own = {quantity.name: quantity for quantity in one.quantities}
     if any(

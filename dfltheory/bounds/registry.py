@@ -56,18 +56,14 @@ class Registry:
         self._files: dict[str, PackageFile] = {}
 
     def including(self, added: Iterable[Theorem]) -> Registry:
-        """A registry with further statements, as the lemmas of a paper that a case
-        study states.
-        """
+        """Return a registry with further statements, as lemmas of a case study."""
         larger = Registry((*self.added, *added))
         larger._modules, larger._loaded = self._modules, self._loaded
         larger._papers, larger._files = self._papers, self._files
         return larger
 
     def clear(self) -> None:
-        """Forget which papers were found and what was read: the next call looks for
-        them again.
-        """
+        """Forget which papers were found and what was read."""
         self._modules.clear()
         self._loaded.clear()
         self._papers.clear()
@@ -150,7 +146,7 @@ class Registry:
     # -- statements
 
     def keys(self, paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
-        """The keys of theorems, corollaries, rates and lower bounds (of one paper).
+        """Return the keys of theorems, corollaries, rates and lower bounds.
 
         With ``all`` also those of lemmas and controls; controls are also listed if
         their paper is named.
@@ -206,8 +202,9 @@ class Registry:
         return tuple(theorem for variants in loaded for theorem in variants.values())
 
     def resting_on(self, networks: Iterable[str]) -> tuple[str, ...]:
-        """The theorems and corollaries that assume one of these laws of the network, as
-        their scopes name them.
+        """Return the theorems and corollaries that assume one of these laws.
+
+        Laws of the network are named as in scopes.
 
         >>> bounds.resting_on(graphs.check_mixing_matrix(W).breaks)   # doctest: +SKIP
         """
@@ -264,9 +261,7 @@ def _found_modules() -> dict[str, str]:
 
 
 def _modules_of(name: str) -> Iterator[ModuleType]:
-    """The modules of a paper that may hold its statements: the paper itself, and
-    modules of its folder.
-    """
+    """Return the modules of a paper that may hold its statements."""
     top = importlib.import_module(name)
     yield top
     within = {

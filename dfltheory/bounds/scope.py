@@ -123,8 +123,7 @@ class Scope:
         )
 
     def covers_sequence(self, kind: str, gossip_steps: int) -> bool:
-        """Does it cover this kind of network sequence, with so many gossip steps a
-        round?
+        """Return whether it covers a kind of network sequence with Q gossip steps.
 
         With one gossip step, a draw for each round is a draw for each gossip step.
         ``any`` includes all kinds but ``windows``, whose single matrices need not

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What a :class:`~dfltheory.bounds.Theorem` says, which documents the attributes;
-    and its numbers.
+    """The content of a theorem, and its numbers.
+
+    :class:`~dfltheory.bounds.Theorem` documents the attributes.
     """
 
     key: str
@@ -101,18 +102,14 @@ class Statement:
             raise InputError(f"{self}: assumptions must be a tuple of texts")
 
     def _check_names(self) -> None:
-        """The names in the left-hand side and in the notation are quantities of the
-        statement.
-        """
+        """Check that names in the left-hand side and the notation are quantities."""
         for name in self.lhs.carries:
             one_of("quantity (carries of lhs)", name, self.glossary)
         for name in self.scope.notation:
             one_of("quantity (notation of scope)", name, self.glossary)
 
     def _check_formulas(self) -> None:
-        """Every formula is an expression in the glossary's symbols and those defined
-        before it.
-        """
+        """Check that formulas use the glossary's symbols and earlier definitions."""
         if not isinstance(self.parts, Mapping) or not self.parts:
             raise InputError(
                 f"{self}: parts is empty: give the terms of the bound by name"
@@ -200,8 +197,9 @@ class Statement:
 
     @cached_property
     def glossary(self) -> Mapping[str, Quantity]:
-        """The quantities that the statement may contain, by name: the glossary's and
-        its own.
+        """The quantities that the statement may contain, by name.
+
+        They are the glossary's and its own.
         """
         return with_quantities(self.quantities)
 
@@ -234,8 +232,9 @@ class Statement:
         return self.expanded_definitions({})
 
     def expanded_definitions(self, kept: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
-        """Each definition's symbol with its value in glossary symbols, or with what
-        ``kept`` says of it.
+        """Return each definition's symbol with its value in glossary symbols.
+
+        ``kept`` replaces the values of some.
         """
         known: dict[Expr, Expr] = {}
         for definition in self.definitions:
@@ -256,8 +255,9 @@ class Statement:
 
     @cached_property
     def symbols(self) -> dict[str, sp.Symbol]:
-        """Every symbol of the bound and the conditions by name, in the order of
-        :attr:`glossary`.
+        """Every symbol of the bound and the conditions by name.
+
+        In the order of :attr:`glossary`.
         """
         expressions = [
             *self.terms.values(),
@@ -276,8 +276,10 @@ class Statement:
     # -- numeric
 
     def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
-        """The bound at ``values`` (names of :attr:`glossary`; numbers or arrays that
-        broadcast together).
+        """Return the bound at ``values``.
+
+        Names are those of :attr:`glossary`, values numbers or arrays that broadcast
+        together.
 
         ``where="raise"`` refuses any point at which a condition fails, ``"nan"`` gives
         nan there, ``"ignore"`` evaluates the formula regardless. Names of the glossary
@@ -303,8 +305,9 @@ class Statement:
         return self._evaluator.terms(where, values)
 
     def check_conditions(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
-        """Each condition with its slack (right - left) and whether it holds, at
-        ``values``.
+        """Return each condition with its slack and whether it holds at ``values``.
+
+        The slack is the right minus the left side.
         """
         return self._evaluator.conditions(values)
 

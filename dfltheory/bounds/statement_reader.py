@@ -1,6 +1,4 @@
-"""One statement of a theorem file: its texts to formulas, and its tables to a
-theorem.
-"""
+"""One statement of a theorem file: texts to formulas, tables to a theorem."""
 
 from __future__ import annotations
 
@@ -72,7 +70,10 @@ class StatementReader:
         }
 
     def theorem(self, parent: tuple[str, str] | None) -> Theorem:
-        """The statement; ``parent`` is the name of the one from which it is derived."""
+        """Return the statement.
+
+        ``parent`` is the name of the one from which it is derived.
+        """
         table = self._table
         definitions = self._definitions()
         self._known = {definition.symbol: definition.expr for definition in definitions}
@@ -228,7 +229,10 @@ class StatementReader:
     # -- steps of the proof
 
     def _steps(self, bound: Expr) -> tuple[ProofStep, ...]:
-        """The declared steps; each claim is read, so that errors have their place."""
+        """Return the declared steps.
+
+        Each claim is read, so that errors have their place.
+        """
         table = self._table
         steps = tuple(map(step_of_table, table.steps))
         for index, field, message in step_problems(steps, table.moments, self._symbols):
@@ -287,8 +291,9 @@ class StatementReader:
         )
 
     def _round(self, name: str, text: str) -> Expr:
-        """A round as a formula in T: without exponents that depend on T, whose values
-        no memory holds.
+        """Return a round as a formula in T.
+
+        Exponents that depend on T are rejected, since no memory holds their values.
         """
         expression = sp.sympify(self._formula(("left", name), text))
         powers = [power.exp for power in expression.atoms(sp.Pow)]
@@ -348,7 +353,7 @@ class StatementReader:
         )
 
     def _named(self, path: KeyPath, name: str) -> Any:
-        """A name of the package as it is, or the object that ``FILE.py:NAME`` names."""
+        """Return a name as it is, or the object that ``FILE.py:NAME`` names."""
         if CODE.fullmatch(name):
             return self._file.code((*self._path, *path), name)
         if ":" in name:
@@ -370,8 +375,9 @@ def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
 def parent_of(
     table: StatementTable, others: list[StatementTable]
 ) -> tuple[str, str] | None:
-    """Key and variant that ``of`` names: without a variant the first one in the file,
-    else ``stated``.
+    """Return key and variant that ``of`` names.
+
+    Without a variant the first one in the file, else ``stated``.
     """
     if table.of is None:
         return None

@@ -1,5 +1,4 @@
-"""The glossary: quantities with one name in all papers, in SymPy, in code and in the
-docs.
+"""The glossary: one name for each quantity in all papers.
 
 It is immutable. A theorem brings what it lacks in ``Theorem.quantities``, which holds
 for that theorem alone. Read a symbol as an attribute::

@@ -181,8 +181,7 @@ def _depth(text: str) -> int:
 
 
 def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
-    """The statements of a file, each with its parent as an object if that is in the
-    same file.
+    """Return the statements of a file with their parents as objects.
 
     Statements that are derived from each other in a circle keep the names of their
     parents.

@@ -1,5 +1,4 @@
-"""The format of theorem files, version 1, as data models: which keys there are, and
-their types.
+"""The format of theorem files, version 1, as data models.
 
 A file is TOML. Reading it never runs code, and unknown keys are errors. The JSON schema
 of the format is made from these models (:func:`theorem_schema`, ``dfltheory schema

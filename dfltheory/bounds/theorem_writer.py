@@ -238,7 +238,10 @@ def _unless(text: str, default: str) -> str | None:
 
 
 def _definitions(theorem: Statement) -> dict[str, object]:
-    """The definitions, in their order: if one is long, all get headers of their own."""
+    """Return the definitions in their order.
+
+    If one is long, all get headers of their own.
+    """
     found = {d.symbol.name: _definition(d) for d in theorem.definitions}
     lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
     if not lengths or max(lengths) <= _WIDTH:
@@ -306,8 +309,9 @@ def _entries(table: Mapping[str, object]) -> list[str]:
 
 
 def _table(name: str, table: Mapping[str, object]) -> list[str]:
-    """A table with its header; if an entry is a long table, each table in it gets a
-    header of its own.
+    """Return a table with its header.
+
+    Entries that are long tables get headers of their own.
     """
     inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     if all(

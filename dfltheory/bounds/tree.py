@@ -89,9 +89,7 @@ def to_tree(expr: Expr) -> Tree:
 
 
 def _large_power(base: Tree, exponent: int) -> Tree:
-    """A power whose exponent is too large to be written, as a power of a power (and
-    another factor).
-    """
+    """Return a power with a large exponent as a power of a power."""
     sign = 1 if exponent > 0 else -1
     whole, rest = divmod(abs(exponent), EXPONENT)
     power: Tree = ["Pow", ["Pow", base, sign * EXPONENT], whole]

@@ -1,6 +1,4 @@
-"""Questions that people ask of a bound: the largest step, the best step, which term
-rules where.
-"""
+"""Largest step, best step, and which term dominates where."""
 
 from __future__ import annotations
 
@@ -48,9 +46,7 @@ class Regime:
 
 
 def step_name(theorem: Statement, name: str | None = None) -> str:
-    """The step size that a theorem contains (its first one), or ``name`` if it has
-    it.
-    """
+    """Return the step size of a theorem: ``name``, or its first one."""
     if name is not None:
         if name not in theorem.needs:
             raise InputError(
@@ -65,8 +61,9 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
 
 @cache
 def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
-    """Step sizes that an equality among the conditions ties to ``name``, as expressions
-    in it.
+    """Return step sizes that a condition ties to ``name`` by an equality.
+
+    As expressions in it.
     """
     tied: dict[str, Expr] = {}
     for step, solution in equalities(conditions_of(theorem), theorem.glossary)[
@@ -131,8 +128,9 @@ def _unit(
 def admissible_steps(
     theorem: Statement, name: str | None = None, **values: Any
 ) -> Interval:
-    """The interval of step sizes at which every condition holds, the other quantities
-    being given numbers.
+    """Return the interval of step sizes at which every condition holds.
+
+    The other quantities are given numbers.
 
     A step size that the conditions tie to this one by an equality moves with it and
     need not be given.
@@ -165,9 +163,7 @@ def admissible_steps(
 
 
 def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
-    """From the least to the largest of the ``grid`` that ``holds``, and on to where it
-    ceases to hold.
-    """
+    """Return the interval of the values that ``holds``, beyond the ``grid``."""
     good = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
     if not good.size:
         return None
@@ -178,9 +174,7 @@ def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
 
 
 def _edge(holds: Callable[[Any], object], good: float, bad: float) -> float:
-    """The admissible end between an admissible and an inadmissible step, to
-    rounding.
-    """
+    """Return the end between an admissible and an inadmissible step."""
     for _ in range(200):
         middle = (good + bad) / 2
         if middle in (good, bad):

@@ -1,5 +1,6 @@
-"""Units and ranges of quantities as theorem files write them: ``c*s^-2`` and ``[0,
-1)``.
+"""Units and ranges of quantities as theorem files write them.
+
+For example, ``c*s^-2`` and ``[0, 1)``.
 """
 
 from __future__ import annotations
@@ -26,9 +27,7 @@ class Interval(NamedTuple):
 
 
 def read_unit(text: str) -> Unit:
-    """The unit that ``text`` is: ``1``, or a product of powers of c, s and v, as
-    ``c^2*s^-2`` or ``c/s``.
-    """
+    """Return the unit of a text such as ``c^2*s^-2``, ``c/s`` or ``1``."""
     if text.strip() == "1":
         return Unit()
     exponents = {"c": Fraction(0), "s": Fraction(0), "v": Fraction(0)}

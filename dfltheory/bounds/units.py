@@ -1,5 +1,4 @@
-"""How quantities scale, and the scaling of an expression worked out from that of its
-symbols.
+"""Units: how quantities and expressions scale.
 
 Under f -> c f, x -> s x a quantity of unit c^a s^b is multiplied by c^a s^b. Problems
 with two blocks F(u, v) have two lengths: u -> s u and v -> r v. A statement whose terms
@@ -25,9 +24,7 @@ nothing is claimed.
 
 @dataclass(frozen=True)
 class Unit:
-    """c^f s^x r^v: the exponents of the objective's scale, of x's (or u's) and of
-    v's.
-    """
+    """A unit c^f s^x r^v: exponents of the scales of f, x (or u) and v."""
 
     f: Fraction = Fraction(0)
     x: Fraction = Fraction(0)
@@ -61,9 +58,7 @@ ONE = unit()
 
 @dataclass(frozen=True)
 class Clash:
-    """A place that is not invariant under units: the subexpression, and what was found
-    there.
-    """
+    """A subexpression that is not invariant under units."""
 
     where: Expr
     what: str

@@ -125,9 +125,7 @@ add_command(schema, FILES)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; leaves through SystemExit with the status described
-    above.
-    """
+    """Run the command line; leave through SystemExit with the exit status."""
     status = run(arguments)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # while workers end, ctrl-C stops without a traceback

@@ -1,6 +1,4 @@
-"""``dfltheory bound``: a theorem of the registry, its numbers, its LaTeX, its
-picture.
-"""
+"""``dfltheory bound``: a theorem of the registry, its numbers and pictures."""
 
 from __future__ import annotations
 
@@ -149,7 +147,7 @@ def _check_questions(asked: Sequence[str], out: Path | None) -> None:
 
 
 def _status(theorem: Any) -> tuple[dict[str, Any], str]:
-    """The status of a statement, as a field of the document and as a line of text."""
+    """Return the status of a statement as a field and as a line of text."""
     return {"status": theorem.status.to_dict()}, f"status: {theorem.status}"
 
 

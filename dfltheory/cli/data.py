@@ -1,6 +1,4 @@
-"""``dfltheory data``: fetch and verify the official image files, show how they divide
-among clients.
-"""
+"""``dfltheory data``: fetch and verify images, show how clients share them."""
 
 from __future__ import annotations
 

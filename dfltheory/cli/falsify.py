@@ -1,6 +1,4 @@
-"""``dfltheory falsify``: search for a counterexample to a theorem, or run a saved one
-again.
-"""
+"""``dfltheory falsify``: search for a counterexample, or run a saved one."""
 
 from __future__ import annotations
 
@@ -301,8 +299,9 @@ def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
 def _save(
     found: Finding, file: Path, document: Mapping[str, object], as_json: bool
 ) -> None:
-    """Write the counterexample; where that fails, print it, for --replay to read from a
-    file.
+    """Write the counterexample; print it if that fails.
+
+    --replay reads what is printed from a file.
     """
     try:
         found.save(file)
@@ -313,8 +312,9 @@ def _save(
 
 
 def _best_first(family: tuple[str, dict[str, float]]) -> float:
-    """The key that sorts families by their ratio, the largest first, and those without
-    one last.
+    """Return the key that sorts families by ratio, the largest first.
+
+    Those without a ratio come last.
     """
     ratio = family[1]["ratio"]
     return math.inf if math.isnan(ratio) else -ratio

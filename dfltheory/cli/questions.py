@@ -1,6 +1,4 @@
-"""What ``dfltheory bound`` answers besides a value: step sizes, derivatives, which term
-rules where.
-"""
+"""``dfltheory bound``: step sizes, derivatives, dominating terms."""
 
 from __future__ import annotations
 

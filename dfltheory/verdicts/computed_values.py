@@ -35,7 +35,7 @@ OVER_SPECTRUM = {
 
 
 def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
-    """The quantities that the theorem needs and that say how they are computed."""
+    """Return the quantities that the theorem needs and that are computed."""
     glossary = theorem.glossary
     return tuple(
         glossary[name] for name in theorem.needs if glossary[name].of is not None
@@ -77,7 +77,10 @@ def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
 def _by_function(
     of: Callable[..., Any], W: object, task: object
 ) -> tuple[float, float]:
-    """The value of a function of the network, or of the task if it takes ``task``."""
+    """Return the value of a function of the network or of the task.
+
+    A function whose argument is named ``task`` is about the task.
+    """
     about_task = next(iter(signature(of).parameters), "") == "task"
     subject = task if about_task else W
     if subject is None:
@@ -95,7 +98,7 @@ def _by_formula(
     errors: Mapping[str, float],
     W: Any,
 ) -> tuple[float, float]:
-    """The value of a formula, and how far errors of its quantities may move it."""
+    """Return the value of a formula, and its error by those of its quantities."""
     uses_network = bool(computation.calls or computation.names & PROPERTIES.keys())
     if W is None and uses_network:
         return _UNKNOWN
@@ -115,7 +118,7 @@ def _by_formula(
 def _evaluated(
     computation: Computation, known: Mapping[str, float], W: Any
 ) -> tuple[float, float]:
-    """The value at exact quantities, and its error by rounding of the eigenvalues."""
+    """Return the value at exact quantities, and its rounding error."""
     at = dict(known)
     errors: dict[str, float] = {}
     for name in computation.names & PROPERTIES.keys():
@@ -135,7 +138,7 @@ def _evaluated(
 def _of_eigenvalue(
     function: Callable[..., object], arguments: list[np.float64]
 ) -> Callable[[np.ndarray], object]:
-    """A function of the eigenvalue and of quantities, at values of the latter."""
+    """Return a function of the eigenvalue, at values of the quantities."""
 
     def at_eigenvalues(eigenvalues: np.ndarray) -> object:
         return function(eigenvalues, *arguments)

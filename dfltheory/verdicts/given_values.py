@@ -81,8 +81,7 @@ def _fixed_values(run: History, rho0: float | None) -> dict[str, Any]:
 
 
 def _check_estimate(run: History, name: str, value: float) -> None:
-    """An estimated constant of the network may be given down to 3 standard errors below
-    its estimate."""
+    """Check that a given constant is at least 3 standard errors below its estimate."""
     network = run.network
     if name not in network.errors:
         return
@@ -96,8 +95,9 @@ def _check_estimate(run: History, name: str, value: float) -> None:
 
 
 def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
-    """The least true value of a constant which theorems take as an upper bound, with
-    the reason: the exact value of the problem.
+    """Return the least true value of an upper bound, with the reason.
+
+    It is the exact value of the problem.
 
     A constant that is infinite over all x may be smaller along the run, which the
     caller has to know.
@@ -152,8 +152,7 @@ TWO_BLOCKS = "coupled"
 def refuse_contradictions(
     given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None
 ) -> None:
-    """Raise InputError where a given value differs from the value that the run itself
-    has.
+    """Raise InputError where a given value differs from that of the run.
 
     An estimated constant of a random network may be replaced by the value that the
     caller knows.
@@ -177,9 +176,7 @@ def refuse_contradictions(
 
 
 def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
-    """Raise InputError where a given constant is less than the exact one of the
-    task.
-    """
+    """Raise InputError where a given constant is less than the task's."""
     constants = task.constants
     for name, exact in constants.known().items():
         value = given.get(name)
@@ -199,8 +196,7 @@ def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
 
 
 def refuse_one_block(theorem: Theorem, task: Task) -> None:
-    """Raise InputError for a statement on partial personalization, if the task has no
-    shared and no personal part."""
+    """Raise InputError for partial personalization on a task without two blocks."""
     if not theorem.scope.two_blocks:
         return
     shared = np.zeros(task.d, dtype=bool)

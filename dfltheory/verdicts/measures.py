@@ -106,8 +106,10 @@ def gap_above_minimum(values: Array, run: History) -> Gap | None:
 
 
 def measured(run: History, measure: str) -> Array | None:
-    """A measure at every measured round, (S, R); None if it is neither recorded nor
-    derived. User metrics count as recorded."""
+    """Return a measure at every measured round, (S, R).
+
+    None if it is neither recorded nor derived. User metrics count as recorded.
+    """
     recorded = run.measures()
     if measure in recorded:
         return recorded[measure]
@@ -117,9 +119,7 @@ def measured(run: History, measure: str) -> Array | None:
 
 
 def rounds_ahead(measure: str) -> int:
-    """How many rounds the models that a measure depends on are ahead of its own
-    round.
-    """
+    """Return how many rounds a measure's models are ahead of its own round."""
     from dfltheory.training.metrics import AHEAD
 
     parts = DERIVED[measure].parts if measure in DERIVED else (measure,)
@@ -148,7 +148,9 @@ def precision(run: History) -> float:
 
 
 def objective(run: History, theorem: Theorem) -> Array | None:
-    """What a theorem minimizes, along the run, (S, R); None if it was not measured.
+    """Return what a theorem minimizes, along the run, (S, R).
+
+    None if it was not measured.
 
     f(xbar^t), or F(ubar^t, V^t) for a theorem on a shared and a personal block.
     """
@@ -158,7 +160,7 @@ def objective(run: History, theorem: Theorem) -> Array | None:
 
 
 def objective_at_start(run: History, theorem: Theorem) -> Array | None:
-    """The objective at the theorem's first round, (S,), if measured and finite."""
+    """Return the objective at the theorem's first round, (S,), if it is finite."""
     values = objective(run, theorem)
     columns = np.flatnonzero(run.rounds_measured == theorem.lhs.start)
     if values is None or not columns.size:

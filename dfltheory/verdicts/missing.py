@@ -68,7 +68,7 @@ def _is_finite(values: Mapping[str, Any], name: str) -> bool:
 
 
 def _with_round(name: str, theorem: Theorem) -> str:
-    """The gap of a theorem that begins after the start is f - f* at that round."""
+    """Return the name of the gap at the round at which a theorem begins."""
     if name != "f0_gap" or theorem.lhs.start == 0:
         return name
     return (

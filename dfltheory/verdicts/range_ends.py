@@ -11,9 +11,7 @@ from dfltheory.verdicts.measures import Array
 
 
 def distance_from(values: Array, present: float) -> Array:
-    """How far values are from the present one, by their ratio where both are
-    positive.
-    """
+    """Return distances from the present value, by ratio where both are positive."""
     with np.errstate(all="ignore"):
         ratio = np.abs(np.log(values / present)) if present > 0 else values * np.nan
     return np.where(np.isfinite(ratio), ratio, np.abs(values - present) + 100.0)

@@ -44,8 +44,9 @@ VALUE_STEPS = 16
 
 @dataclass(frozen=True)
 class RoundingError:
-    """Error of a measured value v >= 0: that of sqrt(v), and that of v, absolute and
-    relative to v.
+    """Error of a measured value v >= 0, and of its root.
+
+    That of sqrt(v), and that of v, absolute and relative to v.
 
     ``bounded``: False if it is an estimate, since the sizes of the models are unknown.
     Then no least true value is known.
@@ -57,8 +58,9 @@ class RoundingError:
     bounded: bool = True
 
     def lowered(self, values: ArrayLike) -> Array:
-        """The least true values that rounding could have turned into these; 0 below
-        :data:`LEAST`, or if the error is not bounded.
+        """Return the least true values that rounding could have turned into these.
+
+        0 below :data:`LEAST`, or if the error is not bounded.
         """
         if not self.bounded:
             return np.zeros(np.shape(values))
@@ -148,8 +150,9 @@ def _curvature(sizes: Sizes) -> Numbers:
 
 
 def _condition_number(sizes: Sizes) -> Numbers:
-    """L/mu, by which sums of a gradient may cancel; 1 where it is unknown or
-    infinite.
+    """Return L/mu, by which sums of a gradient may cancel.
+
+    1 where it is unknown or infinite.
     """
     if sizes.L is None or sizes.mu is None:
         return 1.0
@@ -193,9 +196,7 @@ def _repetitions(sizes: Sizes) -> Numbers:
 
 
 def _models_error(sizes: Sizes, rounds: Numbers) -> Numbers:
-    """Error of the models after the errors of ``rounds`` rounds, and of the
-    measurement.
-    """
+    """Return the error of the models after ``rounds`` rounds and a measurement."""
     measurement = (np.sqrt(sizes.clients) + 2) * (sizes.eps * sizes.size + sizes.tiny)
     return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
@@ -230,8 +231,9 @@ def _gradient_error(sizes: Sizes) -> Numbers:
 
 
 def _damping_rounds(sizes: Sizes) -> Numbers:
-    """Rounds after which gradient steps and gossip have damped the effect of an error
-    on a gradient.
+    """Return rounds after which the effect of an error on a gradient is damped.
+
+    Gradient steps and gossip damp it.
     """
     if sizes.last_eta is None or (sizes.lam is None and sizes.gossip_steps):
         return np.inf
@@ -284,8 +286,9 @@ def _value_error(sizes: Sizes) -> Numbers:
 
 
 def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
-    """Error of a measure that is known by its unit alone: half of its digits, and that
-    of a known measure of the unit.
+    """Return the error of a measure that is known by its unit alone.
+
+    It is half of its digits, and that of a known measure of the unit.
     """
     half = _half_of_digits(sizes)
     if lhs.unit == LENGTH_SQ:
@@ -371,8 +374,7 @@ def bound_error(
 
 
 def underflows(theorem: Theorem, values: Mapping[str, object], bound: Numbers) -> bool:
-    """Whether a bound is below the range in which floating-point numbers keep their
-    digits, without being exactly 0.
+    """Return whether a bound is too small to keep its digits, but not 0.
 
     Whether 0 is exact is decided by the formula, in numbers without a least exponent.
     """

@@ -163,7 +163,10 @@ def _largest_model(run: History) -> float:
 
 
 def _largest_gradient(run: History) -> float:
-    """An upper bound of the root mean square of every client's stochastic gradient."""
+    """Return an upper bound of every client's stochastic gradient.
+
+    In the root mean square.
+    """
     constants = {
         name: value
         for name, value in run.constants.known().items()
@@ -195,8 +198,10 @@ def _largest_slope(run: History, gradient: float) -> float:
 
 
 def _block_weights(run: History, measure: str) -> dict[str, float]:
-    """The weight of each block's squared gradient in a measure, by the suffix of the
-    block's constants."""
+    """Return the weight of each block's squared gradient in a measure.
+
+    By the suffix of the block's constants.
+    """
     if measure == "two_block_weighted":
         values = run.algorithm.theory_values()
         return {
@@ -239,8 +244,9 @@ def _smallest_normal(run: History) -> float:
 
 
 def memory_of(algorithm: Algorithm) -> float:
-    """How many times the rounding error of one round is repeated by what an algorithm
-    carries on.
+    """Return how often the rounding error of one round is repeated.
+
+    An algorithm carries it on in its state.
 
     1/(1 - alpha) for momentum; unlimited (each round once) for duals, trackers and
     states of unknown use.

@@ -192,9 +192,7 @@ def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
 def _completed(
     source: Source, theorem: Theorem, given: Mapping[str, Any], gap: Gap | None
 ) -> Values:
-    """What the source knows, completed by what is given and by what follows from
-    both.
-    """
+    """Return what the source knows, completed by given and derived values."""
     constants = source.constants(theorem)
     values = {name: value for name, value in constants.items() if value is not None}
     if gap is not None:
@@ -323,8 +321,9 @@ class RecordedRun(Source):
 
 
 def stated_gap(run: History, theorem: Theorem) -> Gap | None:
-    """The f0_gap that is stated of a run from elsewhere, of a theorem that begins at
-    its start.
+    """Return the stated f0_gap of a run from elsewhere.
+
+    For a theorem that begins at its start.
     """
     if run.stated is None or "f0_gap" not in run.stated or theorem.lhs.start != 0:
         return None

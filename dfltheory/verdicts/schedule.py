@@ -84,7 +84,7 @@ class PlannedRun(Source):
         refuse_understatements(given, self._task)
 
     def _fixed(self, theorem: Theorem) -> Values:
-        """The values that the plan fixes: m, T and the constants of the network."""
+        """Return the values that the plan fixes: m, T and network constants."""
         fixed: Values = {"m": self._task.m, "T": self._rounds}
         if self._topology is not None:
             fixed.update(network_values(theorem, self._topology, self._needed))
@@ -114,7 +114,7 @@ def algorithm_class(theorem: Theorem | str) -> type[Any]:
 
 
 def fixed_hyperparameters(theorem: Theorem, kind: type[Any]) -> dict[str, Any]:
-    """The fields of an algorithm class whose value the scope of a theorem fixes."""
+    """Return the hyperparameters whose value the scope of a theorem fixes."""
     required = theorem.scope.letters
     fixed = {name: value for name, value in required.items() if value != ANY}
     return hyperparameter_fields(kind, fixed)
@@ -235,8 +235,9 @@ def step_sizes(
     known: Mapping[str, Any],
     topology: Any = None,
 ) -> dict[str, float]:
-    """Return the scheduled hyperparameters of a theorem at one task, horizon and
-    network, by glossary name.
+    """Return the scheduled hyperparameters of a theorem, by glossary name.
+
+    At one task, horizon and network.
 
     Parameters
     ----------
@@ -279,7 +280,7 @@ def chosen_steps(
     topology: Any,
     step: Step,
 ) -> dict[str, float]:
-    """The step sizes that a :data:`Step` means, for several variants of a theorem.
+    """Return the step sizes that a :data:`Step` means, for several variants.
 
     With "largest", they are admissible for every variant whose conditions bound them.
     With "admissible", the scheduled ones are kept for variants that no smaller step
@@ -321,9 +322,7 @@ def largest_steps(
     known: Mapping[str, Any],
     topology: Any,
 ) -> dict[str, float]:
-    """The schedule's step sizes times the largest factor at which every condition
-    holds.
-    """
+    """Return the schedule's step sizes times the largest admissible factor."""
     if topology is not None:
         fixed = network_values(theorem, topology)
         refuse_contradictions(known, fixed, topology)
@@ -365,8 +364,10 @@ def _values_of_conditions(
     known: Mapping[str, Any],
     steps: Collection[str],
 ) -> Values:
-    """What the conditions need in addition to step sizes; 1/2 for what no condition
-    contains, whose value does not matter."""
+    """Return what the conditions need in addition to step sizes.
+
+    It is 1/2 for what no condition contains, whose value does not matter.
+    """
     in_conditions: set[str] = set()
     for condition in theorem.conditions:
         in_conditions |= {

@@ -77,8 +77,9 @@ def _upper_limits_of_minimum(
     first: int,
     sure: NDArray[np.bool_] | None,
 ) -> NDArray[np.float64]:
-    """Limits u_h with P(u_h < min_{t <= h} E Y_t) <= tail for h = first..R, from
-    ``samples`` (S, R).
+    """Return limits u_h with P(u_h < min_{t <= h} E Y_t) <= tail.
+
+    For h = first..R, from ``samples`` (S, R).
     """
     horizons = np.arange(first, samples.shape[1] + 1)
     known = np.flatnonzero(np.zeros(samples.shape[1]) if sure is None else sure)
@@ -108,15 +109,16 @@ def _upper_limits_of_minimum(
 def _least_until(
     horizons: NDArray[np.int64], ends: NDArray[np.int64], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The least of the ``values`` whose ``ends`` are at most h, for each horizon h."""
+    """Return the least value whose end is at most h, for each horizon h."""
     order = np.argsort(ends, kind="stable")
     least = np.minimum.accumulate(np.concatenate([[np.inf], values[order]]))
     return least[np.searchsorted(ends[order], horizons, side="right")]
 
 
 def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
-    """The error p of each of k limits, for columns (S, k), such that any of them fails
-    with probability ``tail``.
+    """Return the error p of each of k limits for columns (S, k).
+
+    Any of the limits fails with probability ``tail``.
 
     At p each, P(one or more fail) = k p E[1/N], where N counts the failing limits,
     given that one which is picked at random fails (Naiman and Priebe 2001). For
@@ -149,8 +151,9 @@ def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
 def _angle(
     tail: NDArray[np.float64], seeds: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cosine and sine of the largest angle to a column at which its t exceeds the
-    quantile.
+    """Return cosine and sine of the largest angle to an exceeding column.
+
+    Its t exceeds the quantile.
     """
     from scipy.special import stdtrit
 
@@ -162,8 +165,9 @@ def _angle(
 def averages(
     samples: NDArray[np.float64], few: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Averages over rounds that are fixed in advance, (S, k), and the horizon at which
-    each is complete.
+    """Return averages over fixed rounds, (S, k), and the ends of their rounds.
+
+    An average is complete at its end.
 
     The last 1, 2, 4, ... rounds and all; unless ``few``, also those of the same lengths
     before them, down to single rounds (of long runs only so many of these, evenly

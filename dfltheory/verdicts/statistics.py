@@ -164,7 +164,9 @@ def upper_of_each(
     sure: NDArray[np.bool_] | None = None,
     method: Method = "student",
 ) -> NDArray[np.float64]:
-    """An upper limit for the expectation of each round, (R,), each with error ``tail``.
+    """Return an upper limit for the expectation of each round, (R,).
+
+    Each has error ``tail``.
 
     ``sure`` (R,): rounds at which nothing is random. They are their own limit; another
     round whose seeds are equal has none.
@@ -186,8 +188,7 @@ def max_interval(
     confidence: float,
     sure: NDArray[np.bool_] | None = None,
 ) -> Interval:
-    """Interval for max_t E Y_t, the largest of the expectations, from ``samples`` (S,
-    R).
+    """Return an interval for max_t E Y_t from ``samples`` (S, R).
 
     ``sure`` (R,): rounds at which nothing is random, such as a common start.
     """
@@ -200,9 +201,10 @@ def max_interval(
 
 
 def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
-    """The studentized bootstrap's upper limit for the mean of ``values`` (S,): mean - q
-    s/sqrt(S), q the ``tail`` quantile of t = (mean* - mean)/(s*/sqrt(S)) over a fixed
-    set of resamples.
+    """Return the studentized bootstrap's upper limit for a mean.
+
+    It is mean - q s/sqrt(S) of ``values`` (S,), with q the ``tail`` quantile of t =
+    (mean* - mean)/(s*/sqrt(S)) over a fixed set of resamples.
     """
     seeds, scale = len(values), values.std()
     z = (values - values.mean()) / scale
@@ -226,8 +228,9 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
 
 
 def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
-    """About how many seeds would bring the interval to one side of ``bound``, at the
-    present variance.
+    """Return about how many seeds would bring the interval to one side.
+
+    Of ``bound``, at the present variance.
 
     Half-widths fall as 1/sqrt(seeds). None where the variance is unknown, or the
     estimate is the bound.

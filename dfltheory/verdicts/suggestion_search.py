@@ -143,7 +143,10 @@ class _Search:
         return sp.sympify(self.theorem.schedule[name])
 
     def _followed(self) -> tuple[str, ...]:
-        """The step sizes that equal the schedule's or that the statement replaces."""
+        """Return step sizes that follow the schedule.
+
+        They equal it, or the statement replaces them.
+        """
         steps = set(self.theorem.glossary) & set(self.theorem.schedule)
         found = []
         for name in steps:
@@ -292,7 +295,7 @@ class _Search:
     # -- two changes -------------------------------------------------------------------
 
     def pair(self, one: str, other: str) -> Iterator[Suggestion]:
-        """The nearest values of two quantities at which every condition holds."""
+        """Yield the nearest values of two quantities at which conditions hold."""
         first, second = self._coarse(one), self._coarse(other)
         good = self.holds({one: first[:, None], other: second[None, :]})
         if not good.any():
@@ -330,7 +333,10 @@ class _Search:
     # -- step sizes, and what to say if nothing helps ----------------------------------
 
     def largest_step(self) -> dict[str, float]:
-        """The present step sizes times the largest admissible factor, rounded down."""
+        """Return the present step sizes times the largest admissible factor.
+
+        Rounded down.
+        """
         steps = {
             name: self.values[name]
             for name in self.theorem.step_names

@@ -1,5 +1,4 @@
-"""Magnitudes of a run that was measured elsewhere, as far as they follow from what is
-stated.
+"""Sizes of a run that was measured elsewhere, as far as they are stated.
 
 Rounding errors are multiples of the sizes of models and gradients, which other code
 rarely records. If mean_i ||x_i^t||^2 was measured (``model_sq``), the size is known.
@@ -84,8 +83,9 @@ def _mean_gradient(run: History, distances: Array | None, L: float | None) -> fl
 
 
 def gradient_size(run: History, distances: Array | None, size: float) -> float:
-    """The clients' largest gradient; at most 2 ||x||/eta, since a step leads from one
-    model to another.
+    """Return the clients' largest gradient.
+
+    It is at most 2
     """
     eta = run.algorithm.theory_values().get("eta")
     by_steps = 2 * size / eta if eta else math.inf

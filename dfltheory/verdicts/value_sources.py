@@ -26,14 +26,10 @@ class Source(ABC):
 
     @abstractmethod
     def constants(self, theorem: Theorem) -> Values:
-        """Constants of problem and network, hyperparameters, T and m, as far as
-        known.
-        """
+        """Return constants, hyperparameters, T and m, as far as known."""
 
     def push_sum_constants(self, theorem: Theorem) -> Values:
-        """delta, C, q and window, of a theorem that needs one that is not in
-        `constants`.
-        """
+        """Return delta, C, q and window, if the theorem needs a further one."""
         return {}
 
     def start(self, theorem: Theorem) -> Values:
@@ -45,8 +41,9 @@ class Source(ABC):
         return None
 
     def gap_differences(self, theorem: Theorem) -> Any:
-        """The deviation of each start's f from their mean, if f0_gap is given for
-        all.
+        """Return the deviation of each start's f from their mean.
+
+        If f0_gap is given for all.
         """
         return 0.0
 

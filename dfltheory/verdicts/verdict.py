@@ -129,8 +129,9 @@ class Verdict:
         return self.left_hand_side
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Plot the left-hand side and the bound over the horizon, as
-        :func:`dfltheory.plots.curves` does with the same options.
+        """Plot the left-hand side and the bound over the horizon.
+
+        Options are those of :func:`dfltheory.plots.curves`.
         """
         from dfltheory.plots.curves import curves
 

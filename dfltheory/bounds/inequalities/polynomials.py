@@ -1,5 +1,6 @@
-"""Signs of polynomials on boxes, by their Bernstein coefficients and by facts: other
-polynomials with a sign.
+"""Signs of polynomials on boxes, by Bernstein coefficients and facts.
+
+A fact is another polynomial with a sign.
 
 A polynomial is a dictionary from exponents to rational coefficients
 (``Poly.as_dict(native=True)``). Each variable has an :class:`Interval`. After ``x = low
@@ -35,8 +36,9 @@ _HALVINGS = 1
 
 @dataclass(frozen=True)
 class Interval:
-    """The values of a variable: from ``low`` to ``high`` (None: without end), each end
-    included or not.
+    """The values of a variable: from ``low`` to ``high`` (None: unbounded).
+
+    Each end is included or not.
 
     The ends are rational numbers of SymPy's domain ``QQ``.
     """
@@ -99,8 +101,9 @@ def is_positive(
     possible: Callable[[Terms], bool] = _always,
     most_facts: int = 2,
 ) -> bool:
-    """Is a polynomial proved to be positive at every point of the box where the facts
-    are not negative?
+    """Return whether a polynomial is proved positive on the box.
+
+    Only points at which the facts are not negative count.
     """
     if not possible(terms):
         return False
@@ -179,9 +182,7 @@ def _by_facts(
     possible: Callable[[Terms], bool],
     most: int,
 ) -> bool:
-    """A factor times a fact is taken from the polynomial, and the rest is not
-    negative.
-    """
+    """Return whether subtracting a multiple of a fact leaves a nonnegative rest."""
     return (
         most > 0
         and possible(terms)
@@ -207,8 +208,9 @@ def _negative(terms: Terms) -> int:
 def _divisions(
     terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
 ) -> Iterator[tuple[Terms, Terms]]:
-    """Factors without negative values and rests, ``terms = factor * fact + rest`` for
-    one of the facts.
+    """Yield factors and rests with ``terms = factor * fact + rest``.
+
+    A factor has no negative values.
     """
     for fact in (fact.terms for fact in facts):
         pivots = [
@@ -279,9 +281,7 @@ def _degrees(terms: Terms, count: int) -> list[int]:
 
 
 def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
-    """The coefficients in the polynomials of the module's first lines; None where there
-    are too many.
-    """
+    """Return the Bernstein coefficients; None if there are too many."""
     degrees = _degrees(terms, len(intervals))
     bounded = [
         d + 1 for d, x in zip(degrees, intervals, strict=True) if x.high is not None

@@ -1,5 +1,6 @@
-"""Expressions as rational functions: roots, maxima and powers with symbolic exponents
-become variables.
+"""Expressions as rational functions of variables.
+
+Roots, maxima and powers with symbolic exponents become variables.
 
 Each new variable has an interval, and facts that relate it to the others. What is
 proved for all values of the variables in their intervals, where the facts are not
@@ -245,9 +246,7 @@ class Rewriting:
         return number**exponent * product if number > 0 else root
 
     def _sign(self, factor: Expr) -> int:
-        """1 or -1 where a factor or its opposite is proved not to be negative, else
-        0.
-        """
+        """Return 1 or -1 if a factor or its opposite is nonnegative, else 0."""
         there = self.back(factor)
         return int(self._holds(there)) or -int(self._holds(-there))
 
@@ -310,8 +309,9 @@ def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | 
 
 
 def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
-    """Is a symbol a whole number, by its assumptions or as a quantity of the
-    glossary?
+    """Return whether a symbol is a whole number.
+
+    By its assumptions, or as a quantity of the glossary.
     """
     entry = quantity_of(n, glossary)
     return bool(n.is_integer) or (
