@@ -77,7 +77,7 @@ def python_number(value: Any, whole: bool) -> int | float | None:
 
 @cache
 def word_choices(kind: type) -> dict[str, tuple[Any, ...]]:
-    """Return the words that a letter may be, where its type is Literal."""
+    """Return the words that a hyperparameter may be, where its type is Literal."""
     try:
         hints = get_type_hints(kind)
     except NameError:  # names that are imported for the type checker only

@@ -254,7 +254,7 @@ def refuse(message: str) -> int:
 def lenient() -> None:
     """Escape characters that a stream's encoding lacks.
 
-    For example Greek letters, on an ASCII terminal.
+    For example Greek characters, on an ASCII terminal.
     """
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) in ("strict", "surrogateescape"):
