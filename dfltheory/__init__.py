@@ -1,5 +1,4 @@
-"""dfltheory: test the convergence theorems of decentralized federated learning against
-reality.
+"""Test the convergence theorems of decentralized federated learning against reality.
 
 >>> import dfltheory as dfl
 >>> W = dfl.graphs.metropolis(dfl.graphs.ring(16))
@@ -16,7 +15,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.version import __version__ as __version__
 
@@ -90,7 +89,7 @@ _NAMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _SUBPACKAGES:
         return importlib.import_module(f"dfltheory.{name}")
     if name in _NAMES:

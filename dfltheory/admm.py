@@ -27,15 +27,17 @@ def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
 
 
 def gamma_before(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """1 - (1 - eta/lam)^(K-1), the same weight after one step less; see
-    :func:`gamma`.
+    """Return 1 - (1 - eta/lam)^(K-1), the weight after one step less.
+
+    See :func:`gamma`.
     """
     return gamma(eta, lam, np.asarray(K) - 1)
 
 
 def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """Return (1 - eta/lam)^K, the weight of the state before the round; see
-    :func:`gamma`.
+    """Return (1 - eta/lam)^K, the weight of the state before the round.
+
+    See :func:`gamma`.
     """
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
@@ -43,8 +45,9 @@ def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
 
 
 def theta(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """Return (1 - gamma)/gamma, the step of the auxiliary sequence; inf if gamma = 0 or
-    on overflow.
+    """Return (1 - gamma)/gamma, the step of the auxiliary sequence.
+
+    It is inf if gamma = 0 or on overflow.
     """
     stays = left(eta, lam, K)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

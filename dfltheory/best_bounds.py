@@ -1,5 +1,6 @@
-"""The least bound of a theorem over its step sizes, at given constants and typical
-ones.
+"""The least bound of a theorem over its step sizes, at given constants.
+
+Constants that are not given have typical values.
 
 Constants that are not given take typical values, and mechanisms that are not given are
 absent. Only constants are given, so that step sizes are each theorem's own best ones.
@@ -21,8 +22,9 @@ from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.verdicts.run_values import Source, Values, run_values
+from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.schedule import network_values
+from dfltheory.verdicts.value_sources import Source, Values
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -68,8 +70,10 @@ class TypicalConstants(Source):
         return {name: known[name] for name in [*names, *given_steps]}
 
     def _names(self, theorem: Theorem) -> list[str]:
-        """What the theorem needs, without step sizes and without what an equality among
-        its conditions fixes."""
+        """Return what the theorem needs, without step sizes and fixed quantities.
+
+        An equality among its conditions fixes a quantity.
+        """
         names = []
         for name in theorem.needs:
             fixed = name in fixed_by_conditions(theorem) and name not in self._given
@@ -81,17 +85,19 @@ class TypicalConstants(Source):
         return {}
 
 
-def missing_computed(theorem: Theorem, given: Mapping[str, Any]) -> list[str]:
-    """The quantities that a theorem computes from a network or a task, and that are not
-    given.
+def missing_computed(theorem: Theorem, given: Mapping[str, object]) -> list[str]:
+    """Return the computed quantities of a theorem that are not given.
+
+    They are computed from a network or a task.
     """
     computed = {q.name for q in theorem.quantities if q.of is not None}
     return sorted(computed & set(theorem.needs) - given.keys())
 
 
-def _require_computed(theorem: Theorem, given: Mapping[str, Any]) -> None:
-    """Raise InputError for a quantity that is computed from a network, since no network
-    is known here.
+def _require_computed(theorem: Theorem, given: Mapping[str, object]) -> None:
+    """Raise InputError for a quantity that is computed from a network.
+
+    No network is known here.
     """
     missing = missing_computed(theorem, given)
     if missing:
@@ -102,9 +108,7 @@ def _require_computed(theorem: Theorem, given: Mapping[str, Any]) -> None:
 
 
 def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
-    """Raise InputError for a symbol of a third-party theorem, which has no typical
-    value.
-    """
+    """Raise InputError for a third-party symbol, which has no typical value."""
     missing = sorted(set(names) - {*GLOSSARY, *theorem.neutral})
     if missing:
         raise InputError(
@@ -113,8 +117,9 @@ def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
 
 
 def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
-    """What a theorem needs but step sizes: given, absent or typical values; and given
-    step sizes.
+    """Return what a theorem needs except for step sizes, and given step sizes.
+
+    Values are given, absent, or typical ones.
 
     Raises
     ------
@@ -128,10 +133,11 @@ def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
 
 
 def check_constants(
-    values: Mapping[str, Any], theorems: Sequence[Theorem] = ()
+    values: Mapping[str, object], theorems: Sequence[Theorem] = ()
 ) -> None:
-    """Raise an error for names that neither the glossary nor one of the theorems has,
-    and for values out of their range.
+    """Check names and ranges of given values.
+
+    A name must be in the glossary or in one of the theorems.
     """
     glossary = with_quantities(q for theorem in theorems for q in theorem.quantities)
     for name, value in values.items():
@@ -140,12 +146,14 @@ def check_constants(
         glossary[name].check(value)
 
 
-def own_values(theorem: Theorem, values: Mapping[str, Any]) -> Values:
-    """The values that a theorem knows; others belong to other theorems."""
+def own_values(theorem: Theorem, values: Mapping[str, object]) -> Values:
+    """Return the values that a theorem knows; others belong to other theorems."""
     return {name: value for name, value in values.items() if name in theorem.glossary}
 
 
-def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> Values:
+def with_network(
+    theorem: Theorem, topology: object, values: Mapping[str, object]
+) -> Values:
     """Given values, and the constants of a network.
 
     Raises
@@ -166,9 +174,10 @@ def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> 
 
 
 @cache
-def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
-    """What an equality among the conditions fixes, step sizes first, as expressions in
-    the other quantities.
+def fixed_by_conditions(theorem: Theorem) -> dict[str, object]:
+    """Return what an equality among the conditions fixes, step sizes first.
+
+    Values are expressions in the other quantities.
     """
     return equalities(conditions_of(theorem), theorem.glossary)[0]
 
@@ -177,9 +186,9 @@ def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
 
 
 def best_bounds(
-    theorem: Theorem, values: Mapping[str, Any]
+    theorem: Theorem, values: Mapping[str, object]
 ) -> tuple[Array, dict[str, Array]]:
-    """The least bound over admissible step sizes, at one or more places.
+    """Return the least bound over admissible step sizes, at one or more places.
 
     Parameters
     ----------
@@ -229,8 +238,10 @@ def best_bounds(
 
 
 def _meshes(free: int) -> list[Array]:
-    """Multiples of the step sizes to be tried one after the other, (free, N) each; one
-    point if no step size is free."""
+    """Multiples of the step sizes to be tried one after the other, (free, N) each.
+
+    One point if no step size is free.
+    """
     grids = [np.geomspace(LEAST_STEP, LARGEST_STEP, GRID_SIZES[free])]
     if free == 2:
         grids.append(FINE_GRID)
@@ -246,11 +257,13 @@ def _meshes(free: int) -> list[Array]:
 def _bounds_on_grid(
     theorem: Theorem,
     values: Mapping[str, Array],
-    tied: Mapping[str, Any],
+    tied: Mapping[str, object],
     shape: tuple[int, int],
 ) -> tuple[Array, dict[str, Array]]:
-    """The bound at a grid of values, (places, N), infinite where it is not admissible;
-    and the values, with those that an equality fixes.
+    """Return the bound at a grid of values, (places, N), and the values.
+
+    It is infinite where it is not admissible. Values include those that an equality
+    fixes.
     """
     points = {
         name: np.broadcast_to(value, shape).ravel() for name, value in values.items()
@@ -266,9 +279,11 @@ def _bounds_on_grid(
     return table, {name: value.reshape(shape) for name, value in points.items()}
 
 
-def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
-    """What is known of the left-hand side (at least of its least round) without the
-    theorem; nan if nothing is."""
+def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
+    """Return what is known of the left-hand side without the theorem.
+
+    At least of its least round; nan if nothing is known.
+    """
     given = {}
     for name, value in constants(theorem, values).items():
         given[name] = np.atleast_1d(np.asarray(value, float))
@@ -283,9 +298,10 @@ def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
 # -- horizons, and planes of two quantities
 
 
-def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
-    """The first T of ``HORIZONS`` from which the bound is nonvacuous; inf: none up to
-    1e15.
+def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
+    """Return the first T of ``HORIZONS`` from which the bound is nonvacuous.
+
+    inf if there is none up to 1e15.
     """
     if "T" not in theorem.needs or not trivials(theorem):
         return math.nan
@@ -295,8 +311,10 @@ def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
 
 
 def transient(theorem: Theorem, values: Mapping[str, Any]) -> float:
-    """The first T from which four times the clients, on a network of the same lam,
-    lower the best bound to less than 4^(-1/4) of itself; inf: at no T.
+    """Return the first T from which more clients lower the best bound linearly.
+
+    Four times the clients, on a network of the same lam, lower it to less than 4^(-1/4)
+    of itself; inf if there is no such T.
 
     That is half of the way, in logarithms, to linear speed-up.
     """

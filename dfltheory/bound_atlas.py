@@ -1,5 +1,4 @@
-"""The atlas: the theorems of one problem class side by side, at one place or over a
-plane of constants.
+"""The atlas: theorems about one problem class at one place or over a plane.
 
 All statements with one left-hand side are put into one unit, what is known without a
 theorem (2 L (f(x^0) - f*), or B^2): which *speaks* (some step size meets its
@@ -30,10 +29,9 @@ from dfltheory.best_bounds import (
 )
 from dfltheory.bounds import registry
 from dfltheory.bounds.reference import load_all
-from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.verdicts.schedule import algorithm_class, hyperparameter_fields
+from dfltheory.typical_quadratics import expectation
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Condition, Theorem
@@ -54,8 +52,9 @@ STATED = ("theorem", "corollary", "rate", "lower bound")
 def competitors(
     measure: str, theorems: Sequence[Theorem | str] | None = None
 ) -> tuple[Theorem, ...]:
-    """The registered theorems, corollaries, rates and lower bounds on ``measure``; or
-    the given ones.
+    """Return the registered statements on ``measure``, or the given ones.
+
+    These are theorems, corollaries, rates and lower bounds.
     """
     asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
     for reference in theorems or ():
@@ -79,9 +78,10 @@ def competitors(
 
 @dataclass(frozen=True)
 class Entry:
-    """One theorem at one place: its status with the reason, the bound at its best
-    steps, ``share`` of what is known without it, and the left-hand side that was
-    computed at these steps (nan: not).
+    """One theorem at one place: its status, reason and bound at its best steps.
+
+    ``share`` is relative to what is known without the theorem. The left-hand side at
+    these steps is nan if it was not computed.
     """
 
     theorem: Theorem
@@ -137,9 +137,7 @@ class Atlas:
 
     @property
     def best(self) -> Entry | None:
-        """The least bound that says something and is not refuted in general; None where
-        none does.
-        """
+        """The least informative bound that is not refuted in general, or None."""
         speaking = [e for e in self.entries if e.status == "speaks" and not e.refuted]
         return speaking[0] if speaking else None
 
@@ -156,9 +154,7 @@ class Atlas:
 
     @property
     def assumed(self) -> dict[str, float]:
-        """The values of constants that were not given and took usual ones, by glossary
-        name.
-        """
+        """Typical values of constants that were not given, by glossary name."""
         found: dict[str, float] = {}
         for entry in self.entries:
             found.update(entry.assumed)
@@ -179,7 +175,7 @@ def atlas(
     *,
     measure: str = "grad_norm_sq",
     theorems: Sequence[Theorem | str] | None = None,
-    topology: Any = None,
+    topology: object = None,
     truth: bool = False,
     **values: Any,
 ) -> Atlas:
@@ -220,9 +216,10 @@ def atlas(
     return Atlas(measure, dict(values), tuple(ranked))
 
 
-def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
-    """The constants that a theorem needs and that took usual values; none of a
-    statement that is not evaluated.
+def _assumed(theorem: Theorem, values: Mapping[str, object]) -> dict[str, float]:
+    """Return the constants that a theorem needs and that took usual values.
+
+    None of a statement that is not evaluated.
     """
     if theorem.order or missing_computed(theorem, values):
         return {}
@@ -233,8 +230,15 @@ def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
+def _status(bound: float, known: float) -> Status:
+    """Return the status of a bound next to what is known without it."""
+    if math.isnan(known):
+        return "no yardstick"
+    return "speaks" if bound < known else "vacuous"
+
+
 def _entry(
-    theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bool
+    theorem: Theorem, values: Mapping[str, object], topology: object, truth: bool
 ) -> Entry:
     if theorem.order:
         return Entry(theorem, "constant not given", "stated as O(.) only")
@@ -266,19 +270,12 @@ def _entry(
     terms = theorem.evaluate_terms(
         where="ignore", **constants(theorem, values), **chosen
     )
-    largest = max(terms, key=lambda n: float(terms[n]))
-    reason = (
-        f"mostly {largest} ({float(terms[largest]) / bound:.0%})"
-        if bound
-        else "its bound is 0"
-    )
-    status: Status = (
-        "no yardstick"
-        if math.isnan(known)
-        else "speaks"
-        if bound < known
-        else "vacuous"
-    )
+    sizes = {name: float(term) for name, term in terms.items()}
+    largest = max(sizes, key=sizes.__getitem__)
+    reason = "its bound is 0"
+    if bound:
+        reason = f"mostly {largest} ({sizes[largest] / bound:.0%})"
+    status = _status(bound, known)
     if trivials(theorem):
         reason += (
             "; known without it:"
@@ -290,8 +287,8 @@ def _entry(
     return replace(found, truth=expectation(theorem, values, chosen, topology))
 
 
-def _why_silent(theorem: Theorem, values: Mapping[str, Any]) -> str:
-    """The conditions that no step size meets, each by itself."""
+def _why_silent(theorem: Theorem, values: Mapping[str, object]) -> str:
+    """Return the conditions that no step size meets, each by itself."""
 
     def fails(*alone: Condition) -> bool:
         return bool(
@@ -309,13 +306,13 @@ def _why_silent(theorem: Theorem, values: Mapping[str, Any]) -> str:
 
 
 def _on_run(
-    instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, Any]
+    instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, object]
 ) -> Iterator[Entry]:
     from dfltheory.exact import exactly
     from dfltheory.verdicts.compare import compare
 
     try:
-        run: Any = exactly(instance)
+        run: object = exactly(instance)
     except InputError:
         run = instance.run(progress=False)
     for theorem in theorems:
@@ -344,69 +341,4 @@ def _on_run(
 # -- what is true: quadratics
 
 
-def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
-    """The quadratic clients with exactly these L, sigma_l, sigma_g and f0_gap (from the
-    start 0), m of them; their common Hessian has the eigenvalues L/10 .. L.
-    """
-    from dfltheory.tasks.random_quadratics import quadratic
-
-    known = everyday(("L", "sigma_l", "sigma_g", "f0_gap", "m")) | dict(values)
-    m, L = int(known["m"]), float(known["L"])
-    zeta = float(known["sigma_g"]) if m > 1 else 0.0
-    options: dict[str, Any] = {
-        "zeta": zeta,
-        "sigma": float(known["sigma_l"]),
-        "seed": seed,
-    }
-    far = quadratic(m, d, L, L / 10, **options)
-    gap = float(far.global_loss(far.x_star[None] * 0)[0]) - float(
-        far.constants.f_star or 0.0
-    )
-    return quadratic(
-        m, d, L, L / 10, **options, distance=math.sqrt(float(known["f0_gap"]) / gap)
-    )
-
-
-def expectation(
-    theorem: Theorem,
-    values: Mapping[str, Any],
-    steps: Mapping[str, float],
-    topology: Any,
-) -> float:
-    """The mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on :func:`model`, exactly:
-    no less than the least round, which a theorem on a minimum speaks of. nan where the
-    theorem's algorithm is not affine there.
-
-    Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is
-    lam.
-    """
-    from dfltheory.exact import average_over
-
-    of_a_mean = theorem.lhs.measure == "grad_norm_sq" and theorem.lhs.aggregate in (
-        "mean",
-        "min",
-    )
-    if not of_a_mean or theorem.scope.two_blocks:
-        return math.nan
-    known = {**values, **constants(theorem, values), **steps}
-    task = model(known)
-    W = topology
-    if W is None:
-        lam = float(known.get("lam", known.get("q", 0.0)))
-        W = lam * np.eye(task.m) + (1 - lam) / task.m
-    kind, rounds = algorithm_class(theorem), int(known["T"])
-    try:
-        if not steps:  # a corollary has put its schedule in
-            known |= theorem.step_sizes(
-                **{"m": task.m, **everyday(("L", "f0_gap")), **known}
-            )
-        algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
-        return average_over(
-            algorithm, task, W if kind.needs_topology else None, rounds
-        )["grad_norm_sq"]
-    # SAM is not affine; or a hyperparameter that the theorem gives no value of
-    except (InputError, TypeError):
-        return math.nan
-
-
-__all__ = ["STATED", "Atlas", "Entry", "atlas", "competitors", "expectation", "model"]
+__all__ = ["Atlas", "Entry", "STATED", "atlas", "competitors"]

@@ -64,19 +64,19 @@ class WrittenNumber(float):
 
 
 def short(value: Any) -> str:
-    """A value in a message, however long it is."""
+    """Return a value in a message, however long it is."""
     return _REPR.repr(value)
 
 
 def must(place: str, value: Any, fits: bool, words: str) -> Any:
-    """The value, or an InputError that says what it must be."""
+    """Return the value, or an InputError that says what it must be."""
     if not fits:
         raise InputError(f"{place} = {short(value)} must be {words}")
     return value
 
 
 def number(low: float = -math.inf, high: float = math.inf) -> Read:
-    """A finite number (bool is none) in [low, high]."""
+    """Return a finite number (bool is none) in [low, high]."""
 
     def read(place: str, value: Any) -> float:
         must(
@@ -92,7 +92,7 @@ def number(low: float = -math.inf, high: float = math.inf) -> Read:
     return read
 
 
-def any_number(place: str, value: Any) -> float:
+def any_number(place: str, value: object) -> float:
     """A number, or the text "NaN", "Infinity" or "-Infinity", which JSON has no numbers
     for.
 
@@ -105,7 +105,7 @@ def any_number(place: str, value: Any) -> float:
     return number(-sys.float_info.max, sys.float_info.max)(place, value)
 
 
-def anything(place: str, value: Any) -> Any:
+def anything(place: str, value: object) -> object:
     """Any value, as it is."""
     return value
 
@@ -116,7 +116,7 @@ def text(place: str, value: Any) -> str:
 
 
 def whole(low: int, high: int) -> Read:
-    """A whole number in [low, high]."""
+    """Return a whole number in [low, high]."""
 
     def read(place: str, value: Any) -> int:
         fits = (
@@ -164,14 +164,14 @@ def one_of(*known: str) -> Read:
 def maybe(kind: Read) -> Read:
     """None, or what another reader reads."""
 
-    def read(place: str, value: Any) -> Any:
+    def read(place: str, value: object) -> Any:
         return None if value is None else kind(place, value)
 
     return read
 
 
 def rows(item: Read, most: int, least: int = 0) -> Read:
-    """A list of ``least`` to ``most`` items."""
+    """Return a list of ``least`` to ``most`` items."""
 
     def read(place: str, value: Any) -> list[Any]:
         must(
@@ -186,10 +186,10 @@ def rows(item: Read, most: int, least: int = 0) -> Read:
 
 
 def tuple_of(item: Read, most: int, least: int = 0) -> Read:
-    """A list of ``least`` to ``most`` items, as a tuple."""
+    """Return a list of ``least`` to ``most`` items, as a tuple."""
     read_list = rows(item, most, least)
 
-    def read(place: str, value: Any) -> tuple[Any, ...]:
+    def read(place: str, value: object) -> tuple[Any, ...]:
         return tuple(read_list(place, value))
 
     return read
@@ -219,7 +219,7 @@ def record(
     """These fields and no other."""
     known = {**required, **(optional or {})}
 
-    def read(place: str, value: Any) -> dict[str, Any]:
+    def read(place: str, value: object) -> dict[str, Any]:
         given = named(place, value, required, optional or {})
         return {n: known[n](f"{place}.{n}".lstrip("."), v) for n, v in given.items()}
 
@@ -229,8 +229,9 @@ def record(
 def named(
     place: str, value: Any, required: Iterable[str], optional: Iterable[str] | None = ()
 ) -> dict[str, Any]:
-    """The fields as they are; all that are required, and no others than these and the
-    optional ones (None: any).
+    """Return the fields as they are.
+
+    All that are required, and no others than these and the optional ones (None: any).
     """
     known, what = [*required, *(optional or ())], place or "the document"
     must(what, value, isinstance(value, dict), f"fields: {', '.join(known)}")

@@ -14,10 +14,11 @@ def shown(text: str, most: int = _MOST) -> str:
     length limited.
     """
     text = text if len(text) <= most else f"{text[:most]}..."
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode()
-        for c in text
-    )
+    characters = list(text)
+    for place, c in enumerate(characters):
+        if not c.isprintable() and c != "\n":
+            characters[place] = c.encode("unicode_escape").decode()
+    return "".join(characters)
 
 
 class DFLTheoryError(ValueError):
@@ -65,8 +66,9 @@ class UnsupportedError(InputError):
 
 
 class UnknownNameError(DFLTheoryError):
-    """A name (theorem, topology, task, algorithm, field) is unknown; the message lists
-    similar ones.
+    """A name (theorem, topology, task, algorithm, field) is unknown.
+
+    The message lists similar ones.
     """
 
     def __init__(
@@ -123,9 +125,10 @@ LARGEST_WHOLE = 2**63 - 1
 """Largest integer of torch and numpy."""
 
 
-def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
-    """Return an integer of any library as an int; raise InputError unless it is >=
-    ``at_least``.
+def whole_number(name: str, value: object, at_least: int, more: str = "") -> int:
+    """Return an integer of any library as an int.
+
+    Raise InputError unless it is >= ``at_least``.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise InputError(f"{name} = {value!r} must be an integer >= {at_least}{more}")
@@ -136,7 +139,7 @@ def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
     return int(value)
 
 
-def squarable(name: str, value: Any) -> None:
+def squarable(name: str, value: object) -> None:
     """Raise InputError if the square of a nonzero float overflows or underflows."""
     if isinstance(value, float) and value and not 1e-150 <= abs(value) <= 1e150:
         raise InputError(

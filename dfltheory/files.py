@@ -13,10 +13,9 @@ import re
 import shutil
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dfltheory.errors import DataError, DFLTheoryError, InputError
 
@@ -223,7 +222,7 @@ def read_json(
     path: str | os.PathLike[str],
     max_bytes: float = math.inf,
     parse_float: Callable[[str], float] = float,
-) -> Any:
+) -> object:
     """Return the content of a JSON file (UTF-8).
 
     Parameters
@@ -245,74 +244,6 @@ def read_json(
     content = read_bytes(path, max_bytes)
     with reading(path, "JSON"):
         return json.loads(content.decode("utf-8"), parse_float=parse_float)
-
-
-def check_npy(
-    path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float
-) -> None:
-    """Reject an npy stream that is invalid, pickled or too large, by its header alone.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, for messages.
-    stream : binary file
-        At the first byte of the array.
-    size : float
-        Bytes of the stream.
-    most : float
-        Largest number of entries.
-
-    Raises
-    ------
-    InputError
-        Not an npy stream, Python objects, or more entries than ``most`` or ``size``
-        allow.
-    """
-    from numpy.lib import format as npy
-
-    headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-    try:
-        shape, _, dtype = headers[npy.read_magic(stream)](stream)
-    except Exception as error:  # the header's parser may raise anything
-        reason = " ".join(str(error).split())
-        raise InputError(
-            f"{path}: not an npy array ({reason:.100}): save numbers by numpy.save"
-        ) from error
-    if dtype.hasobject:
-        raise InputError(
-            f"{path}: holds Python objects, which are never loaded: save arrays of"
-            " numbers"
-        )
-    count = math.prod(shape)
-    if any(n < 0 for n in shape) or count > most or count * dtype.itemsize > size:
-        raise InputError(
-            f"{path}: declares an array of shape {shape} and type {dtype}: at most"
-            f" {most:.4g} numbers and the {size:.4g} bytes of the file are read"
-        )
-
-
-def check_npz(path: str | os.PathLike[str], most: float) -> list[str]:
-    """Return the names of the arrays of an npz archive that numpy may load: see
-    :func:`check_npy`.
-
-    ``most`` limits the numbers of each array, and the bytes of all to eight times as
-    many.
-    """
-    if not zipfile.is_zipfile(path):
-        raise InputError(
-            f"{path}: not an npz archive (a zip of arrays): save it by numpy.savez"
-        )
-    with zipfile.ZipFile(path) as archive:
-        size = sum(part.file_size for part in archive.infolist())
-        if size > 8 * most:
-            raise InputError(
-                f"{path}: unpacks to {size:.4g} bytes: at most {8 * most:.4g} are read"
-            )
-        for part in archive.infolist():
-            with archive.open(part) as stream:
-                check_npy(path, stream, part.file_size, most)
-        return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
 def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> None:
@@ -393,14 +324,14 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: str | os.PathLike[str], document: Any) -> None:
+def write_json(path: str | os.PathLike[str], document: object) -> None:
     """Write one JSON document atomically, numbers and arrays of any library
     included.
     """
     write_text(path, json_text(document) + "\n")
 
 
-def json_text(document: Any) -> str:
+def json_text(document: object) -> str:
     """Return the document as indented, valid JSON (see :func:`plain`)."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
 
@@ -418,9 +349,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy and torch, scalars and arrays
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
-        return (
-            "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-        )
+        if math.isnan(value):
+            return "NaN"
+        return "Infinity" if value > 0 else "-Infinity"
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
@@ -435,8 +366,6 @@ def _umask() -> int:
 
 __all__ = [
     "alone",
-    "check_npy",
-    "check_npz",
     "check_writable",
     "filling",
     "json_text",

@@ -81,8 +81,9 @@ def _signature(kind: type) -> inspect.Signature:
 
 
 def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
-    """Return a description of a value in JSON types; ``parents`` are the ids of the
-    values that hold it.
+    """Return a description of a value in JSON types.
+
+    ``parents`` are the ids of the values that hold it.
     """
     if id(value) in parents:
         return {"!parent": parents.index(id(value))}
@@ -91,8 +92,9 @@ def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
 
 @functools.singledispatch
 def _describe(value: Any, part: Describe) -> Any:
-    """Describe an object by its class and by what a copy of it is made from; cached
-    properties are omitted.
+    """Describe an object by its class and by what a copy of it is made from.
+
+    Cached properties are omitted.
 
     An object that cannot be copied, such as a generator, is described by its class
     alone.
@@ -341,8 +343,9 @@ def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _source(function: types.FunctionType) -> Any:
-    """Return the text of a function; its bytecode if it has no text of its own, as a
-    lambda.
+    """Return the text of a function.
+
+    Its bytecode if it has no text of its own, as a lambda.
     """
     if function.__name__ != "<lambda>":
         try:

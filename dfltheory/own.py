@@ -40,7 +40,7 @@ def trusting(trust: Trust) -> Iterator[None]:
         _trust.reset(token)
 
 
-def require_trust(reference: Any, trust: Trust, field: str = "a document") -> None:
+def require_trust(reference: object, trust: Trust, field: str = "a document") -> None:
     """Raise InputError if ``reference`` names code that may not be imported.
 
     Parameters
@@ -95,7 +95,7 @@ def own(reference: str) -> Any:
         raise InputError(f"{reference}: {place} defines no {name}") from None
 
 
-def own_module(place: str) -> Any:
+def own_module(place: str) -> object:
     """Return the module at ``place``, ``FILE.py`` or ``MODULE``, importing it.
 
     Raises
@@ -145,7 +145,7 @@ def _is_file(place: str) -> bool:
         return True
 
 
-def _from_file(path: Path) -> Any:
+def _from_file(path: Path) -> object:
     if not path.is_file():
         raise InputError(f"{path} is not a file: give FILE.py:NAME or MODULE:NAME")
     file, version = str(path.resolve()), path.stat().st_mtime_ns

@@ -46,7 +46,7 @@ class Claim(NamedTuple):
 
 
 def respects(
-    theorem: Any, *, variant: str | None = None, examples: int = 100
+    theorem: object, *, variant: str | None = None, examples: int = 100
 ) -> Callable[[Subject], Subject]:
     """Claim that an algorithm or a network satisfies a theorem.
 
@@ -71,7 +71,7 @@ def respects(
 
 
 def reduces_to(
-    other: Any, /, *, examples: int = 30, **hyperparameters: Any
+    other: object, /, *, examples: int = 30, **hyperparameters: object
 ) -> Callable[[Subject], Subject]:
     """Claim that an algorithm with these hyperparameters gives the models of another
     one.
@@ -133,7 +133,7 @@ def _collection() -> type[Any]:
         @pytest.hookimpl(wrapper=True)
         def pytest_pycollect_makeitem(
             self, collector: Any, name: str, obj: Any
-        ) -> Generator[None, Any, Any]:
+        ) -> Generator[None, object, object]:
             """Add the claims of an object to its other tests (those of a class
             ``Test...``).
             """
@@ -172,7 +172,7 @@ def _collection() -> type[Any]:
     return ClaimCollection
 
 
-def _claims_of(obj: Any) -> Sequence[Claim]:
+def _claims_of(obj: object) -> Sequence[Claim]:
     """Return the claims of a class or function itself, without those of base
     classes.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 import threading
 import time
@@ -18,151 +17,174 @@ reached: list[str] = []
 
 
 def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
-    """Yield the steps; show a bar on stderr if ``progress``, or if it is None on a
-    terminal.
+    """Yield the numbers of rounds, and show a bar on stderr.
+
+    Parameters
+    ----------
+    steps : range
+        Numbers of the rounds.
+    progress : bool, optional
+        Whether a bar is shown at once on a terminal; by default after a second.
+    label : str
+        What is done.
     """
-    may, started, advance = (
-        progress or (progress is None and sys.stderr.isatty()),
-        time.monotonic(),
-        None,
-    )
+    wanted = progress is not False
+    started = time.monotonic()
+    update = None
     with contextlib.ExitStack() as shown:
         for t in steps:
-            if (
-                may
-                and advance is None
-                and (progress or time.monotonic() - started > _PATIENCE)
-            ):
-                advance = shown.enter_context(_bar(label, steps))
+            waited = progress or time.monotonic() - started > _PATIENCE
+            if wanted and waited and update is None:
+                update = shown.enter_context(counted(len(steps)))
+                update(label, t - steps.start)
             reached[:] = [f"round {t + 1} of {steps.stop} of {label}"]
             yield t
-            if advance is not None:
-                advance(completed=t + 1 - steps.start)
+            if update is not None:
+                update(label, 1)
         reached.clear()
-
-
-@contextlib.contextmanager
-def _bar(label: str, steps: range) -> Iterator[Callable[..., None]]:
-    from rich.console import Console
-    from rich.progress import (
-        MofNCompleteColumn,
-        Progress,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
-    with Progress(
-        *columns, *times, console=Console(stderr=True), transient=True
-    ) as bar:
-        yield functools.partial(bar.update, bar.add_task(label, total=len(steps)))
 
 
 @contextlib.contextmanager
 def counted(
     total: int, shown: bool = True, done: int = 0
 ) -> Iterator[Callable[..., None]]:
-    """Yield a function ``update(text, more=0)`` of a bar on stderr that counts to
-    ``total``.
+    """Show a bar on stderr that counts to ``total``.
+
+    Parameters
+    ----------
+    total : int
+        Number of steps.
+    shown : bool
+        Whether the bar is shown, if stderr is a terminal.
+    done : int
+        Number of steps that are complete at the start.
+
+    Yields
+    ------
+    callable
+        ``update(text, steps)``: shows the text, and counts further steps.
     """
+    # some versions of rich write an empty line without a terminal, disabled or not
+    if not (shown and sys.stderr.isatty()):
+        yield silent
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         Progress,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
-    words = TextColumn("{task.description}", markup=False)
-    columns = (MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(), words)
-    if not (
-        shown and sys.stderr.isatty()
-    ):  # some versions of rich write an empty line there, disabled or not
-        yield lambda words, more=0: None
-        return
+    columns = (
+        MofNCompleteColumn(),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         job = bar.add_task("", total=total, completed=done)
-        yield lambda words, more=0: bar.update(job, description=words, advance=more)
+
+        def update(text: str, steps: int = 0) -> None:
+            bar.update(job, description=text, advance=steps)
+
+        yield update
 
 
-class SearchStatus:
-    """Text of the line that a search shows: what it does, and its best candidate."""
+def silent(text: str, steps: int = 0) -> None:
+    """Report nothing."""
 
-    def __init__(self) -> None:
-        self.started = time.monotonic()
-        self.stage = "searching"
-        self.best = "no candidate measured yet"
 
-    def update(self, stage: str, ratio: float, candidates: int) -> None:
-        """Record what is done, the best ratio so far and the number of candidates."""
-        self.stage = stage
-        self.best = f"best measured/bound {ratio:.3g} of {candidates} candidates"
+class WorkStatus:
+    """Text of the line that reports long work: what is done, since when, its state."""
+
+    def __init__(self, work: str) -> None:
+        self.work = work
+        self.state = ""
+        self._started = time.monotonic()
+
+    def update(self, state: str) -> None:
+        """Record what the next line says of the state."""
+        self.state = state
+
+    def __str__(self) -> str:
+        elapsed = f"{self.work}: {time.monotonic() - self._started:.0f} s"
+        return f"{elapsed}, {self.state}" if self.state else elapsed
 
     def __rich__(self) -> str:
-        elapsed = time.monotonic() - self.started
-        return f"{self.stage}, {elapsed:.0f} s: {self.best}"
+        return str(self)
 
 
-@contextlib.contextmanager
-def searching() -> Iterator[Callable[[str, float, int], None]]:
-    """Show a line on stderr, if that is a terminal, while a search works.
+def search_progress(
+    update: Callable[[str], None],
+) -> Callable[[str, float, int], None]:
+    """Return the function that a search calls with stage, best ratio and candidates."""
 
-    Yields
-    ------
-    function
-        ``update(stage, ratio, candidates)``, which the search calls now and then.
-    """
-    status = SearchStatus()
-    if not sys.stderr.isatty():
-        yield status.update
-        return
-    from rich.console import Console
-    from rich.live import Live
+    def progress(stage: str, ratio: float, candidates: int) -> None:
+        update(f"{stage}, best measured/bound {ratio:.3g} of {candidates} candidates")
 
-    with Live(
-        status, console=Console(stderr=True), transient=True, refresh_per_second=2
-    ):
-        yield status.update
+    return progress
 
 
 @contextlib.contextmanager
 def reported(
-    work: str, say: Callable[[str], None], every: float = 5.0
+    work: str, say: Callable[[str], None] | None = None, every: float = 5.0
 ) -> Iterator[Callable[[str], None]]:
-    """Report long work in lines of text, for terminals and log files.
+    """Report long work.
 
     Parameters
     ----------
     work : str
         What is done.
-    say : callable
+    say : callable, optional
         Called with a line at the start and then every ``every`` seconds, from a thread.
+        Without it one line on stderr is kept up to date, if that is a terminal.
 
     Yields
     ------
     callable
-        ``update(state)``: the next lines contain this text.
+        ``update(state)``: what is shown next contains this text.
     """
-    say(work)
-    started, ended, states = time.monotonic(), threading.Event(), [""]
+    status = WorkStatus(work)
+    if say is not None:
+        shown = _lines(status, say, every)
+    elif sys.stderr.isatty():
+        shown = _live_line(status)
+    else:
+        shown = contextlib.nullcontext()
+    with shown:
+        yield status.update
+
+
+def _live_line(status: WorkStatus) -> contextlib.AbstractContextManager[object]:
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True)
+    return Live(status, console=console, transient=True, refresh_per_second=2)
+
+
+@contextlib.contextmanager
+def _lines(
+    status: WorkStatus, say: Callable[[str], None], every: float
+) -> Iterator[None]:
+    say(status.work)
+    ended = threading.Event()
 
     def report() -> None:
         while not ended.wait(every):
-            state = f", {states[-1]}" if states[-1] else ""
-            say(f"{work}: {time.monotonic() - started:.0f} s{state}")
-
-    def update(state: str) -> None:
-        states[:] = [state]
+            say(str(status))
 
     thread = threading.Thread(target=report, daemon=True)
     thread.start()
     try:
-        yield update
+        yield
     finally:
         ended.set()
         thread.join()
 
 
-__all__ = ["SearchStatus", "counted", "reached", "reported", "searching", "watch"]
+__all__ = ["counted", "reached", "reported", "search_progress", "silent", "watch"]

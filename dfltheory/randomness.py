@@ -148,8 +148,8 @@ class Generators(Sequence[torch.Generator]):
         self._purpose: Purpose = purpose
         self._device = device
         self._torch: list[torch.Generator] = []
-        self._streams: dict[tuple[Any, ...], _Stream] = {}
-        self._current: set[tuple[Any, ...]] = set()
+        self._streams: dict[tuple[object, ...], _Stream] = {}
+        self._current: set[tuple[object, ...]] = set()
 
     def at(self, t: int) -> Self:
         """Turn these into the random numbers of round t, from the first on."""
@@ -172,8 +172,9 @@ class Generators(Sequence[torch.Generator]):
     def numbers(
         self, kind: Kind, shape: tuple[int, ...], dtype: torch.dtype
     ) -> torch.Tensor:
-        """Return the next numbers of shape (S, *shape); the caller may overwrite
-        them.
+        """Return the next numbers of shape (S, *shape).
+
+        The caller may overwrite them.
         """
         key = kind, dtype, math.prod(shape)
         stream = self._streams.get(key)

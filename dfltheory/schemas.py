@@ -75,7 +75,7 @@ class Problem:
         return f"{self.place}: {self.reason}" if self.place else str(self.reason)
 
 
-def read_model(model: type[Model], data: Any, place: str = "") -> Model:
+def read_model(model: type[Model], data: object, place: str = "") -> Model:
     """Return plain data as an instance of a model.
 
     Parameters
@@ -102,8 +102,9 @@ def read_model(model: type[Model], data: Any, place: str = "") -> Model:
 
 
 def combined(problems: Sequence[Problem]) -> DFLTheoryError:
-    """Return one error that lists problems; it has the type of the reason if there is
-    only one.
+    """Return one error that lists problems.
+
+    It has the type of the reason if there is only one.
     """
     if len(problems) == 1 and isinstance(problems[0].reason, UnknownNameError):
         error = problems[0].reason
@@ -116,10 +117,10 @@ def combined(problems: Sequence[Problem]) -> DFLTheoryError:
 
 
 def _problems_of(
-    error: ValidationError, model: type[Schema], data: Any, place: str
+    error: ValidationError, model: type[Schema], data: object, place: str
 ) -> Iterator[Problem]:
     """Yield one problem for each place; the alternatives of a union are one problem."""
-    by_path: dict[Path, list[Mapping[str, Any]]] = {}
+    by_path: dict[Path, list[Mapping[str, object]]] = {}
     for detail in error.errors(include_url=False)[:MAX_DETAILS]:
         by_path.setdefault(_path(detail, data), []).append(detail)
     enclosing = {path[:length] for path in by_path for length in range(len(path))}
@@ -156,7 +157,7 @@ def _path(detail: Mapping[str, Any], data: Any) -> Path:
     return tuple(path)
 
 
-def _holds(node: Any, step: str | int) -> bool:
+def _holds(node: object, step: str | int) -> bool:
     """Return whether a table has this key, or a list this index."""
     if isinstance(node, list):
         return isinstance(step, int) and step < len(node)
@@ -205,7 +206,7 @@ def _fields_at(model: type[BaseModel], path: Path) -> dict[str, FieldInfo]:
     return fields_by_name(model)
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def _model_in(annotation: object) -> type[BaseModel] | None:
     """Return the first model in an annotation, as in ``list[Model]`` or ``Model |
     None``.
     """

@@ -17,7 +17,8 @@ import sympy as sp
 import torch
 
 import dfltheory as dfl
-from dfltheory.algorithms.base import Algorithm, ranges, replace
+from dfltheory.algorithms.base import Algorithm, replace
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE

@@ -14,7 +14,8 @@ import pytest
 from scipy import stats
 
 from dfltheory.verdicts.evidence import log_evidence
-from dfltheory.verdicts.statistics import ENOUGH, upper_of_mean
+from dfltheory.verdicts.simultaneous_limits import ENOUGH
+from dfltheory.verdicts.statistics import upper_of_mean
 from tests import mutation
 
 ROOT = Path(__file__).parents[1]

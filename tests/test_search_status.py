@@ -7,25 +7,24 @@ from dfltheory.counterexamples import falsify
 
 
 def test_search_status_shows_stage_best_ratio_and_count():
-    status = progress.SearchStatus()
-    assert "no candidate" in status.__rich__()
-    status.update("confirming", 0.51234, 800)
-    assert status.__rich__().startswith("confirming")
-    assert "0.512" in status.__rich__()
-    assert "800" in status.__rich__()
+    status = progress.WorkStatus("search")
+    assert str(status) == "search: 0 s"
+    progress.search_progress(status.update)("confirming", 0.51234, 800)
+    for part in ("search: ", "confirming", "0.512", "800"):
+        assert part in str(status)
 
 
 def test_searching_writes_nothing_where_stderr_is_no_terminal(capsys):
-    with progress.searching() as update:
-        update("searching", 2.0, 10)
+    with progress.reported("search") as update:
+        update("searching")
     assert capsys.readouterr() == ("", "")
 
 
 def test_searching_shows_the_best_ratio_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.searching() as update:
-        update("searching", 2.5, 10)
+    with progress.reported("search") as update:
+        progress.search_progress(update)("searching", 2.5, 10)
     assert "2.5" in capsys.readouterr().err
 
 

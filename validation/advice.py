@@ -21,10 +21,10 @@ from scipy.stats import spearmanr
 import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.best_bounds import best_bounds
-from dfltheory.bound_atlas import expectation, model
 from dfltheory.errors import InputError
 from dfltheory.exact import average_over
 from dfltheory.files import write_json
+from dfltheory.typical_quadratics import expectation, model
 
 KEY, VARIANT = "dfedsam.theorem_4_5", "corrected"
 TOPOLOGIES, LOCAL = ("ring", "exponential", "complete"), (1, 2, 5, 10)

@@ -29,7 +29,8 @@ from dfltheory.verdicts.evidence import (
     lower_limits,
     upper_limit,
 )
-from dfltheory.verdicts.statistics import ENOUGH, Method, min_interval, upper_of_mean
+from dfltheory.verdicts.simultaneous_limits import ENOUGH
+from dfltheory.verdicts.statistics import Method, min_interval, upper_of_mean
 from validation.pages.templates import filled
 
 Sample = NDArray[np.float64]

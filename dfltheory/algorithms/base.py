@@ -1,5 +1,6 @@
-"""What an algorithm is: hyperparameters, a state, and a round
-``communicate(local_update(state))``.
+"""Algorithms: hyperparameters, a state, and the rounds that change it.
+
+A round is ``communicate(local_update(state))``.
 """
 
 from __future__ import annotations
@@ -8,14 +9,18 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dfltheory.algorithms.hyperparameters import (
+    Range,
+    python_number,
+    ranges,
+    word_choices,
+)
 from dfltheory.algorithms.protocol import MIX, Edges, Mix, Oracle, Parameters
 from dfltheory.errors import InputError
 
@@ -27,8 +32,7 @@ Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The stacked models x and, between local update and communication, what is sent:
-    both (S, m, d).
+    """The stacked models x, and what is sent after local work, both (S, m, d).
 
     An algorithm's own state adds fields: tensors (S, m) and (S, m, ...) are the
     clients' own, and local work may see some clients' part of them; tensors (S, 1, ...)
@@ -49,38 +53,11 @@ class State:
     per_edge: ClassVar[tuple[str, ...]] = ()
 
 
-Range = tuple[str, Callable[[Any], bool]]
-"""What a hyperparameter must be, in words and as a test."""
-
-_RANGES: dict[str, Range] = {
-    letter: (words, fits)
-    for letters, words, fits in (
-        ("eta eta_u eta_v eta_s lam beta", "a number > 0", lambda v: v > 0),
-        ("rho weight_decay clip", "a number >= 0", lambda v: v >= 0),
-        ("gamma share decay participation", "a number in (0, 1]", lambda v: 0 < v <= 1),
-        ("alpha theta sparsity", "a number in [0, 1)", lambda v: 0 <= v < 1),
-        ("mu prune", "a number in [0, 1]", lambda v: 0 <= v <= 1),
-        (
-            "K K_u K_v Q levels",
-            "an integer >= 1 (and at most 10^9)",
-            lambda v: 1 <= v <= 10**9,
-        ),
-    )
-    for letter in letters.split()
-}
-
-
-def ranges(names: str) -> dict[str, Range]:
-    """The ranges that these letters have in the package's own algorithms, for a class
-    to declare: "eta K".
-    """
-    return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
-
-
 @dataclass(frozen=True)
 class Algorithm:
-    """Base of all algorithms: a frozen record of hyperparameters; the state lives
-    outside of it.
+    """Base of all algorithms: a frozen record of hyperparameters.
+
+    The state lives outside of it.
 
     ``decay``: the step size of round t is eta * decay**t.  ``weight_decay``: every
     local step adds weight_decay * y to the gradient, at the unperturbed y, as SGD's
@@ -152,14 +129,14 @@ class Algorithm:
             if value is None and f.default is None:
                 continue
             words, fits = self.ranges[f.name]
-            number = _number(value, whole="integer" in words)
+            number = python_number(value, whole="integer" in words)
             if number is None or not (math.isfinite(number) and fits(number)):
                 raise InputError(
                     f"{type(self).__name__}: {f.name} = {value!r} must be {words}"
                 )
             if number is not value:
                 object.__setattr__(self, f.name, number)
-        for name, words in _choices(type(self)).items():
+        for name, words in word_choices(type(self)).items():
             if getattr(self, name) not in words:
                 value, known = getattr(self, name), " or ".join(map(str, words))
                 raise InputError(
@@ -167,9 +144,7 @@ class Algorithm:
                 )
 
     def letter(self, name: str) -> Any:
-        """A hyperparameter, or what the family takes for it where the class has none of
-        that name.
-        """
+        """Return a hyperparameter, or the value that the family implies for it."""
         return getattr(self, name) if hasattr(self, name) else self.implied[name]
 
     @property
@@ -179,8 +154,9 @@ class Algorithm:
 
     @property
     def gossip_steps(self) -> int:
-        """Q, the gossip steps of a round: on a network that moves, round t begins with
-        its matrix W_{tQ}.
+        """Q, the number of gossip steps of a round.
+
+        On a network that changes, round t begins with its matrix W_{tQ}.
         """
         return 1
 
@@ -191,16 +167,17 @@ class Algorithm:
 
     @property
     def draws(self) -> bool:
-        """Do its rounds have chance of their own, beside minibatches and network:
-        sampled clients, or ``grad.uniform``? The core refuses numbers to whoever says
-        that it draws none.
+        """Whether its rounds draw further random numbers.
+
+        Sampled clients and ``grad.uniform`` count. Training rejects draws of an
+        algorithm that does not declare them.
         """
         return getattr(self, "participation", 1.0) < 1
 
     # -- one round
 
     def init(self, x0: Tensor, grad: Oracle) -> Any:
-        """The state before round 0 from stacked models x0 (S, m, d)."""
+        """Return the state before round 0 from stacked models x0 (S, m, d)."""
         return State(x=x0, z=x0)
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
@@ -228,27 +205,28 @@ class Algorithm:
         )
 
     def finish(self, state: Any, grad: Oracle) -> Any:
-        """What the clients do alone after the last round."""
+        """Return what the clients do alone after the last round."""
         return state
 
     # -- what is measured
 
     def models(self, state: Any) -> Tensor:
-        """The models that the clients would use now (S, m, d)."""
+        """Return the models that the clients would use now (S, m, d)."""
         return state.x
 
     def mean(self, state: Any) -> Tensor:
-        """The point xbar (S, d) that the theorems speak of."""
+        """Return the point xbar (S, d) that the theorems speak of."""
         return state.x.mean(-2)
 
     def auxiliary(self, state: Any) -> Tensor | None:
-        """The auxiliary point w (S, d) that a theorem bounds the gradient at, where it
-        is not xbar.
+        """Return the auxiliary point w (S, d) of a theorem, where it is not xbar.
+
+        The theorem bounds the gradient at this point.
         """
         return None
 
     def theory_values(self, d: int | None = None) -> dict[str, float]:
-        """The hyperparameters under the glossary's names, for ``Theorem.evaluate``.
+        """Return the hyperparameters by glossary name, for ``Theorem.evaluate``.
 
         For models of ``d`` numbers what sums up several of them is among them.
         """
@@ -272,19 +250,20 @@ class Algorithm:
     # -- parts that the families share
 
     def decayed(self, eta: float, t: int) -> float:
-        """The step size of round t, eta * decay**t."""
+        """Return the step size of round t, eta * decay**t."""
         if self.decay == 1.0:
             return eta
         object.__setattr__(self, "_decays", True)  # see refuse_ignored_decay
         return eta * self.decay**t
 
     def step(self, eta: float, t: int, k: int) -> float:
-        """The step size of local step k = 0, 1, ... of round t."""
+        """Return the step size of local step k = 0, 1, ... of round t."""
         return self.decayed(eta, t)
 
     def refuse_ignored_decay(self) -> None:
-        """After the first round: one clear line if a decay was asked for and no step
-        size has been.
+        """Raise an error if a decay was given and no step size used it.
+
+        Called after the first round.
         """
         if self.decay != 1.0 and not hasattr(self, "_decays"):
             raise InputError(
@@ -313,23 +292,10 @@ class Algorithm:
         return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
 
 
-@cache
-def _choices(kind: type[Algorithm]) -> dict[str, tuple[Any, ...]]:
-    """The words that a letter may be, where its type is Literal."""
-    try:
-        hints = get_type_hints(kind)
-    except NameError:  # names that are imported for the type checker only
-        return {}
-    return {
-        f.name: get_args(hint)
-        for f in fields(kind)
-        if get_origin(hint := hints[f.name]) is Literal
-    }
-
-
 def check_class(kind: type[Algorithm]) -> None:
-    """One clear line unless every annotated letter is a field: one that is none,
-    nothing records.
+    """Check that every annotated hyperparameter is a field.
+
+    What is no field would be recorded nowhere.
     """
     for owner in kind.__mro__:
         if "__dataclass_fields__" in vars(owner) or not (
@@ -365,18 +331,10 @@ def check_storable(algorithm: Algorithm) -> None:
             )
 
 
-def is_storable(value: Any) -> bool:
-    """Return whether a value is made of None, truth values, numbers and text alone."""
-    if isinstance(value, (list, tuple)):
-        return all(is_storable(v) for v in value)
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
-    return value is None or isinstance(value, (bool, int, float, str, np.generic))
-
-
 def sampled(participation: float, m: int) -> int:
-    """How many of m clients a round samples: the share ``participation`` of them, at
-    least one.
+    """Return how many of m clients a round samples.
+
+    That is the share ``participation`` of them, at least one.
     """
     return max(1, round(participation * m))
 
@@ -386,22 +344,10 @@ def taking_part(grad: Oracle, new: Tensor, old: Tensor | float) -> Tensor:
     return new if grad.active is None else torch.where(grad.active, new, old)
 
 
-def _number(value: Any, whole: bool) -> int | float | None:
-    """Python's own number for a number of any library (a sweep over numpy's arrays has
-    such), else None.
-    """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, Integral):
-        return value if isinstance(value, int) else int(value)
-    if isinstance(value, Real) and not whole:
-        return value if isinstance(value, float) else float(value)
-    return None
-
-
 def replace(state: S, **changes: Any) -> S:
-    """The state with some fields changed: dataclasses.replace, without its cost (rounds
-    can be short).
+    """Return the state with some fields changed.
+
+    As dataclasses.replace, without its cost, which counts in short rounds.
     """
     new = object.__new__(type(state))
     new.__dict__.update(state.__dict__)
@@ -412,8 +358,9 @@ def replace(state: S, **changes: Any) -> S:
 def perturbed(
     y: Tensor, g: Tensor, rho: float, block: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.  (S,
-    m, d) -> (S, m, d)
+    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.
+
+    (S, m, d) -> (S, m, d)
 
     With ``block``, an index of the last axis, g is first restricted to these
     coordinates. The result lies in ``out``, which may be g, or in a new tensor.
@@ -427,11 +374,20 @@ def perturbed(
     return torch.addcmul(y, g, scale, out=out)
 
 
+def is_storable(value: Any) -> bool:
+    """Return whether a value is made of None, truth values, numbers and text alone."""
+    if isinstance(value, (list, tuple)):
+        return all(is_storable(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+
 __all__ = [
-    "MIX",
     "Algorithm",
     "Edges",
     "Law",
+    "MIX",
     "Mix",
     "Oracle",
     "Parameters",
@@ -440,7 +396,6 @@ __all__ = [
     "check_storable",
     "is_storable",
     "perturbed",
-    "ranges",
     "replace",
     "sampled",
     "taking_part",

@@ -11,8 +11,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.compressors import QSGD, Compressor, RandK, Sign, TopK
+from dfltheory.algorithms.hyperparameters import ranges
 
 
 @dataclass(frozen=True, eq=False)

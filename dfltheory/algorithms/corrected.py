@@ -12,9 +12,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.gossip import Order
-from dfltheory.algorithms.local_steps import local_steps, shifted
+from dfltheory.algorithms.hyperparameters import ranges
+from dfltheory.algorithms.local_steps import corrected_steps, shifted
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +118,7 @@ class KGT(Tracking):
 
     def local_update(self, state: TrackingState, grad: Oracle) -> TrackingState:
         eta = self.decayed(self.eta, grad.t)
-        y = local_steps(
-            self,
-            grad,
-            grad.begin(state.x),
-            eta=self.eta,
-            K=self.K,
-            correct=shifted(state.c),
-        )
+        y = corrected_steps(self, grad, state.x, shifted(state.c))
         slope = torch.sub(state.x, y).div_(self.K * eta)
         return replace(state, z=torch.lerp(state.x, y, self.eta_s), slope=slope)
 

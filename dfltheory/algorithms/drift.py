@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Mix, Oracle, ranges, replace, taking_part
+from dfltheory.algorithms.base import Mix, Oracle, replace, taking_part
 from dfltheory.algorithms.blocks import Phased, SharedState, empty_tensor
-from dfltheory.algorithms.local_steps import local_steps, pulled, shifted
+from dfltheory.algorithms.hyperparameters import ranges
+from dfltheory.algorithms.local_steps import corrected_steps, pulled, shifted
 from dfltheory.algorithms.server import Server
 
 
@@ -38,14 +39,7 @@ class FedProx(Server):
     ranges: ClassVar = ranges("eta K lam participation")
 
     def local_update(self, state: SharedState, grad: Oracle) -> SharedState:
-        y = local_steps(
-            self,
-            grad,
-            grad.begin(state.x),
-            eta=self.eta,
-            K=self.K,
-            correct=pulled(state.x, self.lam),
-        )
+        y = corrected_steps(self, grad, state.x, pulled(state.x, self.lam))
         return replace(state, z=taking_part(grad, y, state.x))
 
 
@@ -97,14 +91,7 @@ class SCAFFOLD(Server):
 
     def local_update(self, state: ControlState, grad: Oracle) -> ControlState:
         eta = self.decayed(self.eta, grad.t)
-        y = local_steps(
-            self,
-            grad,
-            grad.begin(state.x),
-            eta=self.eta,
-            K=self.K,
-            correct=shifted(state.c - state.own),
-        )
+        y = corrected_steps(self, grad, state.x, shifted(state.c - state.own))
         if self.option == "I":
             change = self.slope(grad, state.x).sub_(state.own)
         else:
@@ -168,14 +155,7 @@ class FedDyn(Server):
         )
 
     def local_update(self, state: DynamicState, grad: Oracle) -> DynamicState:
-        y = local_steps(
-            self,
-            grad,
-            grad.begin(state.x),
-            eta=self.eta,
-            K=self.K,
-            correct=pulled(state.x, self.lam, state.dual),
-        )
+        y = corrected_steps(self, grad, state.x, pulled(state.x, self.lam, state.dual))
         z = taking_part(grad, y, state.x)
         return replace(
             state, z=z, dual=torch.sub(z, state.x).mul_(-self.lam).add_(state.dual)
@@ -240,13 +220,8 @@ class FedPD(Phased):
         return PrimalDualState(x=x0, z=x0, own=x0, dual=torch.zeros_like(x0))
 
     def local_update(self, state: PrimalDualState, grad: Oracle) -> PrimalDualState:
-        y = local_steps(
-            self,
-            grad,
-            grad.begin(state.own),
-            eta=self.eta,
-            K=self.K,
-            correct=pulled(state.x, self.lam, state.dual),
+        y = corrected_steps(
+            self, grad, state.own, pulled(state.x, self.lam, state.dual)
         )
         dual = torch.sub(y, state.x).mul_(-self.lam).add_(state.dual)
         return replace(

@@ -1,6 +1,4 @@
-"""The arcs of a network, for algorithms that keep something for each of them: tensors
-(S, E, ...).
-"""
+"""Arcs of a network, for algorithms that keep tensors (S, E, ...) for them."""
 
 from __future__ import annotations
 
@@ -13,8 +11,9 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The arcs j -> i of a network (w_ij != 0, i != j) that end at some consecutive
-    clients.
+    """The arcs j -> i of a network that end at consecutive clients.
+
+    An arc has w_ij != 0 and i != j.
 
     They come in the order of their receivers i, then of their senders j; an undirected
     link is two arcs. What is kept for an arc belongs to its receiver, whose local work
@@ -41,8 +40,9 @@ class Edges:
 
     @classmethod
     def of_places(cls, places: np.ndarray, m: int, like: Tensor) -> Edges:
-        """All arcs of a network of m clients: ``places`` (E, 2) are the rows and
-        columns of its weights.
+        """Return all arcs of a network of m clients.
+
+        ``places`` (E, 2) are the rows and columns of its weights.
         """
         i, j = places[np.lexsort((places[:, 1], places[:, 0]))].T
         known = {(a, b): e for e, (a, b) in enumerate(zip(i.tolist(), j.tolist()))}
@@ -55,11 +55,11 @@ class Edges:
         return cls(tensors[0], tensors[1], like.new_zeros(len(i)), tensors[2], first)
 
     def part(self, rows: slice) -> slice:
-        """The places of the arcs that end at these clients."""
+        """Return the places of the arcs that end at these clients."""
         return slice(self.first[rows.start], self.first[rows.stop])
 
     def of(self, rows: slice) -> Edges:
-        """The arcs that end at these clients alone."""
+        """Return the arcs that end at these clients alone."""
         at = self.part(rows)
         first = tuple(
             place - at.start for place in self.first[rows.start : rows.stop + 1]
@@ -72,11 +72,14 @@ class Edges:
         )
 
     def own(self, x: Tensor) -> Tensor:
-        """What each arc's receiver has: (S, m, ...) -> (S, E, ...)."""
+        """Return what each arc's receiver has: (S, m, ...) -> (S, E, ...)."""
         return x.index_select(1, self.receivers)
 
     def sum(self, e: Tensor) -> Tensor:
-        """The sum over the arcs that end at each client: (S, E, ...) -> (S, m, ...)."""
+        """Return the sums over the arcs that end at each client.
+
+        (S, E, ...) -> (S, m, ...).
+        """
         x = e.new_zeros(e.shape[0], len(self.first) - 1, *e.shape[2:])
         return x.index_add_(1, self.receivers, e)
 

@@ -96,6 +96,14 @@ def local_steps(
     return y
 
 
+def corrected_steps(
+    algorithm: Algorithm, grad: Oracle, x: Tensor, correct: Correction
+) -> Tensor:
+    """Take the algorithm's K steps of size eta from x, with corrected gradients."""
+    eta, K = algorithm.letter("eta"), algorithm.letter("K")
+    return local_steps(algorithm, grad, grad.begin(x), eta=eta, K=K, correct=correct)
+
+
 def shifted(by: Tensor) -> Correction:
     """Return the correction g + by."""
 
@@ -119,4 +127,12 @@ def pulled(x: Tensor, lam: float, dual: Tensor | None = None) -> Correction:
     return correct
 
 
-__all__ = ["Correction", "Index", "is_empty", "local_steps", "pulled", "shifted"]
+__all__ = [
+    "Correction",
+    "Index",
+    "corrected_steps",
+    "is_empty",
+    "local_steps",
+    "pulled",
+    "shifted",
+]

@@ -15,13 +15,13 @@ from dfltheory.algorithms.base import (
     Mix,
     Oracle,
     State,
-    ranges,
     replace,
     taking_part,
 )
 from dfltheory.algorithms.blocks import empty_tensor
 from dfltheory.algorithms.corrected import DSGT
 from dfltheory.algorithms.gossip import StepState
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.server import CountingState, LocalSGD
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from dfltheory.algorithms.base import ranges
 from dfltheory.algorithms.blocks import Phase, Phased
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import Index
 
 

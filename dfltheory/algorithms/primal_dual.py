@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from dfltheory import admm
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import local_steps, pulled
 
 

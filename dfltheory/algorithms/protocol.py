@@ -1,5 +1,6 @@
-"""What an algorithm may ask in one round: ``grad`` (an :class:`Oracle`) and ``mix`` (a
-:class:`Mix`).
+"""What an algorithm may use in a round: ``grad`` and ``mix``.
+
+``grad`` is an :class:`Oracle`, ``mix`` a :class:`Mix`.
 
 Each environment that executes rounds subclasses both: training, exact expectations, and
 the search for counterexamples. A method that a subclass does not implement raises
@@ -61,8 +62,7 @@ class RoundArgument:
 
 @contextlib.contextmanager
 def unknown_methods_rejected() -> Iterator[None]:
-    """Raise UnsupportedError if an algorithm uses a method that ``grad`` or ``mix``
-    does not have.
+    """Raise UnsupportedError if a method of ``grad`` or ``mix`` does not exist.
 
     ``__getattr__`` would do the same, but makes every access to an attribute four times
     as slow.
@@ -77,8 +77,7 @@ def unknown_methods_rejected() -> Iterator[None]:
 
 
 class Oracle(RoundArgument):
-    """What a client may ask of its own data during one round: no other client, and not
-    the network.
+    """What a client may ask of its own data during one round.
 
     A subclass implements ``sample`` and ``__call__``.
 
@@ -112,8 +111,9 @@ class Oracle(RoundArgument):
 
     @property
     def shared(self) -> Any:
-        """Coordinates of the shared block u of x = (u, v), an index of the last axis;
-        None: all of them.
+        """Coordinates of the shared block u of x = (u, v); None: all of them.
+
+        An index of the last axis.
         """
         return self._parameters.shared
 
@@ -129,14 +129,16 @@ class Oracle(RoundArgument):
 
     @property
     def edges(self) -> Edges:
-        """The arcs to these clients, for tensors with one entry per arc; nothing is
-        received over them.
+        """The arcs to these clients, for tensors with one entry per arc.
+
+        Nothing is received over them.
         """
         raise self.unsupported(".edges")
 
     def begin(self, x: Tensor) -> Tensor:
-        """Return the point where local steps start: a copy (S, m, d) that the caller
-        may overwrite.
+        """Return the point where local steps start.
+
+        It is a copy (S, m, d) that the caller may overwrite.
         """
         return x.clone()
 
@@ -145,26 +147,30 @@ class Oracle(RoundArgument):
         raise self.unsupported(".sample")
 
     def __call__(self, y: Tensor, batch: Any) -> Tensor:
-        """Return grad F_i(y_i; xi_i) at stacked points y (S, m, d); the caller may
-        overwrite the tensor.
+        """Return grad F_i(y_i; xi_i) at stacked points y (S, m, d).
+
+        The caller may overwrite the tensor.
         """
         raise self.unsupported("(y, batch)")
 
     def loss(self, y: Tensor, batch: Any) -> Tensor:
-        """Return the losses (S, m) of the models y (S, m, d) on a minibatch: those
-        whose gradients ``grad(y, batch)`` returns.
+        """Return the losses (S, m) of the models y (S, m, d) on a minibatch.
+
+        Their gradients are those that ``grad(y, batch)`` returns.
         """
         raise self.unsupported(".loss")
 
-    def balanced(self, y: Tensor, batch: Any) -> Tensor:
-        """Return the gradient of the class-balanced risk; here the plain one, as
-        without classes.
+    def balanced(self, y: Tensor, batch: object) -> Tensor:
+        """Return the gradient of the class-balanced risk.
+
+        Here the plain one, as without classes.
         """
         return self(y, batch)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1): shape = (m, ...) -> (S, m, ...), where m =
-        x.shape[1].
+        """Draw numbers in [0, 1) of shape (S, m, ...).
+
+        ``shape`` is (m, ...) with m = x.shape[1].
 
         For algorithms whose property ``draws`` is True.
         """
@@ -172,8 +178,9 @@ class Oracle(RoundArgument):
 
 
 class Mix(RoundArgument):
-    """What the network does in one round: every call in one round uses the same
-    matrices W_t.
+    """What the network does in one round.
+
+    All calls in a round use the same matrices W_t.
 
     Messages are counted for each neighbor: all numbers of the tensor, in its own
     precision, unless ``bits`` is given: the size of one client's message to one
@@ -193,8 +200,9 @@ class Mix(RoundArgument):
         bits: float | Tensor | None = None,
         after: int = 0,
     ) -> Tensor:
-        """Return z_i <- sum_l w_il z_l, ``times`` times: (S, m, k) -> (S, m, k), a new
-        tensor.
+        """Return z_i <- sum_l w_il z_l, ``times`` times, as a new tensor.
+
+        (S, m, k) -> (S, m, k).
 
         Parameters
         ----------
@@ -224,8 +232,9 @@ class Mix(RoundArgument):
     def send(
         self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX
     ) -> Tensor:
-        """Send ``message`` (S, m, ...) from every client to its neighbors, who keep it;
-        return it.
+        """Send ``message`` (S, m, ...) from every client to its neighbors.
+
+        They keep it; it is returned.
 
         ``W`` names the matrix that defines these neighbors.
         """
@@ -234,34 +243,36 @@ class Mix(RoundArgument):
         return message
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1) for this seed and round: shape = (m, ...) -> (S, m,
-        ...).
+        """Draw numbers in [0, 1) for this seed and round, of shape (S, m, ...).
+
+        ``shape`` is (m, ...).
         """
         raise self.unsupported(".uniform")
 
     @property
     def awake(self) -> Tensor:
-        """Clients that send or receive in W_{t,0} (S, m, 1), bool; ``grad.active`` if a
-        class sleeps.
+        """Clients that send or receive in W_{t,0} (S, m, 1), bool.
+
+        ``grad.active`` if a class sleeps.
         """
         raise self.unsupported(".awake")
 
     @property
     def edges(self) -> Edges:
-        """The arcs of a network that is fixed or periodic, with their weights in
-        W_{t,0}.
-        """
+        """The arcs of a fixed or periodic network, with their weights in W_{t,0}."""
         raise self.unsupported(".edges")
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...); all
-        clients send theirs.
+        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...).
+
+        All clients send theirs.
         """
         raise self.unsupported(".gather")
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
-        """Exchange values over links: e of j -> i goes to i -> j, (S, E, ...) -> (S, E,
-        ...).
+        """Exchange values over links.
+
+        The value e of j -> i goes to i -> j, (S, E, ...) -> (S, E, ...).
         """
         raise self.unsupported(".swap")
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import local_steps
 
 

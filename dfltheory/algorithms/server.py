@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Mix, Oracle, ranges, replace, sampled, taking_part
+from dfltheory.algorithms.base import Mix, Oracle, replace, sampled, taking_part
 from dfltheory.algorithms.blocks import (
     Phase,
     Phased,
@@ -22,6 +22,7 @@ from dfltheory.algorithms.blocks import (
     blocks,
     empty_tensor,
 )
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import Index, local_steps, pulled
 
 

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.blocks import parts
+from dfltheory.algorithms.hyperparameters import ranges
 
 _ROUNDING = 1e-12
 """Relative rounding error that is corrected before floor and ceiling."""
@@ -245,7 +246,10 @@ def erk(shapes: Sequence[Sequence[int]], density: float) -> list[float]:
         if c * largest <= 1:
             break
         partial = [i for i in partial if weights[i] < largest]
-    return [c * weight if i in partial else 1.0 for i, weight in enumerate(weights)]
+    shares = [1.0] * len(weights)
+    for i in partial:
+        shares[i] = c * weights[i]
+    return shares
 
 
 @lru_cache(maxsize=64)

@@ -1,5 +1,4 @@
-"""Convergence theorems as data, in SymPy: bounds in named terms with units, conditions
-and numbers.
+"""Convergence theorems as data: bounds in named terms with units and conditions.
 
 >>> from dfltheory import bounds
 >>> theorem = bounds.get("dfedsam.theorem_4_5", variant="corrected")
@@ -13,17 +12,18 @@ Importing this package does not import SymPy; the first theorem does.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.bounds.registry import get, keys, resting_on, statements, variants
 
 if TYPE_CHECKING:
     from dfltheory.bounds.document import theorem_from_document, theorem_to_document
+    from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.rates import leading
     from dfltheory.bounds.reference import load
     from dfltheory.bounds.scope import Scope
     from dfltheory.bounds.status import Status
-    from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
+    from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
     from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
     from dfltheory.bounds.tuning import admissible_steps, best_step, dominance
 
@@ -43,11 +43,11 @@ _LAZY = {
     "load": "dfltheory.bounds.reference",
     "theorem_from_document": "dfltheory.bounds.document",
     "theorem_to_document": "dfltheory.bounds.document",
-    "Quantity": "dfltheory.bounds.symbols",
+    "Quantity": "dfltheory.bounds.quantity",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'dfltheory.bounds' has no attribute {name!r}")

@@ -1,5 +1,4 @@
-"""The package's algorithms as data: their class names, and the hyperparameters that a
-scope may fix.
+"""Class names of the package's algorithms, and hyperparameters of scopes.
 
 ``bounds`` does not import the algorithms. ``tests/bounds/test_names.py`` compares this
 table with them.
@@ -62,7 +61,7 @@ ONE_STEP = frozenset({"CooperativeSGD", "DPSGD", "EASGD", "LocalSGD"})
 over their rounds.
 """
 
-NEUTRAL_HYPERPARAMETERS: dict[str, Any] = {
+NEUTRAL_HYPERPARAMETERS: dict[str, object] = {
     "decay": 1.0,
     "weight_decay": 0.0,
     "participation": 1.0,
@@ -82,9 +81,7 @@ are in ``NEUTRAL``.
 
 
 def checked_algorithm(algorithm: object) -> None:
-    """Reject what is neither a class, nor the name of one of the package's, nor
-    ``module:Class``.
-    """
+    """Reject what is no class, no algorithm's name and not ``module:Class``."""
     if isinstance(algorithm, type):
         return
     if not isinstance(algorithm, str):
@@ -106,8 +103,9 @@ def checked_algorithm(algorithm: object) -> None:
 
 
 def checked_hyperparameters(algorithms: tuple[str | type, ...], names: Any) -> None:
-    """Reject a name that is a hyperparameter of no algorithm of the package, nor of the
-    given classes.
+    """Reject a name that is a hyperparameter of no algorithm.
+
+    Algorithms are those of the package and the given classes.
 
     One that the given algorithms lack is accepted: their runs are judged at its neutral
     value, or not at all. What a class has that is named as ``module:Class``, or is no

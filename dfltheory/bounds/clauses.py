@@ -1,18 +1,13 @@
-"""A statement as data: left-hand side, named terms, conditions, schedule, scope,
-source.
-"""
+"""Parts of a statement as data: left-hand side, conditions, definitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import sympy as sp
 
-from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.measures import (
     AGGREGATES,
     Aggregate,
@@ -20,22 +15,14 @@ from dfltheory.bounds.measures import (
     latex_of,
     unit_of,
 )
-from dfltheory.bounds.proof_steps import ProofStep, step_problems
-from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import (
-    GLOSSARY,
-    NEUTRAL,
-    Quantity,
-    checked_new,
-    with_quantities,
-)
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import GLOSSARY, checked_new
 from dfltheory.bounds.units import Expr, Unit
-from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
+from dfltheory.errors import InputError, UnknownNameError, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dfltheory.bounds.evaluation import Evaluator
 
 Kind = Literal[
     "theorem", "corollary", "lemma", "equation", "definition", "rate", "lower bound"
@@ -65,9 +52,10 @@ REAL_FUNCTIONS = (
 """What a formula may call: NumPy evaluates each of them, and each is a real number."""
 
 
-def checked_expression(place: str, formula: Any) -> Expr:
-    """``formula`` as a SymPy expression: an expression or a number, never text, which
-    SymPy would run.
+def checked_expression(place: str, formula: object) -> Expr:
+    """Return ``formula`` as a SymPy expression.
+
+    It is an expression or a number, never text, which SymPy would run.
 
     Raises
     ------
@@ -113,9 +101,7 @@ def checked_symbols(
     own: Collection[sp.Symbol] = (),
     glossary: Mapping[str, Quantity] = GLOSSARY,
 ) -> None:
-    """Reject a symbol that is neither the glossary's nor one of the statement's
-    ``own``.
-    """
+    """Reject a symbol that is neither the glossary's nor the statement's own."""
     for symbol in sorted(expression.free_symbols - set(own), key=str):
         known = glossary.get(symbol.name)
         if known is None:
@@ -133,7 +119,7 @@ def checked_symbols(
             )
 
 
-def checked_quantities(place: str, quantities: Any) -> None:
+def checked_quantities(place: str, quantities: object) -> None:
     """Reject what a statement cannot add to the glossary.
 
     Raises
@@ -212,7 +198,7 @@ class LeftSide:
             )
 
     def of_constant(self, value: Expr) -> Expr:
-        """The left-hand side of a measure that is ``value`` in every round."""
+        """Return the left-hand side of a measure that is ``value`` in every round."""
         match self.aggregate:
             case "sum":
                 return value * (self.last - self.first + 1)
@@ -226,8 +212,9 @@ class LeftSide:
         return self.averaging or f"{AGGREGATES[self.aggregate]} of {self.measure}"
 
     def rounds(self, T: int) -> range:
-        """The rounds over which the left-hand side runs at horizon T, none where T is
-        too short for any.
+        """Return the rounds of the left-hand side at horizon T.
+
+        There are none if T is too short.
 
         InputError where they leave 0 .. T.
         """
@@ -249,8 +236,9 @@ class LeftSide:
 
 @dataclass(frozen=True)
 class Condition:
-    """``left <= right`` (``left < right`` if strict), in glossary symbols; both sides
-    have the same unit.
+    """``left <= right`` (``left < right`` if strict), in glossary symbols.
+
+    Both sides have the same unit.
     """
 
     name: str
@@ -285,9 +273,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Definition:
-    """A quantity that a statement defines for itself; ``numeric`` evaluates it where
-    the formula would cancel (its arguments are the base symbols of ``expr`` in the
-    order of ``takes``).
+    """A quantity that a statement defines for itself.
+
+    ``numeric`` evaluates it where the formula would cancel (its arguments are the base
+    symbols of ``expr`` in the order of ``takes``).
     """
 
     symbol: sp.Symbol
@@ -298,291 +287,4 @@ class Definition:
     numeric: ScalarFunction | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Statement:
-    """What a :class:`~dfltheory.bounds.Theorem` says, which documents the attributes;
-    and its numbers.
-    """
-
-    key: str
-    variant: str
-    kind: Kind
-    title: str
-    source: str
-    lhs: LeftSide
-    parts: Mapping[str, Expr]
-    scope: Scope
-    definitions: tuple[Definition, ...] = ()
-    conditions: tuple[Condition, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    schedule: Mapping[str, Expr] = field(default_factory=dict)
-    order: bool = False
-    of: tuple[str, str] | Statement | None = None
-    remark: str = ""
-    quantities: tuple[Quantity, ...] = ()
-    control: bool = False
-    steps: tuple[ProofStep, ...] = ()
-    moments: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.scope, Scope):
-            raise InputError(
-                f"{self} does not say what it is about, but scope = {self.scope!r}: "
-                "give scope=Scope(algorithms, network)"
-            )
-        self._check_words()
-        checked_quantities(str(self), self.quantities)
-        self._check_names()
-        self._check_formulas()
-        self._check_steps()
-
-    def _check_words(self) -> None:
-        for name in ("key", "variant", "title", "source"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise InputError(
-                    f"{name} = {getattr(self, name)!r} of a statement must be text"
-                )
-        if not isinstance(self.kind, str):
-            raise InputError(
-                f"{self}: kind = {self.kind!r} must be one of"
-                f" {', '.join(get_args(Kind))}"
-            )
-        one_of("kind of statement", self.kind, get_args(Kind))
-        if not isinstance(self.lhs, LeftSide):
-            raise InputError(f"{self}: lhs = {self.lhs!r} must be a LeftSide")
-        if not isinstance(self.order, bool):
-            raise InputError(f"{self}: order = {self.order!r} must be True or False")
-        named = isinstance(self.of, tuple) and [type(name) for name in self.of] == [
-            str,
-            str,
-        ]
-        if not (self.of is None or isinstance(self.of, Statement) or named):
-            raise InputError(
-                f"{self}: of = {self.of!r} must be (key, variant) or a statement"
-            )
-        if isinstance(self.assumptions, str) or not all(
-            isinstance(a, str) for a in self.assumptions
-        ):
-            raise InputError(f"{self}: assumptions must be a tuple of texts")
-
-    def _check_names(self) -> None:
-        """The names in the left-hand side and in the notation are quantities of the
-        statement.
-        """
-        for name in self.lhs.carries:
-            one_of("quantity (carries of lhs)", name, self.glossary)
-        for name in self.scope.notation:
-            one_of("quantity (notation of scope)", name, self.glossary)
-
-    def _check_formulas(self) -> None:
-        """Every formula is an expression in the glossary's symbols and those defined
-        before it.
-        """
-        if not isinstance(self.parts, Mapping) or not self.parts:
-            raise InputError(
-                f"{self}: parts is empty: give the terms of the bound by name"
-            )
-        for name in self.parts:
-            if not isinstance(name, str) or not name:
-                raise InputError(
-                    f"{self}: parts: the name {name!r} of a term must be text"
-                )
-        defined: list[sp.Symbol] = []
-        for definition in self.definitions:
-            if not isinstance(definition, Definition):
-                raise InputError(
-                    f"{self}: definitions: {definition!r} must be a Definition"
-                )
-            if definition.symbol.name in self.glossary:
-                raise InputError(
-                    f"{self}: definitions: the glossary has {definition.symbol}"
-                    " already: choose another name"
-                )
-            self._check_formula(str(definition.symbol), definition.expr, defined)
-            defined.append(definition.symbol)
-        for name, part in self.parts.items():
-            self._check_formula(name, part, defined)
-        self._check_conditions(defined)
-        if not isinstance(self.schedule, Mapping):
-            raise InputError(
-                f"{self}: schedule = {self.schedule!r} must give formulas by"
-                " hyperparameter"
-            )
-        for name, rule in self.schedule.items():
-            self._check_scheduled(name)
-            self._check_formula(f"schedule of {name}", rule, ())
-
-    def _check_steps(self) -> None:
-        """Names and references of the proof's steps are in order."""
-        whole = isinstance(self.steps, tuple) and all(
-            isinstance(step, ProofStep) for step in self.steps
-        )
-        if not whole or not isinstance(self.moments, Mapping):
-            raise InputError(
-                f"{self}: steps must be a tuple of ProofStep, and moments texts by name"
-            )
-        taken = {**self.glossary, **{d.symbol.name: d for d in self.definitions}}
-        for index, place, message in step_problems(self.steps, self.moments, taken):
-            where = "moments" if index is None else f"steps[{index}]"
-            raise InputError(f"{self}: {where}.{place}: {message}")
-
-    def _check_conditions(self, defined: Collection[sp.Symbol]) -> None:
-        if not isinstance(self.conditions, (tuple, list)):
-            raise InputError(
-                f"{self}: conditions = {self.conditions!r} must be a tuple of Condition"
-            )
-        for condition in self.conditions:
-            if not isinstance(condition, Condition):
-                raise InputError(
-                    f"{self}: conditions: {condition!r} must be an inequality of two"
-                    " expressions: Condition(name, left, right) for left <= right"
-                )
-            if not isinstance(condition.name, str) or not isinstance(
-                condition.strict, bool
-            ):
-                raise InputError(
-                    f"{self}: conditions: name of {condition!r} must be text, and"
-                    " strict True or False"
-                )
-            for side in (condition.left, condition.right):
-                self._check_formula(condition.name, side, defined)
-
-    def _check_scheduled(self, name: str) -> None:
-        if name in {quantity.name for quantity in self.quantities}:
-            return
-        try:
-            checked_hyperparameters(self.scope.algorithms, (name,))
-        except UnknownNameError as wrong:
-            raise InputError(f"{self}: schedule: {wrong}") from None
-
-    def _check_formula(
-        self, name: str, formula: Any, defined: Collection[sp.Symbol]
-    ) -> None:
-        place = f"{self}: {name}"
-        checked_symbols(
-            place, checked_expression(place, formula), defined, self.glossary
-        )
-
-    @cached_property
-    def glossary(self) -> Mapping[str, Quantity]:
-        """The quantities that the statement may contain, by name: the glossary's and
-        its own.
-        """
-        return with_quantities(self.quantities)
-
-    @cached_property
-    def neutral(self) -> Mapping[str, float]:
-        """The values at which a mechanism is absent, by name."""
-        own = {q.name: q.neutral for q in self.quantities if q.neutral is not None}
-        return MappingProxyType({**NEUTRAL, **own})
-
-    @cached_property
-    def shares(self) -> frozenset[str]:
-        """The names of the quantities between 0 and 1 that it may contain."""
-        return frozenset(
-            name for name, quantity in self.glossary.items() if quantity.high == 1
-        )
-
-    @cached_property
-    def step_names(self) -> tuple[str, ...]:
-        """The names of the step sizes in it, in the order of :attr:`glossary`."""
-        return tuple(name for name in self.needs if self.glossary[name].step)
-
-    # -- symbolic
-
-    def expand(self, expr: Expr) -> Expr:
-        """``expr`` with every definition replaced, in glossary symbols alone."""
-        return expr.xreplace(self._expanded)
-
-    @cached_property
-    def _expanded(self) -> dict[Expr, Expr]:
-        return self.expanded_definitions({})
-
-    def expanded_definitions(self, kept: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
-        """Each definition's symbol with its value in glossary symbols, or with what
-        ``kept`` says of it.
-        """
-        known: dict[Expr, Expr] = {}
-        for definition in self.definitions:
-            known[definition.symbol] = kept.get(
-                definition.symbol, definition.expr.xreplace(known)
-            )
-        return known
-
-    @cached_property
-    def terms(self) -> dict[str, Expr]:
-        """The named terms in glossary symbols; they sum to ``bound``."""
-        return {name: self.expand(part) for name, part in self.parts.items()}
-
-    @cached_property
-    def bound(self) -> Expr:
-        """The right-hand side in glossary symbols."""
-        return sp.Add(*self.terms.values())
-
-    @cached_property
-    def symbols(self) -> dict[str, sp.Symbol]:
-        """Every symbol of the bound and the conditions by name, in the order of
-        :attr:`glossary`.
-        """
-        expressions = [
-            *self.terms.values(),
-            *(self.expand(c.slack) for c in self.conditions),
-        ]
-        names = {s.name for e in expressions for s in e.free_symbols}
-        return {
-            name: known.symbol for name, known in self.glossary.items() if name in names
-        }
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Names of the glossary that ``evaluate`` must be given."""
-        return tuple(self.symbols)
-
-    # -- numeric
-
-    def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
-        """The bound at ``values`` (names of :attr:`glossary`; numbers or arrays that
-        broadcast together).
-
-        ``where="raise"`` refuses any point at which a condition fails, ``"nan"`` gives
-        nan there, ``"ignore"`` evaluates the formula regardless. Names of the glossary
-        that this statement does not use are ignored.
-
-        Returns a float for numbers, an array of the common shape for arrays.
-
-        Raises
-        ------
-        UnknownNameError, InputError
-            A name is not in the glossary; one is missing; a value is out of its range.
-        ConditionError
-            A condition fails: its name and the numbers of the first such point.
-        """
-        return sum(self.evaluate_terms(where=where, **values).values(), 0.0)
-
-    def evaluate_terms(
-        self, *, where: Where = "raise", **values: Any
-    ) -> dict[str, Number]:
-        """The named terms at ``values``; as ``evaluate``, which is their sum."""
-        if where not in ("raise", "nan", "ignore"):
-            raise InputError(f"where = {where!r} must be 'raise', 'nan' or 'ignore'")
-        return self._evaluator.terms(where, values)
-
-    def check_conditions(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
-        """Each condition with its slack (right - left) and whether it holds, at
-        ``values``.
-        """
-        return self._evaluator.conditions(values)
-
-    def condition_sides(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
-        """Each condition with its left and its right side, at ``values``."""
-        return self._evaluator.sides(values)
-
-    @cached_property
-    def _evaluator(self) -> Evaluator:
-        # NumPy is imported at the first evaluation
-        from dfltheory.bounds.evaluation import Evaluator
-
-        return Evaluator(self)
-
-    def __str__(self) -> str:
-        return f"{self.key} ({self.variant})"
+__all__ = []

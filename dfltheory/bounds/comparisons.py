@@ -1,5 +1,4 @@
-"""Conditions as comparisons: ``sigma_g == 0`` of a theorem file as inequalities ``left
-<= right``, and back.
+"""Conditions as comparisons, such as ``sigma_g == 0``, and as inequalities.
 
 Both sides of a condition have one unit, which 0 has not. A comparison of x with 0 is
 therefore kept as one of x with its double or its half: ``x <= 0`` as ``2 x <= x`` and
@@ -21,8 +20,9 @@ from dfltheory.bounds.units import Expr
 def conditions_of(
     name: str, left: Expr, relation: Relation, right: Expr
 ) -> tuple[Condition, ...]:
-    """The inequalities that a comparison means: two of an equality, or one if its sides
-    cannot be less.
+    """Return the inequalities that a comparison means.
+
+    An equality means two, or one if its sides cannot be less.
     """
     if relation in (">=", ">"):
         return _at_most(name, right, left, strict=relation == ">")
@@ -46,8 +46,9 @@ def _at_most(name: str, left: Expr, right: Expr, strict: bool) -> tuple[Conditio
 
 
 def comparisons_of(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
-    """Name and comparison of each condition; two that are an equality together are
-    written as one.
+    """Name and comparison of each condition.
+
+    Two that are an equality together are written as one.
     """
     found: list[tuple[str, str]] = []
     position = 0

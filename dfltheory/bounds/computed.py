@@ -15,9 +15,11 @@ from graphlib import CycleError, TopologicalSorter
 
 import sympy as sp
 
+from dfltheory.bounds.formula_tokens import LENGTH
 from dfltheory.bounds.formula_writer import write_formula
-from dfltheory.bounds.formulas import LENGTH, read_formula
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.formulas import read_formula
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 

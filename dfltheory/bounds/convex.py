@@ -36,9 +36,7 @@ def equal(name: str, left: Expr, right: Expr) -> tuple[Condition, Condition]:
 
 
 def convex(least: sp.Symbol, L: Expr) -> Condition:
-    """``mu <= L``, by which a statement asks that mu is known, and so that what it
-    covers is convex.
-    """
+    """Return ``mu <= L``, by which a statement says that it is about convex f."""
     return Condition(f"0 <= {least} <= L: convex", least, L)
 
 

@@ -6,15 +6,14 @@ import re
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Statement
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
 
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
-    """``expr`` in LaTeX with the glossary's letters, or those of the theorem's author
-    and definitions.
-    """
+    """Return ``expr`` in LaTeX with the symbols of the theorem or the glossary."""
     glossary = GLOSSARY if theorem is None else theorem.glossary
     names = {glossary[name].symbol: latex for name, latex in _letters(theorem).items()}
     if theorem is not None:
@@ -23,9 +22,7 @@ def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
 
 
 def _letters(theorem: Statement | None) -> dict[str, str]:
-    """The LaTeX of each of the glossary's names, in the letters of the theorem's
-    author.
-    """
+    """Return the LaTeX of each glossary name, in the notation of the theorem."""
     if theorem is None:
         return {name: quantity.latex for name, quantity in GLOSSARY.items()}
     known = {name: quantity.latex for name, quantity in theorem.glossary.items()}
@@ -42,7 +39,10 @@ def condition_latex(condition: Condition, theorem: Statement | None = None) -> s
 
 
 def sequences(theorem: Statement) -> tuple[str, ...]:
-    """The kinds of network sequences that it covers; none if it is about no network."""
+    """Return the kinds of network sequences that it covers.
+
+    None if it is about no network.
+    """
     return () if theorem.scope.network == "none" else theorem.scope.sequence
 
 
@@ -57,8 +57,9 @@ _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\w|\{\w+\}))?")
 
 
 def plain(text: str, theorem: Statement) -> str:
-    """Prose of a theorem for a terminal: what its dollar signs enclose, in the
-    glossary's names.
+    """Return prose of a theorem for a terminal, with the glossary's names.
+
+    Dollar signs enclose what is replaced.
     """
     meant = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
     names = {latex: name for name, latex in _letters(theorem).items() if name in meant}

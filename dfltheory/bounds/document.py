@@ -1,5 +1,4 @@
-"""A theorem as plain data and back, so that a file can carry a statement that nobody
-has registered.
+"""A theorem as plain data and back, so that files can hold unregistered ones.
 
 Formulas are typed trees (:mod:`dfltheory.bounds.tree`); every other field is read with
 its type, unknown fields are refused, and nothing of a file is ever run. What is code
@@ -17,12 +16,15 @@ from typing import Any, get_args
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
+from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity, checked_new
+from dfltheory.bounds.statement import Statement
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, checked_new
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_tree, to_tree
 from dfltheory.bounds.units import Unit
@@ -53,7 +55,7 @@ FORMAT = 1
 
 
 def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
-    """The statement and its scope as numbers, text, lists and mappings, for JSON.
+    """Return the statement and its scope as plain data, for JSON.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
 
 
 def _stated_names(document: Any) -> frozenset[str]:
-    """The names of the quantities in a document that is not checked yet."""
+    """Return the names of the quantities in a document that is not checked yet."""
     entries = document.get("quantities") if isinstance(document, dict) else None
     tables = entries if isinstance(entries, list) else []
     names = [table.get("name") for table in tables if isinstance(table, dict)]
@@ -105,17 +107,8 @@ def _plain(value: Any) -> Any:
                 _fields(value, "integer", "of") | ends | {"whole": value.integer} | of
             )
         case Definition(symbol=own):
-            sign = (
-                "positive"
-                if own.is_positive
-                else "nonnegative"
-                if own.is_nonnegative
-                else "real"
-            )
-            return _fields(value, "symbol", "takes", "numeric") | {
-                "symbol": own.name,
-                "sign": sign,
-            }
+            plain = _fields(value, "symbol", "takes", "numeric")
+            return plain | {"symbol": own.name, "sign": sign_of(own)}
         case type():
             return f"{value.__module__}:{value.__qualname__}"
         case Mapping():
@@ -215,8 +208,9 @@ _SCOPE = record(
 
 
 def _scope(place: str, data: Any) -> Scope:
-    """Read a scope. A file has ``sequence``, or ``change`` if an earlier version wrote
-    it.
+    """Read a scope.
+
+    A file has ``sequence``, or ``change`` if an earlier version wrote it.
     """
     given = _SCOPE(place, data)
     change = given.pop("change", None)
@@ -241,8 +235,9 @@ _QUANTITY = record(
 
 
 def theorem_from_document(document: Any) -> Theorem:
-    """The statement that :func:`theorem_to_document` wrote, with the quantities that it
-    adds to the glossary.
+    """Return the statement that :func:`theorem_to_document` wrote.
+
+    It has the quantities that it adds to the glossary.
 
     Raises
     ------
@@ -254,8 +249,9 @@ def theorem_from_document(document: Any) -> Theorem:
     quantities: set[str] = set()  # those of them that are no definitions
 
     def quantity(place: str, data: Any) -> Quantity:
-        """One of the glossary, or one that the statement adds. The latter has no
-        neutral value: a file does not say what a run may leave out.
+        """One of the glossary, or one that the statement adds.
+
+        The latter has no neutral value: a file does not say what a run may leave out.
         """
         of = None
         if isinstance(data, dict) and "of" in data:
@@ -283,9 +279,7 @@ def theorem_from_document(document: Any) -> Theorem:
             raise InputError(f"{place}: {wrong}") from None
 
     def end(place: str, data: Any) -> Any:
-        """A round by T, which must not outgrow every number before it is found to be
-        none.
-        """
+        """Return a round by T, which must not outgrow every number."""
         read = sp.sympify(formula(place, data))
         powers = [p.exp for p in read.atoms(sp.Pow)]
         plain = not read.has(sp.exp, sp.log) and all(p.is_number for p in powers)
@@ -306,35 +300,10 @@ def theorem_from_document(document: Any) -> Theorem:
             raise InputError(
                 f"{place}.symbol = {short(name)} is a quantity of the glossary"
             )
-        return Definition(
-            **given
-            | {"symbol": symbols.setdefault(name, sp.Symbol(name, **{sign: True}))}
-        )
+        given["symbol"] = symbols.setdefault(name, signed_symbol(name, sign))
+        return Definition(**given)
 
-    sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
-    left = {
-        **dict.fromkeys(("measure", "latex", "averaging"), _line),
-        "aggregate": one_of(*AGGREGATES),
-        "start": whole(0, 10**9),
-        **dict.fromkeys(("first", "last"), end),
-        "unit": _unit,
-        "carries": _list(_line),
-    }
-    readers: dict[str, Read] = {  # in this order: what comes first brings symbols
-        "quantities": _list(quantity),
-        "definitions": _list(definition),
-        **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
-        "of": maybe(tuple_of(_line, 2, 2)),
-        "kind": one_of(*get_args(Kind)),
-        "lhs": lambda place, data: _made(place, LeftSide, record(left)(place, data)),
-        **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
-        "scope": _scope,
-        "conditions": _list(
-            lambda place, data: Condition(**record(sides)(place, data))
-        ),
-        "assumptions": _list(_line),
-        "order": truth,
-    }
+    readers = _statement_readers(quantity, definition, formula, end)
     given = named("theorem", document, sorted({*readers, "format"}))
     must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
     read_fields = {
@@ -353,9 +322,45 @@ def theorem_from_document(document: Any) -> Theorem:
     return _made("theorem", Theorem, read_fields)
 
 
+def _statement_readers(
+    quantity: Read, definition: Read, formula: Read, end: Read
+) -> dict[str, Read]:
+    """Return the reader of each field, in an order in which symbols become known."""
+
+    def condition(place: str, data: object) -> Condition:
+        return Condition(**record(sides)(place, data))
+
+    def left_side(place: str, data: object) -> LeftSide:
+        return _made(place, LeftSide, record(left)(place, data))
+
+    sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
+    left = {
+        **dict.fromkeys(("measure", "latex", "averaging"), _line),
+        "aggregate": one_of(*AGGREGATES),
+        "start": whole(0, 10**9),
+        **dict.fromkeys(("first", "last"), end),
+        "unit": _unit,
+        "carries": _list(_line),
+    }
+    return {
+        "quantities": _list(quantity),
+        "definitions": _list(definition),
+        **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
+        "of": maybe(tuple_of(_line, 2, 2)),
+        "kind": one_of(*get_args(Kind)),
+        "lhs": left_side,
+        **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
+        "scope": _scope,
+        "conditions": _list(condition),
+        "assumptions": _list(_line),
+        "order": truth,
+    }
+
+
 def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """What a constructor makes of the fields of a document; its errors name their
-    place.
+    """Return what a constructor makes of the fields of a document.
+
+    Its errors name their place.
     """
     try:
         return make(**given)

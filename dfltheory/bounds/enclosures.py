@@ -1,5 +1,6 @@
-"""Enclosures of a statement's formulas at 50 digits: the second evaluation of whatever
-a refutation rests on.
+"""Enclosures of a statement's formulas at 50 digits.
+
+They are the second evaluation of every refutation.
 
 Interval arithmetic of mpmath, whose exponents have no limit: what overflows or
 underflows in floating point does not do so here, and what cancels is seen as a wide
@@ -21,7 +22,7 @@ from dfltheory.bounds.tree import at_numbers, decimal_value
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.clauses import Statement
+    from dfltheory.bounds.statement import Statement
 
 DIGITS = 50
 OPERATIONS = 50_000
@@ -147,8 +148,9 @@ class Evaluation:
         return self._checked(value, formula)
 
     def _whole_part(self, formula: Any) -> Any:
-        """The floor of a rational number, which may be whole; None of any other
-        number.
+        """Return the floor of a rational number, which may be whole.
+
+        None of any other number.
         """
         try:
             number = at_numbers(self._statement.expand(formula), self._point)
@@ -235,7 +237,10 @@ class Evaluation:
         return self._hull(mpmath.floor(ends.low), mpmath.floor(ends.high))
 
     def _by_sympy(self, formula: Any) -> Any:
-        """A function that only a theorem in Python can have; SymPy finds its digits."""
+        """Return a function that only a theorem in Python can have.
+
+        SymPy finds its digits.
+        """
         numbers = self._statement.expand(formula).xreplace(self._point)
         value = sp.N(numbers, SYMPY_DIGITS)
         if not (value.is_Float or value.is_Rational):

@@ -1,6 +1,4 @@
-"""The numbers of a statement: its terms and both sides of its conditions, compiled
-once.
-"""
+"""The numbers of a statement: terms and sides of conditions, compiled once."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ class Evaluator:
 
     Parameters
     ----------
-    statement : a :class:`~dfltheory.bounds.clauses.Statement`, whose module imports
+    statement : a :class:`~dfltheory.bounds.statement.Statement`, whose module imports
     this one
     """
 
@@ -51,19 +49,15 @@ class Evaluator:
                 plain[definition.symbol] = definition.expr.xreplace(plain)
         symbols = [*statement.symbols.values(), *(d.symbol for d in self.stable)]
         both_sides = [side for c in statement.conditions for side in (c.left, c.right)]
-        self._terms, self._sides = (
-            sp.lambdify(
-                symbols,
-                [e.xreplace(plain) for e in formulas],
-                modules="numpy",
-                cse=True,
-            )
-            for formulas in (statement.parts.values(), both_sides)
-        )
+        terms = [formula.xreplace(plain) for formula in statement.parts.values()]
+        sides = [formula.xreplace(plain) for formula in both_sides]
+        self._terms = sp.lambdify(symbols, terms, modules="numpy", cse=True)
+        self._sides = sp.lambdify(symbols, sides, modules="numpy", cse=True)
 
     def terms(self, where: str, values: Values) -> dict[str, Any]:
-        """The named terms; ``where`` says what is done at points at which a condition
-        fails.
+        """Return the named terms.
+
+        ``where`` says what is done at points at which a condition fails.
         """
         arrays, shape = self._inputs(values)
         admissible: Any = np.True_
@@ -100,9 +94,7 @@ class Evaluator:
         ]
 
     def _inputs(self, values: Values) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """The arguments of the compiled formulas, in their order, and their common
-        shape.
-        """
+        """Return the arguments of the compiled formulas and their common shape."""
         statement, glossary = self.statement, self.statement.glossary
         for name in values:
             if name not in glossary:
@@ -176,7 +168,7 @@ class Evaluator:
 
 
 def _plain(value: Any, shape: tuple[int, ...]) -> Any:
-    """A Python scalar for a number, else an array of its own of the common shape."""
+    """Return a Python scalar for a number, else an array of the common shape."""
     array = np.array(np.broadcast_to(value, shape))
     return array if shape else array.item()
 

@@ -1,5 +1,4 @@
-"""Limits of a statement from a file: how large its formulas are once its definitions
-are put into them.
+"""Limits of the size of formulas with their definitions put into them.
 
 Definitions that contain each other can make formulas that no memory holds. The sizes
 are counted without building anything; then the expansion is built by the limited
@@ -14,7 +13,8 @@ from typing import Any
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition
-from dfltheory.bounds.tree import FUNCTIONS, NODES, build
+from dfltheory.bounds.limited_formulas import NODES, build
+from dfltheory.bounds.tree import FUNCTIONS
 from dfltheory.bounds.units import Expr
 from dfltheory.documents import short
 from dfltheory.errors import DFLTheoryError, InputError
@@ -26,11 +26,11 @@ TOTAL = 10_000
 
 
 def formulas_of(
-    parts: Mapping[str, Any],
+    parts: Mapping[str, object],
     conditions: Iterable[Condition],
-    schedule: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The formulas of a statement but its definitions, by a name for messages."""
+    schedule: Mapping[str, object],
+) -> dict[str, object]:
+    """Return a statement's formulas except for its definitions, by name."""
     formulas = {f"term {name}": part for name, part in parts.items()}
     formulas |= {f"schedule of {name}": rule for name, rule in schedule.items()}
     for condition in conditions:
@@ -40,7 +40,7 @@ def formulas_of(
 
 
 def check_expansion(
-    definitions: Iterable[Definition], formulas: Mapping[str, Any]
+    definitions: Iterable[Definition], formulas: Mapping[str, object]
 ) -> None:
     """Refuse formulas that are too large once the definitions are put into them.
 
@@ -57,8 +57,8 @@ def check_expansion(
         parts.
     """
     total = 0
-    sizes: dict[Any, tuple[int, int]] = {}
-    expanded: dict[Any, Expr] = {}
+    sizes: dict[object, tuple[int, int]] = {}
+    expanded: dict[object, Expr] = {}
     for definition in definitions:
         expression = sp.sympify(definition.expr)
         place = f"definition {definition.symbol}"
@@ -77,7 +77,7 @@ def check_expansion(
 
 
 def _checked_size(
-    place: str, formula: Any, known: Mapping[Any, tuple[int, int]]
+    place: str, formula: object, known: Mapping[object, tuple[int, int]]
 ) -> tuple[int, int]:
     parts, depth = _size(formula, known)
     if parts > NODES or depth > DEEPEST:
@@ -98,7 +98,7 @@ def _size(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]
     return parts + 1, depth + 1
 
 
-def _expanded(place: str, formula: Any, known: Mapping[Any, Expr]) -> Expr:
+def _expanded(place: str, formula: object, known: Mapping[object, Expr]) -> Expr:
     try:
         return _rebuilt(formula, known)
     except DFLTheoryError as wrong:
@@ -106,7 +106,7 @@ def _expanded(place: str, formula: Any, known: Mapping[Any, Expr]) -> Expr:
 
 
 def _rebuilt(formula: Any, known: Mapping[Any, Expr]) -> Expr:
-    """The formula with the definitions put into it, by the limited constructors."""
+    """Return the formula with the definitions, by the limited constructors."""
     if formula in known:
         return known[formula]
     if not formula.args or not formula.free_symbols.intersection(known):

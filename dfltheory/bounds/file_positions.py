@@ -1,5 +1,4 @@
-"""Where a value is written in the text of a TOML file, for messages: the reader of TOML
-does not say.
+"""Where a value is written in the text of a TOML file, for messages.
 
 The search is a search of text within the block of a statement. A value that is not
 found, as one with escape sequences, is reported at the place of its table.
@@ -43,8 +42,9 @@ class FilePositions:
     def of(
         self, path: Sequence[str | int], value: object = None, offset: int = 0
     ) -> Position:
-        """The position of the value at ``path``, as ``("statement", 0, "terms",
-        "noise")``.
+        """Return the position of the value at ``path``.
+
+        A path is, for example, ``("statement", 0, "terms", "noise")``.
 
         Parameters
         ----------
@@ -78,8 +78,9 @@ class FilePositions:
         return found[number] if number < len(found) else start
 
     def _after_name(self, name: str, start: int, end: int) -> int:
-        """Where the value of a name begins: after its ``=``, or its header; ``start``
-        if there is none.
+        """Where the value of a name begins: after its ``=``, or its header.
+
+        ``start`` if there is none.
         """
         bare = re.escape(name)
         key = rf"""(?:"{bare}"|'{bare}'|(?<![\w"']){bare})"""

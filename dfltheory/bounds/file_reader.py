@@ -1,18 +1,19 @@
-"""Reading one theorem file: its text, its errors with their places, and the code that
-it may name.
-"""
+"""Reading one theorem file: text, errors with places, and code it names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from dfltheory.bounds.file_positions import FilePositions
-from dfltheory.bounds.formulas import FormulaError
+from dfltheory.bounds.formula_tokens import FormulaError
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.own import Trust, own, require_trust
 
+P = ParamSpec("P")
+R = TypeVar("R")
 KeyPath = tuple[str | int, ...]
 """Keys of TOML from the top of the file, as ``("statement", 0, "terms", "noise")``."""
 
@@ -44,10 +45,17 @@ class FileReader:
             f"{self.name}, {position}: {field or 'file'}: {message}"
         ) from None
 
-    def reading(self, path: KeyPath, value: object, read: Callable[[], Any]) -> Any:
-        """What ``read`` returns; its errors get their place."""
+    def reading(
+        self,
+        path: KeyPath,
+        value: object,
+        read: Callable[P, R],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> R:
+        """Return ``read(*arguments, **named)``; its errors get their place."""
         try:
-            return read()
+            return read(*arguments, **named)
         except FormulaError as wrong:
             character = (
                 value[wrong.offset : wrong.offset + 1] if isinstance(value, str) else ""
@@ -58,13 +66,15 @@ class FileReader:
             self.stop(path, wrong, value)
 
     def code(self, path: KeyPath, reference: str) -> Any:
-        """What a trusted file names as ``FILE.py:NAME``, relative to the file."""
-
-        def imported() -> Any:
-            require_trust(reference, self._trust, str(path[-1]))
-            return own(str(self._folder / reference))
-
-        return self.reading(path, reference, imported)
+        """Return the object ``FILE.py:NAME``, relative to a trusted file."""
+        self.reading(
+            path, reference, require_trust, reference, self._trust, str(path[-1])
+        )
+        return self.reading(path, reference, own, str(self._folder / reference))
 
 
-__all__ = ["FileReader", "KeyPath"]
+CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
+"""What names code in a theorem file."""
+
+
+__all__ = ["CODE", "FileReader", "KeyPath"]

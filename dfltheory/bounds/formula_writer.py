@@ -1,5 +1,6 @@
-"""SymPy formulas as text of theorem files, which :mod:`dfltheory.bounds.formulas`
-reads.
+"""SymPy formulas as text of theorem files.
+
+:mod:`dfltheory.bounds.formulas` reads it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dfltheory.errors import InputError
 
 
 def write_formula(formula: Any) -> str:
-    """A formula as :func:`read_formula` reads it.
+    """Return a formula as :func:`read_formula` reads it.
 
     Raises
     ------
@@ -31,8 +32,8 @@ def _is_negative(term: Any) -> bool:
 class _Printer(sp.StrPrinter):
     """SymPy's own text, in the words of theorem files."""
 
-    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
-        """The terms of a sum, those without a minus sign first."""
+    def _as_ordered_terms(self, expr: object, order: object = None) -> list[object]:
+        """Return the terms of a sum, those without a minus sign first."""
         terms = super()._as_ordered_terms(expr, order=order)
         return sorted(terms, key=_is_negative)
 
@@ -52,7 +53,7 @@ class _Printer(sp.StrPrinter):
         exact = Fraction(repr(float(expr)))
         return self._print(sp.Rational(exact.numerator, exact.denominator))
 
-    def _print_Function(self, expr: Any) -> str:
+    def _print_Function(self, expr: object) -> str:
         name = type(expr).__name__
         if name not in CALLED:
             raise InputError(

@@ -11,41 +11,27 @@ from __future__ import annotations
 
 import ast
 import difflib
-import keyword
-import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NoReturn
 
 import sympy as sp
 
+from dfltheory.bounds.formula_tokens import FormulaError, Token, tokens_of
+from dfltheory.bounds.limited_formulas import NODES, build, small
 from dfltheory.bounds.symbols import LETTERS
-from dfltheory.bounds.tree import DEPTH, NODES, build, small
+from dfltheory.bounds.tree import DEPTH
 from dfltheory.bounds.units import Expr
-from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.errors import DFLTheoryError
 
 Relation = Literal["<=", "<", ">=", ">", "=="]
-LENGTH = 10_000
-"""Most characters of a formula."""
-DIGITS = 400
-"""Most digits of a number, and its largest decimal exponent."""
 SUMMANDS = 10_000
 """Most terms of a sum."""
 STEPS = 20_000
 """Most parts that are read, those of a sum once for each of its terms."""
 
-_TOKEN = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<relation><=|>=|==|<|>)"
-    r"|(?P<sign>\*\*|[-+*/^(),])"
-    r"|(?P<space>\s+)",
-    re.ASCII,
-)
 CALLED = {
     "sqrt": "sqrt",
     "log": "log",
@@ -57,44 +43,10 @@ CALLED = {
 }
 FUNCTIONS = (*CALLED, "sum")
 """What a formula may call."""
-_LOOK_ALIKE = {
-    "\u00d7": "*",
-    "\u22c5": "*",
-    "\u00b7": "*",
-    "\u2212": "-",
-    "\u2013": "-",
-    "\u00f7": "/",
-    "\u2044": "/",
-    "\u2264": "<=",
-    "\u2265": ">=",
-    "\u221a": "sqrt",
-    "\u00b2": "^2",
-    "\u00b3": "^3",
-}
-"""Characters of printed formulas, and what a file has in their place."""
-_GREEK = {"lambda": "lam", "lamda": "lam", "psi": "lam"}
-"""Names of Greek letters for which the glossary has another name."""
-
-
-class FormulaError(InputError):
-    """A formula cannot be read. ``offset`` is the index of the character at which
-    reading stopped.
-    """
-
-    def __init__(self, message: str, offset: int):
-        super().__init__(message)
-        self.offset = offset
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    offset: int
 
 
 def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
-    """The expression that ``text`` is.
+    """Return the expression that ``text`` is.
 
     Parameters
     ----------
@@ -107,7 +59,7 @@ def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
         The text is no formula; a name is not in ``symbols``; a limit of size is
         exceeded.
     """
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     for token in tokens:
         if token.kind == "relation":
             raise FormulaError(
@@ -126,7 +78,7 @@ def read_comparison(
     FormulaError
         There is no comparison, or there are several; else as :func:`read_formula`.
     """
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     places = [k for k, token in enumerate(tokens) if token.kind == "relation"]
     if not places:
         raise FormulaError(
@@ -144,79 +96,11 @@ def read_comparison(
     return left, sign.text, right  # type: ignore[return-value]  # the pattern has these alone
 
 
-def _tokens(text: str) -> list[_Token]:
-    """Numbers, names and signs with their places."""
-    if len(text) > LENGTH:
-        raise FormulaError(
-            f"a formula has at most {LENGTH} characters, this one {len(text)}", LENGTH
-        )
-    found: list[_Token] = []
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise FormulaError(_about_character(text[position]), position)
-        kind = str(match.lastgroup)
-        if kind != "space":
-            token = _Token(kind, match[0], position)
-            _check_token(token, found[-1] if found else None)
-            found.append(token)
-        position = match.end()
-    return found
+def _expression(tokens: list[Token], symbols: Mapping[str, Expr], end: int) -> Expr:
+    """Return the expression of some tokens.
 
-
-def _about_character(character: str) -> str:
-    """What is wrong with a character that no formula has."""
-    name = unicodedata.name(character, "no name")
-    words = (
-        f"character {character!r} (U+{ord(character):04X}, {name.lower()}) is not part"
-        " of a formula"
-    )
-    if character in _LOOK_ALIKE:
-        return f"{words}: write {_LOOK_ALIKE[character]}"
-    plain = unicodedata.normalize("NFKC", character)
-    if plain != character and plain.isascii() and plain.isprintable():
-        return f"{words}: write {plain}"
-    greek = re.fullmatch(r"GREEK SMALL LETTER (?:FINAL )?(\w+)", name)
-    if greek is not None:
-        spelled = greek[1].lower()
-        return f"{words}: write its name, as {_GREEK.get(spelled, spelled)}"
-    return f"{words}: names have the letters a-z and A-Z, digits and _"
-
-
-def _check_token(token: _Token, before: _Token | None) -> None:
-    """Reject words that Python keeps for itself, long numbers, and two operands without
-    a sign.
+    ``end`` is where the text ends, for messages.
     """
-    if token.kind == "name" and keyword.iskeyword(token.text):
-        instead = LETTERS.get(token.text, f"{token.text.lower()}_")
-        raise FormulaError(
-            f"{token.text!r} cannot be a name: use {instead}", token.offset
-        )
-    if token.kind == "number":
-        _check_number(token)
-    if token.text == "**":
-        raise FormulaError("'**' is not part of a formula: write ^", token.offset)
-    if before is None or not (before.kind in ("number", "name") or before.text == ")"):
-        return
-    called = before.kind == "name" and token.text == "("
-    if token.kind in ("number", "name") or (token.text == "(" and not called):
-        raise FormulaError(
-            f"a sign is missing before {token.text[:40]!r}: write * to multiply",
-            token.offset,
-        )
-
-
-def _check_number(token: _Token) -> None:
-    digits, _, exponent = token.text.lower().partition("e")
-    too_long = len(digits) > DIGITS or len(exponent) > 6
-    if too_long or abs(int(exponent or 0)) > DIGITS:
-        message = f"a number has at most {DIGITS} digits, and an exponent of that size"
-        raise FormulaError(message, token.offset)
-
-
-def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> Expr:
-    """The expression of some tokens; ``end`` is where the text ends, for messages."""
     if not tokens:
         raise FormulaError("a formula is missing here", end)
     if tokens[-1].kind == "sign" and tokens[-1].text != ")":
@@ -271,7 +155,7 @@ class _Walk:
         return self._value(tree.body, 0)
 
     def _place(self, column: int) -> int:
-        """The index in the text of what is at a column of the source."""
+        """Return the index in the text of what is at a column of the source."""
         if column >= len(self._source):
             return self._end
         return self._offsets[max(bisect_right(self._starts, column) - 1, 0)]
@@ -342,8 +226,9 @@ class _Walk:
         raise FormulaError(f"{message}[quantities.NAME] or a definition", offset)
 
     def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
-        """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one
-        step.
+        """Return a chain such as a - b + c in one step.
+
+        Its syntax tree is as deep as it is long.
 
         ``kinds`` are the sign that takes an operand as it is, and the one that inverts
         it.
@@ -381,8 +266,9 @@ class _Walk:
         )
 
     def _sum(self, arguments: list[ast.expr], offset: int, depth: int) -> Expr:
-        """sum(expr, k, first, last): the terms one by one, for limits that are whole
-        numbers.
+        """Return sum(expr, k, first, last) term by term.
+
+        Its limits are whole numbers.
         """
         if len(arguments) != 4 or not isinstance(arguments[1], ast.Name):
             self._stop("a sum is written sum(formula, index, first, last)", offset)
@@ -426,7 +312,7 @@ def _inverted(operand: Expr, kind: type) -> Expr:
 
 
 def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
-    """A syntax error in words of formulas."""
+    """Return a syntax error in words of formulas."""
     if source.count("(") != source.count(")"):
         return "parentheses do not match"
     if column >= len(source.rstrip()):
@@ -436,11 +322,4 @@ def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
     return "this is not a formula: two signs, or a sign without an operand"
 
 
-__all__ = [
-    "CALLED",
-    "FUNCTIONS",
-    "FormulaError",
-    "Relation",
-    "read_comparison",
-    "read_formula",
-]
+__all__ = ["CALLED", "FUNCTIONS", "Relation", "read_comparison", "read_formula"]

@@ -1,6 +1,4 @@
-"""Saved families of problems in words: how measured over expression grows, and over
-which range.
-"""
+"""Growth of saved families of problems, in words."""
 
 from __future__ import annotations
 
@@ -20,24 +18,32 @@ PACES = {
 
 
 def paces(parameter: str) -> list[str]:
-    """What grows along a family, in words: ``alpha*T*T*T`` is 1/(1 - alpha) and T^3."""
+    """Return the growing quantities of a family in words.
+
+    ``alpha*T*T*T`` is 1/(1 - alpha) and T^3.
+    """
     names = parameter.split("*")
     powers = {name: names.count(name) for name in names}
-    return [
-        MEANT.get(name, name) + (f"^{power}" if power > 1 else "")
-        for name, power in powers.items()
-    ]
+    found = []
+    for name, power in powers.items():
+        base = MEANT.get(name, name)
+        found.append(f"{base}^{power}" if power > 1 else base)
+    return found
 
 
 def leading(parameter: str) -> str:
-    """The quantity by which a family is ordered: 1/(1 - alpha) of ``alpha*T*T*T``."""
+    """Return the quantity by which a family is ordered.
+
+    It is 1/(1 - alpha) of ``alpha*T*T*T``.
+    """
     first = parameter.split("*")[0]
     return MEANT.get(first, first)
 
 
 def pacing(parameter: str) -> str:
-    """How the other quantities grow with the first: ``, with T growing like its cube``
-    of ``alpha*T*T*T``.
+    """Return how the other quantities grow with the first.
+
+    That is ", with T growing like its cube" of ``alpha*T*T*T``.
     """
     names = parameter.split("*")
     _, *others = dict.fromkeys(names)
@@ -48,7 +54,7 @@ def pacing(parameter: str) -> str:
 
 
 def growth_words(family: Mapping[str, Any]) -> str:
-    """The fitted growth of a saved family, and the range over which it was fitted.
+    """Return the fitted growth of a saved family, and the range of the fit.
 
     Parameters
     ----------

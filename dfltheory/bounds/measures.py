@@ -1,5 +1,4 @@
-"""The left-hand sides that statements bound: measures, and how they are aggregated over
-rounds.
+"""Left-hand sides of statements: measures, and how rounds are aggregated.
 
 Every name has one unit, except ``definition``, which stands for the quantity that a
 definition defines. The measures of runs are those that
@@ -34,9 +33,7 @@ largest; ``min`` is min_t E[Y_t].
 
 
 class Measure(NamedTuple):
-    """``unit`` (None: any) and, for the measures of runs, the LaTeX of the measure in
-    round t.
-    """
+    """A measure of runs: its unit (None: any), and its LaTeX in round t."""
 
     unit: Unit | None
     latex: str = ""
@@ -127,8 +124,7 @@ def checked_aggregate(aggregate: object) -> None:
 
 
 def unit_of(measure: object, given: Unit | None) -> Unit:
-    """The unit of a measure: that of the package's own, or the ``given`` one of a
-    user's metric.
+    """Return the unit of a measure, or the ``given`` one of a user's metric.
 
     Raises
     ------
@@ -173,9 +169,7 @@ def _unit_of_own(measure: str, given: Unit | None) -> Unit:
 
 
 def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:
-    """The left-hand side of a measure of runs in LaTeX; empty if the measure is not of
-    runs.
-    """
+    """Return the left-hand side of a measure of runs in LaTeX, else ""."""
     if measure not in MEASURES_OF_RUNS:
         return ""
     return latex_of(measure, aggregate, sp.latex(first), sp.latex(last))

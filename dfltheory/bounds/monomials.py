@@ -1,5 +1,6 @@
-"""Monomials: the factors of a formula as powers of quantities and of gaps such as
-1 - lam, up to constant factors.
+"""Monomials: factors of formulas as powers of quantities and gaps.
+
+A gap is, for example, 1 - lam. Constant factors do not count.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
 
 @dataclass(frozen=True)
 class Monomial:
-    """``coefficient * product of atom**exponent``; atoms are symbols or gaps such as
-    ``1 - lam``.
+    """``coefficient * product of atom**exponent``.
+
+    Atoms are symbols or gaps such as ``1 - lam``.
     """
 
     coefficient: Expr
@@ -48,20 +50,19 @@ class Monomial:
         )
 
     def __str__(self) -> str:
-        def power(name: str, e: Fraction) -> str:
-            name = name if name.isidentifier() else f"({name})"
-            return (
-                name
-                if e == 1
-                else f"{name}^{e}"
-                if e.denominator == 1
-                else f"{name}^({e})"
-            )
-
-        over = [power(n, e) for n, e in self.exponents if e > 0]
-        under = [power(n, -e) for n, e in self.exponents if e < 0]
+        over = [_power_text(n, e) for n, e in self.exponents if e > 0]
+        under = [_power_text(n, -e) for n, e in self.exponents if e < 0]
         top = " ".join(over) or "1"
         return top if not under else f"{top} / ({' '.join(under)})"
+
+
+def _power_text(name: str, exponent: Fraction) -> str:
+    base = name if name.isidentifier() else f"({name})"
+    if exponent == 1:
+        return base
+    if exponent.denominator == 1:
+        return f"{base}^{exponent}"
+    return f"{base}^({exponent})"
 
 
 def _fraction(number: Expr) -> Fraction:
@@ -94,8 +95,9 @@ def own_order(base: Expr) -> dict[str, Fraction] | None:
 
 
 def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
-    """A factor as atoms of the same order: 2K - 1 is of order K, 1 + q of order 1,
-    others are their own.
+    """Return a factor as atoms of the same order.
+
+    2K - 1 is of order K, 1 + q of order 1; others are their own.
     """
     if base.is_Symbol:
         return {base.name: Fraction(1)}
@@ -117,8 +119,10 @@ def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
 
 
 def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
-    """(base, exponent) of every factor; powers of products, of powers and by sums are
-    split, as all factors are non-negative.
+    """(base, exponent) of every factor.
+
+    Powers of products, of powers and by sums are split, as all factors are
+    non-negative.
     """
     for factor in sp.Mul.make_args(product):
         base, power = factor.as_base_exp()
@@ -150,27 +154,27 @@ def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
 
 
 def gapped(expr: Expr, shares: Shares) -> Expr:
-    """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of
-    roots (of equal order).
+    """1 - lam and its like as atoms.
+
+    Roots of sums of non-negative terms as sums of roots (of equal order).
     """
-    expr = expr.replace(
-        lambda e: (
-            e.is_Add
-            and len(e.free_symbols) == 1
-            and next(iter(e.free_symbols)).name in shares
-        ),
-        _gap_of,
-    )
-    return expr.replace(
-        lambda e: (
-            e.is_Pow
-            and e.base.is_Add
-            and e.exp.is_Rational
-            and not e.exp.is_Integer
-            and e.exp > 0
-        ),
-        lambda e: sp.Add(*(term**e.exp for term in e.base.args)),
-    )
+
+    def is_sum_of_share(part: Expr) -> bool:
+        names = [symbol.name for symbol in part.free_symbols]
+        return part.is_Add and len(names) == 1 and names[0] in shares
+
+    return expr.replace(is_sum_of_share, _gap_of).replace(_is_root_of_sum, _roots)
+
+
+def _is_root_of_sum(part: Expr) -> bool:
+    if not (part.is_Pow and part.base.is_Add and part.exp.is_Rational):
+        return False
+    return part.exp > 0 and not part.exp.is_Integer
+
+
+def _roots(root: Expr) -> Expr:
+    """Return the sum of the roots of the terms under a root."""
+    return sp.Add(*(term**root.exp for term in root.base.args))
 
 
 def _gap_of(share_sum: Expr) -> Expr:

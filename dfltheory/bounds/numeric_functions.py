@@ -1,5 +1,6 @@
-"""Python functions that a theorem file may name: they evaluate a definition whose
-formula would cancel.
+"""Python functions of theorem files that evaluate definitions.
+
+They replace formulas that would cancel.
 
 A definition has both: the formula is what the statement says, and the function is how
 its numbers are computed. ``function = "NAME"`` of a theorem file is a name of
@@ -15,9 +16,7 @@ from dfltheory.errors import one_of
 
 
 class NumericFunction(NamedTuple):
-    """``function`` of arrays; ``takes`` are the quantities that it is given, in this
-    order.
-    """
+    """A function of arrays; ``takes`` are its quantities, in this order."""
 
     function: Callable[..., Any]
     takes: tuple[str, ...]
@@ -42,7 +41,7 @@ NUMERIC_FUNCTIONS: dict[str, tuple[str, ...]] = {
 
 
 def numeric_function(name: str) -> NumericFunction:
-    """The registered function of this name."""
+    """Return the registered function of this name."""
     from dfltheory import admm, momentum  # they import NumPy
 
     one_of("registered function", name, NUMERIC_FUNCTIONS)
@@ -51,8 +50,8 @@ def numeric_function(name: str) -> NumericFunction:
     return NumericFunction(getattr(place, function), NUMERIC_FUNCTIONS[name])
 
 
-def name_of(function: Callable[..., Any]) -> str | None:
-    """The name under which a function is registered, or None."""
+def name_of(function: Callable[..., object]) -> str | None:
+    """Return the name under which a function is registered, or None."""
     return next(
         (
             name

@@ -55,8 +55,9 @@ def _point(
     place: int,
     shares: Shares,
 ) -> dict[sp.Symbol, Any]:
-    """Every symbol at ``place`` along the direction; a share by its gap where the gap
-    vanishes.
+    """Every symbol at ``place`` along the direction.
+
+    A share by its gap where the gap vanishes.
     """
     values: dict[sp.Symbol, Any] = {}
     for symbol in symbols:
@@ -76,7 +77,7 @@ def _point(
 def _log_ratio(
     larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, Any]
 ) -> Any | None:
-    """The logarithm of the ratio; None where it has none."""
+    """Return the logarithm of the ratio; None where it has none."""
     names = list(point)
     try:
         above, below = (

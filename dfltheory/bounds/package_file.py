@@ -1,6 +1,4 @@
-"""The package's own theorem files, whose statements are read one by one and without the
-data models.
-"""
+"""The package's own theorem files, read one by one without data models."""
 
 from __future__ import annotations
 
@@ -13,18 +11,16 @@ from typing import Any
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.plain_tables import plain_file
-from dfltheory.bounds.statement_reader import (
-    StatementReader,
-    parent_of,
-    read_quantities,
-)
-from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.quantity_reader import read_quantities
+from dfltheory.bounds.statement_reader import StatementReader, parent_of
 from dfltheory.bounds.theorem import Theorem
 
 
 class PackageFile:
-    """A theorem file of the package. Its format is not checked: a test reads it with
-    the models.
+    """A theorem file of the package.
+
+    Its format is not checked: a test reads it with the models.
 
     Parameters
     ----------

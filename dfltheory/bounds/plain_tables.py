@@ -1,5 +1,4 @@
-"""Tables of the package's own theorem files, without the data models, whose import is
-slow.
+"""Tables of the package's theorem files, without the slow data models.
 
 A test compares the defaults with those of the models and reads every file of the
 package with both.
@@ -67,16 +66,16 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def plain_table(kind: str, values: Mapping[str, Any]) -> Any:
-    """A table with its values and defaults as attributes."""
-    named = {
-        name.replace("from", "from_") if kind == "step" else name: v
-        for name, v in values.items()
-    }
-    return SimpleNamespace(**{**DEFAULTS[kind], **named})
+    """Return a table with its values and defaults as attributes."""
+    fields = dict(DEFAULTS[kind])
+    for name, value in values.items():
+        field = name.replace("from", "from_") if kind == "step" else name
+        fields[field] = value
+    return SimpleNamespace(**fields)
 
 
 def plain_file(document: Mapping[str, Any]) -> Any:
-    """A theorem file of the package as tables."""
+    """Return a theorem file of the package as tables."""
     file = plain_table("file", document)
     file.source = plain_table("source", file.source)
     file.quantities = {
@@ -91,10 +90,11 @@ def _statement(values: Mapping[str, Any]) -> Any:
     table.scope = plain_table("scope", table.scope)
     table.left = plain_table("left", table.left)
     table.steps = [plain_table("step", step) for step in table.steps]
-    table.definitions = {
-        name: entry if isinstance(entry, str) else plain_table("definition", entry)
-        for name, entry in table.definitions.items()
-    }
+    definitions = dict(table.definitions)
+    for name, entry in definitions.items():
+        if not isinstance(entry, str):
+            definitions[name] = plain_table("definition", entry)
+    table.definitions = definitions
     return table
 
 

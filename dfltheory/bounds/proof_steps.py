@@ -57,13 +57,13 @@ class LinearClaim:
 
 
 def step_of_table(table: Any) -> ProofStep:
-    """The step that a table of a theorem file declares."""
+    """Return the step that a table of a theorem file declares."""
     by = (table.by,) if isinstance(table.by, str) else tuple(table.by)
     return ProofStep(table.claim, tuple(table.from_), by, table.name)
 
 
 def names_of(steps: Sequence[ProofStep]) -> tuple[str, ...]:
-    """The name of each step."""
+    """Return the name of each step."""
     return tuple(
         step.name or f"s{number}" for number, step in enumerate(steps, start=1)
     )
@@ -108,7 +108,7 @@ def _reference_problem(premise: str, names: Sequence[str]) -> str:
 def read_claim(
     text: str, symbols: Mapping[str, Expr], moments: Mapping[str, str], bound: Expr
 ) -> LinearClaim:
-    """A claim in the quantities of a statement and its moments.
+    """Return a claim in the quantities of a statement and its moments.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def read_claim(
 
 
 def _linear(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
-    """The coefficients of moments; under the empty name what has none."""
+    """Return the coefficients of moments; under the empty name what has none."""
     if expanded_size(side) > LARGEST:
         raise InputError(f"a claim has at most {LARGEST} terms over one denominator")
     inside = side.free_symbols
@@ -149,7 +149,7 @@ def _linear(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
 
 
 def expanded_size(expr: Expr) -> int:
-    """An upper bound of the number of terms of an expression over one denominator."""
+    """Return an upper bound of the number of terms over one denominator."""
     over, under = _sizes(expr)
     return _capped(over * _size_of(under))
 
@@ -190,7 +190,7 @@ def _size_of(under: Mapping[Expr, int]) -> int:
 
 
 def _size_of_power(terms: int, power: int) -> int:
-    """The number of monomials of a power of a sum."""
+    """Return the number of monomials of a power of a sum."""
     return _capped(math.comb(terms + power - 1, power)) if terms > 1 else 1
 
 

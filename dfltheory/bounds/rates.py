@@ -1,5 +1,4 @@
-"""Orders of magnitude: what a bound becomes under a schedule as T grows, and which
-terms another one covers.
+"""Orders of magnitude: what a bound becomes under a schedule as T grows.
 
 A bound under its schedule is expanded into monomials ``c T^a K^b (1 - lam)^d ...``. A
 monomial is *covered* by others if it is at most a constant times their sum wherever T,
@@ -17,7 +16,6 @@ from functools import cache
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Statement
 from dfltheory.bounds.monomials import (
     LARGE,
     SHARES,
@@ -28,6 +26,7 @@ from dfltheory.bounds.monomials import (
     own_order,
     without_cancellation,
 )
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
@@ -53,8 +52,9 @@ constant (sigma_g <= beta, L_vu <= chi sqrt(L_u L_v), m <= m^Q, lam^Q <= lam, 1 
 
 @cache
 def expand_in_t(expr: Expr, order: int, shares: Shares = SHARES) -> Expr:
-    """``expr`` for large T up to T^(-order/2): Laurent series in 1/sqrt(T), term by
-    term.
+    """Return ``expr`` for large T up to T^(-order/2), as a Laurent series.
+
+    In 1/sqrt(T), term by term.
 
     Sums in numerators are multiplied out first: over a common denominator they would
     leave products of denominators that no term of ``expr`` has.
@@ -96,7 +96,7 @@ def _series(over: sp.Poly, under: sp.Poly, order: int) -> Expr:
 
 
 def slowest_in_t(expr: Expr, order: int = 8) -> Expr:
-    """The part of ``expr`` with the largest power of T, for large T."""
+    """Return the part of ``expr`` with the largest power of T, for large T."""
     by_power: dict[Expr, Expr] = {}
     for term in sp.Add.make_args(expand_in_t(expr, order)):
         power = term.as_powers_dict()[_T]
@@ -126,15 +126,14 @@ def keeps(
     found: dict[Expr, Expr] = {}
     for d in theorem.definitions:
         value = scheduled(theorem, theorem.expand(d.symbol), schedule)
-        if _T not in value.free_symbols:
-            own = own_order(value)
-            found[d.symbol] = (
-                d.symbol
-                if own is None
-                else sp.Mul(
-                    *(GLOSSARY[n].symbol ** sp.Rational(e) for n, e in own.items())
-                )
-            )
+        if _T in value.free_symbols:
+            continue
+        own = own_order(value)
+        if own is None:
+            found[d.symbol] = d.symbol
+        else:
+            powers = [GLOSSARY[n].symbol ** sp.Rational(e) for n, e in own.items()]
+            found[d.symbol] = sp.Mul(*powers)
     return found
 
 
@@ -209,10 +208,10 @@ def scheduled_region(
     """Each condition ``left <= right`` between monomials as exponents of right/left:
     what is at least a constant.
     """
-    sides = (
-        [scheduled(theorem, theorem.expand(e), schedule) for e in (c.left, c.right)]
-        for c in theorem.conditions
-    )
+    sides = []
+    for condition in theorem.conditions:
+        both = map(theorem.expand, (condition.left, condition.right))
+        sides.append([scheduled(theorem, side, schedule) for side in both])
     return ordered(sides, theorem.shares)
 
 
@@ -321,8 +320,11 @@ def _steepest(
 
 
 _STEEPEST = 100.0
+"""Upper limit of the least gain, which keeps the linear program bounded."""
 _COST = 1e-4
+"""Cost of a unit of an exponent, so that exponents that are not needed are 0."""
 _TOLERANCE = 1e-7
+"""A least gain below this is 0 within the accuracy of the linear program."""
 
 
 def _sign(atom: str, shares: Shares) -> int:

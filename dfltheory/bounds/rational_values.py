@@ -1,6 +1,4 @@
-"""The bound and the conditions of a statement in rational numbers, where they have such
-values.
-"""
+"""Bound and conditions of a statement in rational numbers."""
 
 from __future__ import annotations
 
@@ -11,14 +9,16 @@ from typing import Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Statement
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.tree import at_numbers
 from dfltheory.errors import InputError
 
 
 class RationalValues:
-    """Formulas of one statement at rational numbers; definitions are evaluated once
-    each.
+    """Formulas of one statement at rational numbers.
+
+    Definitions are evaluated once each.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class RationalValues:
             self._numbers[definition.symbol] = value
 
     def bound(self) -> Fraction:
-        """The right-hand side.
+        """Return the right-hand side.
 
         Raises
         ------

@@ -1,5 +1,4 @@
-"""Expressions that may enter a proof: exact types, known symbols, and when they are
-real numbers.
+"""Expressions that may enter a proof: exact types and known symbols.
 
 :func:`expression` accepts a number or an expression of exact SymPy types.
 :func:`reality` returns the signs that make it a real, finite number wherever its
@@ -112,10 +111,10 @@ def _exact(given: Any) -> bool:
 
 @cache
 def _usual(name: str) -> tuple[sp.Symbol, ...]:
-    """The symbols that a script may bring: real, and perhaps with a sign, or whole."""
+    """Return the symbols that a script may bring: real, with a sign, or whole."""
     signs: tuple[dict[str, bool], ...] = ({}, {"nonnegative": True}, {"positive": True})
     return tuple(
-        sp.Symbol(name, **{"real": True, kind: True}, **sign)
+        sp.Symbol(name, **dict.fromkeys(("real", kind), True), **sign)
         for sign in signs
         for kind in ("real", "integer")
     )
@@ -172,7 +171,7 @@ def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
 
 
 def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
-    """What a power needs: no division by 0, and no root of a negative number."""
+    """Return what a power needs: no division by 0, and no root of a negative number."""
     whole, sign = _exponent(exponent)
     if whole:
         if sign or base.is_zero is False:
@@ -199,6 +198,18 @@ def _exponent(exponent: Expr) -> tuple[bool, bool]:
     if forms[0].is_integer:
         return True, any(form.is_nonnegative for form in forms)
     return False, any(form.is_positive for form in forms)
+
+
+def sign_of(expression: Expr) -> str:
+    """Return the assumption that SymPy knows of a real expression."""
+    if expression.is_positive:
+        return "positive"
+    return "nonnegative" if expression.is_nonnegative else "real"
+
+
+def signed_symbol(name: str, sign: str) -> sp.Symbol:
+    """Return a symbol with an assumption, as :func:`sign_of` returns it."""
+    return sp.Symbol(name, **dict.fromkeys((sign,), True))
 
 
 __all__ = [

@@ -1,5 +1,4 @@
-"""A theorem by its name: itself, a key of the registry, a theorem file, or a user's
-Python object.
+"""A theorem by its name: a key, a theorem file, or a user's object.
 
 This is the only place where names of theorems are resolved. Every command and function
 that takes a theorem takes each of these forms.
@@ -23,9 +22,7 @@ _FILE = re.compile(
 
 
 def is_registered_key(reference: Theorem | str) -> bool:
-    """Is it written as a key of the registry, and not as a file, an object or a theorem
-    itself?
-    """
+    """Return whether a reference is written as a key of the registry."""
     return (
         isinstance(reference, str)
         and ":" not in reference
@@ -41,7 +38,7 @@ def names_theorem_file(reference: object) -> bool:
 def load(
     reference: Theorem | str, variant: str | None = None, *, trust: Trust = False
 ) -> Theorem:
-    """The theorem that ``reference`` names.
+    """Return the theorem that ``reference`` names.
 
     Parameters
     ----------
@@ -84,8 +81,9 @@ def load_all(
     trust: Trust = False,
     registry: Registry = REGISTRY,
 ) -> tuple[Theorem, ...]:
-    """The theorems that ``reference`` names: all variants of a key, all statements of a
-    theorem file.
+    """Return the theorems that ``reference`` names.
+
+    All variants of a key, all statements of a theorem file.
 
     Parameters
     ----------
@@ -119,7 +117,7 @@ def load_all(
 
 
 def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
-    """The statements of a theorem file that a reference names."""
+    """Return the statements of a theorem file that a reference names."""
     match = _FILE.fullmatch(str(reference))
     assert match is not None, "names_theorem_file has said so"
     found = with_parents(read_theorem_file(Path(match["path"]), trust=trust).theorems)

@@ -1,6 +1,4 @@
-"""Random points of the region where conditions hold: what checks and searches are made
-of.
-"""
+"""Random points of the region where conditions hold."""
 
 from __future__ import annotations
 
@@ -10,8 +8,10 @@ from functools import cache, lru_cache
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Statement
-from dfltheory.bounds.symbols import GLOSSARY, Quantity, step_names, with_quantities
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.statement import Statement
+from dfltheory.bounds.symbols import GLOSSARY, step_names, with_quantities
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
@@ -26,8 +26,9 @@ def draw(
     rng: np.random.Generator,
     glossary: Glossary = GLOSSARY,
 ) -> Points:
-    """``size`` values of each quantity, over many orders of magnitude and with the ends
-    of ranges.
+    """Return ``size`` values of each quantity over many orders of magnitude.
+
+    The ends of ranges are included.
     """
     ordered = sorted(names, key=list(glossary).index)
     return {name: _values(glossary[name], size, rng) for name in ordered}
@@ -59,7 +60,7 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def compiled(exprs: Sequence[Expr]) -> tuple[list[str], object]:
-    """The names of the free symbols of ``exprs``, sorted, and their compiled values."""
+    """Return sorted names of the free symbols of ``exprs``, and compiled values."""
     return _compiled(tuple(map(sp.sympify, exprs)))
 
 
@@ -71,7 +72,7 @@ def _compiled(exprs: tuple[Expr, ...]) -> tuple[list[str], object]:
 
 
 def values_of(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
-    """The values of ``exprs`` at ``points``."""
+    """Return the values of ``exprs`` at ``points``."""
     names, function = compiled(exprs)
     size = len(next(iter(points.values())))
     with np.errstate(all="ignore"):
@@ -86,8 +87,7 @@ def admissible(
     rng: np.random.Generator,
     glossary: Glossary = GLOSSARY,
 ) -> Points:
-    """At most ``size`` random points at which all ``conditions`` (in symbols of the
-    glossary) hold.
+    """Return at most ``size`` random points at which all ``conditions`` hold.
 
     Two conditions that say an equality are solved for a step size. Fewer points than
     asked for come back where the region is thin; none where it was not hit at all.
@@ -141,7 +141,7 @@ def equalities(
 
 
 def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
-    """What an equality says of one quantity."""
+    """Return what an equality says of one quantity."""
     inside = {s.name for s in equality.slack.free_symbols}
     for name in step_names(glossary)[::-1]:
         if name in inside:
@@ -159,7 +159,7 @@ def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
 
 
 def conditions_of(theorem: Statement) -> tuple[Condition, ...]:
-    """The conditions of a statement with its definitions replaced."""
+    """Return the conditions of a statement with its definitions replaced."""
     return tuple(
         Condition(c.name, theorem.expand(c.left), theorem.expand(c.right), c.strict)
         for c in theorem.conditions
@@ -190,15 +190,19 @@ def has_points(theorem: Statement) -> bool:
 
 
 def bound_at(theorem: Statement, points: Points) -> np.ndarray:
-    """The bound at points that may have further names; conditions are not checked."""
+    """Return the bound at points that may have further names.
+
+    Conditions are not checked.
+    """
     size = len(next(iter(points.values())))
     own = {name: points[name] for name in theorem.needs}
     return np.broadcast_to(theorem.evaluate(where="ignore", **own), size)
 
 
 def joint_glossary(one: Statement, other: Statement) -> Glossary | None:
-    """The glossary with what both statements add; None if they add different quantities
-    of one name.
+    """Return the joint glossary of two statements.
+
+    None if they add different quantities of one name.
     """
     own = {quantity.name: quantity for quantity in one.quantities}
     if any(

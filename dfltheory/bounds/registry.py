@@ -56,18 +56,14 @@ class Registry:
         self._files: dict[str, PackageFile] = {}
 
     def including(self, added: Iterable[Theorem]) -> Registry:
-        """A registry with further statements, as the lemmas of a paper that a case
-        study states.
-        """
+        """Return a registry with further statements, as lemmas of a case study."""
         larger = Registry((*self.added, *added))
         larger._modules, larger._loaded = self._modules, self._loaded
         larger._papers, larger._files = self._papers, self._files
         return larger
 
     def clear(self) -> None:
-        """Forget which papers were found and what was read: the next call looks for
-        them again.
-        """
+        """Forget which papers were found and what was read."""
         self._modules.clear()
         self._loaded.clear()
         self._papers.clear()
@@ -76,8 +72,9 @@ class Registry:
     # -- papers
 
     def discover(self) -> Mapping[str, str]:
-        """Papers, by the first word of their keys, and their files or modules; the
-        package's own first.
+        """Papers, by the first word of their keys, and their files or modules.
+
+        The package's own first.
 
         Raises
         ------
@@ -89,7 +86,7 @@ class Registry:
         return self._modules
 
     def papers(self) -> tuple[str, ...]:
-        """The names of papers: the first words of keys."""
+        """Return the names of papers: the first words of keys."""
         return tuple(self.discover())
 
     def paper(self, name: str) -> Paper:
@@ -98,8 +95,9 @@ class Registry:
         return self._papers[name]
 
     def load(self, paper: str) -> Statements:
-        """The statements of a paper by key and variant; they are read at the first
-        call.
+        """Return the statements of a paper by key and variant.
+
+        They are read at the first call.
 
         Raises
         ------
@@ -133,7 +131,7 @@ class Registry:
         return places[paper]
 
     def _file(self, paper: str) -> PackageFile | None:
-        """The theorem file of a paper of the package."""
+        """Return the theorem file of a paper of the package."""
         if paper not in _own_files():
             return None
         if paper not in self._files:
@@ -148,7 +146,7 @@ class Registry:
     # -- statements
 
     def keys(self, paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
-        """The keys of theorems, corollaries, rates and lower bounds (of one paper).
+        """Return the keys of theorems, corollaries, rates and lower bounds.
 
         With ``all`` also those of lemmas and controls; controls are also listed if
         their paper is named.
@@ -167,11 +165,11 @@ class Registry:
         return tuple(found)
 
     def variants(self, key: str) -> tuple[str, ...]:
-        """The variants of a statement, ``printed`` first where there is one."""
+        """Return the variants of a statement, ``printed`` first where there is one."""
         return tuple(self._variants(key))
 
     def get(self, key: str, variant: str = "printed") -> Theorem:
-        """The statement ``key`` in ``variant``.
+        """Return the statement ``key`` in ``variant``.
 
         Raises
         ------
@@ -204,8 +202,9 @@ class Registry:
         return tuple(theorem for variants in loaded for theorem in variants.values())
 
     def resting_on(self, networks: Iterable[str]) -> tuple[str, ...]:
-        """The theorems and corollaries that assume one of these laws of the network, as
-        their scopes name them.
+        """Return the theorems and corollaries that assume one of these laws.
+
+        Laws of the network are named as in scopes.
 
         >>> bounds.resting_on(graphs.check_mixing_matrix(W).breaks)   # doctest: +SKIP
         """
@@ -227,8 +226,9 @@ class Registry:
         return self.known(key, variant) and self.get(key, variant) is theorem
 
     def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
-        """The registered statements of the paper of ``theorem``; none if it is of no
-        registered paper.
+        """Return the registered statements of the paper of ``theorem``.
+
+        None if it is of no registered paper.
         """
         paper = _paper_of(theorem.key)
         return self.statements(paper) if self._has(paper) else ()
@@ -240,7 +240,7 @@ def _paper_of(key: str) -> str:
 
 @cache
 def _own_files() -> Mapping[str, str]:
-    """The package's papers and their theorem files, by name."""
+    """Return the package's papers and their theorem files, by name."""
     files = sorted(FOLDER.glob("*.toml"))
     return MappingProxyType({path.stem: str(path) for path in files})
 
@@ -261,9 +261,7 @@ def _found_modules() -> dict[str, str]:
 
 
 def _modules_of(name: str) -> Iterator[ModuleType]:
-    """The modules of a paper that may hold its statements: the paper itself, and
-    modules of its folder.
-    """
+    """Return the modules of a paper that may hold its statements."""
     top = importlib.import_module(name)
     yield top
     within = {
@@ -275,7 +273,7 @@ def _modules_of(name: str) -> Iterator[ModuleType]:
 
 
 def _of_module(name: str) -> tuple[Paper, list[Theorem]]:
-    """What a module of another package says of its paper, and its statements."""
+    """Return what a module of another package says of its paper, and its statements."""
     modules = list(_modules_of(name))
     known = getattr(modules[0], "PAPER", None)
     if not isinstance(known, Paper):
@@ -297,7 +295,7 @@ def refuse_loose_steps(place: str, module: object) -> None:
 
 
 def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:
-    """The statements of a paper by key and variant."""
+    """Return the statements of a paper by key and variant."""
     found: dict[str, dict[str, Theorem]] = {}
     for theorem in theorems:
         if _paper_of(theorem.key) != paper:

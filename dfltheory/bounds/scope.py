@@ -1,5 +1,6 @@
-"""What a theorem is about: its algorithm, its network, its start. Data alone: nothing
-is guessed.
+"""What a theorem is about: its algorithm, its network, its start.
+
+Data alone: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -122,8 +123,7 @@ class Scope:
         )
 
     def covers_sequence(self, kind: str, gossip_steps: int) -> bool:
-        """Does it cover this kind of network sequence, with so many gossip steps a
-        round?
+        """Return whether it covers a kind of network sequence with Q gossip steps.
 
         With one gossip step, a draw for each round is a draw for each gossip step.
         ``any`` includes all kinds but ``windows``, whose single matrices need not
@@ -138,7 +138,7 @@ class Scope:
             kinds.add("any")
         return not kinds.isdisjoint(self.sequence)
 
-    def covers(self, algorithm: Any) -> bool:
+    def covers(self, algorithm: object) -> bool:
         """Is this algorithm (an instance or a class) one of the scope's? A class is
         meant as itself, and a stranger's class that bears the name of one of the
         package's is not that one.

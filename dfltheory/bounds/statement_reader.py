@@ -1,6 +1,4 @@
-"""One statement of a theorem file: its texts to formulas, and its tables to a
-theorem.
-"""
+"""One statement of a theorem file: texts to formulas, tables to a theorem."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
-from dfltheory.bounds.file_reader import FileReader, KeyPath
+from dfltheory.bounds.file_reader import CODE, FileReader, KeyPath, P, R
 from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
@@ -27,25 +25,24 @@ from dfltheory.bounds.proof_steps import (
     step_of_table,
     step_problems,
 )
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
+from dfltheory.bounds.symbols import with_quantities
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.unit_text import read_range, read_unit
+from dfltheory.bounds.unit_text import read_unit
 from dfltheory.bounds.units import Expr
 
 if TYPE_CHECKING:  # the data models are slow to import
     from dfltheory.bounds.theorem_models import (
         DefinitionTable,
         LeftTable,
-        QuantityTable,
         ScopeTable,
         StatementTable,
     )
 
 EXACT_GRADIENTS = "exact gradients"
 """Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
-CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
-"""What names code in a theorem file."""
 
 _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -73,7 +70,10 @@ class StatementReader:
         }
 
     def theorem(self, parent: tuple[str, str] | None) -> Theorem:
-        """The statement; ``parent`` is the name of the one from which it is derived."""
+        """Return the statement.
+
+        ``parent`` is the name of the one from which it is derived.
+        """
         table = self._table
         definitions = self._definitions()
         self._known = {definition.symbol: definition.expr for definition in definitions}
@@ -108,21 +108,29 @@ class StatementReader:
             "steps": self._steps(sp.Add(*parts.values())),
             "moments": dict(table.moments),
         }
-        return self._reading((), lambda: Theorem(quantities=used, **fields))
+        return self._reading((), None, Theorem, quantities=used, **fields)
 
     def _reading(
-        self, path: KeyPath, read: Callable[[], Any], value: object = None
-    ) -> Any:
-        return self._file.reading((*self._path, *path), value, read)
+        self,
+        path: KeyPath,
+        value: object,
+        read: Callable[P, R],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> R:
+        """Return ``read(*arguments, **named)``; its errors get their place."""
+        place = (*self._path, *path)
+        return self._file.reading(place, value, read, *arguments, **named)
 
     def _formula(self, path: KeyPath, text: str) -> Expr:
-        return self._reading(path, lambda: read_formula(text, self._symbols), text)
+        return self._reading(path, text, read_formula, text, self._symbols)
 
     # -- definitions
 
     def _definitions(self) -> tuple[Definition, ...]:
-        """The definitions, each after those that it contains; their symbols become
-        known.
+        """Return the definitions, each after those that it contains.
+
+        Their symbols become known.
         """
         tables = {
             name: _as_table(entry) for name, entry in self._table.definitions.items()
@@ -157,12 +165,13 @@ class StatementReader:
             if word in tables:
                 self._define(word, tables, found, (*within, name))
         expression = self._formula(path, table.formula)
-        symbol = sp.Symbol(name, **{table.sign or _sign(expression): True})
+        symbol = signed_symbol(name, table.sign or sign_of(expression))
         numeric = None
         takes: tuple[str, ...] = ()
         if table.function is not None:
+            place = (*path, "function")
             numeric, takes = self._reading(
-                (*path, "function"), lambda: numeric_function(str(table.function))
+                place, None, numeric_function, str(table.function)
             )
         self._symbols[name] = symbol
         found[name] = Definition(
@@ -174,13 +183,11 @@ class StatementReader:
     def _conditions(self) -> tuple[Condition, ...]:
         found: list[Condition] = []
         for name, text in self._table.conditions.items():
-            found += self._reading(
-                ("conditions", name),
-                lambda n=name, t=text: conditions_of(
-                    n, *read_comparison(t, self._symbols)
-                ),
-                text,
+            place = ("conditions", name)
+            comparison = self._reading(
+                place, text, read_comparison, text, self._symbols
             )
+            found += self._reading(place, text, conditions_of, name, *comparison)
         if self._table.scope.noise == "none":
             (exact,) = conditions_of(
                 EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
@@ -197,12 +204,12 @@ class StatementReader:
         schedule: Mapping[str, Expr],
     ) -> None:
         formulas = formulas_of(parts, conditions, schedule)
-        self._reading((), lambda: check_expansion(definitions, formulas))
+        self._reading((), None, check_expansion, definitions, formulas)
 
     def _used_quantities(
         self, definitions: Any, parts: Any, conditions: Any, schedule: Any
     ) -> tuple[Quantity, ...]:
-        """The file's quantities that the statement contains."""
+        """Return the file's quantities that the statement contains."""
         formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
         formulas += [side for c in conditions for side in (c.left, c.right)]
         names = {
@@ -222,7 +229,10 @@ class StatementReader:
     # -- steps of the proof
 
     def _steps(self, bound: Expr) -> tuple[ProofStep, ...]:
-        """The declared steps; each claim is read, so that errors have their place."""
+        """Return the declared steps.
+
+        Each claim is read, so that errors have their place.
+        """
         table = self._table
         steps = tuple(map(step_of_table, table.steps))
         for index, field, message in step_problems(steps, table.moments, self._symbols):
@@ -231,8 +241,12 @@ class StatementReader:
         for index, step in enumerate(steps):
             self._reading(
                 ("steps", index, "claim"),
-                lambda s=step: read_claim(s.claim, self._symbols, table.moments, bound),
                 step.claim,
+                read_claim,
+                step.claim,
+                self._symbols,
+                table.moments,
+                bound,
             )
         return steps
 
@@ -250,7 +264,7 @@ class StatementReader:
             )
         unit = None
         if table.unit is not None:
-            unit = self._reading(("left", "unit"), lambda: read_unit(str(table.unit)))
+            unit = self._reading(("left", "unit"), None, read_unit, str(table.unit))
         measure = table.measure
         over = table.over
         if ONE_STEP.issuperset(self._table.scope.algorithms):
@@ -263,22 +277,23 @@ class StatementReader:
             self._check_blocks(table.measure, table.parts)
         return self._reading(
             ("left",),
-            lambda: LeftSide(
-                measure=measure,
-                latex=table.latex,
-                aggregate=table.aggregate,
-                first=first,
-                last=last,
-                start=int(start),
-                unit=unit,  # type: ignore[arg-type]  # follows from the measure if it is None
-                averaging=table.words,
-                carries=tuple(table.constants),
-            ),
+            None,
+            LeftSide,
+            measure=measure,
+            latex=table.latex,
+            aggregate=table.aggregate,
+            first=first,
+            last=last,
+            start=int(start),
+            unit=unit,  # type: ignore[arg-type]  # follows from the measure if it is None
+            averaging=table.words,
+            carries=tuple(table.constants),
         )
 
     def _round(self, name: str, text: str) -> Expr:
-        """A round as a formula in T: without exponents that depend on T, whose values
-        no memory holds.
+        """Return a round as a formula in T.
+
+        Exponents that depend on T are rejected, since no memory holds their values.
         """
         expression = sp.sympify(self._formula(("left", name), text))
         powers = [power.exp for power in expression.atoms(sp.Pow)]
@@ -291,7 +306,7 @@ class StatementReader:
         return expression
 
     def _check_blocks(self, measure: str, parts: list[str]) -> None:
-        """The factors of two blocks must be those of the measure."""
+        """Check that the factors of two blocks are those of the measure."""
         known = BLOCK_FACTORS.get(measure)
         if known is None:
             message = (
@@ -323,22 +338,22 @@ class StatementReader:
             notation = self._table.notation
         return self._reading(
             ("scope",),
-            lambda: Scope(
-                algorithms=algorithms,
-                network=network,
-                sequence=tuple(table.sequence),
-                common_start=table.common_start,
-                participation=table.participation,
-                bounded_gradients=table.bounded_gradients,
-                two_blocks=table.blocks == 2,
-                samplewise=table.noise != "clients",
-                letters=table.hyperparameters,
-                notation=notation,
-            ),
+            None,
+            Scope,
+            algorithms=algorithms,
+            network=network,
+            sequence=tuple(table.sequence),
+            common_start=table.common_start,
+            participation=table.participation,
+            bounded_gradients=table.bounded_gradients,
+            two_blocks=table.blocks == 2,
+            samplewise=table.noise != "clients",
+            letters=table.hyperparameters,
+            notation=notation,
         )
 
     def _named(self, path: KeyPath, name: str) -> Any:
-        """A name of the package as it is, or the object that ``FILE.py:NAME`` names."""
+        """Return a name as it is, or the object that ``FILE.py:NAME`` names."""
         if CODE.fullmatch(name):
             return self._file.code((*self._path, *path), name)
         if ":" in name:
@@ -357,62 +372,12 @@ def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
     )
 
 
-def _sign(expression: Expr) -> str:
-    """The assumption on a definition's symbol that follows from its formula."""
-    if expression.is_positive:
-        return "positive"
-    return "nonnegative" if expression.is_nonnegative else "real"
-
-
-def read_quantities(
-    file: FileReader, tables: Mapping[str, QuantityTable]
-) -> tuple[Quantity, ...]:
-    """The quantities that a file adds to the glossary."""
-    own = frozenset(tables)
-    quantities = tuple(
-        _read_quantity(file, name, table, own) for name, table in tables.items()
-    )
-    file.reading(("quantities",), None, lambda: in_order(quantities))
-    return quantities
-
-
-def _read_quantity(
-    file: FileReader, name: str, table: QuantityTable, own: frozenset[str]
-) -> Quantity:
-    path = ("quantities", name)
-    unit = file.reading((*path, "unit"), table.unit, lambda: read_unit(table.unit))
-    interval = file.reading(
-        (*path, "range"), table.range, lambda: read_range(table.range)
-    )
-    names_code = table.of is not None and CODE.fullmatch(table.of) is not None
-    of = file.code((*path, "of"), str(table.of)) if names_code else table.of
-    if table.of is not None and not names_code:
-        text = str(table.of)
-        file.reading((*path, "of"), text, lambda: read_computation(text, own))
-    neutral = None if table.neutral is None else float(table.neutral)
-    quantity = Quantity(
-        name=name,
-        latex=table.latex or name,
-        unit=unit,
-        meaning=table.meaning,
-        low=interval.low,
-        high=interval.high,
-        open_low=interval.open_low,
-        open_high=interval.open_high,
-        integer=table.integer,
-        neutral=neutral,
-        step=table.step,
-        of=of,
-    )
-    file.reading(path, None, lambda: checked_new(quantity))
-    return quantity
-
-
 def parent_of(
     table: StatementTable, others: list[StatementTable]
 ) -> tuple[str, str] | None:
-    """Key and variant that ``of`` names: without a variant the first one in the file,
-    else ``stated``.
+    """Return key and variant that ``of`` names.
+
+    Without a variant the first one in the file, else ``stated``.
     """
     if table.of is None:
         return None
@@ -421,4 +386,4 @@ def parent_of(
     return key, variant or next(iter(known), "stated")
 
 
-__all__ = ["CODE", "StatementReader", "parent_of", "read_quantities"]
+__all__ = ["StatementReader", "parent_of"]

@@ -19,7 +19,7 @@ from dfltheory.documents import maybe, number, one_of, record, text, tuple_of
 from dfltheory.errors import DataError, InputError
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.clauses import Statement
+    from dfltheory.bounds.statement import Statement
 
 Kind = Literal["refuted", "proved", "proved from cited lemmas", "not examined"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -63,7 +63,7 @@ class Status:
         return self.kind == "refuted"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that say something, as plain data."""
+        """Return the fields that say something, as plain data."""
         values = {name: getattr(self, name) for name in _FIELDS}
         values["counterexample"] = list(self.counterexample)
         return {
@@ -100,12 +100,12 @@ NOT_EXAMINED = Status()
 
 
 def status_of(statement: Statement) -> Status:
-    """The status of a statement, by its content."""
+    """Return the status of a statement, by its content."""
     return _stored().get(statement_hash(statement), NOT_EXAMINED)
 
 
-def status_from_dict(document: Any) -> Status:
-    """The status that :meth:`Status.to_dict` wrote.
+def status_from_dict(document: object) -> Status:
+    """Return the status that :meth:`Status.to_dict` wrote.
 
     Raises
     ------

@@ -1,5 +1,4 @@
-"""The glossary: quantities with one name in all papers, in SymPy, in code and in the
-docs.
+"""The glossary: one name for each quantity in all papers.
 
 It is immutable. A theorem brings what it lacks in ``Theorem.quantities``, which holds
 for that theorem alone. Read a symbol as an attribute::
@@ -13,20 +12,15 @@ for that theorem alone. Read a symbol as an attribute::
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dfltheory.bounds.units import ONE, Unit, unit
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.units import ONE, unit
 from dfltheory.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 GRADIENT = unit(f=1, x=-1)
 GRADIENT_SQ = GRADIENT**2
@@ -35,100 +29,6 @@ STEP = unit(f=-1, x=2)
 LENGTH = unit(x=1)
 LENGTH_SQ = unit(x=2)
 VALUE = unit(f=1)
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A quantity of the glossary, or one that a theorem adds to it
-    (``Theorem.quantities``).
-
-    Attributes
-    ----------
-    name : an identifier: the name of its symbol, and its keyword in
-        ``Theorem.evaluate``
-    latex, meaning : for readers
-    unit : how it scales with the objective and with lengths
-    low, high, open_low, open_high : its range; an open end is not in it
-    integer : only integers are admissible
-    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
-    step : is it a step size?
-    of : how it is computed: a function, or a reference as text; None: its value is
-        given
-    """
-
-    name: str
-    latex: str
-    unit: Unit
-    meaning: str
-    low: float = 0.0
-    high: float = math.inf
-    open_low: bool = False
-    open_high: bool = False
-    integer: bool = False
-    neutral: float | None = None
-    step: bool = False
-    of: Callable[..., Any] | str | None = None
-
-    @property
-    def symbol(self) -> sp.Symbol:
-        if self.low < 0:
-            return sp.Symbol(self.name, real=True)
-        positive = self.low > 0 or self.open_low
-        return (
-            sp.Symbol(self.name, positive=True)
-            if positive
-            else sp.Symbol(self.name, nonnegative=True)
-        )
-
-    @property
-    def range(self) -> str:
-        """The admissible values in words, e.g. ``in [0, 1)`` or ``a whole number >=
-        1``.
-        """
-        if self.integer:
-            return f"a whole number >= {self.low:g}"
-        if self.high < math.inf:
-            left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
-            return f"in {left}{self.low:g}, {self.high:g}{right}"
-        return f"{'>' if self.open_low else '>='} {self.low:g}"
-
-    def check(self, value: object) -> np.ndarray:
-        """``value`` as a float array inside the range of this quantity.
-
-        Raises
-        ------
-        InputError
-            If it is not a number, not finite, or out of range: one line with the first
-            such value.
-        """
-        import numpy as np  # at the first value: reading a statement takes no NumPy
-
-        try:
-            if isinstance(value, str):
-                raise TypeError("text")
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{self.name} = {value!r} is not a number; {self.name} must be"
-                f" {self.range}"
-            ) from None
-        except OverflowError:
-            raise InputError(
-                f"{self.name} is an integer beyond 1.8e308: give a smaller number"
-            ) from None
-        good = np.isfinite(array)
-        good &= (array > self.low) if self.open_low else (array >= self.low)
-        good &= (array < self.high) if self.open_high else (array <= self.high)
-        if self.integer:
-            good &= array == np.floor(array)
-        if not good.all():
-            bad = array[~good].flat[0] if array.ndim else array
-            finite = "" if np.isfinite(bad) else "finite and "
-            raise InputError(
-                f"{self.name} = {float(bad):g} ({self.meaning}) must be"
-                f" {finite}{self.range}"
-            )
-        return array
 
 
 def _count(
@@ -322,13 +222,13 @@ file, as are those that the statement adds to the glossary.
 
 
 def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
-    """The glossary and these quantities, by name."""
+    """Return the glossary and these quantities, by name."""
     own = {quantity.name: quantity for quantity in quantities}
     return MappingProxyType({**GLOSSARY, **own}) if own else GLOSSARY
 
 
 def step_names(glossary: Mapping[str, Quantity] = GLOSSARY) -> tuple[str, ...]:
-    """The names of step sizes, in the order of the glossary."""
+    """Return the names of step sizes, in the order of the glossary."""
     return tuple(name for name, entry in glossary.items() if entry.step)
 
 

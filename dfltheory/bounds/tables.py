@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,17 +44,18 @@ def axis(text: str) -> tuple[str, np.ndarray]:
 
 
 def rounded(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
-    """The points of an axis; of an integer those to which they round, once each."""
+    """Return the points of an axis, rounded once each for whole numbers."""
     if name in theorem.glossary and theorem.glossary[name].integer:
         return np.unique(np.round(points))
     return points
 
 
 def grid_table(
-    theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any]
+    theorem: Theorem, axes: Sequence[str], values: Mapping[str, object]
 ) -> pd.DataFrame:
-    """One row for each point of the grid: the axes, the bound (nan where a condition
-    fails) and its terms.
+    """Return one row for each point: axes, bound and terms.
+
+    The bound is nan where a condition fails.
     """
     import pandas as pd
 

@@ -12,16 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import (
-    Condition,
-    Definition,
-    Kind,
-    LeftSide,
-    Number,
-    Statement,
-)
+from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.proof_steps import ProofStep
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
@@ -88,7 +82,9 @@ class Theorem(Statement):
         return rf"\begin{{aligned}} {body} \end{{aligned}}"
 
     def to_toml(self) -> str:
-        """The statement as a theorem file, which :func:`dfltheory.bounds.load` reads.
+        """Return the statement as a theorem file.
+
+        :func:`dfltheory.bounds.load` reads it.
 
         Raises
         ------
@@ -101,22 +97,26 @@ class Theorem(Statement):
         return theorems_to_toml((self,))
 
     def largest_step(self, name: str | None = None, **values: Any) -> float:
-        """The largest admissible step size for given constants (inf where no condition
-        bounds it).
+        """Return the largest admissible step size for given constants.
+
+        inf where no condition bounds it.
         """
         from dfltheory.bounds.tuning import admissible_steps
 
         return admissible_steps(self, name, **values).high
 
-    def best_step(self, name: str | None = None, **values: Any) -> tuple[float, float]:
-        """The admissible step size at which the bound is least, and that bound."""
+    def best_step(
+        self, name: str | None = None, **values: object
+    ) -> tuple[float, float]:
+        """Return the admissible step size with the least bound, and that bound."""
         from dfltheory.bounds.tuning import best_step
 
         return best_step(self, name, **values)
 
     def step_sizes(self, **values: float) -> dict[str, float]:
-        """The hyperparameters that the schedule fixes, at ``values`` (names that it
-        needs, as L, K, T).
+        """Return the hyperparameters that the schedule fixes at ``values``.
+
+        The names that it needs are, for example, L, K, T.
 
         Raises InputError where a name that the schedule needs is missing, or where it
         gives no number, as where it divides by 0.
@@ -153,7 +153,7 @@ class Theorem(Statement):
         return status_of(self)
 
     def rate(self) -> tuple[Monomial, ...]:
-        """The leading monomials of the bound under its schedule."""
+        """Return the leading monomials of the bound under its schedule."""
         from dfltheory.bounds.rates import leading
 
         return leading(self)

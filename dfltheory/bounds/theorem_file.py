@@ -17,11 +17,8 @@ from pydantic import ValidationError
 
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
-from dfltheory.bounds.statement_reader import (
-    StatementReader,
-    parent_of,
-    read_quantities,
-)
+from dfltheory.bounds.quantity_reader import read_quantities
+from dfltheory.bounds.statement_reader import StatementReader, parent_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_models import FORMAT, FileTables
 from dfltheory.errors import InputError
@@ -46,7 +43,7 @@ class TheoremFile:
 
 
 def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
-    """The statements of a theorem file.
+    """Return the statements of a theorem file.
 
     Parameters
     ----------
@@ -81,7 +78,7 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
 def read_theorems(
     text: str, name: str, folder: Path | None = None, *, trust: Trust = False
 ) -> TheoremFile:
-    """The statements of the text of a theorem file.
+    """Return the statements of the text of a theorem file.
 
     Parameters
     ----------
@@ -99,7 +96,7 @@ def read_theorems(
 
 
 def template() -> str:
-    """A commented theorem file to start from."""
+    """Return a commented theorem file to start from."""
     return (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
 
 
@@ -122,7 +119,7 @@ def _read(file: FileReader) -> TheoremFile:
 
 
 def _tables(file: FileReader) -> FileTables:
-    """The file as data models."""
+    """Return the file as data models."""
     if _depth(file.text) > DEEPEST_KEY:
         raise InputError(
             f"{file.name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem"
@@ -148,7 +145,7 @@ def _tables(file: FileReader) -> FileTables:
 
 
 def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
-    """The first error of pydantic as one of this file."""
+    """Return the first error of pydantic as one of this file."""
     first = wrong.errors(include_url=False, include_context=False)[0]
     path = tuple(
         part
@@ -170,8 +167,9 @@ def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
 
 
 def _depth(text: str) -> int:
-    """How deep the keys and the lists of a TOML text are at most; the reader of TOML
-    has no limit.
+    """How deep the keys and the lists of a TOML text are at most.
+
+    The reader of TOML has no limit.
     """
     bare = _QUOTED.sub("", text)
     deepest = max(line.count(".") for line in bare.split("\n"))
@@ -183,8 +181,7 @@ def _depth(text: str) -> int:
 
 
 def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
-    """The statements of a file, each with its parent as an object if that is in the
-    same file.
+    """Return the statements of a file with their parents as objects.
 
     Statements that are derived from each other in a circle keep the names of their
     parents.

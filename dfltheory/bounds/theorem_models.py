@@ -1,5 +1,4 @@
-"""The format of theorem files, version 1, as data models: which keys there are, and
-their types.
+"""The format of theorem files, version 1, as data models.
 
 A file is TOML. Reading it never runs code, and unknown keys are errors. The JSON schema
 of the format is made from these models (:func:`theorem_schema`, ``dfltheory schema
@@ -9,7 +8,7 @@ theorem``). How the texts become formulas is the matter of
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -158,7 +157,7 @@ class StepTable(_Table):
     """``algebra``, ``assumption``, or rules of the kernel with their arguments."""
 
 
-def _kind_of_definition(value: Any) -> str:
+def _kind_of_definition(value: object) -> str:
     return "formula" if isinstance(value, str) else "table"
 
 
@@ -216,8 +215,8 @@ class FileTables(_Table):
     statement: list[StatementTable] = Field(min_length=1, max_length=200)
 
 
-def theorem_schema() -> dict[str, Any]:
-    """The JSON schema of theorem files."""
+def theorem_schema() -> dict[str, object]:
+    """Return the JSON schema of theorem files."""
     return FileTables.model_json_schema()
 
 

@@ -8,15 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dfltheory.bounds.canonical import PACKAGE
-from dfltheory.bounds.clauses import Definition, LeftSide, Statement
+from dfltheory.bounds.clauses import Definition, LeftSide
 from dfltheory.bounds.comparisons import comparisons_of, conditions_of
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.measures import MEASURES, latex_of_left
 from dfltheory.bounds.numeric_functions import name_of
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.proof_steps import ProofStep
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.statement import Statement
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.unit_text import Interval, write_range, write_unit
 from dfltheory.errors import InputError
 
@@ -47,7 +49,7 @@ def theorems_to_toml(theorems: Sequence[Statement], paper: Paper | None = None) 
 
 
 def _own(theorems: Iterable[Statement]) -> list[Quantity]:
-    """What the statements add to the glossary, each quantity once."""
+    """Return what the statements add to the glossary, each quantity once."""
     found: dict[str, Quantity] = {}
     for theorem in theorems:
         for quantity in theorem.quantities:
@@ -102,7 +104,7 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
     of = theorem.of
     if isinstance(of, Statement):
         of = (of.key, of.variant)
-    entries: dict[str, Any] = {
+    entries: dict[str, object] = {
         "key": theorem.key,
         "variant": None if theorem.variant == "stated" else theorem.variant,
         "kind": theorem.kind,
@@ -135,7 +137,7 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
     return "\n".join(lines)
 
 
-def _step(step: ProofStep) -> dict[str, Any]:
+def _step(step: ProofStep) -> dict[str, object]:
     return {
         "name": step.name or None,
         "claim": step.claim,
@@ -145,19 +147,16 @@ def _step(step: ProofStep) -> dict[str, Any]:
 
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
-    """The statement's notation where it is not the source's."""
-    inherited = (
-        {}
-        if paper is None
-        else {n: x for n, x in paper.letters.items() if n in theorem.glossary}
-    )
+    """Return the statement's notation where it is not the source's."""
+    letters = {} if paper is None else paper.letters
+    inherited = {n: x for n, x in letters.items() if n in theorem.glossary}
     own = dict(theorem.scope.notation)
     return None if own == inherited else own
 
 
 def _scope(theorem: Statement) -> dict[str, Any]:
     scope = theorem.scope
-    entries: dict[str, Any] = {
+    entries: dict[str, object] = {
         "algorithms": [_named_class(algorithm) for algorithm in scope.algorithms],
         "hyperparameters": dict(scope.letters) or None,
         "network": _law(scope),
@@ -182,8 +181,9 @@ def _noise(theorem: Statement) -> str | None:
 
 
 def _named_class(algorithm: str | type) -> str:
-    """The name of a class of the package; a file names others by the path of their
-    code, which is unknown.
+    """Return the name of a class of the package.
+
+    A file names others by the path of their code, which is unknown.
     """
     text = (
         algorithm
@@ -208,8 +208,8 @@ def _law(scope: Scope) -> str:
     return scope.network
 
 
-def _left(left: LeftSide) -> dict[str, Any]:
-    entries: dict[str, Any] = {
+def _left(left: LeftSide) -> dict[str, object]:
+    entries: dict[str, object] = {
         "measure": left.measure,
         "aggregate": left.aggregate,
         "first": _unless(write_formula(left.first), "0"),
@@ -237,19 +237,22 @@ def _unless(text: str, default: str) -> str | None:
     return None if text == default else text
 
 
-def _definitions(theorem: Statement) -> dict[str, Any]:
-    """The definitions, in their order: if one is long, all get headers of their own."""
+def _definitions(theorem: Statement) -> dict[str, object]:
+    """Return the definitions in their order.
+
+    If one is long, all get headers of their own.
+    """
     found = {d.symbol.name: _definition(d) for d in theorem.definitions}
     lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
     if not lengths or max(lengths) <= _WIDTH:
         return found
-    return {
-        name: entry if isinstance(entry, dict) else {"formula": entry}
-        for name, entry in found.items()
-    }
+    for name, entry in found.items():
+        if not isinstance(entry, dict):
+            found[name] = {"formula": entry}
+    return found
 
 
-def _definition(definition: Definition) -> Any:
+def _definition(definition: Definition) -> object:
     formula = write_formula(definition.expr)
     name = definition.symbol.name
     function = None if definition.numeric is None else name_of(definition.numeric)
@@ -270,7 +273,7 @@ def _definition(definition: Definition) -> Any:
 
 
 def _sign(definition: Definition) -> str | None:
-    """The sign of the symbol, where it does not follow from the formula."""
+    """Return the sign of the symbol, where it does not follow from the formula."""
     signs = [
         _sign_of(expression) for expression in (definition.symbol, definition.expr)
     ]
@@ -297,7 +300,7 @@ def _conditions(theorem: Statement) -> dict[str, str]:
 # -- TOML
 
 
-def _entries(table: Mapping[str, Any]) -> list[str]:
+def _entries(table: Mapping[str, object]) -> list[str]:
     return [
         f"{_key(name)} = {_value(value)}"
         for name, value in table.items()
@@ -305,9 +308,10 @@ def _entries(table: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _table(name: str, table: Mapping[str, Any]) -> list[str]:
-    """A table with its header; if an entry is a long table, each table in it gets a
-    header of its own.
+def _table(name: str, table: Mapping[str, object]) -> list[str]:
+    """Return a table with its header.
+
+    Entries that are long tables get headers of their own.
     """
     inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     if all(
@@ -325,8 +329,8 @@ def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else _text(name)
 
 
-def _value(value: Any) -> str:
-    """A value of TOML in one line, but for long lists of texts."""
+def _value(value: object) -> str:
+    """Return a value of TOML in one line, but for long lists of texts."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -351,7 +355,7 @@ def _list(entries: list[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """A string of TOML; a literal one where it has backslashes, as LaTeX has."""
+    """Return a string of TOML; a literal one where it has backslashes, as LaTeX has."""
     if "\\" in text and "'" not in text and text.isprintable():
         return f"'{text}'"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,6 +1,4 @@
-"""Questions that people ask of a bound: the largest step, the best step, which term
-rules where.
-"""
+"""Largest step, best step, and which term dominates where."""
 
 from __future__ import annotations
 
@@ -12,9 +10,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Statement
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import compiled, conditions_of, equalities
-from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError
 
@@ -24,8 +22,9 @@ _GRID = 10.0 ** np.linspace(-22, 22, 4401)
 
 @dataclass(frozen=True)
 class Interval:
-    """Admissible values ``low <= step <= high``; ``high`` is inf where no condition
-    bounds it.
+    """Admissible values ``low <= step <= high``.
+
+    ``high`` is inf where no condition bounds it.
     """
 
     low: float
@@ -34,8 +33,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Regime:
-    """From ``low`` to ``high`` the term is the largest; its share of the bound runs
-    from the one to the other.
+    """From ``low`` to ``high`` the term is the largest.
+
+    Its share of the bound runs from the one to the other.
     """
 
     low: float
@@ -46,9 +46,7 @@ class Regime:
 
 
 def step_name(theorem: Statement, name: str | None = None) -> str:
-    """The step size that a theorem contains (its first one), or ``name`` if it has
-    it.
-    """
+    """Return the step size of a theorem: ``name``, or its first one."""
     if name is not None:
         if name not in theorem.needs:
             raise InputError(
@@ -63,18 +61,16 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
 
 @cache
 def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
-    """Step sizes that an equality among the conditions ties to ``name``, as expressions
-    in it.
+    """Return step sizes that a condition ties to ``name`` by an equality.
+
+    As expressions in it.
     """
     tied: dict[str, Expr] = {}
     for step, solution in equalities(conditions_of(theorem), theorem.glossary)[
         0
     ].items():
-        inside = [
-            n
-            for n in theorem.step_names
-            if n in {s.name for s in solution.free_symbols}
-        ]
+        names = {symbol.name for symbol in solution.free_symbols}
+        inside = [name for name in theorem.step_names if name in names]
         if name in inside:
             tied[step] = solution
         elif name == step and inside:
@@ -84,8 +80,8 @@ def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
 
 
 def _with_step(
-    theorem: Statement, name: str, steps: Any, values: dict[str, Any]
-) -> dict[str, Any]:
+    theorem: Statement, name: str, steps: object, values: dict[str, object]
+) -> dict[str, object]:
     """``values`` with this step size, and with those that are tied to it."""
     given = {**values, name: np.asarray(steps, dtype=float)}
     for other, expr in tied_steps(theorem, name).items():
@@ -108,7 +104,9 @@ def all_hold(theorem: Statement, values: Mapping[str, Any]) -> np.ndarray:
     return good
 
 
-def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -> float:
+def _unit(
+    name: str, values: dict[str, object], glossary: Mapping[str, Quantity]
+) -> float:
     """One step size in the units of the given quantities: their sizes tell the scales
     of f, x and v (by least squares of their logarithms), and these that of the step, so
     that the search is the same in all units.
@@ -117,7 +115,10 @@ def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -
         n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))
     }
     sizes = {n: abs(float(v)) for n, v in plain.items() if 0 < abs(v) < np.inf}
-    rows = [[float(e) for _, e in glossary[n].unit.scales] for n in (*sizes, name)]
+    rows = [
+        np.array(glossary[quantity].unit.scales)[:, 1].astype(float)
+        for quantity in (*sizes, name)
+    ]
     scales = np.linalg.lstsq(
         np.array(rows[:-1]).reshape(-1, 3), np.log([*sizes.values()]), rcond=None
     )[0]
@@ -127,8 +128,9 @@ def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -
 def admissible_steps(
     theorem: Statement, name: str | None = None, **values: Any
 ) -> Interval:
-    """The interval of step sizes at which every condition holds, the other quantities
-    being given numbers.
+    """Return the interval of step sizes at which every condition holds.
+
+    The other quantities are given numbers.
 
     A step size that the conditions tie to this one by an equality moves with it and
     need not be given.
@@ -161,9 +163,7 @@ def admissible_steps(
 
 
 def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
-    """From the least to the largest of the ``grid`` that ``holds``, and on to where it
-    ceases to hold.
-    """
+    """Return the interval of the values that ``holds``, beyond the ``grid``."""
     good = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
     if not good.size:
         return None
@@ -173,10 +173,8 @@ def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
     return Interval(low, high)
 
 
-def _edge(holds: Callable[[Any], Any], good: float, bad: float) -> float:
-    """The admissible end between an admissible and an inadmissible step, to
-    rounding.
-    """
+def _edge(holds: Callable[[Any], object], good: float, bad: float) -> float:
+    """Return the end between an admissible and an inadmissible step."""
     for _ in range(200):
         middle = (good + bad) / 2
         if middle in (good, bad):
@@ -191,7 +189,7 @@ def _edge(holds: Callable[[Any], Any], good: float, bad: float) -> float:
 def best_step(
     theorem: Statement, name: str | None = None, **values: Any
 ) -> tuple[float, float]:
-    """The admissible step size at which the bound is least, and that bound.
+    """Return the admissible step size at which the bound is least, and that bound.
 
     Raises
     ------
@@ -235,9 +233,12 @@ def best_step(
     return step, least
 
 
-def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[Regime]:
-    """Which term rules in which regime of ``vary`` (increasing values ``over``);
-    conditions are not asked.
+def dominance(
+    theorem: Statement, vary: str, over: object, **values: object
+) -> list[Regime]:
+    """Which term rules in which regime of ``vary`` (increasing values ``over``).
+
+    Conditions are not asked.
 
     Raises
     ------
@@ -252,7 +253,8 @@ def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[R
         )
     grid = np.asarray(over, dtype=float).ravel()
     grid = np.unique(np.round(grid) if theorem.glossary[vary].integer else grid)
-    terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
+    values[vary] = grid
+    terms = theorem.evaluate_terms(where="ignore", **values)
     names = list(terms)
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
     for k, i in np.argwhere(~np.isfinite(table))[:1]:

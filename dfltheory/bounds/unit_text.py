@@ -1,5 +1,6 @@
-"""Units and ranges of quantities as theorem files write them: ``c*s^-2`` and ``[0,
-1)``.
+"""Units and ranges of quantities as theorem files write them.
+
+For example, ``c*s^-2`` and ``[0, 1)``.
 """
 
 from __future__ import annotations
@@ -26,9 +27,7 @@ class Interval(NamedTuple):
 
 
 def read_unit(text: str) -> Unit:
-    """The unit that ``text`` is: ``1``, or a product of powers of c, s and v, as
-    ``c^2*s^-2`` or ``c/s``.
-    """
+    """Return the unit of a text such as ``c^2*s^-2``, ``c/s`` or ``1``."""
     if text.strip() == "1":
         return Unit()
     exponents = {"c": Fraction(0), "s": Fraction(0), "v": Fraction(0)}
@@ -52,7 +51,7 @@ def read_unit(text: str) -> Unit:
 
 
 def write_unit(unit: Unit) -> str:
-    """The text of a unit."""
+    """Return the text of a unit."""
     exponents = {"c": unit.f, "s": unit.x, "v": unit.v}
     factors = [
         _power(name, exponent) for name, exponent in exponents.items() if exponent
@@ -67,7 +66,7 @@ def _power(name: str, exponent: Fraction) -> str:
 
 
 def read_range(text: str) -> Interval:
-    """The interval that ``text`` is, as ``[0, 1)`` or ``(0, inf)``."""
+    """Return the interval that ``text`` is, as ``[0, 1)`` or ``(0, inf)``."""
     match = _RANGE.fullmatch(text)
     try:
         low, high = (
@@ -88,7 +87,7 @@ def read_range(text: str) -> Interval:
 
 
 def write_range(interval: Interval) -> str:
-    """The text of an interval; an infinite end is always open."""
+    """Return the text of an interval; an infinite end is always open."""
     left = "(" if interval.open_low or interval.low == -math.inf else "["
     right = ")" if interval.open_high or interval.high == math.inf else "]"
     return f"{left}{_end(interval.low)}, {_end(interval.high)}{right}"

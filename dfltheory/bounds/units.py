@@ -1,5 +1,4 @@
-"""How quantities scale, and the scaling of an expression worked out from that of its
-symbols.
+"""Units: how quantities and expressions scale.
 
 Under f -> c f, x -> s x a quantity of unit c^a s^b is multiplied by c^a s^b. Problems
 with two blocks F(u, v) have two lengths: u -> s u and v -> r v. A statement whose terms
@@ -25,9 +24,7 @@ nothing is claimed.
 
 @dataclass(frozen=True)
 class Unit:
-    """c^f s^x r^v: the exponents of the objective's scale, of x's (or u's) and of
-    v's.
-    """
+    """A unit c^f s^x r^v: exponents of the scales of f, x (or u) and v."""
 
     f: Fraction = Fraction(0)
     x: Fraction = Fraction(0)
@@ -52,7 +49,7 @@ class Unit:
 
 
 def unit(f: int = 0, x: int = 0, v: int = 0) -> Unit:
-    """The unit c^f s^x r^v with whole exponents."""
+    """Return the unit c^f s^x r^v with whole exponents."""
     return Unit(Fraction(f), Fraction(x), Fraction(v))
 
 
@@ -61,9 +58,7 @@ ONE = unit()
 
 @dataclass(frozen=True)
 class Clash:
-    """A place that is not invariant under units: the subexpression, and what was found
-    there.
-    """
+    """A subexpression that is not invariant under units."""
 
     where: Expr
     what: str
@@ -73,8 +68,9 @@ class Clash:
 
 
 class Scaling:
-    """Works out units of expressions; clashes inside them are collected in ``clashes``,
-    never raised.
+    """Works out units of expressions.
+
+    Clashes inside them are collected in ``clashes``, never raised.
 
     ``units`` maps every symbol (by its name) to its :class:`Unit`.
     """
@@ -84,8 +80,9 @@ class Scaling:
         self.clashes: list[Clash] = []
 
     def of(self, expr: Expr) -> Unit:
-        """The unit of ``expr``. Of a sum whose terms disagree: the unit of its first
-        term.
+        """Return the unit of ``expr``.
+
+        Of a sum whose terms disagree: the unit of its first term.
         """
         if isinstance(expr, sp.Symbol):
             return self.units[expr.name]

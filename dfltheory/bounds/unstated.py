@@ -5,15 +5,16 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
-from dfltheory.bounds.clauses import Statement
+from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import step_names
 
 _ORDER = "order"
 
 
 def unstated(statement: Statement) -> list[str]:
-    """Warnings about hyperparameters of the scope's algorithms that neither the bound
-    nor the scope contains.
+    """Return warnings about hyperparameters that a statement does not contain.
+
+    Those of its scope's algorithms count.
 
     One with a neutral value is judged at that value. For one without, as the order of
     mixing and gradient steps, no run can be judged.

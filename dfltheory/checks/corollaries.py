@@ -13,6 +13,7 @@ import sympy as sp
 
 from dfltheory.bounds.monomials import Monomial
 from dfltheory.bounds.outgrowth import outgrows
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.rates import (
     covered,
     direction,
@@ -23,7 +24,7 @@ from dfltheory.bounds.rates import (
 )
 from dfltheory.bounds.regions import draw, values_of
 from dfltheory.bounds.registry import REGISTRY, Registry
-from dfltheory.bounds.symbols import GLOSSARY, Quantity, with_quantities
+from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.everyday import everyday

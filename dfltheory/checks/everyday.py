@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import GLOSSARY
 
 _USUAL: dict[str, float] = {
     **dict.fromkeys(("K", "K_u", "K_v"), 5.0),

@@ -11,8 +11,9 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import Points, at, conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.everyday import everyday

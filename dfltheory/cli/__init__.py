@@ -11,6 +11,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -124,9 +125,7 @@ add_command(schema, FILES)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; leaves through SystemExit with the status described
-    above.
-    """
+    """Run the command line; leave through SystemExit with the exit status."""
     status = run(arguments)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # while workers end, ctrl-C stops without a traceback
@@ -137,7 +136,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     lenient()
-    return ended(lambda: _run(arguments))
+    return ended(partial(_run, arguments))
 
 
 def _run(arguments: list[str] | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 import typer
@@ -78,9 +79,8 @@ def audit(
     findings = find(key, variant, tuple(check or ()), trust=trust)
     if key is not None and search and not check:
         findings += _searches(key, variant, trust)
-    counts = {
-        s: sum(f.severity == s for f in findings) for s in ("error", "warning", "note")
-    }
+    severities = Counter(finding.severity for finding in findings)
+    counts = {name: severities[name] for name in ("error", "warning", "note")}
     document: dict[str, Any] = {
         "counts": counts,
         "findings": [f.as_dict() for f in findings],
@@ -96,7 +96,7 @@ def audit(
 
 
 def _searches(key: str, variant: str | None, trust: Any) -> list[Any]:
-    """A finding for each statement that is not registered."""
+    """Return a finding for each statement that is not registered."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load_all
     from dfltheory.cli.audit_search import searched

@@ -10,8 +10,10 @@ SECONDS = 5.0
 
 
 def searched(theorem: Theorem, reference: str) -> Finding:
-    """What a search of five seconds finds: an error with a confirmed counterexample, or
-    a note that says how much was searched, or why nothing was.
+    """Return what a search of five seconds finds.
+
+    An error with a confirmed counterexample, or a note that says how much was searched,
+    or why nothing was.
     """
     import dfltheory.counterexamples as engine
 

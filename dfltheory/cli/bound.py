@@ -1,6 +1,4 @@
-"""``dfltheory bound``: a theorem of the registry, its numbers, its LaTeX, its
-picture.
-"""
+"""``dfltheory bound``: a theorem of the registry, its numbers and pictures."""
 
 from __future__ import annotations
 
@@ -149,7 +147,7 @@ def _check_questions(asked: Sequence[str], out: Path | None) -> None:
 
 
 def _status(theorem: Any) -> tuple[dict[str, Any], str]:
-    """The status of a statement, as a field of the document and as a line of text."""
+    """Return the status of a statement as a field and as a line of text."""
     return {"status": theorem.status.to_dict()}, f"status: {theorem.status}"
 
 
@@ -280,7 +278,7 @@ def _quantity_line(name: str, quantity: dict[str, str]) -> str:
 
 
 def _scope(scope: Any) -> dict[str, str]:
-    """The runs that a statement covers, in words."""
+    """Return the runs that a statement covers, in words."""
     law = (
         scope.network
         if isinstance(scope.network, str)
@@ -323,14 +321,12 @@ def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:
         f"{theorem}: {value:.6g}"
         + ("" if holds else "  (a condition fails: nothing is claimed)")
     ]
-    shares = {
-        name: f"  ({term / value:.1%})" if value else "" for name, term in terms.items()
-    }
-    lines += [f"  {name:28s} {term:.6g}{shares[name]}" for name, term in terms.items()]
-    lines += [
-        f"  {'holds' if ok else 'FAILS'}  {c.name}  (slack {slack:.4g})"
-        for c, slack, ok in conditions
-    ]
+    for name, term in terms.items():
+        share = f"  ({term / value:.1%})" if value else ""
+        lines.append(f"  {name:28s} {term:.6g}{share}")
+    for condition, slack, fulfilled in conditions:
+        word = "holds" if fulfilled else "FAILS"
+        lines.append(f"  {word}  {condition.name}  (slack {slack:.4g})")
     lines.append(f"status: {theorem.status}")
     emit(document, "\n".join(lines), as_json)
     leave(holds)

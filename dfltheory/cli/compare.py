@@ -1,6 +1,4 @@
-"""``dfltheory compare``: the verdict of a theorem on a run that was measured elsewhere,
-or on a saved history.
-"""
+"""``dfltheory compare``: the verdict on a run that was measured elsewhere."""
 
 from __future__ import annotations
 
@@ -191,9 +189,7 @@ def _saved(context: typer.Context, path: Path) -> History:
 def _measured(
     path: Path, theorem: Theorem, options: Mapping[str, Any], values: Mapping[str, Any]
 ) -> History:
-    """Return the history of a table of measurements and the options that describe
-    it.
-    """
+    """Return the history of a table of measurements and its options."""
     from dfltheory.training.history import History
     from dfltheory.training.measurement_files import read_measurements
 
@@ -229,9 +225,7 @@ def _measured(
 def _divided(
     name: str, values: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Return the algorithm's class, its hyperparameters by field, and the other
-    values.
-    """
+    """Return the algorithm's class, its hyperparameters and the other values."""
     from dataclasses import fields
 
     from dfltheory import algorithms

@@ -1,10 +1,9 @@
-"""``dfltheory data``: fetch and verify the official image files, show how they divide
-among clients.
-"""
+"""``dfltheory data``: fetch and verify images, show how clients share them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -71,7 +70,7 @@ def fetch(
     folder = download.fetch(
         name,
         data_root,
-        report=lambda line: typer.echo(line, err=True),
+        report=partial(typer.echo, err=True),
     )
     emit({"name": name, "folder": str(folder)}, f"{name} is ready in {folder}", json)
 
@@ -84,8 +83,9 @@ def verify(
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
-    """Compare files with the official MD5 checksums. Exit status 1 when one is missing
-    or wrong.
+    """Compare files with the official MD5 checksums.
+
+    Exit status 1 when one is missing or wrong.
 
     Without a name, sets without any file are listed and do not count as failures,
     unless no set has one: then nothing was compared.
@@ -103,7 +103,9 @@ def verify(
         states = files.verify(one, data_root)
         absent = all(state.state == "missing" for state in states)
         wrong = [state for state in states if state.state != "ok"]
-        status = "absent" if absent else "wrong" if wrong else "ok"
+        status = "wrong" if wrong else "ok"
+        if absent:
+            status = "absent"
         failed = (
             failed or status == "wrong" or (status == "absent" and name is not None)
         )
@@ -175,11 +177,11 @@ def show(
         seed=seed,
         test_labels=loaded.test_y,
     )
-    document: dict[str, Any] = {"name": name, "partition": partition, "seed": seed}
+    document: dict[str, object] = {"name": name, "partition": partition, "seed": seed}
     document |= {n: list(getattr(loaded, n)) for n in ("shape", "labels")}
     document |= {n: getattr(parts, n).tolist() for n in ("counts", "test_counts")}
     document["statistics"] = parts.statistics()
-    emit(document, lambda: _table(parts, loaded), json)
+    emit(document, partial(_table, parts, loaded), json)
 
 
 def _table(parts: Partition, loaded: ImageSet) -> None:

@@ -1,20 +1,26 @@
-"""``dfltheory falsify``: search for a counterexample to a theorem, or run a saved one
-again.
-"""
+"""``dfltheory falsify``: search for a counterexample, or run a saved one."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
+from dfltheory.cli.simplification import (
+    AUTOMATIC,
+    show_stored,
+    simplify_file,
+    simplify_hit,
+)
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
-from dfltheory.progress import searching
+from dfltheory.progress import reported, search_progress
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
@@ -138,81 +144,131 @@ def falsify(
 
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
-    import dfltheory.counterexamples as engine
-    from dfltheory.bounds.reference import is_registered_key, load
+    from dfltheory.bounds.reference import load
 
     if candidates is not None and on_the_line(context, "seconds"):
         raise InputError("--seconds and --candidates are two budgets: give one of them")
     if exact and replay is None:
         raise InputError("--exact checks a file: give --replay FILE too")
     whole_number("seed", seed, 0)
+    _check_work(key, show, simplify, replay, control)
     if show is not None:
-        if (
-            key is not None
-            or replay is not None
-            or out is not None
-            or variant is not None
-        ):
+        if not (out is None and variant is None):
             raise InputError(
                 "--show KEY[:VARIANT] prints what is stored: give it alone"
             )
-        _show(show, as_json)
+        show_stored(show, as_json)
+        return
+    theorem = None if key is None else load(key, variant, trust=trust)
+    if simplify is not None:
+        simplify_file(simplify, theorem, out, as_json)
+    elif replay is not None:
+        if out is not None:
+            raise InputError("--replay reads a file and writes none: omit --out")
+        work = _replay_exactly if exact else _replay
+        work(replay, theorem, as_json)
+    elif theorem is not None:
+        if control is not None:
+            theorem = _control(theorem, control)
+        budget = _Budget(seconds, candidates, seed, enough)
+        _search(context, theorem, budget, out, as_json)
+
+
+class _Budget(NamedTuple):
+    """When a search ends."""
+
+    seconds: float
+    candidates: int | None
+    seed: int
+    enough: float
+
+
+def _check_work(
+    key: str | None,
+    show: str | None,
+    simplify: Path | None,
+    replay: Path | None,
+    control: str | None,
+) -> None:
+    """Check that the arguments ask for one kind of work.
+
+    Raises
+    ------
+    InputError
+        They ask for none, or for several.
+    """
+    from dfltheory.bounds.reference import is_registered_key
+
+    if show is not None:
+        if key is not None or replay is not None:
+            raise InputError(
+                "--show KEY[:VARIANT] prints what is stored: give it alone"
+            )
         return
     if simplify is not None:
         if replay is not None:
             raise InputError("--simplify FILE and --replay FILE are two commands")
-        own = None if key is None else load(key, variant, trust=trust)
-        _simplify(simplify, own, out, as_json)
         return
-    if key is None and replay is None:
-        raise InputError("give the key of a theorem, or --replay FILE")
-    if control is not None and replay is not None:
+    if replay is None:
+        if key is None:
+            raise InputError("give the key of a theorem, or --replay FILE")
+        return
+    if control is not None:
         raise InputError("--control names what is searched: omit it with --replay")
-    if replay is not None:
-        if key is not None and is_registered_key(key):
-            raise InputError(
-                "give the key of a theorem, or --replay FILE, and not both; a theorem"
-                " of your own is named with --replay as FILE.toml or FILE.py:NAME"
-            )
-        if out is not None:
-            raise InputError("--replay reads a file and writes none: omit --out")
-        own = None if key is None else load(key, variant, trust=trust)
-        if exact:
-            _exactly(replay, own, as_json)
-            return
-        found, file = engine.replay(replay, own), replay
-    else:
-        theorem = load(str(key), variant, trust=trust)
-        if control is not None:
-            theorem = _control(theorem, control)
-        file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
-        check_writable(file)
-        context.with_resource(alone(file))
-        with keeping("no counterexample so far; nothing is written"):
-            budget: Any = {"seconds": seconds, "candidates": candidates}
-            with searching() as progress:
-                found = engine.falsify(
-                    theorem, **budget, seed=seed, enough=enough, progress=progress
-                )
-    written = file if found.violated or replay is not None else None
-    document: dict[str, Any] = found.to_dict() | {
-        "file": None if written is None else str(written)
-    }
-    emit(document, lambda: _print(found), as_json)
-    if written is not None and replay is None:
-        _save(found, file, document, as_json)
-        limit = seconds if candidates is None else math.inf
-        checks = math.inf if candidates is None else float(candidates)
-        _simplify_hit(found, file, min(limit, AUTOMATIC), checks, as_json)
-    if written is not None and not as_json:
-        print(f"counterexample: {written}")
-    if replay is not None and found.undecided:
+    if key is not None and is_registered_key(key):
+        raise InputError(
+            "give the key of a theorem, or --replay FILE, and not both; a theorem"
+            " of your own is named with --replay as FILE.toml or FILE.py:NAME"
+        )
+
+
+def _search(
+    context: typer.Context,
+    theorem: Theorem,
+    budget: _Budget,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Search, and write a counterexample; status 1 if there is one."""
+    from dfltheory.counterexamples import falsify
+
+    file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
+    check_writable(file)
+    context.with_resource(alone(file))
+    with (
+        keeping("no counterexample so far; nothing is written"),
+        reported("search") as update,
+    ):
+        found = falsify(theorem, **budget._asdict(), progress=search_progress(update))
+    document = found.to_dict() | {"file": str(file) if found.violated else None}
+    emit(document, partial(_print, found), as_json)
+    if not found.violated:
+        return
+    _save(found, file, document, as_json)
+    seconds, checks = min(budget.seconds, AUTOMATIC), math.inf
+    if budget.candidates is not None:
+        seconds, checks = AUTOMATIC, float(budget.candidates)
+    simplify_hit(found, file, seconds, checks, as_json)
+    if not as_json:
+        print(f"counterexample: {file}")
+    leave(ok=False)
+
+
+def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
+    """Run a saved counterexample again; status 1 if it refutes, 2 if undecided."""
+    from dfltheory.counterexamples import replay
+
+    found = replay(file, own)
+    emit(found.to_dict() | {"file": str(file)}, partial(_print, found), as_json)
+    if not as_json:
+        print(f"counterexample: {file}")
+    if found.undecided:
         raise typer.Exit(2)
     leave(not found.violated)
 
 
 def _control(theorem: Theorem, name: str) -> Theorem:
-    """The negative control of a statement that has this name."""
+    """Return the negative control of a statement that has this name."""
     from dfltheory.errors import one_of
     from dfltheory.experiments.negative_controls import negative_controls
 
@@ -221,115 +277,7 @@ def _control(theorem: Theorem, name: str) -> Theorem:
     return controls[name]
 
 
-AUTOMATIC = 10.0
-"""Largest number of seconds for the simplification of what a search has found."""
-
-
-def _simple_file(file: Path) -> Path:
-    return file.with_name(f"{file.stem}-simple.json")
-
-
-def _simplify(file: Path, own: Theorem | None, out: Path | None, as_json: bool) -> None:
-    """Write a simpler counterexample; status 1, as it refutes the statement."""
-    target = out or Path(_simple_file(file).name)
-    if target.exists() and target.samefile(file):
-        raise InputError(f"--out {target} is the file that is simplified: name another")
-    check_writable(target)
-    with alone(target):
-        finding, lines = _simplified(file, own)
-        finding.save(target)
-    document = finding.to_dict() | {"file": str(target)}
-    emit(document, "\n".join([*lines, f"counterexample: {target}"]), as_json)
-    leave(ok=False)
-
-
-def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:
-    """The simplified counterexample of a file, an instance or a family, in lines."""
-    from dfltheory.counterexamples.describe import counterexample_lines
-    from dfltheory.counterexamples.document import read_document
-    from dfltheory.counterexamples.saved import replay, single_instance
-    from dfltheory.counterexamples.simplify import simplify
-    from dfltheory.counterexamples.simplify.growing import simplify_family
-    from dfltheory.counterexamples.simplify.lines import hand_check_lines
-
-    if read_document(file).get("divergence") is not None:
-        finding = simplify_family(replay(file, own))
-        return finding, [str(finding), *counterexample_lines(finding)]
-    instance, theorem, family = single_instance(file, own)
-    simpler = simplify(instance, theorem, family=family)
-    return simpler.finding, [str(simpler), *hand_check_lines(simpler.finding)]
-
-
-def _simplify_hit(
-    found: Finding, file: Path, seconds: float, checks: float, as_json: bool
-) -> None:
-    """Write a simpler instance next to what a search has found, where there is one.
-
-    Families of statements in O(.) and instances with noise, whose confirmation is
-    costly, stay as they are.
-    """
-    if found.instance is None or found.theorem is None:
-        return
-    task = found.instance.document()["task"]
-    if any(task.get(name) for name in ("sigma", "sigma_u", "sigma_v")):
-        return
-    from dfltheory.counterexamples.simplify import simplify
-    from dfltheory.counterexamples.simplify.lines import hand_check_lines
-
-    try:
-        simpler = simplify(
-            found.instance.document(),
-            found.theorem,
-            seconds=seconds,
-            checks=checks,
-            family=found.family,
-        )
-        simpler.finding.save(_simple_file(file))
-    except (OSError, DFLTheoryError) as wrong:
-        if not as_json:
-            print(f"not simplified: {wrong}")
-        return
-    if not as_json:
-        lines = [str(simpler), *hand_check_lines(simpler.finding)]
-        print("\n  ".join(lines))
-        print(f"simplified counterexample: {_simple_file(file)}")
-
-
-def _show(reference: str, as_json: bool) -> None:
-    """The stored status of a statement; status 1 when it is refuted."""
-    from dfltheory.bounds import registry
-    from dfltheory.bounds.reference import load, names_theorem_file
-    from dfltheory.counterexamples.simplify.stored import lines_of
-
-    key, _, variant = reference.partition(":")
-    in_a_file = key.endswith(".py") or names_theorem_file(reference)
-    registered = key.partition(".")[0] in registry.papers() and not in_a_file
-    theorem = load(key, variant or None) if registered else load(reference)
-    found = theorem.status
-    lines = [f"{theorem}: {found}"]
-    lines += [f"  {line}" for line in found.counterexample]
-    simple = lines_of(theorem) if found.refuted else ()
-    lines += ["simplified:", *(f"  {line}" for line in simple)] if simple else []
-    if found.refuted:
-        lines.append(
-            f"again: {found.command} (file of the source distribution); {found.search}"
-        )
-    elif found.search:
-        lines.append(
-            f"search again: dfltheory falsify {theorem.key} --variant {theorem.variant}"
-        )
-    document = {
-        "key": theorem.key,
-        "variant": theorem.variant,
-        "status": found.to_dict(),
-    }
-    if simple:
-        document["simplified"] = list(simple)
-    emit(document, "\n".join(lines), as_json)
-    leave(not found.refuted)
-
-
-def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
+def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     """Both sides as fractions; status 1 when the left is the larger."""
     from dfltheory.counterexamples.digits import whole
     from dfltheory.counterexamples.rational import verify
@@ -343,17 +291,17 @@ def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
         "right": whole(comparison.right),
         "refuted": comparison.left > comparison.right,
     }
-    emit(
-        sides | {"why": comparison.why, "values": fields},
-        lambda: print(comparison),
-        as_json,
-    )
+    document = sides | {"why": comparison.why, "values": fields}
+    emit(document, str(comparison), as_json)
     leave(comparison.left <= comparison.right)
 
 
-def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -> None:
-    """Write the counterexample; where that fails, print it, for --replay to read from a
-    file.
+def _save(
+    found: Finding, file: Path, document: Mapping[str, object], as_json: bool
+) -> None:
+    """Write the counterexample; print it if that fails.
+
+    --replay reads what is printed from a file.
     """
     try:
         found.save(file)
@@ -364,8 +312,9 @@ def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -
 
 
 def _best_first(family: tuple[str, dict[str, float]]) -> float:
-    """The key that sorts families by their ratio, the largest first, and those without
-    one last.
+    """Return the key that sorts families by ratio, the largest first.
+
+    Those without a ratio come last.
     """
     ratio = family[1]["ratio"]
     return math.inf if math.isnan(ratio) else -ratio
@@ -387,10 +336,12 @@ def _print(found: Finding) -> None:
     if found.refused:
         refused = [f"{name} ({reason})" for name, reason in found.refused.items()]
         console.print(f"families without candidates: {'; '.join(refused)}")
-    for condition in (
-        found.certificate.conditions if found.certificate is not None else []
-    ):
+    conditions = () if found.certificate is None else found.certificate.conditions
+    for condition in conditions:
         console.print(
             f"condition {condition['condition']}: slack {condition['slack']:.3g}",
             markup=False,
         )
+
+
+__all__ = []

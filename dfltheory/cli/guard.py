@@ -1,6 +1,4 @@
-"""Rules for every command: no option twice, numbers in range, one error message for
-every failure.
-"""
+"""Rules for every command: options, numbers, and error messages."""
 
 from __future__ import annotations
 
@@ -54,11 +52,12 @@ class StoppedError(DFLTheoryError):
 
 
 class Group(TyperGroup):
-    """The root of the command line. Errors of the system are raised as
-    :class:`StoppedError`.
+    """The root of the command line.
+
+    Errors of the system are raised as :class:`StoppedError`.
     """
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         """Names in the order of ``--help``: by heading, as in :data:`HEADINGS`."""
         return sorted(self.commands, key=self._position)
 
@@ -136,8 +135,9 @@ def _takes_whole_numbers(parameter: TyperOption) -> bool:
 
 
 def _whole_number(name: str, text: str) -> str:
-    """A number in scientific notation as the whole number that it is; other text
-    unchanged.
+    """Return a whole number in scientific notation as digits.
+
+    Other text is returned unchanged.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _whole_number(name: str, text: str) -> str:
     return str(int(number))
 
 
-def _check_number(name: str, value: Any) -> None:
+def _check_number(name: str, value: object) -> None:
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         raise InputError(
             f"{name} {value} does not fit into 64 bits: give a smaller number"
@@ -166,8 +166,9 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def usage_message(wrong: Any) -> str:
-    """Return the message of a usage error of typer, with the option that another tool's
-    name means here.
+    """Return the message of a usage error, with this package's option.
+
+    Users may give the name of another tool.
     """
     message = wrong.format_message()
     # only of an option that the command lacks
@@ -215,9 +216,7 @@ def stop_message(stop: BaseException) -> str:
 
 @contextlib.contextmanager
 def keeping(what: str) -> Iterator[None]:
-    """Add to errors of the system where the block was, and ``what`` of its work is
-    kept.
-    """
+    """Add to errors of the system what was done, and ``what`` is kept."""
     from dfltheory.progress import reached
 
     reached.clear()
@@ -229,8 +228,9 @@ def keeping(what: str) -> Iterator[None]:
 
 
 def ended(work: Callable[[], int]) -> int:
-    """Return the exit status of some work; every failure is one error message and
-    status 2.
+    """Return the exit status of some work.
+
+    Every failure is one error message and status 2.
     """
     try:
         return work()
@@ -252,8 +252,9 @@ def refuse(message: str) -> int:
 
 
 def lenient() -> None:
-    """Let characters that a stream's encoding lacks (Greek, on an ASCII terminal) be
-    escaped.
+    """Escape characters that a stream's encoding lacks.
+
+    For example Greek characters, on an ASCII terminal.
     """
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) in ("strict", "surrogateescape"):

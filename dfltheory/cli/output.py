@@ -1,5 +1,6 @@
-"""Options and output that commands share: text for people, one JSON document for
-programs.
+"""Options and output that commands share.
+
+Text for people, one JSON document for programs.
 """
 
 from __future__ import annotations
@@ -76,10 +77,11 @@ TaskOptions = Annotated[
 
 
 def emit(
-    document: Mapping[str, Any], text: str | Callable[[], None], as_json: bool
+    document: Mapping[str, object], text: str | Callable[[], None], as_json: bool
 ) -> None:
-    """Print ``document`` as JSON when asked, else ``text`` (a string, or a function
-    that prints).
+    """Print ``document`` as JSON when asked, else ``text``.
+
+    The text is a string, or a function that prints.
     """
     if as_json:
         sys.stdout.write(json_text(document) + "\n")
@@ -96,8 +98,9 @@ def leave(ok: bool) -> None:
 
 
 def console(width: int) -> Any:
-    """Return the terminal. A pipe has no width, and the default of 80 columns would
-    fold every cell.
+    """Return the terminal.
+
+    A pipe has no width, and the default of 80 columns would fold every cell.
     """
     from rich.console import Console
 
@@ -105,8 +108,9 @@ def console(width: int) -> Any:
 
 
 def assignments(items: list[str] | None) -> dict[str, Any]:
-    """Return the values of NAME=VALUE items by name: ["K=5", "eta=0.1"] -> {"K": 5,
-    "eta": 0.1}.
+    """Return the values of NAME=VALUE items by name.
+
+    ["K=5", "eta=0.1"] -> {"K": 5, "eta": 0.1}.
 
     Values are integers, floats or truth values if they are written so, else text.
 
@@ -115,7 +119,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     InputError
         An item has another form, or a name is given twice.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     pairs = [item.partition("=") for item in items or []]
     names = [name.strip() for name, _, _ in pairs]
     for item, (left, sign, right) in zip(items or [], pairs, strict=True):
@@ -128,7 +132,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
+def values_of(context: Any, given: list[str] | None) -> dict[str, object]:
     """Return the values of ``--set`` and of the further NAME=VALUE arguments.
 
     Raises
@@ -211,7 +215,7 @@ def changes(
     return values
 
 
-def first_task(name: str, **values: Any) -> dict[str, Any]:
+def first_task(name: str, **values: object) -> dict[str, Any]:
     """Return the [task] of a name with those of the values that are options of it.
 
     An option whose default is None keeps it, since the task then computes the value
@@ -230,15 +234,17 @@ def first_task(name: str, **values: Any) -> dict[str, Any]:
 
 
 def path_from(path: Path, folder: Path) -> str:
-    """Return a path of the command line for a document whose relative paths begin at
-    ``folder``.
+    """Return a path of the command line relative to ``folder``.
+
+    So relative paths of a document begin.
     """
     return str(path if folder == Path() else path.resolve())
 
 
 def network_field(text: str, folder: Path) -> tuple[str, str]:
-    """Return field and value of ``--topology`` in a document of ``folder``: a matrix's
-    file, or a name.
+    """Return field and value of ``--topology`` in a document of ``folder``.
+
+    It is the file of a matrix, or a name.
     """
     from dfltheory.graphs.files import SUFFIXES
 
@@ -259,9 +265,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
 
 
 def number(text: str) -> Any:
-    """Return text as an integer, a float or a truth value if it is written so, else as
-    it is.
-    """
+    """Return text as an integer, a float or a truth value where it is one."""
     for kind in (int, float):
         try:
             value = kind(text)

@@ -85,7 +85,7 @@ def prove(
 
 
 def _flat(theorem: Theorem, script: Proof, others: Mapping[str, Proof]) -> str:
-    """The proof as flat text; of a corollary with that of its parent."""
+    """Return the proof as flat text; of a corollary with that of its parent."""
     from dfltheory.bounds.reference import load
     from dfltheory.proofs.flat_text import flat_proof
     from dfltheory.proofs.script import Corollary

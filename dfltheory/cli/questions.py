@@ -1,6 +1,4 @@
-"""What ``dfltheory bound`` answers besides a value: step sizes, derivatives, which term
-rules where.
-"""
+"""``dfltheory bound``: step sizes, derivatives, dominating terms."""
 
 from __future__ import annotations
 
@@ -17,15 +15,15 @@ from dfltheory.errors import InputError
 
 def answers(
     theorem: Theorem,
-    values: dict[str, Any],
+    values: dict[str, object],
     steps: bool,
     derivatives: list[str],
     over: str | None,
-) -> tuple[dict[str, Any], str]:
+) -> tuple[dict[str, object], str]:
     """The document and the text of all that is asked, in the order of the command's
     options.
     """
-    document: dict[str, Any] = {"key": theorem.key, "variant": theorem.variant}
+    document: dict[str, object] = {"key": theorem.key, "variant": theorem.variant}
     document["status"] = theorem.status.to_dict()
     lines = [f"{theorem}; status: {theorem.status}"]
     if steps:
@@ -62,7 +60,7 @@ def answers(
 
 
 def _steps(
-    theorem: Theorem, values: dict[str, Any]
+    theorem: Theorem, values: dict[str, object]
 ) -> dict[str, dict[str, float | None]]:
     """Each step size in turn, the others at their given values (a given value of its
     own is set aside).
@@ -78,7 +76,9 @@ def _steps(
     return found
 
 
-def _derivative(theorem: Theorem, name: str, values: dict[str, Any]) -> dict[str, Any]:
+def _derivative(
+    theorem: Theorem, name: str, values: dict[str, Any]
+) -> dict[str, object]:
     """The formula, and its value in exact arithmetic where every quantity is given."""
     formula = theorem.derivative(name)
     if not values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,19 +10,19 @@ from dfltheory.errors import one_of
 from dfltheory.files import json_text
 
 
-def _experiment() -> dict[str, Any]:
+def _experiment() -> dict[str, object]:
     from dfltheory.experiments.schema import experiment_schema
 
     return experiment_schema()
 
 
-def _theorem() -> dict[str, Any]:
+def _theorem() -> dict[str, object]:
     from dfltheory.bounds.theorem_models import theorem_schema
 
     return theorem_schema()
 
 
-def _claim() -> dict[str, Any]:
+def _claim() -> dict[str, object]:
     from dfltheory.experiments.claim_document import claim_schema
 
     return claim_schema()

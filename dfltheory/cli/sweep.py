@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -133,7 +133,7 @@ def sweep(
     leave(not done.count("failed") and not any(map(_has_violation, done.results.cells)))
 
 
-def _cell_document(cell: CellResult) -> dict[str, Any]:
+def _cell_document(cell: CellResult) -> dict[str, object]:
     """Return what ``--json`` prints of a cell."""
     return {
         "hash": cell.key,
@@ -152,8 +152,9 @@ def _has_violation(cell: CellResult) -> bool:
 
 
 def _list(experiment: Experiment, as_json: bool) -> None:
-    """Print the cells with their hashes. A cell that names code has none, since a list
-    imports nothing.
+    """Print the cells with their hashes.
+
+    A cell that names code has none, since a list imports nothing.
     """
     cells, lines = [], []
     for cell in experiment.cells:
@@ -207,8 +208,8 @@ def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
     """Return the rows of a cell: one for each variant, of which the first has the
     settings.
     """
-    from dfltheory.experiments.report import MARKS, verdict_text
-    from dfltheory.experiments.results import verdict_from_dict
+    from dfltheory.experiments.page_parts import MARKS, verdict_text
+    from dfltheory.experiments.verdict_documents import verdict_from_dict
     from dfltheory.number_format import number
     from dfltheory.training.document import short
 

@@ -4,6 +4,7 @@ comparison of several.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -265,11 +266,11 @@ def compare(
     given: set[int] = {*(m or []), *(int(n) for n in names if n.isdecimal())}
     sizes = sorted(given) or [16, 64, 256, 1024]
     document = comparison([n for n in names if not n.isdecimal()], sizes, weights)
-    emit(document, lambda: comparison_text(document), as_json)
+    emit(document, partial(comparison_text, document), as_json)
 
 
 def _options(items: list[str] | None) -> dict[str, Any]:
-    """The topology's options; ``sides=4x8`` becomes (4, 8)."""
+    """Return the topology's options; ``sides=4x8`` becomes (4, 8)."""
     options = assignments(items)
     if "sides" in options:
         try:

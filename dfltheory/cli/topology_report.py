@@ -45,8 +45,9 @@ def describe_large(
 def describe(
     name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
 ) -> tuple[dict[str, Any], nx.Graph, Any]:
-    """The document of a topology whose graph and matrix are built and checked; the
-    graph; the matrix.
+    """Return the document of a topology whose graph and matrix are built and checked.
+
+    The graph; the matrix.
     """
     refuse_too_large(name, m, options)
     G = graphs.topology(name, m, **options)
@@ -55,7 +56,8 @@ def describe(
     push_sum = rule.replace("-", "_") == "column_stochastic"
     check = graphs.check_push_sum(W) if push_sum else graphs.check_mixing_matrix(W, G)
     doubly = graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
-    degrees = [d for _, d in (G.out_degree() if G.is_directed() else G.degree())]  # type: ignore[operator]
+    degree_view = G.out_degree() if G.is_directed() else G.degree()  # type: ignore[operator]
+    degrees = [degree for _, degree in degree_view]
     document = _head(G.name, m, rule, options)
     document |= {"links": G.number_of_edges(), "degree": [min(degrees), max(degrees)]}
     if doubly:
@@ -69,7 +71,7 @@ def describe(
 
 
 def report_document(report: Report) -> dict[str, Any]:
-    """A check's report as JSON, with the theorems that lose an assumption."""
+    """Return a check's report as JSON, with the theorems that lose an assumption."""
     return {
         "ok": report.ok,
         "laws": list(report.laws),
@@ -88,7 +90,7 @@ def draw(G: nx.Graph, W: Any, rule: str, plot: Path) -> None:
 
 
 def description_text(document: dict[str, Any]) -> str:
-    """The document for people."""
+    """Return the document for people."""
     d = document
     lines = [f"{d['topology']}: m = {d['m']}, {d['weights']} weights"]
     if "sides" in d:

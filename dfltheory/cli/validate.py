@@ -286,12 +286,12 @@ def _default_document(
     name = algorithm or name_of(algorithm_class(theorem))
     has_schedule = any(variant.schedule for variant in theorems)
     options = options_of("algorithm", name)
-    contained = {name for variant in theorems for name in quantities_of(variant)}
-    local_steps = {
-        step: (5 if step in contained else 1) if K is None else K
-        for step in ("K", "K_u", "K_v")
-        if step in options
-    }
+    contained = set().union(*map(quantities_of, theorems))
+    local_steps = {}
+    for step in ("K", "K_u", "K_v"):
+        if step in options:
+            usual = 5 if step in contained else 1
+            local_steps[step] = usual if K is None else K
     fixed = {}
     if algorithm is None:
         fixed = fixed_hyperparameters(theorem, algorithm_class(theorem))
@@ -333,7 +333,7 @@ def _check_given(lacking: list[str], key: str) -> None:
 
 def _usual_task(theorem: Theorem) -> str:
     """Return the task that satisfies the assumptions of a theorem, by name."""
-    from dfltheory.verdicts.schedule import TWO_BLOCKS
+    from dfltheory.verdicts.given_values import TWO_BLOCKS
 
     if theorem.scope.two_blocks:
         return TWO_BLOCKS

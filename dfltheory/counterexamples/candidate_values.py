@@ -18,13 +18,8 @@ from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.computed_values import computed_quantities
 from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.rounding import RoundingError
-from dfltheory.verdicts.run_values import (
-    PUSH_SUM,
-    RecordedRun,
-    Source,
-    Values,
-    run_values,
-)
+from dfltheory.verdicts.run_values import PUSH_SUM, RecordedRun, run_values
+from dfltheory.verdicts.value_sources import Source, Values
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem

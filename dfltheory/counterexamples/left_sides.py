@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import FULL, Path
 from dfltheory.errors import InputError
-from dfltheory.verdicts.measures import Block, Sizes, memory_of
 from dfltheory.verdicts.rounding import measure_error
+from dfltheory.verdicts.run_sizes import Block, Sizes, memory_of
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem

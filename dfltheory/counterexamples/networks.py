@@ -25,7 +25,7 @@ from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.computed_values import computed_quantities, computed_values
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.symbols import Quantity
+    from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
 Array = NDArray[Any]

@@ -28,7 +28,8 @@ from dfltheory.counterexamples.rational_clients import (
 )
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Gap
-from dfltheory.verdicts.run_values import RunValues, Source, Values, run_values
+from dfltheory.verdicts.run_values import RunValues, run_values
+from dfltheory.verdicts.value_sources import Source, Values
 
 ROUNDS, BITS = 5000, 30000
 """Largest number of rounds, and of bits of a number, which grow with every step."""

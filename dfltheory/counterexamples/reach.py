@@ -15,8 +15,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import ANY
-from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
+from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
 from dfltheory.verdicts.applicability import (

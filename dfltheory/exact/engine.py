@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,13 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm, replace
 from dfltheory.algorithms.blocks import blocks
 from dfltheory.algorithms.protocol import unknown_methods_rejected
+from dfltheory.exact.blocks import Blocks, MeetingError, Readings, Square, Step
 from dfltheory.exact.layout import clients_tensors
-from dfltheory.exact.moments import Affine, Moments, Stage, apply, backward, one_round
-from dfltheory.exact.network import Law, is_constant, law_of, laws_of
-from dfltheory.exact.probe import Probe, Readout
+from dfltheory.exact.moments import Affine, Moments, Stage, apply, one_round
+from dfltheory.exact.network import is_constant, law_of, laws_of
+from dfltheory.exact.probe import Probe
 from dfltheory.exact.problem import Problem
+from dfltheory.exact.trial import Readout
 
 Array = NDArray[Any]
 _KEPT = 64
@@ -34,119 +36,6 @@ _ROUNDING = 4e-15
 """Relative change that is nothing but rounding: push-sum weights over doubly stochastic
 matrices.
 """
-
-
-class MeetingError(Exception):
-    """Coordinates that were taken apart meet in some map."""
-
-
-@dataclass(frozen=True, eq=False)
-class Square:
-    """constant + ||G s + g||^2, with G (B, k, m, p) and g (B, k), as a function of a
-    state s.
-    """
-
-    G: Array
-    g: Array
-    constant: float = 0.0
-
-    def expected(self, state: Moments) -> float:
-        """Its expectation."""
-        at = np.einsum("zkmp,zmp->zk", self.G, state.mu) + self.g
-        value = self.constant + float((at**2).sum())
-        if state.cov is None:
-            return value
-        G = self.G.reshape(*self.G.shape[:2], -1)
-        n = G.shape[-1]
-        # where G cancels, it does so twice
-        spread = float((G @ state.cov.reshape(-1, n, n) * G).sum())
-        return value + max(0.0, spread)
-
-    def rounding(self, state: Moments) -> float:
-        """How far rounding of the covariance may put it off: where G cancels, far more
-        than eps of itself.
-        """
-        if state.cov is None:
-            return 0.0
-        G, n = self.G.reshape(*self.G.shape[:2], -1), state.mu[0].size
-        deviations = np.sqrt(np.einsum("znn->zn", state.cov.reshape(-1, n, n)).clip(0))
-        return 8 * float(
-            np.finfo(float).eps
-            * (np.einsum("zkn,zn->zk", np.abs(G), deviations) ** 2).sum()
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """grad_u F(ubar, V) = u s + v s + g, of which v alone asks for the heads V, and
-    other measures.
-    """
-
-    u: Array
-    v: Array
-    g: Array
-    head: Square
-    value: Square
-    L_u: float
-    L_v: float
-
-    def squares(self) -> dict[str, Square]:
-        """The two-block measures at (ubar^t, V^t)."""
-        body = Square(self.u + self.v, self.g)
-        scaled = (self.L_u**0.5, self.L_v**0.5)
-        G = np.concatenate(
-            [part.G / root for part, root in zip((body, self.head), scaled)], 1
-        )
-        g = np.concatenate(
-            [part.g / root for part, root in zip((body, self.head), scaled)], 1
-        )
-        both = Square(G, g)
-        return {
-            "grad_u_sq": body,
-            "grad_v_sq": self.head,
-            "two_block": both,
-            "two_block_value": self.value,
-        }
-
-    def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
-        """The same with V^{t+1}, of the round ``step`` from ``state`` to ``after``."""
-        # less the part of u, and what the two have together
-        value = Square(self.v, self.g).expected(after)
-        at = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g
-        own = np.einsum("zkmp,zmp->zk", self.u, state.mu)
-        value += float((own**2 + 2 * own * at).sum())
-        if state.cov is not None:
-            n = state.mu[0].size
-            back = backward(self.v.transpose(0, 2, 3, 1), step.stages, step.laws)[0]
-            seen = self.u.reshape(*self.u.shape[:2], n) @ state.cov.reshape(-1, n, n)
-            rows = (2 * back.transpose(0, 3, 1, 2) + self.u).reshape(seen.shape)
-            value += float((seen * rows).sum())
-        head = self.head.expected(state)
-        return {
-            "grad_u_sq_next": value,
-            "two_block_next": value / self.L_u + head / self.L_v,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Readings:
-    """What is measured of a state, and the clients' models as a map of it."""
-
-    squares: dict[str, Square]
-    models: Affine
-    blocks: Blocks | None = None
-
-    def expected(self, state: Moments) -> dict[str, float]:
-        """Every measure in expectation."""
-        return {name: square.expected(state) for name, square in self.squares.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One round in the coordinates of the recursion."""
-
-    stages: list[Stage]
-    laws: list[list[Law]]
 
 
 class Engine:
@@ -244,9 +133,10 @@ class Engine:
             stages, laws = [*stages, Stage(last)], [*laws, []]
         return Step(stages, laws), after
 
-    def readings(self, template: Any, consensus: bool = True) -> Readings:
-        """What is measured where these tensors are as they are; the consensus error has
-        (m d)^2 numbers.
+    def readings(self, template: object, consensus: bool = True) -> Readings:
+        """Return what is measured where these tensors are as they are.
+
+        The consensus error has (m d)^2 numbers.
         """
         key = self._given(template)
         if self._readings is None or self._readings[0] != key:
@@ -275,7 +165,7 @@ class Engine:
     # -- coordinates
 
     def models(self, state: Moments, readings: Readings) -> Array:
-        """The expected models (m, d)."""
+        """Return the expected models (m, d)."""
         y = apply(Moments(state.mu), readings.models.still()).mu
         return y[:, :, 0].T @ self.basis.T if self.apart else y[0]
 
@@ -429,7 +319,7 @@ class Engine:
         return [whole]
 
     def _given(self, template: Any) -> bytes:
-        """The parts of a state that are not the recursion's own."""
+        """Return the parts of a state that are not the recursion's own."""
         own = {*self.layout.shapes, "x", "z"}
         values = [
             getattr(template, f.name) for f in fields(template) if f.name not in own
@@ -443,7 +333,7 @@ class Engine:
             for v in values
         )
 
-    def _settled(self, before: Any, after: Any) -> Any:
+    def _settled(self, before: object, after: object) -> object:
         """The state after a round, in which what has changed by rounding alone has not
         changed.
         """
@@ -458,3 +348,6 @@ class Engine:
             if torch.allclose(old[:1], new, rtol=_ROUNDING, atol=0.0):
                 kept[name] = old
         return replace(after, **kept)
+
+
+__all__ = []

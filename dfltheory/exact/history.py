@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, UnknownNameError, whole_number
-from dfltheory.exact.engine import Engine, MeetingError, Square, Step
+from dfltheory.exact.blocks import MeetingError, Square, Step
+from dfltheory.exact.engine import Engine
 from dfltheory.exact.moments import Moments, Stage, backward, one_round
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import Problem, problem_of
@@ -103,9 +104,9 @@ def exact_history(
 
 
 def _measured(
-    algorithm: Any,
+    algorithm: object,
     problem: Problem,
-    sequence: Any,
+    sequence: object,
     x0: Array,
     rounds: int,
     form: Form,
@@ -188,7 +189,7 @@ def _low_rank(engine: Engine) -> tuple[dict[str, Array], Array]:
 
 
 def _spreads(square: Square, engine: Engine, step: Step) -> Array:
-    """The trace of the covariance of G s after 0..rounds rounds."""
+    """Return the trace of the covariance of G s after 0..rounds rounds."""
     # (B, m, p, k)
     rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)
     entered = 0.0

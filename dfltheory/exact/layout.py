@@ -26,7 +26,7 @@ class Layout:
     shapes: dict[str, tuple[int, ...]]
 
     @classmethod
-    def of_state(cls, state: Any, names: list[str]) -> Layout:
+    def of_state(cls, state: object, names: list[str]) -> Layout:
         """Return the layout of these tensors of a state."""
         return cls({name: tuple(getattr(state, name).shape[2:]) for name in names})
 
@@ -46,8 +46,9 @@ class Layout:
         return torch.cat(parts, -1)
 
     def state(self, template: Any, vector: Tensor) -> Any:
-        """Return the template with these vectors; all else is repeated for their number
-        S.
+        """Return the template with these vectors.
+
+        All else is repeated for their number S.
 
         If z is not part of the vector, it is x.
         """
@@ -64,7 +65,7 @@ class Layout:
         return replace(template, **new)
 
 
-def clients_tensors(state: Any) -> list[str]:
+def clients_tensors(state: object) -> list[str]:
     """Return the names of the clients' own tensors (S, m, ...) that are not empty."""
     return [
         name

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag, null_space, solve_discrete_lyapunov
 
 from dfltheory.errors import InputError
-from dfltheory.exact.engine import Engine, MeetingError, Step
+from dfltheory.exact.blocks import MeetingError, Step
+from dfltheory.exact.engine import Engine
 from dfltheory.exact.history import starting_models
 from dfltheory.exact.moments import Affine, Moments, Stage, one_round
 from dfltheory.exact.network import sequence_for
@@ -54,7 +55,7 @@ class Stationary:
     radius_square: float
 
 
-def stationary(algorithm: Any, task: Any, topology: Any = None) -> Stationary:
+def stationary(algorithm: object, task: object, topology: object = None) -> Stationary:
     """The stationary values of an affine recursion, by linear equations (no iteration).
 
     Raises
@@ -91,7 +92,7 @@ def average_over(
 
 
 def _engine(
-    algorithm: Any, task: Any, topology: Any, x0: Any, apart: bool = True
+    algorithm: Any, task: Any, topology: Any, x0: object, apart: bool = True
 ) -> tuple[Engine, list[_Part]]:
     sequence = sequence_for(algorithm, task.m, topology)
     engine = Engine(
@@ -133,8 +134,9 @@ def _measured(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One of the decoupled problems: s' = M s + k in the mean; ``start`` its state
-    before round 0, which x^0 moves along ``begun`` (n, columns).
+    """One of the decoupled problems: s' = M s + k in the mean.
+
+    ``start`` its state before round 0, which x^0 moves along ``begun`` (n, columns).
     """
 
     round: Callable[[Moments], Moments]

@@ -21,8 +21,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean (B, m, p) and covariance (B, m, p, m, p) of a state; ``cov`` None: no chance
-    so far.
+    """Mean (B, m, p) and covariance (B, m, p, m, p) of a state.
+
+    ``cov`` None: no chance so far.
     """
 
     mu: Array
@@ -63,7 +64,7 @@ class Affine:
         )
 
     def still(self) -> Affine:
-        """The same without noise."""
+        """Return the same without noise."""
         return Affine(self.map, self.shift)
 
 
@@ -79,7 +80,7 @@ class Stage:
 
 
 def apply(state: Moments, by: Affine) -> Moments:
-    """The moments after every client's own map."""
+    """Return the moments after every client's own map."""
     B, m, q, p = by.map.shape
     mu = _times(by.map, state.mu) + by.shift
     if state.cov is None and (by.noise is None or not by.noise.any()):
@@ -126,8 +127,9 @@ def product(W: Array, x: Array, mixed: int) -> Array:
 
 
 def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Moments:
-    """The state after one round; ``laws[k]`` are those of the matrices of stage k, in
-    order.
+    """Return the state after one round.
+
+    ``laws[k]`` are those of the matrices of stage k, in order.
     """
     for stage, chain in zip(stages, laws):
         state = apply(state, stage.alone)

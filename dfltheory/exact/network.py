@@ -70,13 +70,14 @@ class RandomMixing:
 
 
 def dense(W: Any) -> Array:
-    """A matrix of any kind as a dense float array."""
+    """Return a matrix of any kind as a dense float array."""
     return np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=float)
 
 
-def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
-    """The topology as a sequence; servers (full participation) and ``Local`` bring
-    their own.
+def sequence_for(algorithm: Any, m: int, topology: object) -> object:
+    """Return the topology as a sequence.
+
+    Servers (full participation) and ``Local`` bring their own.
     """
     if not algorithm.needs_topology:  # a server, or nobody
         if getattr(algorithm, "participation", 1.0) < 1:
@@ -105,13 +106,13 @@ def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
 
 
 def law_of(sequence: Any, index: int) -> Law:
-    """The outcomes of the matrix with this index, with their probabilities."""
+    """Return the outcomes of the matrix with this index, with their probabilities."""
     if sequence.random:
         return sequence.law()
     return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]
 
 
-def laws_of(sequence: Any, t: int, times: int) -> list[Law]:
+def laws_of(sequence: object, t: int, times: int) -> list[Law]:
     """Return the independent factors of the product of ``times`` gossip steps of round
     t, in order.
     """

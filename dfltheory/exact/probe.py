@@ -13,7 +13,6 @@ on them in any way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from dfltheory.exact.moments import Affine
 from dfltheory.exact.oracle import ProbeMix, ProbeOracle
 from dfltheory.exact.problem import Problem
 from dfltheory.exact.stages import ProbedRound, put_together
+from dfltheory.exact.trial import Call, Readout, Trial, equal_at_both_points
 
 Array = NDArray[Any]
 Outcomes = Callable[[int, int], list[Array]]
@@ -46,24 +46,6 @@ _SAME = 1e-12
 """Largest difference of products that count as one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Readout:
-    """The points that are measured.
-
-    Attributes
-    ----------
-    models : Affine
-        The clients' models.
-    mean, auxiliary : pair of arrays
-        The mean and the auxiliary point as (J, offset) with J (d, m, width);
-        ``auxiliary`` may be None.
-    """
-
-    models: Affine
-    mean: tuple[Array, Array]
-    auxiliary: tuple[Array, Array] | None
-
-
 class Probe:
     """One algorithm on one problem: its state, and its round, found by probing.
 
@@ -79,7 +61,7 @@ class Probe:
         self.algorithm, self.problem, self.horizon = algorithm, problem, horizon
         self.name = type(algorithm).__name__
         self._random = np.random.default_rng(0)
-        self._points: dict[Any, Tensor] = {}
+        self._points: dict[object, Tensor] = {}
 
     @torch.no_grad()
     def begin(self, x0: Array, outcomes: Outcomes) -> tuple[Any, Layout, Affine]:
@@ -114,7 +96,7 @@ class Probe:
             Affine(whole.map, layout.vector(state)[0].numpy(), whole.noise),
         )
 
-    def _moving_layout(self, state: Any, outcomes: Outcomes) -> Layout:
+    def _moving_layout(self, state: object, outcomes: Outcomes) -> Layout:
         """Return the layout of the tensors that the models and the noise change,
         directly or indirectly.
         """
@@ -126,7 +108,7 @@ class Probe:
             newly_moving = {
                 name
                 for name in fixed
-                if not _equal_at_both_points(getattr(after, name, None))
+                if not equal_at_both_points(getattr(after, name, None))
             }
             if not newly_moving:
                 return layout
@@ -150,7 +132,7 @@ class Probe:
         calls: list[Call] = []
 
         def gossip(z: Tensor, times: int, after: int) -> Tensor:
-            if _equal_at_both_points(z):
+            if equal_at_both_points(z):
                 product = self._only_product(z, outcomes(t, times))
                 calls.append(Call(z, times, after, product))
                 return product.to(z.dtype).clone()
@@ -193,7 +175,7 @@ class Probe:
         moving = [
             name
             for name in clients_tensors(sent)
-            if not _equal_at_both_points(getattr(sent, name))
+            if not equal_at_both_points(getattr(sent, name))
         ]
         after_local = Layout.of_state(sent, moving)
         moving_calls = [call for call in calls if call.given is None]
@@ -404,7 +386,7 @@ class Probe:
     ) -> ProbeOracle:
         return ProbeOracle(self.problem, t, self.horizon, offset, noise)
 
-    def _point(self, key: Any, width: int) -> Tensor:
+    def _point(self, key: object, width: int) -> Tensor:
         """Return two random points (2, m, width), the same for equal keys."""
         if key not in self._points or self._points[key].shape[-1] != width:
             self._points[key] = torch.from_numpy(
@@ -413,51 +395,4 @@ class Probe:
         return self._points[key]
 
 
-@dataclass(frozen=True, eq=False)
-class Call:
-    """One call of ``mix``.
-
-    Attributes
-    ----------
-    z : Tensor
-        What is sent.
-    times, after : int
-        Number of gossip steps, and of earlier ones of this round.
-    given : Tensor or None
-        The result, if the models and the noise do not change it.
-    """
-
-    z: Tensor
-    times: int
-    after: int
-    given: Tensor | None
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """One round at two random points: after local work, at its end, and its calls of
-    ``mix``.
-    """
-
-    sent: Any
-    after: Any
-    calls: list[Call]
-
-    def fingerprint(self) -> bytes:
-        """Return all its numbers: rounds with equal fingerprints are the same map."""
-        parts = [
-            getattr(state, name)
-            for state in (self.sent, self.after)
-            for name in clients_tensors(state)
-        ]
-        parts += [call.z for call in self.calls]
-        numbers = b"".join(part.contiguous().numpy().tobytes() for part in parts)
-        return numbers + repr([call.times for call in self.calls]).encode()
-
-
-def _equal_at_both_points(z: Any) -> bool:
-    """Return whether a tensor is the same at both random points."""
-    return isinstance(z, Tensor) and torch.equal(z[:1].expand_as(z), z)
-
-
-__all__ = ["Probe", "Readout", "Trial"]
+__all__ = ["Probe"]

@@ -79,7 +79,7 @@ class Case:
         return replace(self, instance=replace(self.runnable(), **changes))
 
     def runnable(self) -> Instance:
-        """The instance; InputError for a run that was measured elsewhere."""
+        """Return the instance; InputError for a run that was measured elsewhere."""
         if self.instance is None:
             raise InputError(
                 f"{self.label}: this run was measured elsewhere and cannot be repeated"
@@ -170,12 +170,16 @@ def case_of(
             algorithm=algorithm,
             **known,
         )
-    place = {"group": f"{task.name}, {against[0].key}", "row": "", "column": ""}
+    place: dict[str, Any] = {
+        "group": f"{task.name}, {against[0].key}",
+        "row": "",
+        "column": "",
+    }
     return Case(
         instance=Instance(task, algorithm, network, rounds, **of_run),
         key=key,
         variants=tuple(theorem.variant for theorem in against),
-        **{**place, **of_case},
+        **place | of_case,
     )
 
 
@@ -218,7 +222,7 @@ def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcom
 
 
 def installed_versions() -> dict[str, str]:
-    """The versions of the packages that the figures depend on."""
+    """Return the versions of the packages that the figures depend on."""
     from importlib.metadata import version
 
     return {

@@ -227,7 +227,7 @@ class Cell:
             if not about.required and option not in scheduled
         }
 
-    def _network_of_file(self, table: Mapping[str, Any]) -> dict[str, Any]:
+    def _network_of_file(self, table: Mapping[str, Any]) -> dict[str, object]:
         """Return the recorded [topology] of a network in a file: its matrix, or the
         digest of a large one.
 
@@ -250,7 +250,7 @@ class Cell:
         }
 
 
-def check_code(document: dict[str, Any], where: str, force: bool) -> None:
+def check_code(document: dict[str, object], where: str, force: bool) -> None:
     """Compare recorded digests of code with the code itself, and take them out of the
     document.
 

@@ -122,8 +122,8 @@ class ClaimDocument(Schema):
     """Repeats the report."""
 
 
-def claim_schema() -> dict[str, Any]:
-    """The JSON schema of ``claim.json``."""
+def claim_schema() -> dict[str, object]:
+    """Return the JSON schema of ``claim.json``."""
     return ClaimDocument.model_json_schema()
 
 

@@ -8,51 +8,27 @@ examined and what was not.
 from __future__ import annotations
 
 import math
-import platform
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import Finding as AuditFinding
 from dfltheory.counterexamples.describe import refuted_by
 from dfltheory.counterexamples.falsification import falsify
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
-from dfltheory.experiments.cases import installed_versions
-from dfltheory.experiments.claim_document import (
-    AuditRecord,
-    BudgetRecord,
-    ClaimDocument,
-    ControlRecord,
-    FamilyRecord,
-    SearchRecord,
-    VerdictRecord,
-)
 from dfltheory.experiments.negative_controls import Control, negative_controls
 from dfltheory.experiments.standard_problems import (
-    CONFIDENCE,
-    SEEDS,
     StandardVerdict,
     standard_verdicts,
 )
-from dfltheory.files import plain
-from dfltheory.progress import reported
+from dfltheory.progress import reported, search_progress, silent
 
 ENOUGH = 1.01
 """The search of a control stops at this ratio: one refutation is enough."""
-NOT_EXAMINED = (
-    "families of candidate problems other than those listed, and more candidates of"
-    " these",
-    "problems, networks, horizons and step sizes other than those of the three"
-    " verdicts",
-    "the proof of the statement",
-)
 
 Say = Callable[[str], None]
 
@@ -215,9 +191,7 @@ class ClaimReport:
         return sentences
 
 
-def examine(
-    theorem: Theorem, budget: Budget, say: Say = lambda words: None
-) -> ClaimReport:
+def examine(theorem: Theorem, budget: Budget, say: Say = silent) -> ClaimReport:
     """Search, controls and verdicts on one statement.
 
     Parameters
@@ -256,14 +230,13 @@ def _search(
     theorem: Theorem, budget: Budget, enough: float, label: str, say: Say
 ) -> SearchResult:
     with reported(label, say) as update:
-
-        def progress(stage: str, best: float, count: int) -> None:
-            update(f"{stage}, {count} candidates, largest measured/bound {best:.4g}")
-
         try:
             with np.errstate(all="ignore"):
                 finding = falsify(
-                    theorem, **budget.options, enough=enough, progress=progress
+                    theorem,
+                    **budget.options,
+                    enough=enough,
+                    progress=search_progress(update),
                 )
         except DFLTheoryError as error:
             return SearchResult("not searched", " ".join(str(error).split()))
@@ -285,152 +258,4 @@ def _result(finding: Finding) -> SearchResult:
     )
 
 
-# -- the document
-# --------------------------------------------------------------------------------------
-
-
-def claim_document(
-    report: ClaimReport,
-    status: Status,
-    findings: Sequence[AuditFinding],
-    *,
-    reference: str,
-    command: str,
-    page: str,
-    counterexample: str | None,
-) -> dict[str, Any]:
-    """The content of ``claim.json``.
-
-    Parameters
-    ----------
-    report : ClaimReport
-    status : Status
-        Stored status, or what a given counterexample shows.
-    findings : sequence of Finding
-        Of the audit.
-    reference : str
-        What names the statement in commands, with ``--variant`` if needed.
-    command : str
-        Repeats the report.
-    page, counterexample : str
-        Files next to ``claim.json``.
-    """
-    theorem = report.theorem
-    document = ClaimDocument(
-        key=theorem.key,
-        variant=theorem.variant,
-        title=theorem.title,
-        source=theorem.source,
-        statement=reference,
-        statement_hash=statement_hash(theorem),
-        outcome=report.outcome(status),  # type: ignore[arg-type]
-        evidence=report.evidence(status),
-        examined=report.examined,
-        not_examined=list(NOT_EXAMINED),
-        status=plain(status.to_dict()),
-        budget=BudgetRecord(
-            seconds=None if report.budget.candidates else report.budget.seconds,
-            candidates=report.budget.candidates,
-            seed=report.budget.seed,
-        ),
-        audit=_audit_record(findings, reference),
-        search=_search_record(report, reference, counterexample),
-        controls=[_control_record(report, *one, reference) for one in report.controls],
-        verdicts=[_verdict_record(one, reference) for one in report.verdicts],
-        versions=versions(),
-        page=page,
-        command=command,
-    )
-    return document.model_dump()
-
-
-def versions() -> dict[str, str]:
-    """Python and the packages that the results depend on."""
-    return {"python": platform.python_version(), **installed_versions()}
-
-
-def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditRecord:
-    counts = {
-        severity: sum(finding.severity == severity for finding in findings)
-        for severity in ("error", "warning")
-    }
-    return AuditRecord(
-        errors=counts["error"],
-        warnings=counts["warning"],
-        findings=[str(one) for one in findings if one.severity != "note"],
-        command=f"dfltheory audit {reference}",
-    )
-
-
-def _search_record(
-    report: ClaimReport, reference: str, counterexample: str | None
-) -> SearchRecord:
-    search = report.search
-    rows = {} if search.finding is None else search.finding.families
-    families = {
-        name: FamilyRecord(
-            candidates=int(row["evaluations"]),
-            largest_ratio=row["ratio"] if math.isfinite(row["ratio"]) else None,
-        )
-        for name, row in rows.items()
-    }
-    return SearchRecord(
-        outcome=search.outcome,  # type: ignore[arg-type]
-        reason=search.reason,
-        candidates=search.candidates,
-        seconds=search.seconds,
-        seed=report.budget.seed,
-        largest_ratio=search.ratio,
-        families=families,
-        counterexample=counterexample,
-        command=f"dfltheory falsify {reference} {report.budget.words}",
-    )
-
-
-def _control_record(
-    report: ClaimReport, control: Control, result: SearchResult, reference: str
-) -> ControlRecord:
-    command = f"dfltheory falsify {reference} --control {shlex.quote(control.name)}"
-    return ControlRecord(
-        name=control.name,
-        change=control.change,
-        statement_hash=statement_hash(control.theorem),
-        outcome=result.outcome,  # type: ignore[arg-type]
-        candidates=result.candidates,
-        seconds=result.seconds,
-        largest_ratio=result.ratio,
-        command=f"{command} {report.budget.words} --enough {ENOUGH}",
-    )
-
-
-def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
-    verdict = result.verdict
-    measured = verdict is not None and math.isfinite(verdict.ratio)
-    return VerdictRecord(
-        network=result.network,
-        task=result.task,
-        options=dict(result.options),
-        rounds=result.rounds,
-        seeds=SEEDS,
-        confidence=CONFIDENCE,
-        hyperparameters=dict(result.hyperparameters),
-        kind=result.kind,  # type: ignore[arg-type]
-        reason=result.reason,
-        ratio=float(verdict.ratio) if verdict is not None and measured else None,
-        ratio_interval=(
-            [float(end) for end in verdict.ratio_ci]
-            if verdict is not None and np.isfinite(verdict.ratio_ci).all()
-            else None
-        ),
-        command=result.command(reference),
-    )
-
-
-__all__ = [
-    "Budget",
-    "ClaimReport",
-    "SearchResult",
-    "claim_document",
-    "examine",
-    "versions",
-]
+__all__ = ["Budget", "ClaimReport", "SearchResult", "examine"]

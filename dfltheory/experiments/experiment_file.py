@@ -110,7 +110,7 @@ class Experiment:
 
 def load_experiment(
     path: str | Path,
-    changes: Mapping[str, Any] | None = None,
+    changes: Mapping[str, object] | None = None,
     *,
     trust: bool = False,
     imports: bool = True,
@@ -145,7 +145,7 @@ def load_experiment(
     )
 
 
-def load_document(path: str | Path) -> dict[str, Any]:
+def load_document(path: str | Path) -> dict[str, object]:
     """Return the sections of an experiment file, unchecked: TOML, or JSON by its
     suffix.
 
@@ -177,7 +177,7 @@ def load_document(path: str | Path) -> dict[str, Any]:
     return document
 
 
-def _depth(document: Any) -> int:
+def _depth(document: object) -> int:
     """Return how deep tables and lists are nested; at most one more than ``MAX_DEPTH``
     is counted.
     """
@@ -190,7 +190,7 @@ def _depth(document: Any) -> int:
     return depth
 
 
-def _inner_values(value: Any) -> list[Any]:
+def _inner_values(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
@@ -240,10 +240,10 @@ def _refuse_many_cells(axes: tuple[Axis, ...]) -> None:
         )
 
 
-def _grid(axes: tuple[Axis, ...]) -> Iterator[dict[str, Any]]:
+def _grid(axes: tuple[Axis, ...]) -> Iterator[dict[str, object]]:
     """Yield the settings of every cell, by dotted field."""
     for rows in itertools.product(*(axis.values for axis in axes)):
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         for axis, row in zip(axes, rows, strict=True):
             settings.update(zip(axis.fields, row, strict=True))
         yield settings
@@ -257,7 +257,7 @@ def _axes(table: Mapping[str, Any]) -> Iterator[Axis]:
         names = tuple(part.strip() for part in line.split(","))
         if not isinstance(values, list) or not values:
             raise InputError(f"{place}: must be a list of values, not {quoted(values)}")
-        rows = [value if len(names) > 1 else [value] for value in values]
+        rows: list[Any] = values if len(names) > 1 else [[value] for value in values]
         _check_rows(place, rows, len(names))
         for position, name in enumerate(names):
             for moved in _moved_fields(name, [row[position] for row in rows]):
@@ -267,7 +267,7 @@ def _axes(table: Mapping[str, Any]) -> Iterator[Axis]:
         yield Axis(names, tuple(tuple(row) for row in rows))
 
 
-def _check_rows(place: str, rows: list[Any], width: int) -> None:
+def _check_rows(place: str, rows: list[object], width: int) -> None:
     for row in rows:
         if not isinstance(row, list) or len(row) != width:
             raise InputError(
@@ -278,7 +278,7 @@ def _check_rows(place: str, rows: list[Any], width: int) -> None:
         raise InputError(f"{place}: lists a value twice")
 
 
-def _moved_fields(name: str, values: list[Any]) -> set[str]:
+def _moved_fields(name: str, values: list[object]) -> set[str]:
     """Return the dotted fields that an entry of [sweep] sets; tables set several."""
     tables = [value for value in values if isinstance(value, dict)]
     return {name} | {f"{name}.{key}" for table in tables for key in table}
@@ -297,8 +297,9 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _set(document: dict[str, Any], name: str, value: Any) -> None:
-    """Put a value at a dotted field; a whole section takes a table, which is laid over
-    what is there.
+    """Put a value at a dotted field.
+
+    A whole section takes a table, which is laid over what is there.
     """
     section, *path = name.split(".")
     if section not in FILE_SECTIONS:
@@ -322,7 +323,7 @@ def _set(document: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _checked_cell(
-    base: Mapping[str, Any], cell: Cell, imports: bool, force: bool
+    base: Mapping[str, object], cell: Cell, imports: bool, force: bool
 ) -> Cell:
     """Return the cell with its checked sections; with unchecked ones if it names code
     and nothing may be imported.

@@ -36,7 +36,7 @@ def html_text(text: str) -> Any:
     return Markup("").join(parts)
 
 
-def _formula(latex: str) -> Any:
+def _formula(latex: str) -> object:
     """Return a formula as MathML; text that only looks like a formula as it is."""
     from markupsafe import escape
 

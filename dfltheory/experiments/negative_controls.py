@@ -43,7 +43,7 @@ class Control:
 
 
 def negative_controls(theorem: Theorem) -> list[Control]:
-    """The controls of a statement, always the same ones in the same order.
+    """Return the controls of a statement, always the same ones in the same order.
 
     All terms halved; each term alone halved, if there are several; and for each of T,
     m, K and 1 - lam one more favorable power in the terms that contain the quantity. A
@@ -75,11 +75,11 @@ def _of(theorem: Theorem) -> Iterator[Control]:
 def _changed(
     theorem: Theorem, name: str, change: str, factor: Expr, terms: Collection[str]
 ) -> Control:
-    """The statement with ``factor`` at some terms."""
-    parts = {
-        term: factor * part if term in terms else part
-        for term, part in theorem.parts.items()
-    }
+    """Return the statement with ``factor`` at some terms."""
+    parts = dict(theorem.parts)
+    for term in parts:
+        if term in terms:
+            parts[term] = factor * parts[term]
     variant = f"{theorem.variant}_{name}".replace(" ", "_")
     return Control(name, change, replace(theorem, variant=variant, parts=parts))
 

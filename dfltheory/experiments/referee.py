@@ -4,60 +4,44 @@ where the bound is nonvacuous.
 
 from __future__ import annotations
 
-import io
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.best_bounds import best_bounds, yardstick
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.bounds.display import condition_latex, expression_latex, sequences
+from dfltheory.bounds.display import condition_latex, sequences
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import AUDITING, code_digest
-from dfltheory.checks.everyday import everyday
 from dfltheory.checks.finding import Finding
 from dfltheory.checks.headlines import corrected_variant, examined, headline, name_of
 from dfltheory.checks.run import audit
-from dfltheory.checks.vacuous import trivials
-from dfltheory.counterexamples import core, score
-from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
-from dfltheory.counterexamples.document import built, read_document
-from dfltheory.counterexamples.saved import instance_of, replay
+from dfltheory.counterexamples.saved import replay
 from dfltheory.errors import InputError
-from dfltheory.experiments.claim_report import (
-    NOT_EXAMINED,
-    Budget,
-    ClaimReport,
-    claim_document,
-    examine,
-    versions,
-)
+from dfltheory.experiments.claim_records import NOT_EXAMINED, claim_document, versions
+from dfltheory.experiments.claim_report import Budget, ClaimReport, examine
 from dfltheory.experiments.html_text import html_text, mathml
-from dfltheory.experiments.report import template
+from dfltheory.experiments.page_parts import template
+from dfltheory.experiments.referee_pictures import phase_picture, refutation_picture
 from dfltheory.files import check_writable, read_json, write_json, write_text
-from dfltheory.plots import look
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from dfltheory.progress import silent
 
 
 def referee(
     theorem: Theorem,
     command: str,
     counterexample: Path | None = None,
-    say: Callable[[str], None] = lambda words: None,
+    say: Callable[[str], None] = silent,
     reference: str = "",
     report: ClaimReport | None = None,
 ) -> str:
-    """The page as one HTML document that loads nothing.
+    """Return the page as one HTML document that loads nothing.
 
     Parameters
     ----------
@@ -90,7 +74,7 @@ def referee(
 def _status(
     theorem: Theorem, counterexample: Path | None, say: Callable[[str], None]
 ) -> Status:
-    """The stored status, or the one that a counterexample file gives."""
+    """Return the stored status, or the one that a counterexample file gives."""
     if counterexample is None:
         return theorem.status
     say(f"replaying {counterexample.name}")
@@ -107,7 +91,7 @@ def _page(
     status: Status,
     report: ClaimReport | None,
 ) -> str:
-    """The page from the findings of the audit and the status."""
+    """Return the page from the findings of the audit and the status."""
     if report is not None and not status.search:
         status = replace(status, search=report.searched)
     errors = [finding for finding in findings if finding.severity == "error"]
@@ -115,9 +99,9 @@ def _page(
     saved = counterexample
     say("drawing" if saved is None else f"running {saved.name}, drawing")
     picture, caption = (
-        (None, "") if saved is None else _refutation(saved, theorem, instead)
+        (None, "") if saved is None else refutation_picture(saved, theorem, instead)
     )
-    phase, said = _phase(theorem)
+    phase, said = phase_picture(theorem)
     hashes = [("Code of dfltheory.bounds and dfltheory.checks", code_digest(*AUDITING))]
     hashes += (
         [(saved.name, sha256(saved.read_bytes()).hexdigest()[:16])]
@@ -194,175 +178,10 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
 
 
 def _findings(theorem: Theorem) -> list[Finding]:
-    """What the audit finds in a statement."""
+    """Return what the audit finds in a statement."""
     # the audit evaluates outside of the conditions as well
     with np.errstate(all="ignore"):
         return audit(theorem)
-
-
-# -- pictures
-
-
-def _svg(figure: Figure) -> Any:
-    """A figure as SVG that stands in the page, the same for the same numbers."""
-    import matplotlib as mpl
-    from markupsafe import Markup
-
-    out = io.StringIO()
-    with look.style(), mpl.rc_context({"svg.fonttype": "none"}):
-        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
-    return Markup(out.getvalue()[out.getvalue().index("<svg") :])
-
-
-def _axes(x: str, y: str) -> tuple[Figure, Any]:
-    from matplotlib.figure import Figure
-
-    with look.style():
-        figure = Figure(figsize=(look.TWO_COLUMNS, 3.5))
-        return figure, figure.add_subplot(
-            xscale="log", yscale="log", xlabel=x, ylabel=y
-        )
-
-
-def _refutation(
-    file: Path, theorem: Theorem, instead: Theorem | None
-) -> tuple[Any, str]:
-    """The saved counterexample: what is measured above the printed bound and below the
-    corrected one, at each horizon; for O(.) the ratio along the family.
-    """
-    document = read_document(file)
-    if not document.get("violated"):
-        return None, ""
-    if theorem.order:
-        family = document["divergence"]
-        figure, axes = _axes(
-            family["parameter"], "measured / claimed, relative to the first"
-        )
-        ratios = np.asarray(family["ratios"], dtype=float)
-        axes.plot(family["values"], ratios / ratios[0], **look.MEANINGS["printed"])
-        return (
-            _svg(figure),
-            "A family of problems inside all assumptions: no constant covers it.",
-        )
-    horizons, lines = _along(file, theorem, instead)
-    figure, axes = _axes("rounds $T$", "left-hand side and bounds")
-    for name, values in lines.items():
-        axes.plot(
-            horizons,
-            values,
-            label=name,
-            markevery=10,
-            **{"measured": look.MEASURED, **look.MEANINGS}[name],
-        )
-    axes.legend(frameon=False)
-    apart = (
-        ""
-        if instead is None or instead.lhs.aggregate == theorem.lhs.aggregate
-        else _APART
-    )
-    return (
-        _svg(figure),
-        (
-            f"The saved instance at the horizons T: measured {document['ratio']:.3g}"
-            f" times the printed bound at T = {document['exact']['T']:.3g}; its exact"
-            f" constants in both bounds.{apart}"
-        ),
-    )
-
-
-_APART = (
-    " The corrected bound is one of the mean over the rounds, which is no less than the"
-    " least of them."
-)
-
-
-def _along(
-    file: Path, theorem: Theorem, instead: Theorem | None
-) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
-    """What a saved instance measures, and the bounds at its constants, at horizons up
-    to its own.
-    """
-    instance = built(instance_of(file)[0])
-    batch, T = core.Batch.of(instance), instance.rounds
-    run = instance.run(rounds=min(T + 2, 50), progress=False)
-    values = counterexample_values(run, theorem, batch, T)
-    path = score.followed(theorem, batch, T)
-    numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
-    data = score.left_side(theorem, batch, path, numbers)
-    horizons = np.unique(np.round(np.geomspace(2, max(T, 3), 60)))
-    measured = [
-        float(score.at_T(theorem, data, int(h), path.still)[0]) for h in horizons
-    ]
-    lines = {"measured": np.array(measured)}
-    for name, bound in (("printed", theorem), ("corrected", instead)):
-        if (
-            bound is not None
-            and bound.lhs.measure == theorem.lhs.measure
-            # what bounds a mean bounds the least
-            and (theorem.lhs.aggregate, bound.lhs.aggregate)
-            in (("min", "mean"), (bound.lhs.aggregate,) * 2)
-            and set(bound.needs) <= {*values, "T"}
-        ):
-            told = {
-                n: np.full(len(horizons), float(np.max(values[n])))
-                for n in bound.needs
-                if n != "T"
-            }
-            lines[name] = np.broadcast_to(
-                bound.evaluate(where="nan", **told, T=horizons), len(horizons)
-            )
-    return horizons, lines
-
-
-def _phase(theorem: Theorem) -> tuple[Any, str]:
-    """Over T and the spectral gap: speaks, vacuous, or no step size meets the
-    conditions.
-    """
-    gap, known = (
-        next((n for n in ("lam", "q") if n in theorem.needs), None),
-        trivials(theorem),
-    )
-    many = len(theorem.step_names) > 2  # too many to look for the best of
-    if not known or theorem.order or gap is None or many or "T" not in theorem.needs:
-        return None, ""
-    T, gaps = 10.0 ** np.linspace(0, 12, 49), 10.0 ** np.linspace(-4, 0, 33)
-    over = {gap: np.repeat(1 - gaps, len(T)), "T": np.tile(np.round(T), len(gaps))}
-    usual = everyday(
-        (n for n in theorem.needs if n not in (*over, *theorem.step_names)),
-        theorem.glossary,
-    )
-    bound, known_without = (
-        best_bounds(theorem, usual | over)[0],
-        yardstick(theorem, usual | over),
-    )
-    ratio = (bound / known_without).reshape(len(gaps), len(T))
-    kinds = np.select([ratio < 1, np.isfinite(ratio)], [2, 1], 0)
-    figure, axes = _axes("rounds $T$", rf"$1 - {theorem.glossary[gap].latex}$")
-    from matplotlib.colors import ListedColormap
-
-    colors = ("#d9d9d9", "#f0c36d", "#63b88f")
-    axes.pcolormesh(
-        T,
-        gaps,
-        kinds,
-        cmap=ListedColormap(colors),
-        vmin=0,
-        vmax=2,
-        shading="nearest",
-        rasterized=True,
-    )
-    for color, label in zip(
-        colors, ("not applicable", "vacuous", "speaks"), strict=True
-    ):
-        axes.plot([], [], "s", color=color, label=label)
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    told = ", ".join(f"${theorem.glossary[n].latex} = {v:g}$" for n, v in usual.items())
-    without = " or ".join(f"${expression_latex(limit, theorem)}$" for _, limit in known)
-    return _svg(figure), html_text(
-        f"At {told}, with the best step sizes at each point. Vacuous: the bound says no"
-        f" more than {without}, which is known without it; not applicable: no step size"
-        " meets the conditions."
-    )
 
 
 @dataclass(frozen=True)

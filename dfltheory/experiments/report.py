@@ -4,21 +4,29 @@ file.
 
 from __future__ import annotations
 
-import base64
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dfltheory.bounds.display import condition_latex
 from dfltheory.experiments.cases import Case, Outcome, installed_versions
-from dfltheory.experiments.html_text import html_text, mathml
+from dfltheory.experiments.page_parts import (
+    MARKS,
+    MEANINGS,
+    anchor,
+    constants_of,
+    embedded,
+    figure_name,
+    latex_table,
+    reasons_of,
+    statements_of,
+    template,
+    verdict_text,
+)
 from dfltheory.files import filling, replacing, write_json, write_text
-from dfltheory.number_format import number, tex
+from dfltheory.number_format import number
 from dfltheory.plots.look import save
 from dfltheory.plots.verdicts import families
 from dfltheory.verdicts.verdict import Verdict
@@ -28,29 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # one mark for each kind, so that the page can be read in black and white
-MARKS = {
-    "holds": "✓",
-    "violated": "✗",
-    "undecided": "?",
-    "vacuous": "○",
-    "not applicable": "–",
-}
-
-MEANINGS = {
-    "holds": (
-        "the whole confidence interval of the measured left-hand side is at or below"
-        " the bound"
-    ),
-    "violated": (
-        "the whole confidence interval is above the bound, and every condition is met"
-    ),
-    "undecided": "the confidence interval straddles the bound",
-    "vacuous": "not violated, but the bound exceeds what is known without the theorem",
-    "not applicable": (
-        "a condition or an assumption fails at these constants, so the theorem claims"
-        " nothing"
-    ),
-}
 
 
 _MOST_REASONS = 12
@@ -99,10 +84,10 @@ class Study:
         import pandas as pd
 
         names = ("group", "column", "row")
-        parts = [
-            o.run.to_frame().assign(**{n: getattr(o.case, n) for n in names})
-            for o in self.outcomes
-        ]
+        parts = []
+        for outcome in self.outcomes:
+            place = {name: getattr(outcome.case, name) for name in names}
+            parts.append(outcome.run.to_frame().assign(**place))
         return pd.concat(parts, ignore_index=True)
 
     def save(self, folder: str | Path) -> Path:
@@ -153,24 +138,24 @@ class Study:
         )
 
     def draw(self, folder: Path) -> dict[str, Path]:
-        """One figure for each group, as PNG, PDF and SVG; returns the SVG of each
-        group.
+        """One figure for each group, as PNG, PDF and SVG.
+
+        Returns the SVG of each group.
         """
         from dfltheory.plots.panels import along, panels
 
         groups: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
             groups.setdefault(outcome.case.group, []).append(outcome)
-        return {
-            g: save(
-                (along if mine[0].case.along else panels)(mine),
-                folder / figure_name(self.title, g),
-            )[2]
-            for g, mine in groups.items()
-        }
+        pictures = {}
+        for group, members in groups.items():
+            draw = along if members[0].case.along else panels
+            file = folder / figure_name(self.title, group)
+            pictures[group] = save(draw(members), file)[2]
+        return pictures
 
     def config(self) -> dict[str, Any]:
-        """What is needed to run the same again."""
+        """Return what is needed to run the same again."""
         return {
             "title": self.title,
             "command": self.command,
@@ -179,7 +164,7 @@ class Study:
         }
 
 
-def _describe(outcome: Outcome) -> dict[str, Any]:
+def _describe(outcome: Outcome) -> dict[str, object]:
     case, run = outcome.case, outcome.run
     task = None if case.instance is None else case.instance.task
     return {
@@ -201,15 +186,6 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def figure_name(title: str, group: str) -> str:
-    """The file name of a study's figure: what it has of a-z and digits, and a mark of
-    its own.
-    """
-    plain = re.sub("[^a-z0-9]+", "-", group.lower())[:80].strip("-") or "figure"
-    mark = sha256(repr((title, group)).encode()).hexdigest()[:6]
-    return f"{plain}-{mark}"
-
-
 def render(
     study: Study,
     figures: Mapping[str, Path | None],
@@ -219,7 +195,7 @@ def render(
     cover: Path | None = None,
     pictures: Sequence[Path] = (),
 ) -> str:
-    """The page as text; figures are embedded, nothing is loaded from anywhere.
+    """Return the page as text; figures are embedded, nothing is loaded from anywhere.
 
     ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has
     none); ``more``: further ones by their captions; ``files``: what lies beside the
@@ -233,14 +209,14 @@ def render(
     }
     counts = Counter(v.kind for _, v in study.verdicts if not v.status.refuted)
     here = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
-    further = [(caption, _embedded(figure)) for caption, figure in (more or {}).items()]
+    further = [(caption, embedded(figure)) for caption, figure in (more or {}).items()]
     return page.render(
         study=study,
         groups=groups,
         more=further,
-        cover=None if cover is None else _embedded(cover),
+        cover=None if cover is None else embedded(cover),
         pictures=[
-            (title, _embedded(path), caption)
+            (title, embedded(path), caption)
             for (title, _, caption), path in zip(study.pictures, pictures, strict=True)
         ],
         counts=counts,
@@ -254,19 +230,6 @@ def render(
         meanings=MEANINGS,
         files=files,
     )
-
-
-def template(name: str) -> Any:
-    """A page of this package, whose values are text and no markup."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    loader = FileSystemLoader(Path(__file__).with_name("templates"))
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters["number"] = number
-    environment.globals["anchor"] = anchor
-    return environment.get_template(name)
 
 
 def _contents(
@@ -285,21 +248,9 @@ def _contents(
     return [*sections, ("untested", "What was not tested"), ("data", "Data")]
 
 
-def anchor(name: str) -> str:
-    """The address of a section within the page."""
-    return "s-" + figure_name("", name)
-
-
-def _embedded(figure: Path) -> str:
-    kind = {".svg": "svg+xml", ".png": "png"}[figure.suffix]
-    return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode(
-        "ascii"
-    )
-
-
 def _group(
     study: Study, name: str, figure: Path | None, folder: Path
-) -> dict[str, Any]:
+) -> dict[str, object]:
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
     drawn = {
         v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"
@@ -308,16 +259,14 @@ def _group(
         word: [v.variant for v in members]
         for word, members in families(drawn.values()).items()
     }
-    made = (
-        []
-        if figure is None
-        else [figure.with_suffix(s) for s in (".pdf", ".svg", ".png")]
-    )
+    made = []
+    if figure is not None:
+        made = [figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")]
     return {
         "name": name,
         # a title as it was given
         "heading": name if name == study.title else name[:1].upper() + name[1:],
-        "image": None if figure is None else _embedded(figure),
+        "image": None if figure is None else embedded(figure),
         "files": [Path(os.path.relpath(file, folder)).as_posix() for file in made],
         "bands": [
             f"{word.capitalize()}: {', '.join(v)}."
@@ -327,9 +276,9 @@ def _group(
         "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
         "outcomes": outcomes,
         "along": outcomes[0].case.along,
-        "constants": _constants(outcomes),
-        "statements": _statements(outcomes),
-        "silent": _reasons(
+        "constants": constants_of(outcomes),
+        "statements": statements_of(outcomes),
+        "silent": reasons_of(
             (o.case, v)
             for o in outcomes
             for v in o.verdicts
@@ -339,56 +288,7 @@ def _group(
     }
 
 
-def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """Return what the theorems of a group state, in words and formulas."""
-    theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
-    return [
-        {
-            "name": f"{thm.key}, {thm.variant}",
-            "status": str(thm.status),
-            "source": thm.source,
-            "left": html_text(thm.lhs.words),
-            "formula": mathml(thm.latex(), "block"),
-            "conditions": [
-                (c.name, mathml(condition_latex(c, thm))) for c in thm.conditions
-            ],
-            "assumptions": [html_text(words) for words in thm.assumptions],
-        }
-        for thm in theorems.values()
-    ]
-
-
-def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
-    """Return name, value and standing of each constant; the value is a range if the
-    problems differ.
-    """
-    known: dict[str, list[tuple[float, str]]] = {}
-    for outcome in outcomes:
-        constants = outcome.run.constants
-        for name, value in constants.known().items():
-            known.setdefault(name, []).append((value, constants.standing_of(name)))
-        gap = outcome.run.values().get("f0_gap")
-        if gap is not None:
-            known.setdefault("f0_gap", []).append(
-                (gap, constants.standing_of("f_star"))
-            )
-    rows = []
-    for name, entries in known.items():
-        ends = [number(value) for value, _ in (min(entries), max(entries))]
-        rows.append((name, " to ".join(dict.fromkeys(ends)), entries[0][1]))
-    return rows
-
-
-def verdict_text(verdict: Verdict) -> str:
-    """Return the kind of a verdict; if the statement is refuted in general, with what
-    refutes it.
-    """
-    if not verdict.status.refuted:
-        return verdict.kind
-    return f"{verdict.kind} here (refuted in general: {verdict.status.how})"
-
-
-def tables(study: Study) -> list[Any]:
+def tables(study: Study) -> list[object]:
     """A table of verdicts for each group of cases and each theorem: a row for each run
     and variant.
     """
@@ -444,7 +344,7 @@ def print_study(study: Study) -> None:
         console.print(table)
     console.print(_CAPTION, style="dim")
     open_kinds = ("not applicable", "undecided")
-    lines = _reasons((case, v) for case, v in study.verdicts if v.kind in open_kinds)
+    lines = reasons_of((case, v) for case, v in study.verdicts if v.kind in open_kinds)
     rest = len(lines) - _MOST_REASONS
     if rest > 1:
         lines = [
@@ -458,45 +358,4 @@ def print_study(study: Study) -> None:
         console.print(f"  - {line}", markup=False)
 
 
-def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
-    """Return a line for each variant, kind and reason, with the runs that it is given
-    for.
-    """
-    places: dict[tuple[str, str], list[str]] = {}
-    for case, verdict in verdicts:
-        text = verdict.reason
-        if verdict.suggestions:
-            text += f"; {verdict.suggestions}"
-        reason = f"{verdict.variant}, {verdict.kind}", text
-        places.setdefault(reason, []).append(case.place or case.group)
-    lines = []
-    for (kind, reason), where in places.items():
-        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
-        lines.append(f"{kind} ({where[0]}{more}): {reason}")
-    return lines
-
-
-def latex_table(verdicts: Iterable[Verdict]) -> str:
-    """Return verdicts as a ``tabular`` (booktabs).
-
-    Columns are statement, variant, status of the statement, kind of the verdict,
-    measured value with its interval, bound and ratio. Verdicts that are not applicable
-    have no numbers.
-    """
-    head = r"statement & variant & status & verdict & measured & bound & ratio \\"
-    lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
-    for v in verdicts:
-        at = v.measured
-        numbers = (
-            f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]",
-            tex(v.bound),
-            tex(v.ratio),
-        )
-        shown = (
-            ("--",) * 3
-            if v.kind == "not applicable"
-            else tuple(f"${n}$" for n in numbers)
-        )
-        cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *shown)
-        lines.append(" & ".join(cell.replace("_", r"\_") for cell in cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+__all__ = []

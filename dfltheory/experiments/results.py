@@ -21,35 +21,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dfltheory import bounds
 from dfltheory.bounds.status import status_from_dict
 from dfltheory.documents import (
     Read,
-    any_number,
     anything,
     line,
     mapping,
     maybe,
-    must,
     named,
     rows,
     text,
-    tuple_of,
-    whole,
 )
 from dfltheory.errors import (
-    LARGEST_WHOLE,
     DataError,
     DFLTheoryError,
     InputError,
     UnknownNameError,
     shown,
 )
-from dfltheory.files import plain, read_json, reading, replacing
+from dfltheory.experiments.verdict_documents import ABSENT, verdict_from_dict
+from dfltheory.files import read_json, reading, replacing
 from dfltheory.training.document import short
-from dfltheory.verdicts.left_hand_side import LeftHandSide
-from dfltheory.verdicts.statistics import Interval
-from dfltheory.verdicts.suggestions import suggestions_from_dict
 from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -61,22 +53,6 @@ if TYPE_CHECKING:
 MANIFEST, TABLE, CELLS = "sweep.json", "results.csv", "cells"
 """Names of the files in a sweep's folder, and of the folder of its cells."""
 
-_TABLE = mapping(any_number, 10**4, text)
-_COUNT = whole(0, LARGEST_WHOLE)
-_VERDICT: dict[str, Read] = {
-    **dict.fromkeys(("kind", "key", "variant", "reason", "method"), text),
-    **dict.fromkeys(
-        ("bound", "ratio", "trivial", "confidence", "measured"), any_number
-    ),
-    **dict.fromkeys(("seeds", "rounds"), _COUNT),
-    **dict.fromkeys(("conditions", "estimated"), tuple_of(text, 10**4)),
-    **dict.fromkeys(("terms", "given", "slack", "at"), _TABLE),
-    **dict.fromkeys(("ratio_ci", "measured_ci"), tuple_of(any_number, 2, 2)),
-    "seeds_needed": maybe(_COUNT),
-    "status": anything,  # read by status_from_dict
-    "suggestions": anything,  # read by suggestions_from_dict
-}
-"""Field of a saved verdict -> its reader."""
 _ANY_TABLE = mapping(anything, 10**5, text)
 _TABLES = (
     "settings",
@@ -91,8 +67,8 @@ _TABLES = (
 )
 
 
-def _verdict_of_record(place: str, value: Any) -> Any:
-    """A verdict inside a record, of which only the names are read."""
+def _verdict_of_record(place: str, value: object) -> object:
+    """Return a verdict inside a record, of which only the names are read."""
     fields = named(place, value, ("kind", "key"), None)
     text(f"{place}.kind", fields["kind"])
     text(f"{place}.key", fields["key"])
@@ -107,65 +83,6 @@ _RECORD: dict[str, Read] = {
 }
 """Field of the record of a cell, which may be absent -> its reader."""
 _KEY = line(64, "[0-9a-z]{1,64}", "a hash")  # it is the name of a file
-_ABSENT: dict[str, Any] = {
-    "method": "student",
-    "status": {"kind": "not examined"},
-    "suggestions": {"alternatives": [], "largest_step": {}, "note": ""},
-    "seeds_needed": None,
-    "given": {},
-    "slack": {},
-    "at": {},
-}
-"""Fields of verdicts that files of earlier versions lack."""
-
-
-# -- verdicts
-
-
-def verdict_from_dict(
-    document: Mapping[str, Any], run: History | None = None
-) -> Verdict:
-    """Return the verdict that ``Verdict.to_dict`` wrote.
-
-    Parameters
-    ----------
-    document : mapping
-        Fields of a verdict; others are ignored.
-    run : History, optional
-        The run of the verdict, with which it can be plotted.
-
-    Raises
-    ------
-    DataError
-        A field is missing or has another type.
-    """
-    try:
-        must("verdict", document, isinstance(document, Mapping), "a table of fields")
-        given = named("verdict", _ABSENT | plain(document), _VERDICT, None)
-        values = {
-            name: read(f"verdict.{name}", given[name])
-            for name, read in _VERDICT.items()
-        }
-        values["status"] = status_from_dict(values["status"])
-        values["suggestions"] = suggestions_from_dict(values["suggestions"])
-    except (DFLTheoryError, RecursionError) as wrong:
-        raise DataError(f"not a verdict: {wrong}") from wrong
-    values["measured"] = Interval(values["measured"], *values.pop("measured_ci"))
-    if run is not None:
-        theorem = bounds.get(values["key"], values["variant"])
-        values["left_hand_side"] = LeftHandSide(run, theorem)
-    return Verdict(**values)
-
-
-def load_verdicts(path: str | Path) -> list[Verdict]:
-    """Return the verdicts of a ``verdicts.json``, as ``dfltheory validate --out``
-    writes it.
-    """
-    document = read_json(path)
-    if not isinstance(document, list):
-        raise DataError(f"{path} does not hold a list of verdicts")
-    with reading(path, "verdicts"):
-        return [verdict_from_dict(item) for item in document]
 
 
 # -- the results of a sweep
@@ -219,8 +136,9 @@ class CellResult:
 
     @cached_property
     def history(self) -> History:
-        """The run. Final models are empty (seeds, m, 0) unless ``run.keep_models`` was
-        set.
+        """The run.
+
+        Final models are empty (seeds, m, 0) unless ``run.keep_models`` was set.
         """
         from dfltheory.training.history import History
 
@@ -274,11 +192,11 @@ class Results:
         if cells is None:
             cells = [cell for cell in self.cells if cell.status == "done"]
         names = cells[0].settings if cells else ()
-        varying = [
-            name
-            for name in names
-            if len({repr(cell.settings[name]) for cell in cells}) > 1
-        ]
+        varying = []
+        for name in names:
+            values = {repr(cell.settings[name]) for cell in cells}
+            if len(values) > 1:
+                varying.append(name)
         histories = {}
         for cell in cells:
             label = ", ".join(short(cell.settings[name]) for name in varying)
@@ -315,7 +233,7 @@ def load_results(folder: str | Path) -> Results:
 def _listed_cell(root: Path) -> Read:
     """Return the reader of one entry of a sweep's list of cells."""
 
-    def read(place: str, value: Any) -> CellResult:
+    def read(place: str, value: object) -> CellResult:
         entry = named(place, value, ("key", "settings"), None)
         key = _KEY(f"{place}.key", entry["key"])
         settings = _ANY_TABLE(f"{place}.settings", entry["settings"])
@@ -324,7 +242,7 @@ def _listed_cell(root: Path) -> Read:
     return read
 
 
-def read_record(folder: Path, key: str) -> dict[str, Any] | None:
+def read_record(folder: Path, key: str) -> dict[str, object] | None:
     """Return the record of a finished cell; None if record or history are missing or
     damaged.
     """
@@ -356,7 +274,7 @@ def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    table_rows: list[dict[str, Any]] = []
+    table_rows: list[dict[str, object]] = []
     for cell in cells:
         with reading(cell.file, "the record of a cell"):
             table_rows.extend(_rows(cell))
@@ -401,7 +319,7 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
         }
         columns["estimated"] = ", ".join(verdict["estimated"])
         columns["theorem_status"] = status_from_dict(
-            verdict.get("status", _ABSENT["status"])
+            verdict.get("status", ABSENT["status"])
         ).kind
         yield (
             row
@@ -410,7 +328,9 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
         )
 
 
-def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(
+    document: Mapping[str, object], above: str = ""
+) -> Iterator[tuple[str, object]]:
     for key, value in document.items():
         name = f"{above}.{key}" if above else key
         if isinstance(value, dict):
@@ -419,9 +339,10 @@ def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
             yield name, _as_text(value) if isinstance(value, list) else _finite(value)
 
 
-def _finite(value: Any) -> Any:
-    """Return a number for the texts that JSON has for infinity and nan; other values as
-    they are.
+def _finite(value: object) -> Any:
+    """Return a number for the texts that JSON has for infinity and nan.
+
+    Other values as they are.
 
     Raises
     ------
@@ -434,8 +355,9 @@ def _finite(value: Any) -> Any:
 
 
 def _one_type(column: pd.Series) -> pd.Series:
-    """Return a column with values of one type, as Parquet needs it; numbers become text
-    next to text.
+    """Return a column with values of one type, as Parquet needs it.
+
+    Numbers become text next to text.
     """
     if column.dtype != object:
         return column
@@ -449,7 +371,7 @@ def _one_type(column: pd.Series) -> pd.Series:
     return present.map(_as_text).reindex(column.index)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -457,3 +379,6 @@ def write_table(results: Results, folder: Path) -> None:
     """Write ``results.csv``, the tidy table of all cells, into a folder."""
     with replacing(folder / TABLE) as temporary:
         results.frame.to_csv(temporary, index=False)
+
+
+__all__ = []

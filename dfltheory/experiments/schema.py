@@ -18,8 +18,9 @@ Variants = Annotated[list[str], Field(min_length=1)]
 
 
 class TheoremSection(Schema):
-    """The statement that the runs are tested against. Without this section none is
-    tested.
+    """The statement that the runs are tested against.
+
+    Without this section none is tested.
     """
 
     key: Name = Field(
@@ -103,7 +104,7 @@ afterwards.
 """
 
 
-def experiment_schema() -> dict[str, Any]:
+def experiment_schema() -> dict[str, object]:
     """Return the JSON schema of experiment files.
 
     Options are checked by the name of their section. No field is required, as [sweep]
@@ -119,7 +120,7 @@ def experiment_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _add_options(section: dict[str, Any], title: str) -> None:
+def _add_options(section: dict[str, object], title: str) -> None:
     """Let the allowed options of a section depend on its field ``name``."""
     del section["additionalProperties"]
     own = fields_by_name(SECTIONS[title])
@@ -142,7 +143,7 @@ def _add_options(section: dict[str, Any], title: str) -> None:
     section["unevaluatedProperties"] = False
 
 
-def _with_name(rule: dict[str, Any]) -> dict[str, Any]:
+def _with_name(rule: dict[str, object]) -> dict[str, object]:
     return {"properties": {"name": rule}, "required": ["name"]}
 
 

@@ -18,11 +18,12 @@ from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.cases import Case, perform
+from dfltheory.progress import silent
 from dfltheory.training.instance import Instance, make_network, make_task
 from dfltheory.training.options import options_of
 from dfltheory.verdicts.applicability import quantities_of
+from dfltheory.verdicts.given_values import TWO_BLOCKS
 from dfltheory.verdicts.schedule import (
-    TWO_BLOCKS,
     algorithm_class,
     hyperparameter_fields,
     scheduled_algorithm,
@@ -95,8 +96,9 @@ class StandardVerdict:
     reason: str
 
     def command(self, reference: str) -> str:
-        """The command that repeats it; ``reference`` names the statement, quoted and
-        with its variant.
+        """Return the command that repeats it.
+
+        ``reference`` names the statement, quoted and with its variant.
         """
         if self.verdict is None:
             return ""
@@ -111,9 +113,9 @@ class StandardVerdict:
 
 
 def standard_verdicts(
-    theorem: Theorem, say: Callable[[str], None] = lambda words: None
+    theorem: Theorem, say: Callable[[str], None] = silent
 ) -> list[StandardVerdict]:
-    """The verdict on each of the three standard problems."""
+    """Return the verdict on each of the three standard problems."""
     verdicts = []
     settings = list(_settings(theorem))
     for network in NETWORKS:
@@ -144,14 +146,14 @@ def _first_that_applies(
 
 
 def task_name(theorem: Theorem) -> str:
-    """The task that satisfies the assumptions of a theorem, by name."""
+    """Return the task that satisfies the assumptions of a theorem, by name."""
     if theorem.scope.two_blocks:
         return TWO_BLOCKS
     return "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
 
 
 def _settings(theorem: Theorem) -> Iterator[Setting]:
-    """What is tried, in this order."""
+    """Return what is tried, in this order."""
     known = options_of("task", task_name(theorem))
     steps = _steps(theorem)
     if theorem.order:
@@ -176,7 +178,7 @@ def _steps(theorem: Theorem) -> tuple[str, ...]:
 
 
 def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
-    """The verdict in one setting."""
+    """Return the verdict in one setting."""
     name = task_name(theorem)
     hyperparameters: dict[str, Any] = {}
     verdict = None
@@ -214,7 +216,7 @@ def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
 
 
 def _algorithm(theorem: Theorem, task: Any, setting: Setting, network: Any) -> Any:
-    """The theorem's algorithm with the step sizes of the setting."""
+    """Return the theorem's algorithm with the step sizes of the setting."""
     contained = quantities_of(theorem)
     given: dict[str, Any] = {
         name: LOCAL_STEPS for name in ("K", "K_u", "K_v") if name in contained
@@ -239,7 +241,7 @@ def _own(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changed_fields(algorithm: Any) -> dict[str, Any]:
-    """The hyperparameters that differ from their defaults."""
+    """Return the hyperparameters that differ from their defaults."""
     changed = {}
     for entry in fields(algorithm):
         value = getattr(algorithm, entry.name)

@@ -81,7 +81,7 @@ def _settings(cell: CellResult) -> str:
     )
 
 
-def _brief(name: str, value: Any) -> str:
+def _brief(name: str, value: object) -> str:
     """Return a setting as text that fits above a panel: names bare, numbers with their
     field.
     """
@@ -93,8 +93,9 @@ def _brief(name: str, value: Any) -> str:
 def _outcome(
     cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]
 ) -> Outcome:
-    """Return a cell as an outcome. The task is not built again, since pages and figures
-    do not need it.
+    """Return a cell as an outcome.
+
+    The task is not built again, since pages and figures do not need it.
     """
     run, verdicts = cell.history, cell.verdicts
     instance = Instance(

@@ -277,8 +277,9 @@ def connected(address: str) -> Any:
 
 
 def _on_cluster(work: Sequence[Job], client: Any) -> Generator[Finished, None, None]:
-    """Run every cell on a worker of the cluster; dask runs it again, a few times, when
-    the worker dies.
+    """Run every cell on a worker of the cluster.
+
+    Dask runs it again, a few times, when the worker dies.
 
     After that dask reports all cells that the worker had been given as failed. They run
     again one by one.

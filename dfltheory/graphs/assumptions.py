@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from dfltheory.errors import GraphError, UnknownNameError
 
@@ -98,7 +97,7 @@ class Report:
     subject: str
     laws: tuple[str, ...]
     failures: tuple[Failure, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, object] = field(default_factory=dict)
     assumption: str = "definition 1"
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,7 +96,7 @@ def assran_constants(
 
 
 def cited_constants(
-    network: Any, *, dim: int = 1, rounds: int = 100, seed: int = 0
+    network: object, *, dim: int = 1, rounds: int = 100, seed: int = 0
 ) -> CitedConstants:
     """Return :func:`assran_constants` of a matrix or sequence.
 

@@ -53,7 +53,7 @@ def spectrum_sum(
     *,
     m: int | None = None,
     **options: Any,
-) -> WithError:
+) -> float:
     """Return the sum of ``function(l)`` over all eigenvalues but the first, which is 1.
 
     Parameters
@@ -69,14 +69,28 @@ def spectrum_sum(
 
     Returns
     -------
-    WithError
-        The sum, and the sum of the changes of each term when its eigenvalue moves by
-        its rounding error.
+    float
+        The sum; :func:`sum_with_error` has its rounding error, too.
 
     Raises
     ------
     GraphError
         If W is not symmetric and doubly stochastic.
+    """
+    return sum_with_error(W, function, m=m, **options).value
+
+
+def sum_with_error(
+    W: Any,
+    function: Callable[[np.ndarray], Any],
+    *,
+    m: int | None = None,
+    **options: Any,
+) -> WithError:
+    """Return :func:`spectrum_sum` and its rounding error.
+
+    The error is the sum of the changes of each term when its eigenvalue moves by its
+    rounding error m eps.
     """
     terms, moved = _over_spectrum(W, function, m, options)
     error = moved.sum() + (len(terms) + 1) * EPS * np.abs(terms).sum()
@@ -89,7 +103,7 @@ def spectrum_min(
     *,
     m: int | None = None,
     **options: Any,
-) -> WithError:
+) -> float:
     """Return the least ``function(l)`` over all eigenvalues but the first, which is 1.
 
     The parameters and errors are those of :func:`spectrum_sum`.
@@ -99,6 +113,17 @@ def spectrum_min(
     GraphError
         If W is not symmetric and doubly stochastic, or has one client only.
     """
+    return min_with_error(W, function, m=m, **options).value
+
+
+def min_with_error(
+    W: Any,
+    function: Callable[[np.ndarray], Any],
+    *,
+    m: int | None = None,
+    **options: Any,
+) -> WithError:
+    """Return :func:`spectrum_min` and its rounding error."""
     terms, moved = _over_spectrum(W, function, m, options)
     if not terms.size:
         raise GraphError("spectrum_min needs two clients or more: give a larger matrix")
@@ -126,7 +151,7 @@ def _over_spectrum(
 
 def effective_neighbors(
     W: Any, gamma: float, *, m: int | None = None, **options: Any
-) -> WithError:
+) -> float:
     """Return the effective number of neighbors at the decay ``gamma``.
 
     That is 1/(1 - gamma) over the mean of l^2/(1 - gamma l^2) over all eigenvalues:
@@ -136,6 +161,13 @@ def effective_neighbors(
     ----------
     Vogels, Hendrikx and Jaggi (2023), Definition 1 and eq. (6).
     """
+    return neighbors_with_error(W, gamma, m=m, **options).value
+
+
+def neighbors_with_error(
+    W: Any, gamma: float, *, m: int | None = None, **options: Any
+) -> WithError:
+    """Return :func:`effective_neighbors` and its rounding error."""
     if not 0 <= gamma < 1:
         raise InputError(f"effective_neighbors: gamma = {gamma} must be in [0, 1)")
     values, error = _symmetric_spectrum(W, m, options)
@@ -262,8 +294,6 @@ def _symmetric_spectrum(
     """Return all eigenvalues and a bound of their rounding errors.
 
     The one of the vector 1 is first, the others follow in descending order.
-
-    The one of the vector 1 is first, the others follow in descending order.
     """
     if isinstance(W, str):
         values = eigenvalues(W, m=m, **options)
@@ -303,8 +333,11 @@ __all__ = [
     "average_degree",
     "diameter",
     "effective_neighbors",
+    "min_with_error",
     "neighborhood_heterogeneity",
+    "neighbors_with_error",
     "noise_share",
     "spectrum_min",
     "spectrum_sum",
+    "sum_with_error",
 ]

@@ -106,7 +106,7 @@ def check_mixing_matrix(
 
 
 def check_push_sum(
-    P: Any,
+    P: object,
     *,
     rounds: int = 100,
     seed: int = 0,
@@ -152,7 +152,7 @@ def check_push_sum(
         return broken_laws(CheckedMatrix(matrix, tol, drawn.eps), names)
 
     failures = _first_failures(drawn, failures_of_round)
-    details: dict[str, Any] = {}
+    details: dict[str, object] = {}
     if "connectivity" in names and "finite" not in failures:
         B, _ = window(drawn.matrices, periodic=drawn.exact)
         details["window"] = B
@@ -235,7 +235,7 @@ def _first_failures(
     return first
 
 
-def _listed(laws: Iterable[Any] | None) -> tuple[Any, ...] | None:
+def _listed(laws: Iterable[object] | None) -> tuple[object, ...] | None:
     return None if laws is None else tuple(laws)
 
 

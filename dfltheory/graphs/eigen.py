@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.arpack import arpack
 from dfltheory.graphs.circulant import circulant_kernel, group_kernel
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import (
@@ -225,53 +226,6 @@ def fft_error(m: int) -> float:
     return float(EPS * (2 + np.log2(m)))
 
 
-Product = Callable[[np.ndarray], np.ndarray]
-"""The function x -> A x of a linear operator."""
-
-
-def arpack(
-    A: Matrix | Product,
-    m: int,
-    k: int = 1,
-    which: Literal["LA", "BE"] = "LA",
-    tol: float = 1e-12,
-    **options: Any,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return extreme eigenvalues and eigenvectors of a symmetric operator.
-
-    The initial vector is fixed, so the result is reproducible.
-
-    Parameters
-    ----------
-    A : (m, m) matrix or callable
-        The matrix, or the function x -> A x.
-    m : int
-        Number of rows.
-    k : int
-        Number of eigenvalues.
-    which : {"LA", "BE"}
-        The largest ones, or both ends of the spectrum.
-    tol : float
-        Relative tolerance.
-    **options
-        Options of ``scipy.sparse.linalg.eigsh``.
-
-    Returns
-    -------
-    values : (k,) array
-        Eigenvalues.
-    vectors : (m, k) array
-        Eigenvectors.
-    """
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    operator: Any = A
-    if not hasattr(A, "shape"):
-        operator = LinearOperator((m, m), matvec=operator, dtype=float)
-    start = np.random.default_rng(0).standard_normal(m)
-    return eigsh(operator, k=k, which=which, v0=start, tol=tol, **options)
-
-
 def _by_lanczos(A: Matrix, symmetric: bool) -> SpectralReport | None:
     """Use ARPACK; return None if it does not converge soon.
 
@@ -412,3 +366,6 @@ def laplacian_extremes(A: sp.csr_array) -> tuple[float, float]:
         largest = float(arpack(L, m, tol=0)[0][0])
         return bound * (report.gap if report else 0.0), largest
     return bound * (1.0 - (report.lambda_2 or 0.0)), bound * (1.0 - report.lambda_m)
+
+
+__all__ = []

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import InputError
-from dfltheory.files import check_npy, check_npz
 from dfltheory.graphs.matrices import Matrix, read_matrix
+from dfltheory.npy_files import check_npy, check_npz
 
 EDGE_LISTS = (".edgelist", ".edges", ".el")
 SUFFIXES = (".npy", ".npz", ".csv", ".txt", ".mtx", *EDGE_LISTS)

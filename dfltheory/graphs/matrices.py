@@ -26,7 +26,7 @@ DENSE_LIMIT = 2048
 """Largest number of clients for which weight rules return a dense array."""
 
 
-def nodes_in_order(graph: nx.Graph) -> list[Any]:
+def nodes_in_order(graph: nx.Graph) -> list[object]:
     """Return the nodes in the order of the rows of matrices.
 
     Parameters
@@ -75,7 +75,7 @@ def adjacency(graph: nx.Graph) -> sp.csr_array:
     return A
 
 
-def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]:
+def read_matrix(W: object, what: str = "the mixing matrix") -> tuple[Matrix, float]:
     """Convert a matrix to float64, and return the rounding unit of its type.
 
     Parameters
@@ -123,7 +123,7 @@ def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]
     return dense.astype(float, copy=False), _eps(dense.dtype)
 
 
-def as_matrix(W: Any, what: str = "the mixing matrix") -> Matrix:
+def as_matrix(W: object, what: str = "the mixing matrix") -> Matrix:
     """Return a float64 copy of a matrix; parameters as in :func:`read_matrix`.
 
     Returns
@@ -165,7 +165,7 @@ def settle(W: sp.csr_array, sparse: bool | None) -> Matrix:
     return W if sparse else W.toarray()
 
 
-def is_sparse(W: Any) -> TypeGuard[sp.csr_array]:
+def is_sparse(W: object) -> TypeGuard[sp.csr_array]:
     """Return whether W is the sparse type of :data:`Matrix`."""
     return sp.issparse(W)
 
@@ -270,7 +270,7 @@ def worst_sum(W: Matrix, axis: int, eps: float) -> tuple[int, float] | None:
     return (worst, float(sums[worst])) if excess[worst] > 0 else None
 
 
-def check_clients(m: Any) -> int:
+def check_clients(m: object) -> int:
     """Return the number of clients as an int; raise InputError unless it is >= 1."""
     return whole_number("m", m, at_least=1)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +29,7 @@ from dfltheory.graphs.sequences import (
 
 
 def network_constants(
-    network: Any, *, push_sum: bool | None = None, rounds: int = 200, seed: int = 0
+    network: object, *, push_sum: bool | None = None, rounds: int = 200, seed: int = 0
 ) -> NetworkConstants:
     """Return the constants of a network.
 
@@ -164,7 +163,7 @@ class MeanSquareContraction:
 
 
 def mean_square_contraction(
-    network: Any, *, draws: int = 400, seed: int = 0
+    network: object, *, draws: int = 400, seed: int = 0
 ) -> MeanSquareContraction:
     """Return the mean-square contraction of doubly stochastic matrices.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
@@ -37,7 +37,7 @@ _ON_CIRCLE = {
 """Topologies that are drawn on a circle."""
 
 
-def plot_topology(graph: nx.Graph, W: Any, title: str | None = None) -> Figure:
+def plot_topology(graph: nx.Graph, W: object, title: str | None = None) -> Figure:
     """Draw a graph on the left and the spectrum of W on the right.
 
     Parameters
@@ -155,7 +155,7 @@ def _draw_links(
     ax.add_collection(lines)
 
 
-def draw_spectrum(W: Any, ax: Axes) -> Axes:
+def draw_spectrum(W: object, ax: Axes) -> Axes:
     """Draw the eigenvalues of a mixing matrix with its gap.
 
     Parameters

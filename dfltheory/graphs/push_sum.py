@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.arpack import arpack
 from dfltheory.graphs.connectivity import window as smallest_window
-from dfltheory.graphs.eigen import arpack
 from dfltheory.graphs.matrices import (
     ROUNDING,
     Matrix,
@@ -115,7 +115,7 @@ class PushSumConstants:
 
 
 def push_sum_constants(
-    network: Any, *, window: int | None = None, rounds: int = 200, seed: int = 0
+    network: object, *, window: int | None = None, rounds: int = 200, seed: int = 0
 ) -> PushSumConstants:
     """Compute delta, q and C of a column-stochastic matrix or sequence.
 

@@ -171,7 +171,7 @@ def _rows_with_repetitions(values: np.ndarray) -> np.ndarray:
     return np.flatnonzero((steps == 0).any(axis=1))
 
 
-def _generator(seed: Any) -> np.random.Generator:
+def _generator(seed: object) -> np.random.Generator:
     """Return the generator of a seed >= 0; None gives a different one in each call."""
     if seed is None:
         return np.random.default_rng()

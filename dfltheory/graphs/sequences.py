@@ -317,7 +317,7 @@ def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
     return Constant(W.copy(), eps=eps)
 
 
-def _from_list(matrices: Sequence[Any]) -> Periodic:
+def _from_list(matrices: Sequence[object]) -> Periodic:
     """Return the periodic sequence of a list of matrices."""
     converted: list[Matrix] = []
     largest_eps = 0.0
@@ -338,7 +338,7 @@ def _first(items: Sequence[Any]) -> Any:
     return first if hasattr(first, "ndim") else np.asarray(first, dtype=object)
 
 
-def _from_callable(f: Callable[..., Any]) -> UserSequence:
+def _from_callable(f: Callable[..., object]) -> UserSequence:
     """Return the sequence of a function; it is random if it takes two arguments."""
     required = 0
     for p in inspect.signature(f).parameters.values():

@@ -176,7 +176,7 @@ def eigenvalues(
     return values[np.argsort(-np.abs(values), kind="stable")]
 
 
-def phi(lam: Any, m: Any, Q: Any = 1) -> Any:
+def phi(lam: object, m: object, Q: object = 1) -> object:
     """Return Phi, the factor of the network in the bound of DFedSAM-MGS.
 
     Phi = (lam^Q + 1)/((1 - lam)^2 m^(2(Q-1))) + (lam^Q + 1)/(1 - lam^Q)^2.
@@ -258,10 +258,10 @@ def mixing_rounds(gap: float, epsilon: float = 0.25) -> float:
 
 
 def read_network(
-    W: Any,
+    W: object,
     m: int | None = None,
     rule: str | None = None,
-    options: dict[str, Any] | None = None,
+    options: dict[str, object] | None = None,
 ) -> tuple[Matrix, float]:
     """Return the matrix of a network, and the rounding unit of its type.
 
@@ -302,7 +302,7 @@ def read_network(
     return read_matrix(W)
 
 
-def refuse_too_large(name: str, m: int, options: dict[str, Any]) -> None:
+def refuse_too_large(name: str, m: int, options: dict[str, object]) -> None:
     """Raise an error if building a topology would take more than about a minute.
 
     Parameters
@@ -337,7 +337,7 @@ def refuse_too_large(name: str, m: int, options: dict[str, Any]) -> None:
         )
 
 
-def _numeric_option(options: dict[str, Any], name: str) -> float:
+def _numeric_option(options: dict[str, object], name: str) -> float:
     """Return a numeric option, or 0 if it is missing or not a number."""
     value = options.get(name)
     return value if isinstance(value, (int, float)) else 0

@@ -128,7 +128,7 @@ def directed_exponential(m: int) -> nx.DiGraph:
 
 def hops(m: int) -> list[int]:
     """Return the powers of two below m, the hops of the exponential graph."""
-    return [1 << k for k in range((m - 1).bit_length())] if m > 1 else []
+    return [1 << k for k in range((max(m, 1) - 1).bit_length())]
 
 
 # -- dense and tree-like graphs --------------------------------------------------------
@@ -273,7 +273,7 @@ def from_matrix(W: Any) -> nx.Graph:
     return make_graph(m, arcs, "custom", nx.Graph if is_symmetric else nx.DiGraph)
 
 
-def as_graph(network: Any) -> nx.Graph:
+def as_graph(network: object) -> nx.Graph:
     """Return a networkx graph unchanged, or the graph of a matrix."""
     return network if isinstance(network, nx.Graph) else from_matrix(network)
 

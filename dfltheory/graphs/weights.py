@@ -210,7 +210,7 @@ def column_stochastic(
     return settle(sp.csr_array(A @ sp.diags_array(1 / line_sums(A, axis=0))), sparse)
 
 
-def _require_graph(graph: Any, rule: str) -> None:
+def _require_graph(graph: object, rule: str) -> None:
     if not isinstance(graph, nx.Graph):
         kind = type(graph).__name__
         raise InputError(f"{rule} takes a networkx graph, not {kind}: see from_matrix")

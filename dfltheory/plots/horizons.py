@@ -14,7 +14,8 @@ from dfltheory.confidence import half_widths, upper_limits
 from dfltheory.errors import InputError
 from dfltheory.verdicts.evidence import lower_limits
 from dfltheory.verdicts.left_hand_side import LeftHandSide
-from dfltheory.verdicts.statistics import running_upper_limits, upper_of_each
+from dfltheory.verdicts.simultaneous_limits import running_upper_limits
+from dfltheory.verdicts.statistics import upper_of_each
 
 VerdictLike = Any
 """A :class:`~dfltheory.verdicts.verdict.Verdict`.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dfltheory.bounds.clauses import Statement
+    from dfltheory.bounds.statement import Statement
 
 ONE_COLUMN = 3.4
 """Width in inches of a figure that fits into one column of a paper."""

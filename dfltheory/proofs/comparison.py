@@ -15,9 +15,10 @@ import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import expression, need
 from dfltheory.bounds.regions import conditions_of
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError

@@ -17,8 +17,9 @@ from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.polynomials import Interval
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.inequalities.rewriting import rational
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import expression, reality
-from dfltheory.bounds.symbols import GLOSSARY, Quantity, with_quantities
+from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.moments import count, is_zero, k, lag

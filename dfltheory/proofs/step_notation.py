@@ -17,9 +17,9 @@ from typing import Any
 
 import sympy as sp
 
+from dfltheory.bounds.limited_formulas import build, small
 from dfltheory.bounds.real_numbers import RuleError
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.bounds.tree import build, small
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.proofs import kernel

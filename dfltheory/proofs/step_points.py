@@ -10,8 +10,8 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import values_of
-from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.tree import at_numbers
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError

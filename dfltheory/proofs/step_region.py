@@ -13,7 +13,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.region import Region
-from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.step_points import Point, rational_points, value_at
 

@@ -15,7 +15,7 @@ from torch import nn
 from dfltheory import models
 from dfltheory.documents import short
 from dfltheory.errors import InputError
-from dfltheory.files import check_npz
+from dfltheory.npy_files import check_npz
 from dfltheory.own import own
 from dfltheory.tasks import sizes
 from dfltheory.tasks.partition import Kind

@@ -41,8 +41,9 @@ from dfltheory.testing.claim_problems import (
 from dfltheory.testing.networks import mixing_matrices
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.applicability import law_obstacle, unrestricted_steps
+from dfltheory.verdicts.applicability import unrestricted_steps
 from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.network_scope import law_obstacle
 from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.schedule import (
     PlannedRun,

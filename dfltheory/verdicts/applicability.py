@@ -7,7 +7,7 @@ that is named for an obstacle returns the reason in one line, or None.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple
 
@@ -16,18 +16,14 @@ from sympy import sympify
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
-from dfltheory.bounds.scope import ANY, LAWS, Scope
+from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
-from dfltheory.graphs.sequences import rounds_of
-from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts.measures import precision
 from dfltheory.verdicts.missing import missing_statements
+from dfltheory.verdicts.network_scope import law_obstacle
 
-_MOST_ROUNDS = 200
-"""Rounds whose matrices are checked by a third-party law."""
 _SAME = 1e-6
 """Step sizes that differ by less, relatively, follow the same schedule."""
 
@@ -47,7 +43,7 @@ class Obstacle(NamedTuple):
 
 
 def obstacle_of(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, object]
 ) -> str | None:
     """Why the theorem does not apply to this run at these values, or None."""
     found = find_obstacle(run, theorem, values)
@@ -55,7 +51,7 @@ def obstacle_of(
 
 
 def find_obstacle(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, object]
 ) -> Obstacle | None:
     """As :func:`obstacle_of`, with the kind of the obstacle."""
     if theorem.order:
@@ -91,7 +87,7 @@ def find_obstacle(
 def _scope_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Any]
 ) -> str | None:
-    """What of the run is outside the theorem's scope, or None."""
+    """Return what of the run is outside the theorem's scope, or None."""
     scope, algorithm = theorem.scope, run.algorithm
     if not scope.covers(algorithm):
         kind = type(algorithm)
@@ -144,9 +140,9 @@ def common_start(run: History) -> bool | None:
 
 
 def _missing_statements(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, object]
 ) -> str | None:
-    """What a run that was measured elsewhere does not state, or None."""
+    """Return what a run that was measured elsewhere does not state, or None."""
     if run.stated is None:
         return None
     missing = missing_statements(run, theorem, values, common_start(run))
@@ -193,7 +189,7 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
 
 
 def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[str]:
-    """The hyperparameters that the statement covers at every value."""
+    """Return the hyperparameters that the statement covers at every value."""
     contained = quantities_of(theorem)
     if theorem.scope.participation == "sampled":
         contained = contained | {"participation"}
@@ -202,7 +198,7 @@ def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[st
     return contained | unrestricted_steps(theorem, type(algorithm))
 
 
-def absent_values(theorem: Theorem) -> Mapping[str, Any]:
+def absent_values(theorem: Theorem) -> Mapping[str, object]:
     """Values at which mechanisms are absent.
 
     A hyperparameter that a statement does not contain must have its value here. One
@@ -252,98 +248,6 @@ def hyperparameter_values(algorithm: Algorithm) -> dict[str, Any]:
     return values
 
 
-# -- the network -----------------------------------------------------------------------
-
-
-def law_obstacle(
-    facts: NetworkFacts | None,
-    scope: Scope,
-    topology: Any,
-    rounds: int,
-    gossip_steps: int,
-) -> str | None:
-    """Which law of the scope's network is broken by a matrix of the run, or None."""
-    law = scope.network
-    if facts is None:
-        return (
-            "the file does not say on which network it ran: train again, or load a file"
-            " of this version"
-        )
-    if law == "none" or facts.kind == "none":
-        return _presence_obstacle(law == "none", facts.kind == "none")
-    obstacle = _sequence_obstacle(facts, scope, gossip_steps)
-    if obstacle is not None:
-        return obstacle
-    if callable(law):
-        return _own_law_obstacle(law, topology, rounds)
-    not_symmetric = "it is not symmetric" if facts.directed else None
-    failures = {
-        "definition 1": facts.definition_1,
-        "symmetric": facts.doubly_stochastic or not_symmetric,
-        "doubly stochastic": facts.doubly_stochastic,
-        "column-stochastic": facts.column_stochastic,
-    }
-    if failures[law] is None:
-        return None
-    name = "Definition 1" if law == "definition 1" else f"its law ({LAWS[law]})"
-    return f"the mixing matrix breaks {name}: {failures[law]}"
-
-
-def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
-    if covers_none and not has_none:
-        return "it covers runs without a network, and this run has one"
-    if has_none and not covers_none:
-        return "it covers runs on a network, and this run has none"
-    return None
-
-
-def _own_law_obstacle(
-    law: Callable[[Any], str | None], topology: Any, rounds: int
-) -> str | None:
-    """What a third-party law says of the matrices of a run."""
-    if topology is None:
-        return (
-            "its own law of the network cannot be checked on a run from a file, which"
-            " contains no matrices"
-        )
-    matrices = rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices
-    if getattr(law, "of", "matrix") == "sequence":  # a graphs.NetworkLaw
-        failure = law.failure_of(matrices)  # type: ignore[attr-defined]
-        return None if failure is None else f"the network breaks its law: {failure}"
-    for matrix in matrices:
-        failure = law(matrix)
-        if failure is not None:
-            return f"the mixing matrix breaks its law: {failure}"
-    return None
-
-
-def _sequence_obstacle(
-    facts: NetworkFacts, scope: Scope, gossip_steps: int
-) -> str | None:
-    """Why the statement does not cover this kind of network sequence, or None."""
-    if facts.kind == "losses" and scope.sequence != ("fixed",):
-        return (
-            "it needs mixing matrices that do not depend on the samples, and these"
-            " follow the losses"
-        )
-    if facts.kind != "losses" and scope.covers_sequence(facts.sequence, gossip_steps):
-        return None
-    if scope.sequence == ("fixed",):
-        return (
-            "it covers one fixed mixing matrix, and this network changes from round to"
-            " round"
-        )
-    covered = f"it covers the network sequences {', '.join(scope.sequence)}"
-    if facts.sequence != "any":
-        steps = f" with Q = {gossip_steps} gossip steps" if gossip_steps > 1 else ""
-        return f"{covered}, and this network is: {facts.sequence}{steps}"
-    choices = ", ".join(kind for kind in SEQUENCES if kind not in ("fixed", "any"))
-    return (
-        f"{covered}, and this network does not declare its kind: give as_sequence(f,"
-        f" kind=...), or a sequence with an attribute kind, one of {choices}"
-    )
-
-
 # -- values ----------------------------------------------------------------------------
 
 
@@ -373,7 +277,7 @@ def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | Non
 def _unknown_quantities(
     run: History, theorem: Theorem, values: Mapping[str, Any]
 ) -> str | None:
-    """The quantities of the theorem that are unknown or not finite, or None."""
+    """Return the quantities of the theorem that are unknown or not finite, or None."""
     known = [
         name
         for name in theorem.needs
@@ -392,7 +296,7 @@ def _unknown_quantities(
 
 
 def _failing_conditions(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
-    """The conditions that fail at the means over seeds, or None."""
+    """Return the conditions that fail at the means over seeds, or None."""
     means = {}
     for name in theorem.needs:
         value = values[name]
@@ -415,7 +319,6 @@ __all__ = [
     "common_start",
     "find_obstacle",
     "hyperparameter_values",
-    "law_obstacle",
     "obstacle_of",
     "quantities_of",
     "unrestricted_steps",

@@ -213,7 +213,7 @@ class BoundLogger:
         return isinstance(constants, Mapping) and "T" in constants
 
     def _horizon(self, last: int) -> int:
-        """The T at which a round is the last that the theorem covers."""
+        """Return the T at which a round is the last that the theorem covers."""
         later = last + 2
         behind = later - (self.theorem.lhs.rounds(later).stop - 1)
         return max(last + behind, 0)
@@ -221,7 +221,7 @@ class BoundLogger:
     # -- what is written -------------------------------------------------------------
 
     def _entries(self) -> dict[str, float]:
-        """What is written of the last logged round."""
+        """Return what is written of the last logged round."""
         run = self._run_until_now()
         left = LeftHandSide(run, self.theorem)
         entries = {"applicable": 0.0}
@@ -249,8 +249,9 @@ class BoundLogger:
 
 
 def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
-    """Return a description whose algorithm is checked; its other parts are checked with
-    the first round.
+    """Return a description whose algorithm is checked.
+
+    Its other parts are checked with the first round.
     """
     if "algorithm" not in description:
         raise InputError(

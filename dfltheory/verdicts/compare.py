@@ -27,7 +27,7 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,16 +43,16 @@ from dfltheory.verdicts.applicability import (
     find_obstacle,
     hyperparameter_values,
 )
+from dfltheory.verdicts.decision import Bounds, decide, without_missing_rounds
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     distribution_free_upper_end,
     measured_interval,
-    per_start_columns,
-    proved_ceiling,
     trivial_bound,
 )
 from dfltheory.verdicts.measures import precision
 from dfltheory.verdicts.rounding import bound_error, underflows
+from dfltheory.verdicts.run_suggestions import suggestions_for
 from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.statistics import (
     Interval,
@@ -60,8 +60,7 @@ from dfltheory.verdicts.statistics import (
     checked_method,
     seeds_needed,
 )
-from dfltheory.verdicts.suggestions import suggestions_for
-from dfltheory.verdicts.verdict import ASSUMED, Kind, Verdict
+from dfltheory.verdicts.verdict import Verdict
 
 Array = NDArray[np.float64]
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
@@ -139,7 +138,7 @@ def compare(
 
 
 def _with_estimates(run: History, task: Task | None) -> History:
-    """The run with constants that were measured along it."""
+    """Return the run with constants that were measured along it."""
     from dfltheory.tasks.estimate import of_run
 
     task = run.problem if task is None else task
@@ -170,16 +169,6 @@ def _obstacle(left: LeftHandSide, values: RunValues) -> Obstacle | None:
     return outside
 
 
-class _Bounds(NamedTuple):
-    """The bound and its ends within rounding, numbers or (S,) where the starts
-    differ.
-    """
-
-    low: Array
-    nominal: Array
-    high: Array
-
-
 @dataclass(frozen=True)
 class _Comparison:
     """One run and one theorem, before the verdict."""
@@ -190,7 +179,7 @@ class _Comparison:
     assumed: str
 
     def fields(self) -> dict[str, Any]:
-        """The fields of the verdict that do not depend on its kind."""
+        """Return the fields of the verdict that do not depend on its kind."""
         left, theorem = self.left, self.left.theorem
         return {
             "key": theorem.key,
@@ -249,10 +238,10 @@ class _Comparison:
             if float(left.raised(free)) <= bounds.low:
                 measured, assumed = replace(measured, high=free), "bounded"
         trivial = trivial_bound(self.values.at_upper_gap, left.run, theorem.lhs)
-        decision = _decide(
+        decision = decide(
             left, measured, bound, bounds, trivial, self.confidence, assumed
         )
-        decision = _without_missing_rounds(left, decision)
+        decision = without_missing_rounds(left, decision)
         if decision.kind == "violated" and underflows(theorem, inputs, bounds.nominal):
             reason = f"the bound {bound:.3g} underflows: its digits are lost"
             decision = decision._replace(kind="undecided", reason=reason)
@@ -283,11 +272,11 @@ class _Comparison:
 
 
 def _of_start(value: Any, start: int) -> Any:
-    """The value of one start, of values that may differ between starts."""
+    """Return the value of one start, of values that may differ between starts."""
     return float(value[start]) if np.ndim(value) else value
 
 
-def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> _Bounds:
+def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> Bounds:
     """The bound at f0_gap and at both ends of its rounding error, with the rounding
     error of the other constants.
 
@@ -302,7 +291,7 @@ def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> _Bounds
             point["f0_gap"] = end
         found.append(np.asarray(theorem.evaluate(**point), dtype=float))
     rounded = bound_error(theorem, inputs, eps, values.start_errors)
-    return _Bounds(found[0] - rounded, found[1], found[2] + rounded)
+    return Bounds(found[0] - rounded, found[1], found[2] + rounded)
 
 
 def _slack(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
@@ -317,122 +306,6 @@ def _slack(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
         }
     except InputError:  # a value is out of its range, such as lam = 1
         return {}
-
-
-# -- the kind
-
-
-class _Decision(NamedTuple):
-    """A kind, its reason, and about how many seeds would decide it, if that is
-    known.
-    """
-
-    kind: Kind
-    reason: str
-    seeds: int | None = None
-
-
-def _without_missing_rounds(left: LeftHandSide, decision: _Decision) -> _Decision:
-    """Withdraw a kind that rounds which were not measured could change."""
-    one_round_holds = decision.kind == "holds" and left.is_minimum
-    one_round_violates = decision.kind == "violated" and left.is_maximum
-    decided = decision.kind in ("holds", "violated")
-    if left.complete or one_round_holds or one_round_violates or not decided:
-        return decision
-    measured, planned = left.rounds.size, len(left.theorem.lhs.rounds(left.run.rounds))
-    reason = (
-        f"only {measured} of {planned} rounds were measured (there: {decision.reason})"
-    )
-    return decision._replace(kind="undecided", reason=reason)
-
-
-def _decide(
-    left: LeftHandSide,
-    interval: Interval,
-    bound: float,
-    bounds: _Bounds,
-    trivial: float,
-    confidence: float,
-    method: str,
-) -> _Decision:
-    """The kind, its reason, and how many seeds would decide it."""
-    limits, percent = (
-        f"[{interval.low:.3g}, {interval.high:.3g}]",
-        f"{100 * confidence:g} %",
-    )
-    measured = f"measured {interval.estimate:.3g} {limits} ({percent})"
-    if left.exact:
-        starts = (
-            f"(exact, the worst of {left.seeds} starts)"
-            if bounds.high.ndim
-            else "(exact)"
-        )
-        measured = f"measured {interval.estimate:.3g} {starts}"
-    least, tail = float(bounds.low.mean()), (1 - confidence) / 2
-    per_start = (
-        per_start_columns(left, left.columns) if bounds.high.ndim else left.columns
-    )
-    ratios = evidence.in_bounds(left.lowered(per_start), bounds.high)
-    log_e, seeds = -math.inf, None
-    if left.exact:  # given the starts, each seed is an expectation
-        above = bool((left.over_columns(ratios) > 1).any())
-        within = bool((left.raised(left.over_columns(per_start)) <= bounds.low).all())
-    else:
-        log_e = _log_evidence(left, ratios)
-        above = log_e >= -math.log(tail)
-        within = float(left.raised(interval.high)) <= least
-        seeds = evidence.seeds_for(ratios, tail, left.is_maximum)
-    if above:
-        return _Decision("violated", f"{measured} exceeds the bound {bound:.3g}")
-    if least >= trivial:
-        reason = (
-            f"the bound {least:.3g} is no less than {trivial:.3g}, which is known"
-            " without any theorem"
-        )
-        return _Decision("vacuous", reason)
-    if within:
-        assumption = ASSUMED[method].format(most=proved_ceiling(left))
-        return _Decision(
-            "holds", f"{measured} is within the bound {bound:.3g} ({assumption})"
-        )
-    if interval.low > bound or interval.high <= bound < math.inf:
-        side = "exceeds" if interval.low > bound else "is within"
-        reason = f"{measured} {side} the bound {bound:.3g} by no more than rounding may"
-        if not left.sizes.known:
-            reason = (
-                f"{measured} {side} the bound {bound:.3g}, but the sizes of the models,"
-                " and so rounding errors, are unknown: measure model_sq, or state"
-                " x0_sq, sigma_l and sigma_g"
-            )
-        return _Decision("undecided", reason)
-    if seeds is not None:
-        few = f"{left.seeds} seeds are too few to say so whatever their law"
-        strength = f"(evidence {math.exp(min(log_e, 700.0)):.3g} of {1 / tail:.3g})"
-        reason = f"{measured} exceeds the bound {bound:.3g}, but {few} {strength}"
-        return _Decision("undecided", reason, seeds)
-    contains = f"the interval {limits} ({percent}) straddles the bound {bound:.3g}"
-    return _Decision("undecided", f"{contains}: {_remedy(left, interval)}")
-
-
-def _log_evidence(left: LeftHandSide, ratios: Array) -> float:
-    """log of the e-value against the claim that the left-hand side is within its
-    bound.
-    """
-    if left.is_maximum:
-        return evidence.log_evidence_of_any(ratios)
-    return evidence.log_evidence_of_all(ratios)
-
-
-def _remedy(left: LeftHandSide, interval: Interval) -> str:
-    """How to narrow an interval that contains the bound."""
-    if not math.isinf(interval.high):
-        return "more seeds narrow it"
-    if left.seeds > 1:
-        return (
-            "all seeds gave the same value, so the variance of this random run cannot"
-            " be estimated"
-        )
-    return "one seed has no interval: use seeds >= 2"
 
 
 __all__ = ["compare"]

@@ -18,15 +18,15 @@ from dfltheory.bounds.computed import (
     in_order,
     read_computation,
 )
-from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs import computed
 
 HETEROGENEITY = "neighborhood_heterogeneity"
 OVER_SPECTRUM = {
-    "spectrum_min": computed.spectrum_min,
-    "spectrum_sum": computed.spectrum_sum,
+    "spectrum_min": computed.min_with_error,
+    "spectrum_sum": computed.sum_with_error,
 }
 """Functions of a function of the eigenvalues."""
 
@@ -40,7 +40,7 @@ def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
 
 
 def computed_values(
-    theorem: Theorem, values: Mapping[str, Any], W: Any, task: Any = None
+    theorem: Theorem, values: Mapping[str, object], W: object, task: object = None
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the values of computed quantities, and their rounding errors.
 
@@ -84,7 +84,9 @@ def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
     return by_function + in_order(computed_ones)
 
 
-def _by_function(of: Callable[..., Any], W: Any, task: Any) -> tuple[float, float]:
+def _by_function(
+    of: Callable[..., Any], W: object, task: object
+) -> tuple[float, float]:
     """Return the value of a function of the network, or of a task.
 
     Its first parameter is called ``task`` if it takes one.
@@ -143,7 +145,7 @@ def _evaluated(
                 W, _of_eigenvalue(function, arguments)
             )
         else:
-            number = computed.effective_neighbors(W, float(function(0.0, *arguments)))
+            number = computed.neighbors_with_error(W, float(function(0.0, *arguments)))
         at[call.symbol.name], errors[call.symbol.name] = number
     return _with_error(_outer(computation), at, errors)
 
@@ -184,11 +186,11 @@ def task_heterogeneity(
 
 
 def _of_eigenvalue(
-    function: Callable[..., Any], arguments: list[np.float64]
-) -> Callable[[np.ndarray], Any]:
+    function: Callable[..., object], arguments: list[np.float64]
+) -> Callable[[np.ndarray], object]:
     """Return a function of the eigenvalue alone, at values of the quantities."""
 
-    def at_eigenvalues(eigenvalues: np.ndarray) -> Any:
+    def at_eigenvalues(eigenvalues: np.ndarray) -> object:
         return function(eigenvalues, *arguments)
 
     return at_eigenvalues
@@ -202,11 +204,12 @@ def _with_error(
         value = float(function(*(np.float64(at[name]) for name in names)))
         error = 64 * np.finfo(float).eps * abs(value)
         for moved, size in errors.items():
-            ends = [
-                float(function(*(np.float64(p[name]) for name in names)))
-                for p in ({**at, moved: at[moved] + s * size} for s in (-1, 1))
-            ]
-            error += max(abs(end - value) for end in ends)
+            changes = []
+            for end in (at[moved] - size, at[moved] + size):
+                point = {**at, moved: end}
+                moved_value = function(*(np.float64(point[name]) for name in names))
+                changes.append(abs(float(moved_value) - value))
+            error += max(changes)
     return value, error
 
 
@@ -224,7 +227,7 @@ def _functions(computation: Computation) -> tuple[Any, ...]:
 
 
 @cache
-def _outer(computation: Computation) -> tuple[tuple[str, ...], Any]:
+def _outer(computation: Computation) -> tuple[tuple[str, ...], object]:
     symbols = sorted(computation.formula.free_symbols, key=str)
     function = sp.lambdify(symbols, computation.formula, modules="numpy")
     return tuple(map(str, symbols)), function

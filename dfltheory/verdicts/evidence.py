@@ -1,5 +1,6 @@
-r"""Evidence against E X <= b from independent X_1, ..., X_S >= 0, for every
-distribution.
+r"""Evidence against E X <= b from independent X_1, ..., X_S >= 0.
+
+It is valid for every distribution.
 
 For any 0 <= c <= 1 the number
 
@@ -41,8 +42,9 @@ _HALVINGS = 45
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def in_bounds(samples: Array, bounds: Array | float) -> Array:
-    """X_s/b_s for ``samples`` (S, R), ``bounds`` (S,) or a number: 1 for 0/0, infinite
-    for X > 0 = b.
+    """Return X_s/b_s for ``samples`` (S, R) and ``bounds`` (S,) or a number.
+
+    It is 1 for 0/0, infinite for X > 0 = b.
     """
     bounds = np.broadcast_to(np.asarray(bounds, dtype=float), samples.shape[:1])[
         :, None
@@ -52,8 +54,9 @@ def in_bounds(samples: Array, bounds: Array | float) -> Array:
 
 @np.errstate(divide="ignore", invalid="ignore")
 def log_evidence(ratios: Array) -> Array:
-    """log e of each column of X_s/b_s (S, R); -inf where a sample is negative or
-    nan.
+    """log e of each column of X_s/b_s (S, R).
+
+    -inf where a sample is negative or nan.
     """
     total = np.full(ratios.shape[1], -np.inf)
     for c, weight in _BETS.items():
@@ -66,16 +69,18 @@ def log_evidence(ratios: Array) -> Array:
 
 
 def log_evidence_of_all(ratios: Array) -> float:
-    """log e against E X_k <= b_k in some column k of X_s/b_s (S, R): the least of the
-    columns'.
+    """Return log e against E X_k <= b_k in some column k of X_s/b_s (S, R).
+
+    It is the least of the columns' values.
     """
     return float(log_evidence(ratios).min())
 
 
 @np.errstate(divide="ignore", invalid="ignore")
 def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | None:
-    """About how many seeds like these (S, R) give every column e >= 1/tail; None: no
-    number of them does.
+    """Return how many seeds like these (S, R) give every column e >= 1/tail.
+
+    About; None if no number of them does.
 
     ``any_column``: that one column gives so much that the mean over columns is 1/tail.
     """
@@ -91,8 +96,9 @@ def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | Non
 
 
 def lower_limits(samples: Array, tail: float) -> Array:
-    """Of each column of ``samples`` (S, R) >= 0 the largest b with e >= 1/tail against
-    E X <= b.
+    """Return the largest b of each column with e >= 1/tail against E X <= b.
+
+    Columns are those of ``samples`` (S, R) >= 0.
     """
     # log(1 + c (x - 1)) <= c (x - 1): no evidence against the mean itself
     high = samples.mean(axis=0)
@@ -105,7 +111,10 @@ def lower_limits(samples: Array, tail: float) -> Array:
 
 
 def least_lower_limit(samples: Array, tail: float) -> float:
-    """The least of :func:`lower_limits`, which is a lower limit for min_t E X_t."""
+    """Return the least of :func:`lower_limits`.
+
+    It is a lower limit for min_t E X_t.
+    """
     low, high = 0.0, float(samples.mean(axis=0).min())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -118,17 +127,19 @@ def least_lower_limit(samples: Array, tail: float) -> float:
 
 
 def log_evidence_of_any(ratios: Array) -> float:
-    """log e against E X_k <= b_k in all columns k of X_s/b_s (S, R): the mean of the
-    columns' e-values, which is an e-value however the columns depend on each other. It
-    accounts for the choice of the column.
+    """Return log e against E X_k <= b_k in all columns k of X_s/b_s (S, R).
+
+    It is that of the mean of the columns' e-values, which is an e-value however the
+    columns depend on each other. It accounts for the choice of the column.
     """
     each = log_evidence(ratios)
     return float(np.logaddexp.reduce(each) - np.log(len(each)))
 
 
 def largest_lower_limit(samples: Array, tail: float) -> float:
-    """A lower limit for max_t E X_t of the columns of ``samples`` (S, R) >= 0: the
-    largest b with e >= 1/tail against E X_t <= b in all columns
+    """Return a lower limit for max_t E X_t of ``samples`` (S, R) >= 0.
+
+    It is the largest b with e >= 1/tail against E X_t <= b in all columns
     (:func:`log_evidence_of_any`).
     """
     low, high = 0.0, float(samples.mean(axis=0).max())
@@ -142,9 +153,10 @@ def largest_lower_limit(samples: Array, tail: float) -> float:
 
 
 def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
-    """An upper limit for max_k E X_k of columns (S, k) with 0 <= X <= ``most``: the
-    largest of the columns' upper limits. It fails only where that of the column with
-    the largest expectation does.
+    """Return an upper limit for max_k E X_k of columns (S, k).
+
+    With 0 <= X <= ``most``. It is the largest of the columns' upper limits, and fails
+    only where that of the column with the largest expectation does.
     """
     if (samples > most).any():
         return np.inf
@@ -160,8 +172,9 @@ def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
 
 
 def upper_limit(samples: Array, most: float, tail: float) -> float:
-    """An upper limit for min_k E X_k of columns (S, k) with 0 <= X <= ``most``, for
-    every distribution.
+    """Return an upper limit for min_k E X_k of columns (S, k).
+
+    With 0 <= X <= ``most``, for every distribution.
 
     most - X is not negative either, and E X_k >= u for all k says E (most - X_k) <=
     most - u: the mean of the columns' evidence against that is evidence. S seeds of

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfltheory import graphs
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import (
@@ -19,6 +20,7 @@ from dfltheory.verdicts.measures import (
 )
 
 if TYPE_CHECKING:
+    from dfltheory.tasks.task import Task
     from dfltheory.training.history import History
 
 
@@ -57,7 +59,7 @@ def check_given(
 
 
 def _fixed_values(run: History, rho0: float | None) -> dict[str, Any]:
-    """The values that the run has fixed, by glossary name."""
+    """Return the values that the run has fixed, by glossary name."""
     fixed: dict[str, Any] = dict(run.network.known())
     fixed.update(run.algorithm.theory_values(run.x.shape[-1]))
     for name in [*fixed]:
@@ -79,8 +81,7 @@ def _fixed_values(run: History, rho0: float | None) -> dict[str, Any]:
 
 
 def _check_estimate(run: History, name: str, value: float) -> None:
-    """An estimated constant of the network may be given down to 3 standard errors below
-    its estimate."""
+    """Check that a given constant is at least 3 standard errors below its estimate."""
     network = run.network
     if name not in network.errors:
         return
@@ -94,8 +95,9 @@ def _check_estimate(run: History, name: str, value: float) -> None:
 
 
 def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
-    """The least true value of a constant which theorems take as an upper bound, with
-    the reason: the exact value of the problem.
+    """Return the least true value of an upper bound, with the reason.
+
+    It is the exact value of the problem.
 
     A constant that is infinite over all x may be smaller along the run, which the
     caller has to know.
@@ -112,7 +114,7 @@ def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
 
 
 def _largest_gradient(run: History) -> tuple[float, str]:
-    """The largest gradient norm of f in the run, which B bounds."""
+    """Return the largest gradient norm of f in the run, which B bounds."""
     finite = run.grad_norm_sq[np.isfinite(run.grad_norm_sq)]
     largest = math.sqrt(float(finite.max(initial=0.0)))
     return (
@@ -122,7 +124,7 @@ def _largest_gradient(run: History) -> tuple[float, str]:
 
 
 def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
-    """The least true f0_gap: f* is at most every f of the run."""
+    """Return the least true f0_gap: f* is at most every f of the run."""
     gap = gap_at_start(run, theorem)
     if gap is not None and run.constants.standing_of("f_star") == "exact":
         least = float(np.mean(gap.value - gap.error))
@@ -139,4 +141,78 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
     )
 
 
-__all__ = ["check_given"]
+NETWORK_NAMES = frozenset({"lam", "lam_min", "delta", "C", "q", "window"})
+"""Glossary names of the constants of a network."""
+
+
+TWO_BLOCKS = "coupled"
+"""The named task whose models have a shared and a personal part and known constants."""
+
+
+def refuse_contradictions(
+    given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None
+) -> None:
+    """Raise InputError where a given value differs from that of the run.
+
+    An estimated constant of a random network may be replaced by the value that the
+    caller knows.
+    """
+    shared = sorted(
+        n for n in given if n in fixed and isinstance(given[n], (int, float))
+    )
+    estimated: set[str] = set()
+    if topology is not None and set(shared) & NETWORK_NAMES:
+        constants = graphs.network_constants(topology)
+        estimated = {n for n in shared if constants.standing_of(n) == "estimate"}
+    for name in shared:
+        if name in estimated or math.isclose(
+            given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12
+        ):
+            continue
+        raise InputError(
+            f"{name} = {given[name]:g} contradicts the run, which has {name} ="
+            f" {fixed[name]:g}: leave {name} out"
+        )
+
+
+def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
+    """Raise InputError where a given constant is less than the task's."""
+    constants = task.constants
+    for name, exact in constants.known().items():
+        value = given.get(name)
+        if (
+            not isinstance(value, (int, float))
+            or constants.standing_of(name) != "exact"
+        ):
+            continue
+        # no upper bounds; finite where a run goes
+        if name in ("mu", "f_star") or not math.isfinite(exact):
+            continue
+        if value < exact * (1 - 1e-6):
+            raise InputError(
+                f"{name} = {value:g} contradicts the task, which has {name} = {exact:g}"
+                f" exactly: give at least that, or leave {name} out"
+            )
+
+
+def refuse_one_block(theorem: Theorem, task: Task) -> None:
+    """Raise InputError for partial personalization on a task without two blocks."""
+    if not theorem.scope.two_blocks:
+        return
+    shared = np.zeros(task.d, dtype=bool)
+    shared[slice(None) if task.shared is None else task.shared] = True
+    if shared.all() or not shared.any():
+        raise InputError(
+            f"{theorem.key} is about a shared and a personal part of each model, and"
+            f" the task {task.name} has no such two blocks: take {TWO_BLOCKS}, or a"
+            " network with a personal head"
+        )
+
+
+__all__ = [
+    "NETWORK_NAMES",
+    "check_given",
+    "refuse_contradictions",
+    "refuse_one_block",
+    "refuse_understatements",
+]

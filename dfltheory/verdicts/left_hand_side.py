@@ -1,6 +1,4 @@
-"""The left-hand side of a theorem as one run measured it: samples, rounding,
-interval.
-"""
+"""The left-hand side of a theorem as one run measured it."""
 
 from __future__ import annotations
 
@@ -19,20 +17,18 @@ from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.measures import (
     METRICS,
-    Sizes,
     is_deterministic,
     measured,
     rounds_ahead,
-    run_sizes,
 )
 from dfltheory.verdicts.rounding import RoundingError, measure_error
+from dfltheory.verdicts.run_sizes import Sizes, run_sizes
+from dfltheory.verdicts.simultaneous_limits import averages, upper_of_minimum
 from dfltheory.verdicts.statistics import (
     Interval,
     Method,
-    averages,
     upper_of_maximum,
     upper_of_mean,
-    upper_of_minimum,
 )
 
 Array = NDArray[np.float64]
@@ -40,9 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeftHandSide:
-    """The left-hand side of a theorem, measured by one run over the theorem's
-    rounds.
-    """
+    """The left-hand side of a theorem, measured over the theorem's rounds."""
 
     run: History
     theorem: Theorem
@@ -158,18 +152,17 @@ class LeftHandSide:
         )
 
     def over_columns(self, values: ArrayLike) -> Array:
-        """The left-hand side of ``values`` (..., k), one for each column: their largest
-        for a maximum, else their least (of a mean, a sum or a last round the only
-        one).
+        """Return the left-hand side of each column of ``values`` (..., k).
+
+        It is their largest for a maximum, else their least (of a mean, a sum or a last
+        round the only one).
         """
         columns = np.asarray(values)
         return columns.max(axis=-1) if self.is_maximum else columns.min(axis=-1)
 
     @property
     def horizons(self) -> NDArray[np.int64]:
-        """The horizon at which each of the rounds is the last that the theorem
-        covers.
-        """
+        """The horizon at which each of the rounds is the last that is covered."""
         return (
             self.rounds
             + self.run.rounds
@@ -187,8 +180,10 @@ class LeftHandSide:
 
     @property
     def exact(self) -> bool:
-        """Whether each seed is an expectation, given its start. A measure of the start
-        alone is one in every run."""
+        """Whether each seed is an expectation, given its start.
+
+        A measure of the start alone is one in every run.
+        """
         return is_deterministic(self.run) or bool(self._at_start.all())
 
     @property
@@ -238,7 +233,7 @@ def measured_interval(
     bounds: Array | None = None,
     method: Method = "student",
 ) -> Interval:
-    """The left-hand side over the theorem's rounds, with an interval over seeds.
+    """Return the left-hand side over the theorem's rounds, with an interval over seeds.
 
     Parameters
     ----------
@@ -282,7 +277,7 @@ def _upper_end(
 
 
 def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
-    """The upper end that follows from a proved bound on every sample, or infinity."""
+    """Return the upper end by a proved bound on every sample, or infinity."""
     most = proved_ceiling(left)
     if not math.isfinite(most):
         return math.inf
@@ -294,7 +289,7 @@ def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
 
 
 def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
-    """The columns (S, k) that are compared with each start's own bound.
+    """Return the columns (S, k) that are compared with each start's own bound.
 
     Which round is the least may depend on the start. Every round is below the bound of
     a maximum.
@@ -306,8 +301,9 @@ def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
 
 
 def proved_ceiling(left: LeftHandSide) -> float:
-    """:func:`ceiling` from the problem's own constants, without those that were
-    given.
+    """Return :func:`ceiling` from the constants of the problem itself.
+
+    Given constants do not count.
     """
     values = left.run.constants.known() | {"T": left.run.rounds}
     return ceiling(values, left.run, left.theorem.lhs)
@@ -316,7 +312,7 @@ def proved_ceiling(left: LeftHandSide) -> float:
 def ceiling(
     values: Mapping[str, Any], run: History | None, lhs: LeftSide | None
 ) -> float:
-    """What is proved to bound the left-hand side at every point; inf: nothing is.
+    """Return what is proved to bound the left-hand side; inf: nothing.
 
     Gradients that are bounded by B are so at every point. An estimated B is a
     measurement along the run and does not count.
@@ -333,7 +329,9 @@ def ceiling(
 def trivial_bound(
     values: Mapping[str, Any], run: History | None = None, lhs: LeftSide | None = None
 ) -> float:
-    """What is known of a left-hand side without any theorem, for every algorithm.
+    """Return what is known of a left-hand side without any theorem.
+
+    For every algorithm.
 
     Returns
     -------

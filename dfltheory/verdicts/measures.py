@@ -5,22 +5,18 @@ Nothing here imports torch until it is called, for the verifier in rational numb
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.bounds.theorem import LeftSide, Theorem
+from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
-from dfltheory.verdicts.unknown_sizes import gradient_size, minimum_size, model_size
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dfltheory.algorithms.base import Algorithm
     from dfltheory.tasks.task import Task
     from dfltheory.training.history import History
 
@@ -110,8 +106,10 @@ def gap_above_minimum(values: Array, run: History) -> Gap | None:
 
 
 def measured(run: History, measure: str) -> Array | None:
-    """A measure at every measured round, (S, R); None if it is neither recorded nor
-    derived. User metrics count as recorded."""
+    """Return a measure at every measured round, (S, R).
+
+    None if it is neither recorded nor derived. User metrics count as recorded.
+    """
     recorded = run.measures()
     if measure in recorded:
         return recorded[measure]
@@ -121,9 +119,7 @@ def measured(run: History, measure: str) -> Array | None:
 
 
 def rounds_ahead(measure: str) -> int:
-    """How many rounds the models that a measure depends on are ahead of its own
-    round.
-    """
+    """Return how many rounds a measure's models are ahead of its own round."""
     from dfltheory.training.metrics import AHEAD
 
     parts = DERIVED[measure].parts if measure in DERIVED else (measure,)
@@ -144,7 +140,7 @@ def is_deterministic(run: History) -> bool:
 
 
 def precision(run: History) -> float:
-    """The rounding unit of the arithmetic that the run was made in."""
+    """Return the rounding unit of the arithmetic that the run was made in."""
     return float(np.finfo(run.x.dtype).eps) if run.facts is None else run.facts.eps
 
 
@@ -152,7 +148,9 @@ def precision(run: History) -> float:
 
 
 def objective(run: History, theorem: Theorem) -> Array | None:
-    """What a theorem minimizes, along the run, (S, R); None if it was not measured.
+    """Return what a theorem minimizes, along the run, (S, R).
+
+    None if it was not measured.
 
     f(xbar^t), or F(ubar^t, V^t) for a theorem on a shared and a personal block.
     """
@@ -162,7 +160,7 @@ def objective(run: History, theorem: Theorem) -> Array | None:
 
 
 def objective_at_start(run: History, theorem: Theorem) -> Array | None:
-    """The objective at the theorem's first round, (S,), if measured and finite."""
+    """Return the objective at the theorem's first round, (S,), if it is finite."""
     values = objective(run, theorem)
     columns = np.flatnonzero(run.rounds_measured == theorem.lhs.start)
     if values is None or not columns.size:
@@ -183,257 +181,17 @@ def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
 # -- magnitudes, for rounding errors
 
 
-class Block(NamedTuple):
-    """Step size, local steps and smoothness of one block; ``None``: unknown."""
-
-    eta: Numbers | None
-    local_steps: Numbers
-    L: Numbers | None
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Magnitudes of a run that its rounding errors are multiples of; numbers, or arrays
-    of one shape.
-
-    Attributes
-    ----------
-    eps, tiny : rounding unit and smallest normal number of the run's arithmetic
-    rounds : T, rounds until the measurement
-    size : largest root mean square of ||x_i|| over the run, plus ||x*|| where x* is
-        known
-    gradient : largest root mean square of ||g_i||
-    f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
-    heterogeneity : largest root mean square of ||grad f_i(xbar)||, without what all
-        have in common
-    eta : largest step size; ``None``: unknown;  last_eta : the smallest one
-    local_steps, gossip_steps, clients : K, Q, m
-    L, mu : constants of the problem; ``None``: unknown
-    lam : contraction of one round's mixing matrix; ``None``: unknown
-    memory : how many times an error may be repeated, as 1/(1 - alpha) for momentum
-        alpha
-    value_error, minimizer_error : known errors of f - f*, or of another measure's own,
-        and of x*
-    largest : largest value of the measure itself
-    weights : of each block's squared gradient in the measure, by the suffix of its
-        constants
-    blocks : eta, K and L of each block, by the same suffix
-    known : False if sizes are unknown, as in a run that was measured elsewhere
-    """
-
-    eps: float
-    tiny: float
-    rounds: Numbers
-    size: Numbers
-    gradient: Numbers
-    f_star: Numbers = 0.0
-    value: Numbers = 0.0
-    slope: Numbers = 0.0
-    heterogeneity: Numbers = 0.0
-    eta: Numbers | None = None
-    last_eta: Numbers | None = None
-    local_steps: Numbers = 1
-    gossip_steps: int = 1
-    clients: int = 1
-    L: Numbers | None = None
-    mu: Numbers | None = None
-    lam: Numbers | None = None
-    memory: Numbers = 1.0
-    value_error: Numbers = 0.0
-    minimizer_error: Numbers = 0.0
-    largest: Numbers = 0.0
-    weights: Mapping[str, Numbers] = field(default_factory=dict)
-    blocks: Mapping[str, Block] = field(default_factory=dict)
-    known: bool = True
-
-
-def run_sizes(run: History, lhs: LeftSide) -> Sizes:
-    """Magnitudes of a run, over all seeds and measured rounds."""
-    constants = run.constants.known()
-    hyperparameters = run.algorithm.theory_values()
-    facts = run.network_facts
-    eta = hyperparameters.get("eta")
-    decay = float(getattr(run.algorithm, "decay", 1.0))
-    L = constants.get("L")
-    data = measured(run, lhs.measure)
-    size, gradient = _largest_model(run), _largest_gradient(run)
-    f_star, slope = abs(run.constants.f_star or 0.0), _largest_slope(run, gradient)
-    if run.stated is not None and lhs.measure == "f_gap":
-        f_star = minimum_size(run)
-    heterogeneity = constants.get("sigma_g", math.inf)
-    weights = _block_weights(run, lhs.measure)
-    one_matrix = facts is not None and facts.kind == "fixed"
-    return Sizes(
-        eps=precision(run),
-        tiny=_smallest_normal(run),
-        rounds=run.rounds,
-        size=size,
-        gradient=gradient,
-        f_star=f_star,
-        value=_largest_finite(np.abs(run.loss)),
-        slope=slope,
-        heterogeneity=heterogeneity if math.isfinite(heterogeneity) else gradient,
-        eta=eta,
-        last_eta=None if eta is None else eta * decay**run.rounds,
-        local_steps=hyperparameters.get("K", 1),
-        gossip_steps=run.algorithm.gossip_steps if run.algorithm.needs_topology else 0,
-        clients=max(run.m, 1),
-        L=L if L is None or math.isfinite(L) else None,
-        mu=constants.get("mu"),
-        lam=run.network.known().get("lam") if one_matrix else None,
-        memory=memory_of(run.algorithm),
-        value_error=_consensus_error(run, lhs),
-        largest=0.0 if data is None else _largest_finite(np.abs(data)),
-        weights=weights,
-        blocks={
-            block: _block(hyperparameters, constants, block)
-            for block in weights
-            if block
-        },
-        known=all(map(math.isfinite, (size, gradient, f_star))),
-    )
-
-
-def _consensus_error(run: History, lhs: LeftSide) -> float:
-    """Error of an expected consensus that was computed from a covariance."""
-    if lhs.measure != "consensus" or run.consensus_rounding is None:
-        return 0.0
-    span = lhs.rounds(run.rounds)
-    in_span = (run.rounds_measured >= span.start) & (run.rounds_measured < span.stop)
-    return _largest_finite(run.consensus_rounding[:, in_span])
-
-
-def _largest_model(run: History) -> float:
-    """The largest root mean square of ||x_i||; 2 ||x|| + ||x - x*|| where x* is known,
-    since ||x*|| <= ||x|| + ||x - x*||."""
-    with np.errstate(over="ignore"):  # of a run that diverged
-        squares = [run.x0_sq]
-        if run.x.size:
-            squares.append((run.x.astype(float) ** 2).sum(-1).mean(-1))
-    if run.model_sq is not None:
-        squares.append(run.model_sq)
-    elif run.stated is not None:
-        distances = measured(run, "dist_sq")
-        return model_size(run, distances, memory_of(run.algorithm))
-    size = math.sqrt(max(map(_largest_finite, squares)))
-    if run.algorithm.mixing == "column-stochastic":  # its weights may favor one client
-        size *= math.sqrt(run.m)
-    distances = measured(run, "dist_sq")
-    if distances is None:
-        return size
-    return 2 * size + math.sqrt(_largest_finite(distances))
-
-
-def _largest_gradient(run: History) -> float:
-    """An upper bound of the root mean square of every client's stochastic gradient."""
-    constants = {
-        name: value
-        for name, value in run.constants.known().items()
-        if math.isfinite(value)
-    }
-    start = (
-        0.0
-        if run.x0_gradient_sq is None
-        else math.sqrt(_largest_finite(run.x0_gradient_sq))
-    )
-    mean = math.sqrt(_largest_finite(np.abs(run.grad_norm_sq))) + constants.get(
-        "sigma_g", 0.0
-    )
-    size = _largest_model(run)
-    moved = 2 * constants.get("L", 0.0) * size if math.isfinite(size) else math.inf
-    if run.stated is not None:
-        return gradient_size(run, measured(run, "dist_sq"), size) + moved
-    return max(start, mean) + moved + constants.get("sigma_l", 0.0)
-
-
-def _largest_slope(run: History, gradient: float) -> float:
-    """The largest ||grad f(xbar)||; that of the clients' gradients where it was not
-    measured.
-    """
-    if "grad_norm_sq" not in run.measures():
-        return gradient
-    return math.sqrt(_largest_finite(np.abs(run.grad_norm_sq)))
-
-
-def _block_weights(run: History, measure: str) -> dict[str, float]:
-    """The weight of each block's squared gradient in a measure, by the suffix of the
-    block's constants."""
-    if measure == "two_block_weighted":
-        values = run.algorithm.theory_values()
-        return {
-            f"_{block}": values[f"eta_{block}"] * values[f"K_{block}"] / 4
-            for block in "uv"
-        }
-    if measure in ("grad_u_sq", "grad_u_sq_next", "grad_v_sq"):
-        return {f"_{measure[5]}": 1.0}
-    if measure in ("two_block", "two_block_next"):
-        constants = run.constants.known()
-        return {
-            f"_{block}": 1 / constants[f"L_{block}"]
-            for block in "uv"
-            if constants.get(f"L_{block}")
-        }
-    return {}
-
-
-def _block(
-    hyperparameters: Mapping[str, float], constants: Mapping[str, float], suffix: str
-) -> Block:
-    return Block(
-        eta=hyperparameters.get(f"eta{suffix}"),
-        local_steps=hyperparameters.get(f"K{suffix}", 1),
-        L=constants.get(f"L{suffix}"),
-    )
-
-
-def _largest_finite(values: Array) -> float:
-    """The largest finite number; 0 if there is none, as after divergence."""
-    return float(np.max(values, initial=0.0, where=np.isfinite(values)))
-
-
-def _smallest_normal(run: History) -> float:
-    """The smallest normal number of the run's arithmetic."""
-    import torch
-
-    name = str(run.x.dtype) if run.facts is None else run.facts.precision
-    return float(torch.finfo(getattr(torch, name)).tiny)
-
-
-def memory_of(algorithm: Algorithm) -> float:
-    """How many times the rounding error of one round is repeated by what an algorithm
-    carries on.
-
-    1/(1 - alpha) for momentum; unlimited (each round once) for duals, trackers and
-    states of unknown use.
-    """
-    from dfltheory.algorithms.base import Algorithm
-    from dfltheory.training.records import Recorded
-
-    hyperparameters = algorithm.theory_values()
-    alpha = hyperparameters.get("alpha")
-    if alpha is not None and "lam_admm" not in hyperparameters:
-        return 1 / (1 - alpha)
-    unknown = (
-        isinstance(algorithm, Recorded) or type(algorithm).init is not Algorithm.init
-    )
-    return math.inf if unknown else 1.0
-
-
 __all__ = [
     "DERIVED",
-    "METRICS",
-    "Block",
     "Gap",
-    "Sizes",
+    "METRICS",
     "dist_sq",
     "gap_above_minimum",
     "gap_at_start",
     "is_deterministic",
     "measured",
-    "memory_of",
     "objective",
     "objective_at_start",
     "precision",
     "rounds_ahead",
-    "run_sizes",
 ]

@@ -22,7 +22,7 @@ _START = "the start (start=..., or --start: common or different)"
 def missing_statements(
     run: History,
     theorem: Theorem,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     common_start: bool | None,
 ) -> list[str]:
     """Return what is missing of a run that was measured elsewhere.
@@ -49,8 +49,8 @@ def missing_statements(
     return [_with_round(name, theorem) for name in sorted(unknown)] + facts
 
 
-def _schedule_needs(theorem: Theorem, values: Mapping[str, Any]) -> set[str]:
-    """What the step sizes that a schedule fixes for this run depend on."""
+def _schedule_needs(theorem: Theorem, values: Mapping[str, object]) -> set[str]:
+    """Return what the step sizes that a schedule fixes for this run depend on."""
     replaced = [
         name for name in theorem.schedule if name not in theorem.needs and name != "Q"
     ]
@@ -68,7 +68,7 @@ def _is_finite(values: Mapping[str, Any], name: str) -> bool:
 
 
 def _with_round(name: str, theorem: Theorem) -> str:
-    """The gap of a theorem that begins after the start is f - f* at that round."""
+    """Return the name of the gap at the round at which a theorem begins."""
     if name != "f0_gap" or theorem.lhs.start == 0:
         return name
     return (

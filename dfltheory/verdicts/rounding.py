@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike
 
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
-from dfltheory.verdicts.measures import Array, Numbers, Sizes
+from dfltheory.verdicts.measures import Array, Numbers
+from dfltheory.verdicts.run_sizes import Sizes
 
 LEAST = 1e-290
 """Squares, and bounds on them, below this have lost digits to underflow, or their
@@ -43,8 +44,9 @@ VALUE_STEPS = 16
 
 @dataclass(frozen=True)
 class RoundingError:
-    """Error of a measured value v >= 0: that of sqrt(v), and that of v, absolute and
-    relative to v.
+    """Error of a measured value v >= 0, and of its root.
+
+    That of sqrt(v), and that of v, absolute and relative to v.
 
     ``bounded``: False if it is an estimate, since the sizes of the models are unknown.
     Then no least true value is known.
@@ -56,8 +58,9 @@ class RoundingError:
     bounded: bool = True
 
     def lowered(self, values: ArrayLike) -> Array:
-        """The least true values that rounding could have turned into these; 0 below
-        :data:`LEAST`, or if the error is not bounded.
+        """Return the least true values that rounding could have turned into these.
+
+        0 below :data:`LEAST`, or if the error is not bounded.
         """
         if not self.bounded:
             return np.zeros(np.shape(values))
@@ -69,7 +72,7 @@ class RoundingError:
         return np.where(least < LEAST, 0.0, least)
 
     def raised(self, values: ArrayLike) -> Array:
-        """The largest true values that rounding could have turned into these."""
+        """Return the largest true values that rounding could have turned into these."""
         measured = np.maximum(np.asarray(values, dtype=float), 0.0)
         return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
@@ -147,8 +150,9 @@ def _curvature(sizes: Sizes) -> Numbers:
 
 
 def _condition_number(sizes: Sizes) -> Numbers:
-    """L/mu, by which sums of a gradient may cancel; 1 where it is unknown or
-    infinite.
+    """Return L/mu, by which sums of a gradient may cancel.
+
+    1 where it is unknown or infinite.
     """
     if sizes.L is None or sizes.mu is None:
         return 1.0
@@ -158,8 +162,9 @@ def _condition_number(sizes: Sizes) -> Numbers:
 
 
 def _distance_per_round(sizes: Sizes) -> Numbers:
-    """eta K ||g_i||, how far a client moves in a round; 2/(L K) for an unknown step
-    size.
+    """eta K ||g_i||, how far a client moves in a round.
+
+    2/(L K) for an unknown step size.
     """
     if sizes.eta is not None:
         return sizes.eta * sizes.local_steps * sizes.gradient
@@ -191,9 +196,7 @@ def _repetitions(sizes: Sizes) -> Numbers:
 
 
 def _models_error(sizes: Sizes, rounds: Numbers) -> Numbers:
-    """Error of the models after the errors of ``rounds`` rounds, and of the
-    measurement.
-    """
+    """Return the error of the models after ``rounds`` rounds and a measurement."""
     measurement = (np.sqrt(sizes.clients) + 2) * (sizes.eps * sizes.size + sizes.tiny)
     return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
@@ -228,8 +231,9 @@ def _gradient_error(sizes: Sizes) -> Numbers:
 
 
 def _damping_rounds(sizes: Sizes) -> Numbers:
-    """Rounds after which gradient steps and gossip have damped the effect of an error
-    on a gradient.
+    """Return rounds after which the effect of an error on a gradient is damped.
+
+    Gradient steps and gossip damp it.
     """
     if sizes.last_eta is None or (sizes.lam is None and sizes.gossip_steps):
         return np.inf
@@ -243,7 +247,7 @@ def _damping_rounds(sizes: Sizes) -> Numbers:
 
 
 def _block_error(sizes: Sizes) -> Numbers:
-    """The root of the weighted squares of both blocks' errors."""
+    """Return the root of the weighted squares of both blocks' errors."""
     total = 0.0
     for suffix, weight in sizes.weights.items():
         eta, steps, L = sizes.blocks[suffix]
@@ -282,8 +286,9 @@ def _value_error(sizes: Sizes) -> Numbers:
 
 
 def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
-    """Error of a measure that is known by its unit alone: half of its digits, and that
-    of a known measure of the unit.
+    """Return the error of a measure that is known by its unit alone.
+
+    It is half of its digits, and that of a known measure of the unit.
     """
     half = _half_of_digits(sizes)
     if lhs.unit == LENGTH_SQ:
@@ -337,7 +342,9 @@ def bound_error(
     bound = theorem.evaluate(where="ignore", **inputs)
 
     def change(name: str, value: Numbers) -> Numbers:
-        changed = theorem.evaluate(where="ignore", **{**inputs, name: value})
+        point: dict[str, Numbers] = dict(inputs)
+        point[name] = value
+        changed = theorem.evaluate(where="ignore", **point)
         return np.abs(changed - bound)
 
     total = np.zeros(())
@@ -366,9 +373,8 @@ def bound_error(
     return np.where(np.isfinite(bound), total, 0.0)
 
 
-def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Numbers) -> bool:
-    """Whether a bound is below the range in which floating-point numbers keep their
-    digits, without being exactly 0.
+def underflows(theorem: Theorem, values: Mapping[str, object], bound: Numbers) -> bool:
+    """Return whether a bound is too small to keep its digits, but not 0.
 
     Whether 0 is exact is decided by the formula, in numbers without a least exponent.
     """

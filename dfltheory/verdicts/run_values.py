@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import math
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 
 from dfltheory import graphs
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import GraphError, InputError, UnknownNameError
 from dfltheory.verdicts.given_values import check_given
@@ -30,73 +27,16 @@ from dfltheory.verdicts.measures import (
     measured,
     objective_at_start,
     precision,
-    run_sizes,
 )
 from dfltheory.verdicts.rounding import RoundingError, start_errors
+from dfltheory.verdicts.run_sizes import run_sizes
+from dfltheory.verdicts.value_sources import Source, Values
 
 if TYPE_CHECKING:
     from dfltheory.training.history import History
 
-Values = dict[str, Any]
-"""Numbers by glossary name, or arrays with an entry for each seed or candidate."""
 PUSH_SUM = frozenset({"delta", "C", "q", "window"})
 """Constants of push-sum on a network."""
-
-
-class Source(ABC):
-    """What one kind of run knows of a theorem's quantities."""
-
-    @abstractmethod
-    def constants(self, theorem: Theorem) -> Values:
-        """Constants of problem and network, hyperparameters, T and m, as far as
-        known.
-        """
-
-    def push_sum_constants(self, theorem: Theorem) -> Values:
-        """delta, C, q and window, of a theorem that needs one that is not in
-        `constants`.
-        """
-        return {}
-
-    def start(self, theorem: Theorem) -> Values:
-        """What is measured of the start: x0_sq, x0_spread, x_star_sq."""
-        return {}
-
-    def gap(self, theorem: Theorem) -> Gap | None:
-        """f - f* at the theorem's first round; None if it is unknown."""
-        return None
-
-    def gap_differences(self, theorem: Theorem) -> Any:
-        """The deviation of each start's f from their mean, if f0_gap is given for
-        all.
-        """
-        return 0.0
-
-    def derived(self, theorem: Theorem, values: Values) -> Values:
-        """What follows from ``values`` and is not among them: rho0 and S2."""
-        return {**sam_radius(theorem, values), **second_moment(theorem, values)}
-
-    def computed(
-        self, theorem: Theorem, values: Values
-    ) -> tuple[Values, dict[str, RoundingError]]:
-        """Values of the theorem's computed quantities, and their rounding errors."""
-        return {}, {}
-
-    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
-        """Raise InputError if a given value contradicts the run."""
-        return
-
-    def estimated(self, theorem: Theorem) -> set[str]:
-        """The constants that are estimates."""
-        return set()
-
-    def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
-        """Rounding errors of what `start` returns."""
-        return {}
-
-    def given_gap_error(self, theorem: Theorem) -> Any:
-        """Rounding error of `gap_differences`."""
-        return 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +72,9 @@ class RunValues(Mapping[str, Any]):
 
     @cached_property
     def needed(self) -> Values:
-        """The values that the theorem needs, means over seeds; unknown ones are
-        absent.
+        """The values that the theorem needs, means over seeds.
+
+        Unknown ones are absent.
         """
         found: Values = {}
         for name in self.theorem.needs:
@@ -255,9 +196,7 @@ def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
 def _completed(
     source: Source, theorem: Theorem, given: Mapping[str, Any], gap: Gap | None
 ) -> Values:
-    """What the source knows, completed by what is given and by what follows from
-    both.
-    """
+    """Return what the source knows, completed by given and derived values."""
     constants = source.constants(theorem)
     values = {name: value for name, value in constants.items() if value is not None}
     if gap is not None:
@@ -276,48 +215,6 @@ def _completed(
 def computes(theorem: Theorem) -> bool:
     """Does the theorem need a quantity that says how it is computed?"""
     return any(theorem.glossary[name].of is not None for name in theorem.needs)
-
-
-# -- quantities that follow from others ------------------------------------------------
-
-
-def sam_radius(theorem: Theorem, values: Mapping[str, Any]) -> Values:
-    """rho0 where a theorem needs it: rho over the scheduled rho at rho0 = 1.
-
-    The schedule is the theorem's own, else the glossary's rho = rho0/sqrt(T).
-    """
-    if "rho0" not in theorem.needs or "rho" not in values:
-        return {}
-    names, unit_radius = _unit_radius(theorem)
-    if not set(names) <= set(values):
-        return {}
-    numbers = [np.asarray(values[name], dtype=float) for name in names]
-    with np.errstate(all="ignore"):
-        return {"rho0": np.divide(values["rho"], unit_radius(*numbers))[()]}
-
-
-@cache
-def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Any]]:
-    """The scheduled rho at rho0 = 1, as a function of the named quantities."""
-    rho0, T = GLOSSARY["rho0"].symbol, GLOSSARY["T"].symbol
-    radius = theorem.schedule.get("rho", rho0 / sp.sqrt(T))
-    unit = sp.sympify(radius).subs(rho0, 1)
-    symbols = sorted(unit.free_symbols, key=str)
-    names = tuple(str(symbol) for symbol in symbols)
-    return names, sp.lambdify(symbols, unit, modules="numpy")
-
-
-def second_moment(theorem: Theorem, values: Mapping[str, Any]) -> Values:
-    """S2 where a theorem needs it: B^2 + sigma_l^2 for bounded gradients without SAM.
-
-    Without SAM the point of a gradient does not depend on its sample, so that
-    E||g||^2 = ||grad f_i||^2 + noise.
-    """
-    without_sam = bool(np.all(np.asarray(values.get("rho", 0.0)) == 0))
-    known = {"B", "sigma_l"} <= set(values) and without_sam
-    if "S2" not in theorem.needs or not known:
-        return {}
-    return {"S2": values["B"] ** 2 + values["sigma_l"] ** 2}
 
 
 # -- recorded runs ---------------------------------------------------------------------
@@ -369,7 +266,7 @@ class RecordedRun(Source):
         return values
 
     def gap(self, theorem: Theorem) -> Gap | None:
-        """The gap of each seed, with what the run states of its rounding error.
+        """Return the gap of each seed, with what the run states of its rounding error.
 
         A model is rounded by eps ||x||, and a client's loss by that times its gradient,
         for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run
@@ -395,7 +292,7 @@ class RecordedRun(Source):
         value = objective_at_start(self.run, theorem)
         return 0.0 if value is None else _collapsed(value - value.mean())[()]
 
-    def given_gap_error(self, theorem: Theorem) -> Any:
+    def given_gap_error(self, theorem: Theorem) -> object:
         value = objective_at_start(self.run, theorem)
         return (
             np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
@@ -413,7 +310,7 @@ class RecordedRun(Source):
             if constants.standing_of(name) == "estimate"
         }
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+    def check_given(self, theorem: Theorem, given: Mapping[str, object]) -> None:
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
         if "rho0" in given:  # what the run's rho is under the theorem's schedule
@@ -421,15 +318,16 @@ class RecordedRun(Source):
         check_given(self.run, theorem, given, rho0, self._computed_alone(theorem))
 
     def _computed_alone(self, theorem: Theorem) -> Values:
-        """The computed quantities, by what the run itself knows."""
+        """Return the computed quantities, by what the run itself knows."""
         if not computes(theorem):
             return {}
         return self.computed(theorem, self.constants(theorem))[0]
 
 
 def stated_gap(run: History, theorem: Theorem) -> Gap | None:
-    """The f0_gap that is stated of a run from elsewhere, of a theorem that begins at
-    its start.
+    """Return the stated f0_gap of a run from elsewhere.
+
+    For a theorem that begins at its start.
     """
     if run.stated is None or "f0_gap" not in run.stated or theorem.lhs.start != 0:
         return None
@@ -445,12 +343,4 @@ def _collapsed(values: Any) -> Any:
         return array if np.ptp(array) else np.asarray(array.flat[0])
 
 
-__all__ = [
-    "Gap",
-    "RecordedRun",
-    "RunValues",
-    "Source",
-    "Values",
-    "run_values",
-    "source_of",
-]
+__all__ = ["Gap", "RecordedRun", "RunValues", "run_values", "source_of"]

@@ -29,19 +29,22 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold, interval
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
 from dfltheory.tasks.task import Task
-from dfltheory.verdicts.run_values import Source, Values, run_values
+from dfltheory.verdicts.given_values import (
+    NETWORK_NAMES,
+    refuse_contradictions,
+    refuse_one_block,
+    refuse_understatements,
+)
+from dfltheory.verdicts.run_values import run_values
+from dfltheory.verdicts.value_sources import Source, Values
 
 Step = Literal["schedule", "admissible", "largest"]
 """The schedule's step sizes; the schedule's, reduced where a condition demands it; or
 the largest admissible multiple of them.
 """
 
-NETWORK_NAMES = frozenset({"lam", "lam_min", "delta", "C", "q", "window"})
-"""Glossary names of the constants of a network."""
 WHOLE_NUMBERS = frozenset({"Q", "K", "K_u", "K_v"})
 """Hyperparameters that are whole numbers."""
-TWO_BLOCKS = "coupled"
-"""The named task whose models have a shared and a personal part and known constants."""
 TRIED_FACTORS = np.geomspace(1e-12, 1e12, 4801)
 """Multiples of the scheduled step sizes that are tried for the largest admissible
 ones.
@@ -81,7 +84,7 @@ class PlannedRun(Source):
         refuse_understatements(given, self._task)
 
     def _fixed(self, theorem: Theorem) -> Values:
-        """The values that the plan fixes: m, T and the constants of the network."""
+        """Return the values that the plan fixes: m, T and network constants."""
         fixed: Values = {"m": self._task.m, "T": self._rounds}
         if self._topology is not None:
             fixed.update(network_values(theorem, self._topology, self._needed))
@@ -91,7 +94,7 @@ class PlannedRun(Source):
 def network_values(
     theorem: Theorem, topology: Any, needed: Collection[str] = ()
 ) -> dict[str, float]:
-    """A network's constants by glossary name.
+    """Return a network's constants by glossary name.
 
     Those of push-sum are among them if the theorem, or ``needed``, contains one.
     """
@@ -105,13 +108,13 @@ def network_values(
 
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
-    """The algorithm that a theorem covers, in its most general form."""
+    """Return the algorithm that a theorem covers, in its most general form."""
     kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
 
 def fixed_hyperparameters(theorem: Theorem, kind: type[Any]) -> dict[str, Any]:
-    """The fields of an algorithm class whose value the scope of a theorem fixes."""
+    """Return the hyperparameters whose value the scope of a theorem fixes."""
     required = theorem.scope.letters
     fixed = {name: value for name, value in required.items() if value != ANY}
     return hyperparameter_fields(kind, fixed)
@@ -209,7 +212,7 @@ def scheduled_algorithm(
 
 
 def _required_fields(kind: type[Any]) -> set[str]:
-    """The fields of an algorithm class that have no default."""
+    """Return the fields of an algorithm class that have no default."""
     required = set()
     for entry in fields(kind):
         if entry.default is MISSING and entry.default_factory is MISSING:
@@ -218,7 +221,7 @@ def _required_fields(kind: type[Any]) -> set[str]:
 
 
 def scheduling(theorems: Sequence[Theorem]) -> Theorem:
-    """The first statement that has a schedule, else the first."""
+    """Return the first statement that has a schedule, else the first."""
     for theorem in theorems:
         if theorem.schedule:
             return theorem
@@ -232,8 +235,9 @@ def step_sizes(
     known: Mapping[str, Any],
     topology: Any = None,
 ) -> dict[str, float]:
-    """Return the scheduled hyperparameters of a theorem at one task, horizon and
-    network, by glossary name.
+    """Return the scheduled hyperparameters of a theorem, by glossary name.
+
+    At one task, horizon and network.
 
     Parameters
     ----------
@@ -276,7 +280,7 @@ def chosen_steps(
     topology: Any,
     step: Step,
 ) -> dict[str, float]:
-    """The step sizes that a :data:`Step` means, for several variants of a theorem.
+    """Return the step sizes that a :data:`Step` means, for several variants.
 
     With "largest", they are admissible for every variant whose conditions bound them.
     With "admissible", the scheduled ones are kept for variants that no smaller step
@@ -318,9 +322,7 @@ def largest_steps(
     known: Mapping[str, Any],
     topology: Any,
 ) -> dict[str, float]:
-    """The schedule's step sizes times the largest factor at which every condition
-    holds.
-    """
+    """Return the schedule's step sizes times the largest admissible factor."""
     if topology is not None:
         fixed = network_values(theorem, topology)
         refuse_contradictions(known, fixed, topology)
@@ -362,8 +364,10 @@ def _values_of_conditions(
     known: Mapping[str, Any],
     steps: Collection[str],
 ) -> Values:
-    """What the conditions need in addition to step sizes; 1/2 for what no condition
-    contains, whose value does not matter."""
+    """Return what the conditions need in addition to step sizes.
+
+    It is 1/2 for what no condition contains, whose value does not matter.
+    """
     in_conditions: set[str] = set()
     for condition in theorem.conditions:
         in_conditions |= {
@@ -386,68 +390,4 @@ def _values_of_conditions(
     return values
 
 
-# -- checks
-
-
-def refuse_contradictions(
-    given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None
-) -> None:
-    """Raise InputError where a given value differs from the value that the run itself
-    has.
-
-    An estimated constant of a random network may be replaced by the value that the
-    caller knows.
-    """
-    shared = sorted(
-        n for n in given if n in fixed and isinstance(given[n], (int, float))
-    )
-    estimated: set[str] = set()
-    if topology is not None and set(shared) & NETWORK_NAMES:
-        constants = graphs.network_constants(topology)
-        estimated = {n for n in shared if constants.standing_of(n) == "estimate"}
-    for name in shared:
-        if name in estimated or math.isclose(
-            given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12
-        ):
-            continue
-        raise InputError(
-            f"{name} = {given[name]:g} contradicts the run, which has {name} ="
-            f" {fixed[name]:g}: leave {name} out"
-        )
-
-
-def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
-    """Raise InputError where a given constant is less than the exact one of the
-    task.
-    """
-    constants = task.constants
-    for name, exact in constants.known().items():
-        value = given.get(name)
-        if (
-            not isinstance(value, (int, float))
-            or constants.standing_of(name) != "exact"
-        ):
-            continue
-        # no upper bounds; finite where a run goes
-        if name in ("mu", "f_star") or not math.isfinite(exact):
-            continue
-        if value < exact * (1 - 1e-6):
-            raise InputError(
-                f"{name} = {value:g} contradicts the task, which has {name} = {exact:g}"
-                f" exactly: give at least that, or leave {name} out"
-            )
-
-
-def refuse_one_block(theorem: Theorem, task: Task) -> None:
-    """Raise InputError for a statement on partial personalization, if the task has no
-    shared and no personal part."""
-    if not theorem.scope.two_blocks:
-        return
-    shared = np.zeros(task.d, dtype=bool)
-    shared[slice(None) if task.shared is None else task.shared] = True
-    if shared.all() or not shared.any():
-        raise InputError(
-            f"{theorem.key} is about a shared and a personal part of each model, and"
-            f" the task {task.name} has no such two blocks: take {TWO_BLOCKS}, or a"
-            " network with a personal head"
-        )
+__all__ = []

@@ -1,5 +1,4 @@
-"""Magnitudes of a run that was measured elsewhere, as far as they follow from what is
-stated.
+"""Sizes of a run that was measured elsewhere, as far as they are stated.
 
 Rounding errors are multiples of the sizes of models and gradients, which other code
 rarely records. If mean_i ||x_i^t||^2 was measured (``model_sq``), the size is known.
@@ -27,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 def model_size(run: History, distances: Array | None, memory: float) -> float:
-    """The largest root mean square of ||x_i||; infinite if it is unknown.
+    """Return the largest root mean square of ||x_i||; infinite if it is unknown.
 
     Parameters
     ----------
@@ -54,8 +53,9 @@ def distance_travelled(run: History, distances: Array | None, memory: float) -> 
 
 
 def client_gradient(run: History, distances: Array | None) -> float:
-    """The largest root mean square of the clients' stochastic gradients; infinite if it
-    is unknown.
+    """Return the largest root mean square of the clients' stochastic gradients.
+
+    Infinite if it is unknown.
     """
     known = run.values()
     noise = known.get("sigma_l", math.inf)
@@ -69,7 +69,7 @@ def client_gradient(run: History, distances: Array | None) -> float:
 
 
 def _mean_gradient(run: History, distances: Array | None, L: float | None) -> float:
-    """The largest ||grad f(xbar)||, as measured, or by L from other measures."""
+    """Return the largest ||grad f(xbar)||, as measured, or by L from other measures."""
     if np.isfinite(run.grad_norm_sq).all():
         return math.sqrt(_largest(run.grad_norm_sq))
     if L is None:
@@ -83,8 +83,9 @@ def _mean_gradient(run: History, distances: Array | None, L: float | None) -> fl
 
 
 def gradient_size(run: History, distances: Array | None, size: float) -> float:
-    """The clients' largest gradient; at most 2 ||x||/eta, since a step leads from one
-    model to another.
+    """Return the clients' largest gradient.
+
+    It is at most 2
     """
     eta = run.algorithm.theory_values().get("eta")
     by_steps = 2 * size / eta if eta else math.inf
@@ -102,7 +103,7 @@ def minimum_size(run: History) -> float:
 
 
 def _largest(values: Array) -> float:
-    """The largest value; infinite if one is unknown (NaN)."""
+    """Return the largest value; infinite if one is unknown (NaN)."""
     largest = float(np.max(values, initial=-math.inf))
     return largest if largest == largest else math.inf
 

@@ -129,8 +129,9 @@ class Verdict:
         return self.left_hand_side
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Plot the left-hand side and the bound over the horizon, as
-        :func:`dfltheory.plots.curves` does with the same options.
+        """Plot the left-hand side and the bound over the horizon.
+
+        Options are those of :func:`dfltheory.plots.curves`.
         """
         from dfltheory.plots.curves import curves
 
@@ -165,7 +166,7 @@ class Verdict:
 
 
 def general_status(status: Status) -> str:
-    """The status of a statement, in words that follow a result on one run."""
+    """Return the status of a statement, in words that follow a result on one run."""
     if not status.refuted:
         return f"the statement is {status.kind}"
     return f"the statement is {str(status).replace('refuted', 'refuted in general', 1)}"

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.canonical import canonical_document, formula_text, statement_hash
+from dfltheory.bounds.canonical import canonical_document, statement_hash
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
+from dfltheory.bounds.normal_forms import formula_text
 from dfltheory.bounds.scope import Scope
 
 STATEMENTS = bounds.statements()

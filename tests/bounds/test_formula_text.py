@@ -11,8 +11,9 @@ import pytest
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.formula_tokens import FormulaError
 from dfltheory.bounds.formula_writer import write_formula
-from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formula
+from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.symbols import GLOSSARY
 from tests.bounds.pratt import value_of
 

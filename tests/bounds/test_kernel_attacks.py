@@ -15,7 +15,7 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import by_form as forms
-from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.units import ONE
 from dfltheory.checks.run import audit
 from dfltheory.proofs import kernel as r

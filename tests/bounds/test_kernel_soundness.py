@@ -15,8 +15,8 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import by_form as forms
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import expression, reality
-from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE
 from dfltheory.proofs import kernel as r

@@ -11,7 +11,8 @@ import sympy as sp
 from dfltheory import bounds
 from dfltheory.bounds import LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.symbols import CURVATURE, Quantity
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import CURVATURE
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
 from tests.bounds.texts import of_all

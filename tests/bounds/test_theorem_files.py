@@ -16,10 +16,10 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.registry import FOLDER
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.theorem import ProofStep, Theorem
 from dfltheory.bounds.theorem_file import read_theorem_file, read_theorems, template
 from dfltheory.bounds.theorem_models import theorem_schema

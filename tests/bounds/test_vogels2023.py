@@ -37,7 +37,7 @@ def constants(W, omega):
         "L": CURVATURES.max(),
         "zeta": CURVATURES.max(),
         "mu_each": CURVATURES.min(),
-        "n_W": graphs.effective_neighbors(W, GAMMA).value,
+        "n_W": graphs.effective_neighbors(W, GAMMA),
         "beta_W": beta,
         "omega_l": omega,
         "lyapunov_now": 1.0,
@@ -96,7 +96,7 @@ def test_network_with_a_negative_eigenvalue_admits_no_step():
 def test_diagonal_of_the_neighborhood_matrix_is_one_over_effective_neighbors():
     for name in NETWORKS:
         W = positive_definite(name)
-        expected = 1 / graphs.effective_neighbors(W, GAMMA).value
+        expected = 1 / graphs.effective_neighbors(W, GAMMA)
         np.testing.assert_allclose(np.diag(neighborhood(W)), expected, rtol=1e-12)
 
 

@@ -19,10 +19,11 @@ from dfltheory.best_bounds import (
     transient,
     yardstick,
 )
-from dfltheory.bound_atlas import competitors, expectation, model
+from dfltheory.bound_atlas import competitors
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.typical_quadratics import expectation, model
 from validation.pages import atlas as atlas_page
 
 

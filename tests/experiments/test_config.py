@@ -24,7 +24,8 @@ from dfltheory.experiments.schema import FILE_SECTIONS, experiment_schema
 from dfltheory.identity import value_digest
 from dfltheory.training.document import short
 from dfltheory.training.options import document_type, names_of, options_of
-from dfltheory.verdicts.statistics import ENOUGH, Method
+from dfltheory.verdicts.simultaneous_limits import ENOUGH
+from dfltheory.verdicts.statistics import Method
 from validation.pages.config import MARK, fields_page, meaning, renew, words
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiment-files.md"

@@ -78,11 +78,8 @@ def folder(study, tmp_path_factory):
 
 def test_a_statement_on_two_blocks_refuses_a_task_that_has_none():
     from dfltheory.tasks import registry
-    from dfltheory.verdicts.schedule import (
-        TWO_BLOCKS,
-        refuse_one_block,
-        scheduled_algorithm,
-    )
+    from dfltheory.verdicts.given_values import TWO_BLOCKS, refuse_one_block
+    from dfltheory.verdicts.schedule import scheduled_algorithm
 
     words = (
         "dfedmdc.theorem_2 is .* the task clipped has no such two blocks: take"

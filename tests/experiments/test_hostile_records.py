@@ -8,8 +8,9 @@ import shutil
 import pytest
 
 from dfltheory.experiments.experiment_file import load_experiment
-from dfltheory.experiments.results import load_results, load_verdicts, write_table
+from dfltheory.experiments.results import load_results, write_table
 from dfltheory.experiments.sweep import sweep
+from dfltheory.experiments.verdict_documents import load_verdicts
 from tests.hostile import places, put, refused
 
 HUGE = 10**400

@@ -15,9 +15,10 @@ import dfltheory as dfl
 from dfltheory.bounds.status import KINDS, Status
 from dfltheory.errors import DataError, InputError, UnknownNameError
 from dfltheory.experiments.experiment_file import read_experiment
-from dfltheory.experiments.report import latex_table
-from dfltheory.experiments.results import load_results, load_verdicts, verdict_from_dict
+from dfltheory.experiments.page_parts import latex_table
+from dfltheory.experiments.results import load_results
 from dfltheory.experiments.sweep import sweep
+from dfltheory.experiments.verdict_documents import load_verdicts, verdict_from_dict
 from dfltheory.files import json_text, write_json
 from dfltheory.training.history import History
 from dfltheory.verdicts.compare import compare

@@ -15,17 +15,9 @@ from dfltheory import plots
 from dfltheory.bounds.status import NOT_EXAMINED
 from dfltheory.errors import InputError
 from dfltheory.experiments.cases import Case, perform, perform_all
-from dfltheory.experiments.report import (
-    MARKS,
-    Study,
-    figure_name,
-    number,
-    print_study,
-    render,
-    tables,
-    verdict_text,
-)
-from dfltheory.experiments.results import verdict_from_dict
+from dfltheory.experiments.page_parts import MARKS, figure_name, verdict_text
+from dfltheory.experiments.report import Study, number, print_study, render, tables
+from dfltheory.experiments.verdict_documents import verdict_from_dict
 from dfltheory.files import json_text
 from tests.figures_read import drawn, panels_of, read
 from validation import axes, crossings

@@ -20,7 +20,8 @@ import dfltheory as dfl
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.counterexamples.document import read_document
 from dfltheory.experiments.experiment_file import MAX_BYTES, load_experiment
-from dfltheory.experiments.results import MANIFEST, load_results, load_verdicts
+from dfltheory.experiments.results import MANIFEST, load_results
+from dfltheory.experiments.verdict_documents import load_verdicts
 from dfltheory.training import storage
 from dfltheory.training.history import History
 from tests.hostile import places, put, refused

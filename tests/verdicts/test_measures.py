@@ -14,7 +14,7 @@ import sympy as sp
 import dfltheory as dfl
 from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
-from dfltheory.bounds.symbols import Quantity
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import InputError
 from dfltheory.verdicts.applicability import absent_values

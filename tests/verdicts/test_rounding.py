@@ -25,8 +25,8 @@ from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
 from dfltheory.verdicts.left_hand_side import LeftHandSide
-from dfltheory.verdicts.measures import Sizes, memory_of
 from dfltheory.verdicts.rounding import LEAST, measure_error, underflows
+from dfltheory.verdicts.run_sizes import Sizes, memory_of
 from tests.identities import IDENTITIES, Descent, Gossip, case, drawn
 
 STARTS = 5

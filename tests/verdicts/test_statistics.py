@@ -13,15 +13,17 @@ from dfltheory.confidence import half_widths, upper_limits
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.verdicts import statistics
 from dfltheory.verdicts.evidence import lower_limits
-from dfltheory.verdicts.statistics import (
+from dfltheory.verdicts.simultaneous_limits import (
     ENOUGH,
-    Interval,
     averages,
+    running_upper_limits,
+    simultaneous_tail,
+)
+from dfltheory.verdicts.statistics import (
+    Interval,
     mean_interval,
     min_interval,
-    running_upper_limits,
     seeds_needed,
-    simultaneous_tail,
 )
 from validation.coverage import walk
 
@@ -158,7 +160,7 @@ def test_the_error_at_once_of_two_columns_is_that_of_their_angle():
 def test_the_error_at_once_is_what_further_rounds_leave(monkeypatch):
     walks = np.cumsum(np.random.default_rng(3).normal(size=(8, 60)), axis=1)
     found = simultaneous_tail(walks, 0.025)
-    monkeypatch.setattr("dfltheory.verdicts.statistics._ROUNDS_OF_TAIL", 30)
+    monkeypatch.setattr("dfltheory.verdicts.simultaneous_limits._ROUNDS_OF_TAIL", 30)
     monkeypatch.setattr(
         "dfltheory.verdicts.statistics.abs", lambda _: np.inf, raising=False
     )

@@ -10,8 +10,8 @@ import dfltheory as dfl
 from dfltheory.bounds.regions import draw
 from dfltheory.bounds.tuning import all_hold
 from dfltheory.errors import DataError
-from dfltheory.experiments.results import verdict_from_dict
-from dfltheory.verdicts.suggestions import suggest
+from dfltheory.experiments.verdict_documents import verdict_from_dict
+from dfltheory.verdicts.suggestion_search import suggest
 from validation import first_attempts
 
 SETTINGS = 210

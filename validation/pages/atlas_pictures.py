@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dfltheory.best_bounds import best_bounds, least, missing_computed
-from dfltheory.bound_atlas import competitors, expectation
+from dfltheory.bound_atlas import competitors
+from dfltheory.typical_quadratics import expectation
 
 PLACE: dict[str, float] = {
     "m": 16,

@@ -9,28 +9,31 @@ from collections.abc import Mapping
 
 import sympy as sp
 
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
 Glossary = Mapping[str, Quantity]
 
 
 def quantity_of(base: Expr, glossary: Glossary = GLOSSARY) -> Quantity | None:
-    """The glossary's entry of a symbol."""
+    """Return the glossary's entry of a symbol."""
     return glossary.get(base.name) if base.is_Symbol else None
 
 
 def monotone(term: Expr, name: str, up: bool, glossary: Glossary = GLOSSARY) -> bool:
-    """Is ``term`` proved monotone in ``name`` by its form: products of monotone factors
-    of one direction?
+    """Return whether ``term`` is monotone in ``name`` by its form.
+
+    Products of monotone factors of one direction are.
     """
     direction = _direction(term, glossary[name].symbol, glossary)
     return direction == 0 or direction == (1 if up else -1)
 
 
 def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
-    """+1, -1 or 0 for a non-negative expression that is increasing, decreasing or
-    constant; None: not known.
+    """Return +1, -1 or 0 for an increasing, decreasing or constant expression.
+
+    The expression is non-negative; None: not known.
     """
     if symbol not in expr.free_symbols:
         return 0
@@ -48,7 +51,7 @@ def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
 
 
 def _direction_of_term(term: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
-    """The direction of a term of a sum, which may be negative."""
+    """Return the direction of a term of a sum, which may be negative."""
     if not term.could_extract_minus_sign():
         return _direction(term, symbol, glossary)
     return _reversed(_direction(-term, symbol, glossary))
@@ -57,7 +60,7 @@ def _direction_of_term(term: Expr, symbol: sp.Symbol, glossary: Glossary) -> int
 def _direction_of_power(
     power: Expr, symbol: sp.Symbol, glossary: Glossary
 ) -> int | None:
-    """The direction of a power: by its base, or by the exponent of a share."""
+    """Return the direction of a power: by its base, or by the exponent of a share."""
     base, exponent = power.base, power.exp
     if symbol not in exponent.free_symbols and nonnegative(base, glossary):
         inner = _direction(base, symbol, glossary)
@@ -81,7 +84,7 @@ def _one(signs: set[int | None]) -> int | None:
 
 
 def share(base: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """A quantity between 0 and 1."""
+    """Return a quantity between 0 and 1."""
     entry = quantity_of(base, glossary)
     return entry is not None and entry.high == 1
 
@@ -93,7 +96,7 @@ def _count(base: Expr, glossary: Glossary) -> bool:
 
 
 def _at_most_one(factor: Expr, glossary: Glossary) -> bool:
-    """A power of a share, or a negative power of a count."""
+    """Return a power of a share, or a negative power of a count."""
     base, power = factor.as_base_exp()
     return bool(
         (share(base, glossary) and power.is_nonnegative)
@@ -102,8 +105,9 @@ def _at_most_one(factor: Expr, glossary: Glossary) -> bool:
 
 
 def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """Non-negative by its form: SymPy's own word, 1 minus a power of a share, counts
-    less one.
+    """Return whether an expression is non-negative by its form.
+
+    SymPy's own answer, 1 minus a power of a share, and counts minus one are used.
     """
     if expr.is_nonnegative:
         return True
@@ -154,8 +158,9 @@ def _sum_nonnegative(total: Expr, glossary: Glossary) -> bool:
 
 
 def _least(term: Expr, glossary: Glossary) -> Expr:
-    """A lower bound of a non-negative term: its value at 1 where it is a product of
-    powers of counts that grow with them, else 0.
+    """Return a lower bound of a non-negative term.
+
+    It is its value at 1 for products of powers of counts that grow with them, else 0.
     """
     for factor in sp.Mul.make_args(term):
         base, power = factor.as_base_exp()
@@ -165,8 +170,9 @@ def _least(term: Expr, glossary: Glossary) -> Expr:
 
 
 def positive(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """Positive by its form: a product of positive factors, or 1 less powers of one
-    share that stays below 1.
+    """Return whether an expression is positive by its form.
+
+    Products of positive factors, and 1 minus powers of a share below 1 are.
     """
     if expr.is_positive:
         return True

@@ -1,5 +1,6 @@
-"""Signs of polynomials on boxes, by their Bernstein coefficients and by facts: other
-polynomials with a sign.
+"""Signs of polynomials on boxes, by Bernstein coefficients and facts.
+
+A fact is another polynomial with a sign.
 
 A polynomial is a dictionary from exponents to rational coefficients
 (``Poly.as_dict(native=True)``). Each variable has an :class:`Interval`. After ``x = low
@@ -35,8 +36,9 @@ _HALVINGS = 1
 
 @dataclass(frozen=True)
 class Interval:
-    """The values of a variable: from ``low`` to ``high`` (None: without end), each end
-    included or not.
+    """The values of a variable: from ``low`` to ``high`` (None: unbounded).
+
+    Each end is included or not.
 
     The ends are rational numbers of SymPy's domain ``QQ``.
     """
@@ -55,11 +57,16 @@ class Fact:
     strict: bool = False
 
 
+def _always(terms: Terms) -> bool:
+    """Return True: no polynomial is known to be negative somewhere."""
+    return True
+
+
 def is_nonnegative(
     terms: Terms,
     intervals: Sequence[Interval],
     facts: Sequence[Fact] = (),
-    possible: Callable[[Terms], bool] = lambda terms: True,
+    possible: Callable[[Terms], bool] = _always,
     most_facts: int = 2,
 ) -> bool:
     """Is a polynomial proved to have no negative value where the facts have none?
@@ -91,11 +98,12 @@ def is_positive(
     terms: Terms,
     intervals: Sequence[Interval],
     facts: Sequence[Fact] = (),
-    possible: Callable[[Terms], bool] = lambda terms: True,
+    possible: Callable[[Terms], bool] = _always,
     most_facts: int = 2,
 ) -> bool:
-    """Is a polynomial proved to be positive at every point of the box where the facts
-    are not negative?
+    """Return whether a polynomial is proved positive on the box.
+
+    Only points at which the facts are not negative count.
     """
     if not possible(terms):
         return False
@@ -174,9 +182,7 @@ def _by_facts(
     possible: Callable[[Terms], bool],
     most: int,
 ) -> bool:
-    """A factor times a fact is taken from the polynomial, and the rest is not
-    negative.
-    """
+    """Return whether subtracting a multiple of a fact leaves a nonnegative rest."""
     return (
         most > 0
         and possible(terms)
@@ -195,15 +201,16 @@ def _by_facts(
 
 
 def _negative(terms: Terms) -> int:
-    """The number of terms that are subtracted."""
+    """Return the number of terms that are subtracted."""
     return sum(number < 0 for number in terms.values())
 
 
 def _divisions(
     terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
 ) -> Iterator[tuple[Terms, Terms]]:
-    """Factors without negative values and rests, ``terms = factor * fact + rest`` for
-    one of the facts.
+    """Yield factors and rests with ``terms = factor * fact + rest``.
+
+    A factor has no negative values.
     """
     for fact in (fact.terms for fact in facts):
         pivots = [
@@ -230,7 +237,7 @@ def _divisions(
 def _without(
     terms: Terms, fact: Terms, shift: Exponents, share: Any
 ) -> dict[Exponents, Any]:
-    """A polynomial without ``share`` times a monomial times a fact."""
+    """Return a polynomial without ``share`` times a monomial times a fact."""
     rest = dict(terms)
     for exponents, number in fact.items():
         there = tuple(a + b for a, b in zip(exponents, shift, strict=True))
@@ -274,9 +281,7 @@ def _degrees(terms: Terms, count: int) -> list[int]:
 
 
 def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
-    """The coefficients in the polynomials of the module's first lines; None where there
-    are too many.
-    """
+    """Return the Bernstein coefficients; None if there are too many."""
     degrees = _degrees(terms, len(intervals))
     bounded = [
         d + 1 for d, x in zip(degrees, intervals, strict=True) if x.high is not None
@@ -291,7 +296,7 @@ def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
 
 
 def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
-    """The coefficients in variable ``i``, the other variables as they are."""
+    """Return the coefficients in variable ``i``, the other variables as they are."""
     columns: dict[Exponents, list[Any]] = {}
     for exponents, number in table.items():
         others = (*exponents[:i], *exponents[i + 1 :])

@@ -1,5 +1,6 @@
-"""Inequalities that are proved wherever some conditions hold: exact arithmetic, no
-sampling.
+"""Inequalities that are proved wherever some conditions hold.
+
+Exact arithmetic, no sampling.
 
 An expression becomes a quotient of polynomials (:mod:`.rewriting`), whose factors have
 a sign by their Bernstein coefficients and by the conditions (:mod:`.polynomials`), or
@@ -74,8 +75,10 @@ class Region:
         self.glossary = glossary
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
-        """Is ``expr >= 0`` (``> 0``) proved for every point of the region at which it
-        is defined? What is no exact, real expression is not proved.
+        """Return whether ``expr >= 0`` (``> 0``) is proved in the region.
+
+        Points at which it is not defined do not count. What is no exact, real
+        expression is not proved.
         """
         expr = _exact(expr)
         if expr is None:
@@ -95,12 +98,12 @@ class Region:
     def under(
         self, conditions: Iterable[Condition], inductions: int | None = None
     ) -> Region:
-        """The same quantities under other conditions."""
+        """Return the same quantities under other conditions."""
         most = self.inductions if inductions is None else inductions
         return Region(conditions, self.intervals, most, self.glossary)
 
     def rational(self) -> Region:
-        """The region of the conditions without roots and without symbolic exponents."""
+        """The region of the conditions without roots and symbolic exponents."""
         return self.under(
             c
             for c in self.conditions
@@ -108,7 +111,7 @@ class Region:
         )
 
     def at(self, n: sp.Symbol, value: int) -> Region:
-        """The part of the region in which a quantity has a value."""
+        """Return the part of the region in which a quantity has a value."""
         return self.under(
             Condition(c.name, c.left.subs(n, value), c.right.subs(n, value), c.strict)
             for c in self.conditions
@@ -121,8 +124,9 @@ class Region:
             return False
 
     def _by_parts(self, expr: Expr, strict: bool) -> bool:
-        """The factors of a product; the base of a power; a sum without the terms that
-        are not negative.
+        """Return the factors of a product.
+
+        The base of a power; a sum without the terms that are not negative.
         """
         if expr.is_Mul:
             return all(self.holds(factor, strict) for factor in expr.args)
@@ -164,9 +168,7 @@ EVERYWHERE = Region()
 
 
 class _Quotient:
-    """An expression as a product of powers of polynomials, and the region's conditions
-    as polynomials.
-    """
+    """A product of powers of polynomials, and the conditions as polynomials."""
 
     def __init__(self, expr: Expr, region: Region):
         self.region = region
@@ -308,9 +310,7 @@ def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarr
 
 
 def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
-    """The values of a polynomial, each over the sum of the absolute values of its
-    terms.
-    """
+    """Return the values of a polynomial relative to the sum of its terms' sizes."""
     exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
     with np.errstate(all="ignore"):
         powers = points[:, None, :] ** exponents  # (points, terms, variables)
@@ -319,8 +319,9 @@ def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
 
 
 def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
-    """The interval of variable ``i``, with the ends that follow from facts a x^d + b >=
-    0.
+    """Return the interval of variable ``i`` with the ends that follow from facts.
+
+    Facts have the form a x^d + b >= 0.
     """
     for fact in (fact.terms for fact in facts):
         powers = {exponents[i] for exponents in fact} - {0}
@@ -347,16 +348,14 @@ def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
 
 
 def _root_below(number: Any, degree: int) -> Any:
-    """The largest multiple of the grid whose power is at most ``number``."""
+    """Return the largest multiple of the grid whose power is at most ``number``."""
     scaled = number / _GRID**degree
     root, _ = sp.integer_nthroot(int(scaled.numerator // scaled.denominator), degree)
     return QQ(int(root)) * _GRID
 
 
 def _exact(given: Any) -> Expr | None:
-    """``given`` as an expression; None for NaN, infinity, floating-point numbers and
-    what is not real or no expression.
-    """
+    """Return ``given`` as an exact real expression, else None."""
     try:
         expr = sp.sympify(given)
     except sp.SympifyError:
@@ -367,7 +366,7 @@ def _exact(given: Any) -> Expr | None:
 
 
 def _powers(expr: Expr) -> list[Expr]:
-    """The powers with symbols in their exponents."""
+    """Return the powers with symbols in their exponents."""
     return [p for p in expr.atoms(sp.Pow) if p.exp.free_symbols]
 
 

@@ -1,5 +1,6 @@
-"""Expressions as rational functions: roots, maxima and powers with symbolic exponents
-become variables.
+"""Expressions as rational functions of variables.
+
+Roots, maxima and powers with symbolic exponents become variables.
 
 Each new variable has an interval, and facts that relate it to the others. What is
 proved for all values of the variables in their intervals, where the facts are not
@@ -78,19 +79,19 @@ class Rewriting:
                 found = replace_some([*parts, *self.facts])
 
     def of(self, expr: Expr) -> Expr:
-        """An expression in the new variables."""
+        """Return an expression in the new variables."""
         for found in self._replaced:
             expr = expr.xreplace(found)
         return expr
 
     def back(self, expr: Expr) -> Expr:
-        """An expression in the new variables in terms of what they stand for."""
+        """Return an expression in the new variables in terms of what they stand for."""
         for variable, meaning in reversed(self.meanings.items()):
             expr = expr.xreplace({variable: meaning})
         return expr
 
     def interval(self, symbol: sp.Symbol) -> Interval:
-        """The interval of a variable.
+        """Return the interval of a variable.
 
         Raises
         ------
@@ -245,9 +246,7 @@ class Rewriting:
         return number**exponent * product if number > 0 else root
 
     def _sign(self, factor: Expr) -> int:
-        """1 or -1 where a factor or its opposite is proved not to be negative, else
-        0.
-        """
+        """Return 1 or -1 if a factor or its opposite is nonnegative, else 0."""
         there = self.back(factor)
         return int(self._holds(there)) or -int(self._holds(-there))
 
@@ -261,7 +260,7 @@ class Rewriting:
 
 
 def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
-    """The interval of a quantity of the glossary, or of a symbol by its sign.
+    """Return the interval of a quantity of the glossary, or of a symbol by its sign.
 
     Raises
     ------
@@ -280,7 +279,7 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
 
 
 def rational(number: Any) -> Any:
-    """A rational number of SymPy as an element of ``QQ``."""
+    """Return a rational number of SymPy as an element of ``QQ``."""
     exact: Any = sp.Rational(number)
     return QQ(int(exact.p), int(exact.q))
 
@@ -310,8 +309,9 @@ def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | 
 
 
 def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
-    """Is a symbol a whole number, by its assumptions or as a quantity of the
-    glossary?
+    """Return whether a symbol is a whole number.
+
+    By its assumptions, or as a quantity of the glossary.
     """
     entry = quantity_of(n, glossary)
     return bool(n.is_integer) or (
@@ -320,7 +320,7 @@ def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
 
 
 def least_value(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> int:
-    """The least value of a whole number."""
+    """Return the least value of a whole number."""
     return math.ceil(interval_of(n, glossary).low)
 
 

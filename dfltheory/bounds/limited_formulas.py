@@ -1,0 +1,194 @@
+"""Formulas that are built step by step within limits of their size."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import InputError
+
+CLASSES = {
+    "Add": sp.Add,
+    "Mul": sp.Mul,
+    "Max": sp.Max,
+    "Min": sp.Min,
+    "Pow": sp.Pow,
+    "exp": sp.exp,
+    "log": sp.log,
+    "Abs": sp.Abs,
+    "floor": sp.floor,
+}
+
+NODES = 2000
+
+
+BITS = 4096
+"""The longest whole number, in a tree or in what it evaluates to."""
+
+
+EXPONENT = 100
+"""The largest numerator and denominator of a written exponent."""
+
+
+COMBINED = 10_000
+"""The same of an exponent that a power of a power has."""
+
+
+LARGEST_EXP = 14
+"""The most bits of a number in an argument of exp, or in a symbolic exponent of a
+number.
+"""
+
+
+COMPARED = 16
+"""The most arguments of Max and Min, all of which are compared with each other."""
+
+
+_ARITHMETIC = ("Add", "Mul")
+
+
+_ARGUMENTS = {
+    "Add": (1, 5 * NODES),
+    "Mul": (1, 5 * NODES),
+    "Max": (1, COMPARED),
+    "Min": (1, COMPARED),
+    "Pow": (2, 2),
+}
+"""How many arguments (one of all others). Max and Min compare all of theirs with each
+other.
+"""
+
+
+def build(name: str, parts: list[Expr]) -> Expr:
+    """Return a function of :data:`CLASSES` called with ``parts``, within the limits.
+
+    Raises
+    ------
+    InputError
+        The number of arguments is wrong; the value is not a real, finite number, or too
+        large.
+    """
+    least, most = _ARGUMENTS.get(name, (1, 1))
+    if not least <= len(parts) <= most:
+        counts = str(least) if least == most else f"{least} to {most}"
+        raise InputError(
+            f"{name} takes {counts} arguments in a formula, not {len(parts)}"
+        )
+    if name in _ARITHMETIC and all(part.is_Rational for part in parts):
+        return _of_numbers(name, [Fraction(int(part.p), int(part.q)) for part in parts])
+    if name in ("Pow", "sqrt"):
+        return _power(*parts, *(() if name == "Pow" else (sp.S.Half,)))
+    if name == "exp" and (parts[0].has(sp.log) or longest(parts[0]) > LARGEST_EXP):
+        # exp(n log 2) is the number 2^n, however large
+        raise InputError(
+            f"exp of {reprlib.repr(str(parts[0]))}: write a power, or a smaller number"
+        )
+    if name in ("Max", "Min"):
+        _check_compared(CLASSES[name], parts)
+    return _made(CLASSES[name], *parts)
+
+
+def _of_numbers(name: str, numbers: list[Fraction]) -> Expr:
+    """Return the sum or product of rational numbers, without SymPy, which is slow."""
+    total = (
+        sum(numbers, Fraction(0))
+        if name == "Add"
+        else math.prod(numbers, start=Fraction(1))
+    )
+    return small(sp.Rational(total.numerator, total.denominator))
+
+
+def _check_compared(function: Any, parts: list[Expr]) -> None:
+    """Limit the arguments of Max and Min, those of nested ones included."""
+    count = sum(len(part.args) if isinstance(part, function) else 1 for part in parts)
+    if count > COMPARED:
+        raise InputError(
+            f"{function.__name__} takes at most {COMPARED} arguments in a formula, not"
+            f" {count}"
+        )
+
+
+def _power(base: Expr, exponent: Expr) -> Expr:
+    if exponent.is_Rational:
+        if base.is_zero and exponent.is_negative:
+            raise InputError("a formula divides by zero, or is not finite")
+        size = max(abs(int(exponent.p)), int(exponent.q))
+        if size > EXPONENT or longest(base) * size > BITS:
+            raise InputError(
+                "a power in a formula is too large: exponent"
+                f" {reprlib.repr(str(exponent))}"
+            )
+        if base.is_Rational and exponent.is_Integer:
+            power = Fraction(int(base.p), int(base.q)) ** int(exponent)
+            return sp.Rational(power.numerator, power.denominator)
+    elif base.is_number and not (
+        exponent.free_symbols and longest(exponent) <= LARGEST_EXP
+    ):
+        raise InputError(
+            "a number to a power must have a fraction, or a formula of symbols, for its"
+            " exponent"
+        )
+    made = _made(sp.Pow, base, exponent)
+    if (
+        made.is_Pow
+        and made.exp.is_Rational
+        and max(abs(int(made.exp.p)), int(made.exp.q)) > COMBINED
+    ):
+        raise InputError(
+            f"a power of powers has the exponent {reprlib.repr(str(made.exp))}: it is"
+            " too large"
+        )
+    return made
+
+
+def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
+    """Return whether a value may be no real number for real arguments.
+
+    SymPy is slow to decide it.
+    """
+    return function is sp.log or (function is sp.Pow and not parts[1].is_Integer)
+
+
+def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
+    try:
+        made = function(*parts)
+    # as the comparison of complex numbers in Max
+    except (TypeError, ValueError, ArithmeticError) as wrong:
+        raise InputError(
+            f"a formula cannot be built: {reprlib.repr(str(wrong))}"
+        ) from wrong
+    if (made.is_Rational and made.is_finite) or function in (sp.Add, sp.Mul):
+        return small(made)  # of finite real numbers
+    if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        raise InputError("a formula divides by zero, or is not finite")
+    if made.has(sp.I) or (
+        _may_be_complex(function, parts) and made.is_extended_real is False
+    ):
+        raise InputError("a formula has a part that is no real number")
+    if made.is_number and not made.is_Rational and abs(sp.N(made)) > 2**BITS:
+        raise InputError(f"a number of a formula is larger than 2^{BITS}")
+    return small(made)
+
+
+def small(expr: Expr) -> Expr:
+    """``expr``, whose numbers must not be too long."""
+    if longest(expr) > BITS:
+        raise InputError(f"a number of a formula has more than {BITS} bits")
+    return expr
+
+
+def longest(expr: Expr) -> int:
+    """Return the bits of the longest whole number in ``expr``, at least 1."""
+    numbers = (expr,) if expr.is_Rational else expr.atoms(sp.Rational)
+    return (
+        max((int(n).bit_length() for r in numbers for n in (r.p, r.q)), default=1) or 1
+    )
+
+
+__all__ = ["EXPONENT", "NODES", "CLASSES", "longest", "build", "small"]

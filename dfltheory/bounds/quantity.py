@@ -1,0 +1,113 @@
+"""One quantity: its name, symbol, unit and range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from dfltheory.bounds.units import Unit
+from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity of the glossary or of a theorem (``Theorem.quantities``).
+
+    Attributes
+    ----------
+    name : an identifier: the name of its symbol, and its keyword in
+        ``Theorem.evaluate``
+    latex, meaning : for readers
+    unit : how it scales with the objective and with lengths
+    low, high, open_low, open_high : its range; an open end is not in it
+    integer : only integers are admissible
+    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
+    step : is it a step size?
+    of : how it is computed: a function, or a reference as text; None: its value is
+        given
+    """
+
+    name: str
+    latex: str
+    unit: Unit
+    meaning: str
+    low: float = 0.0
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+    integer: bool = False
+    neutral: float | None = None
+    step: bool = False
+    of: Callable[..., Any] | str | None = None
+
+    @property
+    def symbol(self) -> sp.Symbol:
+        if self.low < 0:
+            return sp.Symbol(self.name, real=True)
+        positive = self.low > 0 or self.open_low
+        return (
+            sp.Symbol(self.name, positive=True)
+            if positive
+            else sp.Symbol(self.name, nonnegative=True)
+        )
+
+    @property
+    def range(self) -> str:
+        """The admissible values in words.
+
+        For example, ``in [0, 1)`` or ``a whole number >= 1``.
+        """
+        if self.integer:
+            return f"a whole number >= {self.low:g}"
+        if self.high < math.inf:
+            left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
+            return f"in {left}{self.low:g}, {self.high:g}{right}"
+        return f"{'>' if self.open_low else '>='} {self.low:g}"
+
+    def check(self, value: object) -> np.ndarray:
+        """``value`` as a float array inside the range of this quantity.
+
+        Raises
+        ------
+        InputError
+            If it is not a number, not finite, or out of range: one line with the first
+            such value.
+        """
+        import numpy as np  # at the first value: reading a statement takes no NumPy
+
+        try:
+            if isinstance(value, str):
+                raise TypeError("text")
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.name} = {value!r} is not a number; {self.name} must be"
+                f" {self.range}"
+            ) from None
+        except OverflowError:
+            raise InputError(
+                f"{self.name} is an integer beyond 1.8e308: give a smaller number"
+            ) from None
+        good = np.isfinite(array)
+        good &= (array > self.low) if self.open_low else (array >= self.low)
+        good &= (array < self.high) if self.open_high else (array <= self.high)
+        if self.integer:
+            good &= array == np.floor(array)
+        if not good.all():
+            bad = array[~good].flat[0] if array.ndim else array
+            finite = "" if np.isfinite(bad) else "finite and "
+            raise InputError(
+                f"{self.name} = {float(bad):g} ({self.meaning}) must be"
+                f" {finite}{self.range}"
+            )
+        return array
+
+
+__all__ = ["Quantity"]

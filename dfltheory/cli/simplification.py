@@ -1,0 +1,128 @@
+"""Simplified and stored counterexamples on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dfltheory.cli.output import emit, leave
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.files import alone, check_writable
+
+if TYPE_CHECKING:
+    from dfltheory.bounds import Theorem
+    from dfltheory.counterexamples import Finding
+
+
+AUTOMATIC = 10.0
+"""Largest number of seconds for the simplification of what a search has found."""
+
+
+def _simple_file(file: Path) -> Path:
+    return file.with_name(f"{file.stem}-simple.json")
+
+
+def simplify_file(
+    file: Path, own: Theorem | None, out: Path | None, as_json: bool
+) -> None:
+    """Write a simpler counterexample; status 1, as it refutes the statement."""
+    target = out or Path(_simple_file(file).name)
+    if target.exists() and target.samefile(file):
+        raise InputError(f"--out {target} is the file that is simplified: name another")
+    check_writable(target)
+    with alone(target):
+        finding, lines = _simplified(file, own)
+        finding.save(target)
+    document = finding.to_dict() | {"file": str(target)}
+    emit(document, "\n".join([*lines, f"counterexample: {target}"]), as_json)
+    leave(ok=False)
+
+
+def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:
+    """Return the simplified instance or family of a file, and its lines."""
+    from dfltheory.counterexamples.describe import counterexample_lines
+    from dfltheory.counterexamples.document import read_document
+    from dfltheory.counterexamples.saved import replay, single_instance
+    from dfltheory.counterexamples.simplify import simplify
+    from dfltheory.counterexamples.simplify.growing import simplify_family
+    from dfltheory.counterexamples.simplify.lines import hand_check_lines
+
+    if read_document(file).get("divergence") is not None:
+        finding = simplify_family(replay(file, own))
+        return finding, [str(finding), *counterexample_lines(finding)]
+    instance, theorem, family = single_instance(file, own)
+    simpler = simplify(instance, theorem, family=family)
+    return simpler.finding, [str(simpler), *hand_check_lines(simpler.finding)]
+
+
+def simplify_hit(
+    found: Finding, file: Path, seconds: float, checks: float, as_json: bool
+) -> None:
+    """Write a simpler instance next to what a search has found, where there is one.
+
+    Families of statements in O(.) and instances with noise, whose confirmation is
+    costly, stay as they are.
+    """
+    if found.instance is None or found.theorem is None:
+        return
+    task = found.instance.document()["task"]
+    if any(task.get(name) for name in ("sigma", "sigma_u", "sigma_v")):
+        return
+    from dfltheory.counterexamples.simplify import simplify
+    from dfltheory.counterexamples.simplify.lines import hand_check_lines
+
+    try:
+        simpler = simplify(
+            found.instance.document(),
+            found.theorem,
+            seconds=seconds,
+            checks=checks,
+            family=found.family,
+        )
+        simpler.finding.save(_simple_file(file))
+    except (OSError, DFLTheoryError) as wrong:
+        if not as_json:
+            print(f"not simplified: {wrong}")
+        return
+    if not as_json:
+        lines = [str(simpler), *hand_check_lines(simpler.finding)]
+        print("\n  ".join(lines))
+        print(f"simplified counterexample: {_simple_file(file)}")
+
+
+def show_stored(reference: str, as_json: bool) -> None:
+    """Print the stored status of a statement; status 1 when it is refuted."""
+    from dfltheory.bounds import registry
+    from dfltheory.bounds.reference import load, names_theorem_file
+    from dfltheory.counterexamples.simplify.stored import lines_of
+
+    key, _, variant = reference.partition(":")
+    in_a_file = key.endswith(".py") or names_theorem_file(reference)
+    registered = key.partition(".")[0] in registry.papers() and not in_a_file
+    theorem = load(key, variant or None) if registered else load(reference)
+    found = theorem.status
+    lines = [f"{theorem}: {found}"]
+    lines += [f"  {line}" for line in found.counterexample]
+    simple = lines_of(theorem) if found.refuted else ()
+    if simple:
+        lines += ["simplified:", *(f"  {line}" for line in simple)]
+    if found.refuted:
+        lines.append(
+            f"again: {found.command} (file of the source distribution); {found.search}"
+        )
+    elif found.search:
+        lines.append(
+            f"search again: dfltheory falsify {theorem.key} --variant {theorem.variant}"
+        )
+    document = {
+        "key": theorem.key,
+        "variant": theorem.variant,
+        "status": found.to_dict(),
+    }
+    if simple:
+        document["simplified"] = list(simple)
+    emit(document, "\n".join(lines), as_json)
+    leave(not found.refuted)
+
+
+__all__ = ["AUTOMATIC", "show_stored", "simplify_file", "simplify_hit"]

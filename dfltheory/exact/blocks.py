@@ -1,0 +1,126 @@
+"""Second moments in blocks, and what is read from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dfltheory.exact.moments import Affine, Array, Moments, Stage, backward
+from dfltheory.exact.network import Law
+
+
+class MeetingError(Exception):
+    """Coordinates that were taken apart meet in some map."""
+
+
+@dataclass(frozen=True, eq=False)
+class Square:
+    """constant + ||G s + g||^2, with G (B, k, m, p) and g (B, k), as a function of a
+    state s.
+    """
+
+    G: Array
+    g: Array
+    constant: float = 0.0
+
+    def expected(self, state: Moments) -> float:
+        """Its expectation."""
+        at = np.einsum("zkmp,zmp->zk", self.G, state.mu) + self.g
+        value = self.constant + float((at**2).sum())
+        if state.cov is None:
+            return value
+        G = self.G.reshape(*self.G.shape[:2], -1)
+        n = G.shape[-1]
+        # where G cancels, it does so twice
+        spread = float((G @ state.cov.reshape(-1, n, n) * G).sum())
+        return value + max(0.0, spread)
+
+    def rounding(self, state: Moments) -> float:
+        """How far rounding of the covariance may put it off: where G cancels, far more
+        than eps of itself.
+        """
+        if state.cov is None:
+            return 0.0
+        G, n = self.G.reshape(*self.G.shape[:2], -1), state.mu[0].size
+        deviations = np.sqrt(np.einsum("znn->zn", state.cov.reshape(-1, n, n)).clip(0))
+        return 8 * float(
+            np.finfo(float).eps
+            * (np.einsum("zkn,zn->zk", np.abs(G), deviations) ** 2).sum()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """grad_u F(ubar, V) = u s + v s + g, of which v alone asks for the heads V, and
+    other measures.
+    """
+
+    u: Array
+    v: Array
+    g: Array
+    head: Square
+    value: Square
+    L_u: float
+    L_v: float
+
+    def squares(self) -> dict[str, Square]:
+        """Return the two-block measures at (ubar^t, V^t)."""
+        body = Square(self.u + self.v, self.g)
+        scaled = (self.L_u**0.5, self.L_v**0.5)
+        G = np.concatenate(
+            [part.G / root for part, root in zip((body, self.head), scaled)], 1
+        )
+        g = np.concatenate(
+            [part.g / root for part, root in zip((body, self.head), scaled)], 1
+        )
+        both = Square(G, g)
+        return {
+            "grad_u_sq": body,
+            "grad_v_sq": self.head,
+            "two_block": both,
+            "two_block_value": self.value,
+        }
+
+    def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
+        """The same with V^{t+1}, of the round ``step`` from ``state`` to ``after``."""
+        # less the part of u, and what the two have together
+        value = Square(self.v, self.g).expected(after)
+        at = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g
+        own = np.einsum("zkmp,zmp->zk", self.u, state.mu)
+        value += float((own**2 + 2 * own * at).sum())
+        if state.cov is not None:
+            n = state.mu[0].size
+            back = backward(self.v.transpose(0, 2, 3, 1), step.stages, step.laws)[0]
+            seen = self.u.reshape(*self.u.shape[:2], n) @ state.cov.reshape(-1, n, n)
+            rows = (2 * back.transpose(0, 3, 1, 2) + self.u).reshape(seen.shape)
+            value += float((seen * rows).sum())
+        head = self.head.expected(state)
+        return {
+            "grad_u_sq_next": value,
+            "two_block_next": value / self.L_u + head / self.L_v,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What is measured of a state, and the clients' models as a map of it."""
+
+    squares: dict[str, Square]
+    models: Affine
+    blocks: Blocks | None = None
+
+    def expected(self, state: Moments) -> dict[str, float]:
+        """Every measure in expectation."""
+        return {name: square.expected(state) for name, square in self.squares.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One round in the coordinates of the recursion."""
+
+    stages: list[Stage]
+    laws: list[list[Law]]
+
+
+__all__ = ["Blocks", "MeetingError", "Readings", "Square", "Step"]

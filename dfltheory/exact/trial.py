@@ -1,0 +1,80 @@
+"""A trial round, and what its calls of the network were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.exact.layout import clients_tensors
+from dfltheory.exact.moments import Affine, Array
+
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """The points that are measured.
+
+    Attributes
+    ----------
+    models : Affine
+        The clients' models.
+    mean, auxiliary : pair of arrays
+        The mean and the auxiliary point as (J, offset) with J (d, m, width);
+        ``auxiliary`` may be None.
+    """
+
+    models: Affine
+    mean: tuple[Array, Array]
+    auxiliary: tuple[Array, Array] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One call of ``mix``.
+
+    Attributes
+    ----------
+    z : Tensor
+        What is sent.
+    times, after : int
+        Number of gossip steps, and of earlier ones of this round.
+    given : Tensor or None
+        The result, if the models and the noise do not change it.
+    """
+
+    z: Tensor
+    times: int
+    after: int
+    given: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One round at two random points: after local work, at its end, and its calls of
+    ``mix``.
+    """
+
+    sent: Any
+    after: Any
+    calls: list[Call]
+
+    def fingerprint(self) -> bytes:
+        """Return all its numbers: rounds with equal fingerprints are the same map."""
+        parts = [
+            getattr(state, name)
+            for state in (self.sent, self.after)
+            for name in clients_tensors(state)
+        ]
+        parts += [call.z for call in self.calls]
+        numbers = b"".join(part.contiguous().numpy().tobytes() for part in parts)
+        return numbers + repr([call.times for call in self.calls]).encode()
+
+
+def equal_at_both_points(z: Any) -> bool:
+    """Return whether a tensor is the same at both random points."""
+    return isinstance(z, Tensor) and torch.equal(z[:1].expand_as(z), z)
+
+
+__all__ = ["Call", "Readout", "Trial", "equal_at_both_points"]

@@ -1,0 +1,178 @@
+"""The document of the examination of a claim, ``claim.json``."""
+
+from __future__ import annotations
+
+import math
+import platform
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.status import Status
+from dfltheory.checks.finding import Finding as AuditFinding
+from dfltheory.experiments.cases import installed_versions
+from dfltheory.experiments.claim_document import (
+    AuditRecord,
+    BudgetRecord,
+    ClaimDocument,
+    ControlRecord,
+    FamilyRecord,
+    SearchRecord,
+    VerdictRecord,
+)
+from dfltheory.experiments.claim_report import ENOUGH, ClaimReport, SearchResult
+from dfltheory.experiments.negative_controls import Control
+from dfltheory.experiments.standard_problems import (
+    CONFIDENCE,
+    SEEDS,
+    StandardVerdict,
+)
+from dfltheory.files import plain
+
+NOT_EXAMINED = (
+    "families of candidate problems other than those listed, and more candidates of"
+    " these",
+    "problems, networks, horizons and step sizes other than those of the three"
+    " verdicts",
+    "the proof of the statement",
+)
+
+
+def claim_document(
+    report: ClaimReport,
+    status: Status,
+    findings: Sequence[AuditFinding],
+    *,
+    reference: str,
+    command: str,
+    page: str,
+    counterexample: str | None,
+) -> dict[str, Any]:
+    """Return the content of ``claim.json``.
+
+    Parameters
+    ----------
+    report : ClaimReport
+    status : Status
+        Stored status, or what a given counterexample shows.
+    findings : sequence of Finding
+        Of the audit.
+    reference : str
+        What names the statement in commands, with ``--variant`` if needed.
+    command : str
+        Repeats the report.
+    page, counterexample : str
+        Files next to ``claim.json``.
+    """
+    theorem = report.theorem
+    document = ClaimDocument(
+        key=theorem.key,
+        variant=theorem.variant,
+        title=theorem.title,
+        source=theorem.source,
+        statement=reference,
+        statement_hash=statement_hash(theorem),
+        outcome=report.outcome(status),  # type: ignore[arg-type]
+        evidence=report.evidence(status),
+        examined=report.examined,
+        not_examined=list(NOT_EXAMINED),
+        status=plain(status.to_dict()),
+        budget=BudgetRecord(
+            seconds=None if report.budget.candidates else report.budget.seconds,
+            candidates=report.budget.candidates,
+            seed=report.budget.seed,
+        ),
+        audit=_audit_record(findings, reference),
+        search=_search_record(report, reference, counterexample),
+        controls=[_control_record(report, *one, reference) for one in report.controls],
+        verdicts=[_verdict_record(one, reference) for one in report.verdicts],
+        versions=versions(),
+        page=page,
+        command=command,
+    )
+    return document.model_dump()
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that the results depend on."""
+    return {"python": platform.python_version(), **installed_versions()}
+
+
+def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditRecord:
+    severities = Counter(finding.severity for finding in findings)
+    counts = {name: severities[name] for name in ("error", "warning")}
+    return AuditRecord(
+        errors=counts["error"],
+        warnings=counts["warning"],
+        findings=[str(one) for one in findings if one.severity != "note"],
+        command=f"dfltheory audit {reference}",
+    )
+
+
+def _search_record(
+    report: ClaimReport, reference: str, counterexample: str | None
+) -> SearchRecord:
+    search = report.search
+    rows = {} if search.finding is None else search.finding.families
+    families = {}
+    for name, row in rows.items():
+        ratio = row["ratio"] if math.isfinite(row["ratio"]) else None
+        candidates = int(row["evaluations"])
+        families[name] = FamilyRecord(candidates=candidates, largest_ratio=ratio)
+    return SearchRecord(
+        outcome=search.outcome,  # type: ignore[arg-type]
+        reason=search.reason,
+        candidates=search.candidates,
+        seconds=search.seconds,
+        seed=report.budget.seed,
+        largest_ratio=search.ratio,
+        families=families,
+        counterexample=counterexample,
+        command=f"dfltheory falsify {reference} {report.budget.words}",
+    )
+
+
+def _control_record(
+    report: ClaimReport, control: Control, result: SearchResult, reference: str
+) -> ControlRecord:
+    command = f"dfltheory falsify {reference} --control {shlex.quote(control.name)}"
+    return ControlRecord(
+        name=control.name,
+        change=control.change,
+        statement_hash=statement_hash(control.theorem),
+        outcome=result.outcome,  # type: ignore[arg-type]
+        candidates=result.candidates,
+        seconds=result.seconds,
+        largest_ratio=result.ratio,
+        command=f"{command} {report.budget.words} --enough {ENOUGH}",
+    )
+
+
+def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
+    verdict = result.verdict
+    measured = verdict is not None and math.isfinite(verdict.ratio)
+    return VerdictRecord(
+        network=result.network,
+        task=result.task,
+        options=dict(result.options),
+        rounds=result.rounds,
+        seeds=SEEDS,
+        confidence=CONFIDENCE,
+        hyperparameters=dict(result.hyperparameters),
+        kind=result.kind,  # type: ignore[arg-type]
+        reason=result.reason,
+        ratio=float(verdict.ratio) if verdict is not None and measured else None,
+        ratio_interval=(
+            [float(end) for end in verdict.ratio_ci]
+            if verdict is not None and np.isfinite(verdict.ratio_ci).all()
+            else None
+        ),
+        command=result.command(reference),
+    )
+
+
+__all__ = ["claim_document", "versions"]

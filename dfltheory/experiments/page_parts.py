@@ -1,0 +1,182 @@
+"""Parts of a study's page: names, formulas, constants and texts of verdicts."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from dfltheory.bounds.display import condition_latex
+from dfltheory.experiments.cases import Case, Outcome
+from dfltheory.experiments.html_text import html_text, mathml
+from dfltheory.number_format import number, tex
+from dfltheory.verdicts.verdict import Verdict
+
+MARKS = {
+    "holds": "✓",
+    "violated": "✗",
+    "undecided": "?",
+    "vacuous": "○",
+    "not applicable": "–",
+}
+
+
+MEANINGS = {
+    "holds": (
+        "the whole confidence interval of the measured left-hand side is at or below"
+        " the bound"
+    ),
+    "violated": (
+        "the whole confidence interval is above the bound, and every condition is met"
+    ),
+    "undecided": "the confidence interval straddles the bound",
+    "vacuous": "not violated, but the bound exceeds what is known without the theorem",
+    "not applicable": (
+        "a condition or an assumption fails at these constants, so the theorem claims"
+        " nothing"
+    ),
+}
+
+
+def figure_name(title: str, group: str) -> str:
+    """The file name of a study's figure: what it has of a-z and digits, and a mark of
+    its own.
+    """
+    plain = re.sub("[^a-z0-9]+", "-", group.lower())[:80].strip("-") or "figure"
+    mark = sha256(repr((title, group)).encode()).hexdigest()[:6]
+    return f"{plain}-{mark}"
+
+
+def template(name: str) -> Any:
+    """Return a page of this package, whose values are text and no markup."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(Path(__file__).with_name("templates"))
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters["number"] = number
+    environment.globals["anchor"] = anchor
+    return environment.get_template(name)
+
+
+def anchor(name: str) -> str:
+    """Return the address of a section within the page."""
+    return "s-" + figure_name("", name)
+
+
+def embedded(figure: Path) -> str:
+    kind = {".svg": "svg+xml", ".png": "png"}[figure.suffix]
+    return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode(
+        "ascii"
+    )
+
+
+def statements_of(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """Return what the theorems of a group state, in words and formulas."""
+    theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
+    return [
+        {
+            "name": f"{thm.key}, {thm.variant}",
+            "status": str(thm.status),
+            "source": thm.source,
+            "left": html_text(thm.lhs.words),
+            "formula": mathml(thm.latex(), "block"),
+            "conditions": [
+                (c.name, mathml(condition_latex(c, thm))) for c in thm.conditions
+            ],
+            "assumptions": [html_text(words) for words in thm.assumptions],
+        }
+        for thm in theorems.values()
+    ]
+
+
+def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
+    """Return name, value and standing of each constant.
+
+    The value is a range if the problems differ.
+    """
+    known: dict[str, list[tuple[float, str]]] = {}
+    for outcome in outcomes:
+        constants = outcome.run.constants
+        for name, value in constants.known().items():
+            known.setdefault(name, []).append((value, constants.standing_of(name)))
+        gap = outcome.run.values().get("f0_gap")
+        if gap is not None:
+            known.setdefault("f0_gap", []).append(
+                (gap, constants.standing_of("f_star"))
+            )
+    rows = []
+    for name, entries in known.items():
+        ends = [number(value) for value, _ in (min(entries), max(entries))]
+        rows.append((name, " to ".join(dict.fromkeys(ends)), entries[0][1]))
+    return rows
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Return the kind of a verdict; if the statement is refuted in general, with what
+    refutes it.
+    """
+    if not verdict.status.refuted:
+        return verdict.kind
+    return f"{verdict.kind} here (refuted in general: {verdict.status.how})"
+
+
+def reasons_of(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
+    """Return a line for each variant, kind and reason, with the runs that it is given
+    for.
+    """
+    places: dict[tuple[str, str], list[str]] = {}
+    for case, verdict in verdicts:
+        text = verdict.reason
+        if verdict.suggestions:
+            text += f"; {verdict.suggestions}"
+        reason = f"{verdict.variant}, {verdict.kind}", text
+        places.setdefault(reason, []).append(case.place or case.group)
+    lines = []
+    for (kind, reason), where in places.items():
+        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+        lines.append(f"{kind} ({where[0]}{more}): {reason}")
+    return lines
+
+
+def latex_table(verdicts: Iterable[Verdict]) -> str:
+    """Return verdicts as a ``tabular`` (booktabs).
+
+    Columns are statement, variant, status of the statement, kind of the verdict,
+    measured value with its interval, bound and ratio. Verdicts that are not applicable
+    have no numbers.
+    """
+    head = r"statement & variant & status & verdict & measured & bound & ratio \\"
+    lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
+    for v in verdicts:
+        at = v.measured
+        numbers = (
+            f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]",
+            tex(v.bound),
+            tex(v.ratio),
+        )
+        shown = tuple(f"${number}$" for number in numbers)
+        if v.kind == "not applicable":
+            shown = ("--",) * 3
+        cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *shown)
+        lines.append(" & ".join(cell.replace("_", r"\_") for cell in cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+__all__ = [
+    "MARKS",
+    "MEANINGS",
+    "constants_of",
+    "embedded",
+    "reasons_of",
+    "statements_of",
+    "anchor",
+    "figure_name",
+    "latex_table",
+    "template",
+    "verdict_text",
+]

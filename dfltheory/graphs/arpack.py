@@ -1,0 +1,59 @@
+"""Extreme eigenvalues by ARPACK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from dfltheory.graphs.matrices import Matrix
+
+Product = Callable[[np.ndarray], np.ndarray]
+"""The function x -> A x of a linear operator."""
+
+
+def arpack(
+    A: Matrix | Product,
+    m: int,
+    k: int = 1,
+    which: Literal["LA", "BE"] = "LA",
+    tol: float = 1e-12,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return extreme eigenvalues and eigenvectors of a symmetric operator.
+
+    The initial vector is fixed, so the result is reproducible.
+
+    Parameters
+    ----------
+    A : (m, m) matrix or callable
+        The matrix, or the function x -> A x.
+    m : int
+        Number of rows.
+    k : int
+        Number of eigenvalues.
+    which : {"LA", "BE"}
+        The largest ones, or both ends of the spectrum.
+    tol : float
+        Relative tolerance.
+    **options
+        Options of ``scipy.sparse.linalg.eigsh``.
+
+    Returns
+    -------
+    values : (k,) array
+        Eigenvalues.
+    vectors : (m, k) array
+        Eigenvectors.
+    """
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    operator: Any = A
+    if not hasattr(A, "shape"):
+        operator = LinearOperator((m, m), matvec=operator, dtype=float)
+    start = np.random.default_rng(0).standard_normal(m)
+    return eigsh(operator, k=k, which=which, v0=start, tol=tol, **options)
+
+
+__all__ = ["arpack"]

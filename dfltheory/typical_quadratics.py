@@ -1,0 +1,86 @@
+"""Quadratic clients with given constants, and exact expectations on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.best_bounds import constants
+from dfltheory.checks.everyday import everyday
+from dfltheory.errors import InputError
+from dfltheory.verdicts.schedule import algorithm_class, hyperparameter_fields
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+
+def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
+    """Return m quadratic clients with these L, sigma_l, sigma_g and f0_gap.
+
+    The start is 0; the common Hessian has the eigenvalues L/10 .. L.
+    """
+    from dfltheory.tasks.random_quadratics import quadratic
+
+    known = everyday(("L", "sigma_l", "sigma_g", "f0_gap", "m")) | dict(values)
+    m, L = int(known["m"]), float(known["L"])
+    zeta = float(known["sigma_g"]) if m > 1 else 0.0
+    options: dict[str, Any] = {
+        "zeta": zeta,
+        "sigma": float(known["sigma_l"]),
+        "seed": seed,
+    }
+    far = quadratic(m, d, L, L / 10, **options)
+    gap = float(far.global_loss(far.x_star[None] * 0)[0]) - float(
+        far.constants.f_star or 0.0
+    )
+    return quadratic(
+        m, d, L, L / 10, **options, distance=math.sqrt(float(known["f0_gap"]) / gap)
+    )
+
+
+def expectation(
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    steps: Mapping[str, float],
+    topology: Any,
+) -> float:
+    """Return the exact mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on a model.
+
+    It is at least the least round, which a theorem on a minimum is about, and nan where
+    the theorem's algorithm is not affine.
+
+    Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is
+    lam.
+    """
+    from dfltheory.exact import average_over
+
+    of_a_mean = theorem.lhs.measure == "grad_norm_sq" and theorem.lhs.aggregate in (
+        "mean",
+        "min",
+    )
+    if not of_a_mean or theorem.scope.two_blocks:
+        return math.nan
+    known = {**values, **constants(theorem, values), **steps}
+    task = model(known)
+    W = topology
+    if W is None:
+        lam = float(known.get("lam", known.get("q", 0.0)))
+        W = lam * np.eye(task.m) + (1 - lam) / task.m
+    kind, rounds = algorithm_class(theorem), int(known["T"])
+    try:
+        if not steps:  # a corollary has put its schedule in
+            given = {"m": task.m, **everyday(("L", "f0_gap")), **known}
+            known |= theorem.step_sizes(**given)
+        algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
+        return average_over(
+            algorithm, task, W if kind.needs_topology else None, rounds
+        )["grad_norm_sq"]
+    # SAM is not affine; or a hyperparameter that the theorem gives no value of
+    except (InputError, TypeError):
+        return math.nan
+
+
+__all__ = ["expectation", "model"]

@@ -1,0 +1,106 @@
+"""Whether a theorem covers the network of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dfltheory.bounds.scope import LAWS, Scope
+from dfltheory.constants import SEQUENCES
+from dfltheory.graphs.sequences import rounds_of
+from dfltheory.training.facts import NetworkFacts
+
+_MOST_ROUNDS = 200
+"""Rounds whose matrices are checked by a third-party law."""
+
+
+def law_obstacle(
+    facts: NetworkFacts | None,
+    scope: Scope,
+    topology: object,
+    rounds: int,
+    gossip_steps: int,
+) -> str | None:
+    """Which law of the scope's network is broken by a matrix of the run, or None."""
+    law = scope.network
+    if facts is None:
+        return (
+            "the file does not say on which network it ran: train again, or load a file"
+            " of this version"
+        )
+    if law == "none" or facts.kind == "none":
+        return _presence_obstacle(law == "none", facts.kind == "none")
+    obstacle = _sequence_obstacle(facts, scope, gossip_steps)
+    if obstacle is not None:
+        return obstacle
+    if callable(law):
+        return _own_law_obstacle(law, topology, rounds)
+    not_symmetric = "it is not symmetric" if facts.directed else None
+    failures = {
+        "definition 1": facts.definition_1,
+        "symmetric": facts.doubly_stochastic or not_symmetric,
+        "doubly stochastic": facts.doubly_stochastic,
+        "column-stochastic": facts.column_stochastic,
+    }
+    if failures[law] is None:
+        return None
+    name = "Definition 1" if law == "definition 1" else f"its law ({LAWS[law]})"
+    return f"the mixing matrix breaks {name}: {failures[law]}"
+
+
+def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
+    if covers_none and not has_none:
+        return "it covers runs without a network, and this run has one"
+    if has_none and not covers_none:
+        return "it covers runs on a network, and this run has none"
+    return None
+
+
+def _own_law_obstacle(
+    law: Callable[[Any], str | None], topology: Any, rounds: int
+) -> str | None:
+    """Return what a third-party law says of the matrices of a run."""
+    if topology is None:
+        return (
+            "its own law of the network cannot be checked on a run from a file, which"
+            " contains no matrices"
+        )
+    matrices = rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices
+    if getattr(law, "of", "matrix") == "sequence":  # a graphs.NetworkLaw
+        failure = law.failure_of(matrices)  # type: ignore[attr-defined]
+        return None if failure is None else f"the network breaks its law: {failure}"
+    for matrix in matrices:
+        failure = law(matrix)
+        if failure is not None:
+            return f"the mixing matrix breaks its law: {failure}"
+    return None
+
+
+def _sequence_obstacle(
+    facts: NetworkFacts, scope: Scope, gossip_steps: int
+) -> str | None:
+    """Why the statement does not cover this kind of network sequence, or None."""
+    if facts.kind == "losses" and scope.sequence != ("fixed",):
+        return (
+            "it needs mixing matrices that do not depend on the samples, and these"
+            " follow the losses"
+        )
+    if facts.kind != "losses" and scope.covers_sequence(facts.sequence, gossip_steps):
+        return None
+    if scope.sequence == ("fixed",):
+        return (
+            "it covers one fixed mixing matrix, and this network changes from round to"
+            " round"
+        )
+    covered = f"it covers the network sequences {', '.join(scope.sequence)}"
+    if facts.sequence != "any":
+        steps = f" with Q = {gossip_steps} gossip steps" if gossip_steps > 1 else ""
+        return f"{covered}, and this network is: {facts.sequence}{steps}"
+    choices = ", ".join(kind for kind in SEQUENCES if kind not in ("fixed", "any"))
+    return (
+        f"{covered}, and this network does not declare its kind: give as_sequence(f,"
+        f" kind=...), or a sequence with an attribute kind, one of {choices}"
+    )
+
+
+__all__ = ["law_obstacle"]

@@ -1,0 +1,199 @@
+"""Upper limits of the least of several means, at one horizon or at all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.confidence import lower_limits, standard_errors, upper_limits
+
+ENOUGH = 8
+"""Fewest seeds with which single rounds are compared, and with which the bootstrap is
+used.
+"""
+
+
+_MOST_ROUNDS = 1024
+"""Most single rounds that are used; of longer runs evenly spaced ones."""
+
+
+_BLOCKS = 24
+"""Number of blocks of horizons, of about equal length on a logarithmic axis."""
+
+
+_FOR_DROPPING = 0.1
+"""Share of the error that is spent on finding the rounds that are above the least
+one.
+"""
+
+
+_DIRECTIONS = 256
+"""Random directions, which give a simultaneous error within a few percent of itself."""
+
+
+_ROUNDS_OF_TAIL = 6
+
+
+def upper_of_minimum(
+    samples: NDArray[np.float64], tail: float, sure: NDArray[np.bool_] | None = None
+) -> float:
+    """Return an upper limit for min_t E Y_t."""
+    finite = np.isfinite(samples).all(axis=0)
+    if not finite.any():
+        return np.inf
+    kept, sure = samples[:, finite], None if sure is None else sure[finite]
+    return float(_upper_limits_of_minimum(kept, tail, kept.shape[1], sure)[-1])
+
+
+def running_upper_limits(
+    samples: NDArray[np.float64], tail: float, sure: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R.
+
+    Each fails with at most ``tail``.
+
+    The horizons of a block use the simultaneous limits of its last one. Where these
+    give no limit for an earlier horizon, the limit of the previous block holds: more
+    rounds have no larger minimum.
+    """
+    rounds = samples.shape[1]
+    ends = np.unique(
+        [*np.geomspace(1, rounds, _BLOCKS).astype(int), max(1, rounds - 1), rounds]
+    )
+    found: list[NDArray[np.float64]] = []
+    for first, last in zip([1, *(ends[:-1] + 1)], ends, strict=True):
+        limits = _upper_limits_of_minimum(
+            samples[:, :last], tail, first, None if sure is None else sure[:last]
+        )
+        found.append(
+            np.where(np.isfinite(limits), limits, found[-1][-1] if found else np.inf)
+        )
+    return np.concatenate(found)
+
+
+def _upper_limits_of_minimum(
+    samples: NDArray[np.float64],
+    tail: float,
+    first: int,
+    sure: NDArray[np.bool_] | None,
+) -> NDArray[np.float64]:
+    """Return limits u_h with P(u_h < min_{t <= h} E Y_t) <= tail.
+
+    For h = first..R, from ``samples`` (S, R).
+    """
+    horizons = np.arange(first, samples.shape[1] + 1)
+    known = np.flatnonzero(np.zeros(samples.shape[1]) if sure is None else sure)
+    limits = _least_until(horizons, known + 1, samples[:, known].mean(axis=0))
+    if samples.shape[0] < 2:
+        return limits
+    ends, kept = averages(samples, samples.shape[0] < ENOUGH)
+    errors = standard_errors(kept)
+    random = (np.ptp(kept, axis=0) > 0) & np.isfinite(errors)
+    ends, kept = ends[random], kept[:, random]
+    many = kept.shape[1]
+    for_dropping = _FOR_DROPPING * tail if many > 1 else 0.0
+    while kept.shape[1]:
+        each = simultaneous_tail(kept, tail - for_dropping)
+        limits = np.minimum(
+            limits, _least_until(horizons, ends, upper_limits(kept, each))
+        )
+        if many == 1:
+            break
+        possible = lower_limits(kept, for_dropping / many) <= limits[0]
+        if possible.all():
+            break
+        ends, kept = ends[possible], kept[:, possible]
+    return limits
+
+
+def _least_until(
+    horizons: NDArray[np.int64], ends: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the least value whose end is at most h, for each horizon h."""
+    order = np.argsort(ends, kind="stable")
+    least = np.minimum.accumulate(np.concatenate([[np.inf], values[order]]))
+    return least[np.searchsorted(ends[order], horizons, side="right")]
+
+
+def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
+    """Return the error p of each of k limits for columns (S, k).
+
+    Any of the limits fails with probability ``tail``.
+
+    At p each, P(one or more fail) = k p E[1/N], where N counts the failing limits,
+    given that one which is picked at random fails (Naiman and Priebe 2001). For
+    independent normal seeds the distribution of the centered columns is invariant under
+    rotations of R^S: N is counted over directions in which the picked column's t
+    exceeds the quantile of p. Skewness is left to the limits themselves.
+    """
+    seeds, many = samples.shape
+    if many == 1 or seeds == 2:  # two seeds do not show the dependence
+        return tail / many
+    columns = samples - samples.mean(axis=0)
+    columns /= np.linalg.norm(columns, axis=0)
+    rng = np.random.default_rng(0)
+    along = columns[:, np.arange(_DIRECTIONS) * many // _DIRECTIONS].T
+    across = rng.normal(size=along.shape)
+    across -= (across * along).sum(axis=1, keepdims=True) * along
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    beyond = (rng.permutation(_DIRECTIONS)[:, None] + 0.5) / _DIRECTIONS
+    each = tail / many
+    for _ in range(_ROUNDS_OF_TAIL):
+        cosine, sine = _angle(each * beyond, seeds)
+        least = _angle(np.array(each), seeds)[0]
+        fail = ((cosine * along + sine * across) @ columns >= least).sum(axis=1)
+        before, each = each, tail / (many * np.mean(1 / np.maximum(fail, 1)))
+        if abs(each - before) < 0.02 * before:
+            break
+    return float(min(each, tail))
+
+
+def _angle(
+    tail: NDArray[np.float64], seeds: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return cosine and sine of the largest angle to an exceeding column.
+
+    Its t exceeds the quantile.
+    """
+    from scipy.special import stdtrit
+
+    squared = stdtrit(seeds - 1, tail) ** 2
+    whole = seeds - 1 + squared
+    return np.sqrt(squared / whole), np.sqrt((seeds - 1) / whole)
+
+
+def averages(
+    samples: NDArray[np.float64], few: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return averages over fixed rounds, (S, k), and the ends of their rounds.
+
+    An average is complete at its end.
+
+    The last 1, 2, 4, ... rounds and all; unless ``few``, also those of the same lengths
+    before them, down to single rounds (of long runs only so many of these, evenly
+    spaced).
+    """
+    rounds = samples.shape[1]
+    sums, counts, at = samples[:, ::-1], np.ones(rounds), np.arange(rounds, 0, -1)
+    shortest, length = rounds / _MOST_ROUNDS, 1
+    ends, found = [], []
+    while True:
+        part = slice(1)
+        if not few:
+            step = 1 if length >= shortest else -(-rounds // _MOST_ROUNDS)
+            part = slice(None, None, step)
+        if few or length == 1 or length >= shortest:
+            ends.append(at[part])
+            found.append(sums[:, part] / counts[part])
+        if len(at) == 1:
+            return np.concatenate(ends), np.concatenate(found, axis=1)
+        pairs = np.arange(0, len(at), 2)
+        sums, counts, at = (
+            np.add.reduceat(sums, pairs, axis=1),
+            np.add.reduceat(counts, pairs),
+            at[pairs],
+        )
+        length *= 2
+
+
+__all__ = ["ENOUGH", "averages", "simultaneous_tail", "upper_of_minimum"]

@@ -1,0 +1,400 @@
+"""Search for changes of quantities at which every condition of a theorem holds.
+
+Conditions need not be monotone: admissible values are found on a grid, the end of their
+range by bisection, and the printed value is rounded inwards and tested.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from dfltheory.bounds.regions import conditions_of, equalities, values_of
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.tuning import all_hold, interval, tied_steps
+from dfltheory.errors import InputError
+from dfltheory.verdicts.range_ends import (
+    admissible_edge,
+    distance_from,
+    round_towards,
+    rounded_inwards,
+)
+from dfltheory.verdicts.suggestions import (
+    Change,
+    Suggestion,
+    Suggestions,
+    Values,
+    number_text,
+)
+
+Array = NDArray[np.float64]
+
+
+Derive = Callable[[Values], Mapping[str, Any]]
+"""Returns quantities that are computed from others, as rho0 from rho and T."""
+
+
+LONGEST_RUN = 10_000_000
+"""Largest T that is suggested."""
+
+
+MOST_STEPS = 100
+"""Largest number of local steps or of gossip steps that is suggested."""
+
+
+STEP_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 1601)
+"""Multiples of a step size or a SAM radius that are tried."""
+
+
+COARSE_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 161)
+"""As STEP_FACTORS, for changes of two quantities."""
+
+
+HYPERPARAMETERS = ("T", "rho", "rho0", "Q", "K", "K_u", "K_v", "alpha")
+"""Quantities of the glossary that a user chooses, in addition to step sizes."""
+
+
+_SAME = 1e-6
+"""A step size that differs by less, relatively, follows the schedule."""
+
+
+def suggest(
+    theorem: Theorem,
+    values: Values,
+    *,
+    names: Collection[str] | None = None,
+    derive: Derive | None = None,
+) -> Suggestions:
+    """Search for changes at which every condition of a theorem holds.
+
+    Parameters
+    ----------
+    theorem : Theorem
+        A statement with conditions.
+    values : mapping
+        Its quantities by glossary name, numbers. A step size that equals the
+        schedule's follows the schedule when another quantity changes; so does one that
+        the statement itself fixes by its schedule.
+    names : collection of str, optional
+        The quantities that may be changed, T and hyperparameters of the algorithm; by
+        default T, the step sizes and :data:`HYPERPARAMETERS`.
+    derive : callable, optional
+        Returns quantities that are computed from the others.
+
+    Returns
+    -------
+    Suggestions
+        No alternatives, and a note, if no change of one or two quantities helps.
+    """
+    search = _Search(theorem, values, names, derive)
+    singles = [found for name in search.names for found in search.single(name)]
+    alternatives = singles or [
+        found
+        for one, other in combinations(search.names, 2)
+        for found in search.pair(one, other)
+    ]
+    largest = search.largest_step()
+    if not alternatives and len(largest) > 1:
+        alternatives = [search.exactly(largest)]
+    note = "" if alternatives else search.hopeless()
+    return Suggestions(tuple(alternatives[:4]), largest, note)
+
+
+class _Search:
+    """The conditions of one theorem as a function of changed quantities."""
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        values: Values,
+        names: Collection[str] | None,
+        derive: Derive | None,
+    ):
+        self.theorem = theorem
+        self.derive = derive
+        self.values = {name: _number(value) for name, value in values.items()}
+        self.in_conditions = _names_in_conditions(theorem)
+        self.followed = self._followed()
+        allowed = {*HYPERPARAMETERS, *theorem.step_names} if names is None else names
+        reached = set(self.in_conditions)
+        for step in self.followed:
+            if step in reached or step not in theorem.needs:
+                reached |= _names_in(self._rule(step))
+        order = ("T", *theorem.step_names, *HYPERPARAMETERS[1:], *sorted(allowed))
+        self.names = [
+            name
+            for name in dict.fromkeys(order)
+            if name in allowed
+            and name in reached
+            and name in theorem.glossary
+            and name in self.values
+        ]
+
+    # -- values after a change ---------------------------------------------------------
+
+    def _rule(self, name: str) -> sp.Expr:
+        return sp.sympify(self.theorem.schedule[name])
+
+    def _followed(self) -> tuple[str, ...]:
+        """Return step sizes that follow the schedule.
+
+        They equal it, or the statement replaces them.
+        """
+        steps = set(self.theorem.glossary) & set(self.theorem.schedule)
+        found = []
+        for name in steps:
+            if not self.theorem.glossary[name].step:
+                continue
+            if name not in self.theorem.needs:
+                found.append(name)
+                continue
+            symbols = _names_in(self._rule(name))
+            if name not in self.values or not symbols <= set(self.values):
+                continue
+            scheduled = self._scheduled(name, self.values)
+            if math.isclose(float(scheduled), self.values[name], rel_tol=_SAME):
+                found.append(name)
+        return tuple(sorted(found))
+
+    def _scheduled(self, name: str, values: Values) -> Any:
+        rule = self._rule(name)
+        symbols = sorted(rule.free_symbols, key=str)
+        numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
+        with np.errstate(all="ignore"):
+            return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
+
+    def at(self, changes: Values) -> dict[str, Any]:
+        """All values after some changes, which may be arrays."""
+        values = {**self.values, **changes}
+        for name in self.followed:
+            if name not in changes and self._rule_is_known(name, values):
+                values[name] = self._scheduled(name, values)
+        values.update(self.tied(changes, values))
+        if self.derive is not None:
+            values.update(self.derive(values))
+        return {name: values[name] for name in self.theorem.needs}
+
+    def tied(self, changes: Values, values: Values) -> dict[str, Any]:
+        """Step sizes that a condition ties to a changed one by an equality."""
+        found: dict[str, Any] = {}
+        for name in set(changes) & set(self.theorem.step_names):
+            for other, solution in tied_steps(self.theorem, name).items():
+                if other in changes:
+                    continue
+                symbols = sorted(solution.free_symbols, key=str)
+                numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
+                with np.errstate(all="ignore"):
+                    formula = sp.lambdify(symbols, solution, modules="numpy")
+                    found[other] = formula(*numbers)
+        return found
+
+    def _rule_is_known(self, name: str, values: Values) -> bool:
+        return _names_in(self._rule(name)) <= set(values)
+
+    def holds(self, changes: Values) -> NDArray[np.bool_]:
+        """Whether every condition holds, at each of the changed values."""
+        shape = np.broadcast_shapes(*(np.shape(value) for value in changes.values()))
+        with suppress(InputError, KeyError):
+            good = all_hold(self.theorem, self.at(changes))
+            return np.broadcast_to(good, shape)
+        return np.zeros(shape, dtype=bool)
+
+    # -- one change --------------------------------------------------------------------
+
+    def grid(self, name: str, factors: Array = STEP_FACTORS) -> Array:
+        """Return the values of a quantity that are tried, in increasing order."""
+        entry, value = self.theorem.glossary[name], self.values[name]
+        if name == "T":
+            points = np.unique(np.round(np.geomspace(1, LONGEST_RUN, 600)))
+        elif entry.integer:
+            points = np.arange(entry.low, MOST_STEPS + 1.0)
+        elif entry.high == 1:
+            points = np.linspace(max(entry.low, 0.0), 1.0, 401)
+        else:
+            points = factors * (abs(value) or 1.0)
+        exact = self._equal_values().get(name)
+        if exact is not None:
+            points = np.unique(np.append(points, exact))
+        inside = (points > entry.low) if entry.open_low else (points >= entry.low)
+        inside &= (points < entry.high) if entry.open_high else (points <= entry.high)
+        return points[inside]
+
+    def _equal_values(self) -> dict[str, float]:
+        """Values that equalities among the conditions fix, by name."""
+        fixed: dict[str, float] = {}
+        with suppress(InputError, KeyError):
+            solved = equalities(conditions_of(self.theorem), self.theorem.glossary)[0]
+            points = {n: np.atleast_1d(v) for n, v in self.values.items()}
+            for name, solution in solved.items():
+                value = float(values_of([sp.sympify(solution)], points)[0][0])
+                if math.isfinite(value):
+                    fixed[name] = value
+        return fixed
+
+    def single(self, name: str) -> Iterator[Suggestion]:
+        """Return the nearest change of one quantity, if there is one."""
+        grid = self.grid(name)
+        good = self.holds({name: grid})
+        if not good.any():
+            return
+        change = self._change(name, grid, good)
+        if change is not None:
+            yield self._suggestion((change,))
+
+    def _change(self, name: str, grid: Array, good: NDArray[np.bool_]) -> Change | None:
+        entry = self.theorem.glossary[name]
+        places = np.flatnonzero(good)
+        near = int(places[np.argmin(distance_from(grid[places], self.values[name]))])
+        first, last = near, near
+        while first > 0 and good[first - 1]:
+            first -= 1
+        while last < len(grid) - 1 and good[last + 1]:
+            last += 1
+
+        def holds(value: float) -> bool:
+            return bool(self.holds({name: np.asarray(value)}).all())
+
+        low = -math.inf if first == 0 else grid[first]
+        high = math.inf if last == len(grid) - 1 else grid[last]
+        if first > 0:
+            edge = admissible_edge(holds, grid[first], grid[first - 1], entry.integer)
+            low = rounded_inwards(edge, grid[last], holds, entry.integer)
+        if last < len(grid) - 1:
+            edge = admissible_edge(holds, grid[last], grid[last + 1], entry.integer)
+            high = rounded_inwards(edge, grid[first], holds, entry.integer)
+        if entry.integer and high == grid[0]:
+            low = high
+        value = low if self.values[name] <= grid[near] else high
+        if not math.isfinite(value):
+            value = float(grid[near])
+        if low > high or not holds(value):
+            return None
+        return Change(name, float(value), float(low), float(high))
+
+    def _suggestion(self, changes: tuple[Change, ...]) -> Suggestion:
+        chosen = {change.name: change.value for change in changes}
+        values = {**self.values, **chosen}
+        tied = {name: float(value) for name, value in self.tied(chosen, values).items()}
+        scheduled = {
+            name: float(self._scheduled(name, values))
+            for name in self.followed
+            if name not in chosen
+            and name not in tied
+            and self._rule_is_known(name, values)
+            and _names_in(self._rule(name)) & set(chosen)
+        }
+        return Suggestion(changes, scheduled, tied)
+
+    # -- two changes -------------------------------------------------------------------
+
+    def pair(self, one: str, other: str) -> Iterator[Suggestion]:
+        """Yield the nearest values of two quantities at which conditions hold."""
+        first, second = self._coarse(one), self._coarse(other)
+        good = self.holds({one: first[:, None], other: second[None, :]})
+        if not good.any():
+            return
+        distance = (
+            distance_from(first, self.values[one])[:, None]
+            + distance_from(second, self.values[other])[None, :]
+        )
+        distance = np.where(good, distance, np.inf)
+        i, j = np.unravel_index(int(distance.argmin()), distance.shape)
+        chosen = {one: float(first[i]), other: float(second[j])}
+        changes = []
+        for name in (one, other):
+            rounded = self._rounded_of_pair(name, chosen)
+            chosen[name] = rounded
+            changes.append(Change(name, rounded, rounded, rounded))
+        if self.holds({name: np.asarray(v) for name, v in chosen.items()}).all():
+            yield self._suggestion(tuple(changes))
+
+    def _coarse(self, name: str) -> Array:
+        grid = self.grid(name, COARSE_FACTORS)
+        if name == "T":
+            return grid[:: max(1, len(grid) // 100)]
+        return grid
+
+    def _rounded_of_pair(self, name: str, chosen: Mapping[str, float]) -> float:
+        """Return the value with few digits at which every condition holds."""
+        for digits in range(1, 17):
+            value = float(f"{chosen[name]:.{digits}g}")
+            changed = {**chosen, name: value}
+            if self.holds({n: np.asarray(v) for n, v in changed.items()}).all():
+                return value
+        return chosen[name]
+
+    # -- step sizes, and what to say if nothing helps ----------------------------------
+
+    def largest_step(self) -> dict[str, float]:
+        """Return the present step sizes times the largest admissible factor.
+
+        Rounded down.
+        """
+        steps = {
+            name: self.values[name]
+            for name in self.theorem.step_names
+            if name in self.values and name in self.theorem.needs
+        }
+        if not steps or not set(steps) & self.in_conditions:
+            return {}
+
+        def holds(factor: Any) -> NDArray[np.bool_]:
+            return self.holds({name: step * factor for name, step in steps.items()})
+
+        found = interval(holds, STEP_FACTORS)
+        if found is None or not math.isfinite(found.high):
+            return {}
+        for digits in range(3, 17):
+            rounded = {
+                name: round_towards(step * found.high, -1, digits)
+                for name, step in steps.items()
+            }
+            if self.holds({n: np.asarray(v) for n, v in rounded.items()}).all():
+                return rounded
+        return {}
+
+    def exactly(self, values: Mapping[str, float]) -> Suggestion:
+        """These values, at which every condition holds."""
+        return Suggestion(tuple(Change(n, v, v, v) for n, v in values.items()))
+
+    def hopeless(self) -> str:
+        """Why no change is suggested."""
+        with suppress(InputError, KeyError):
+            checked = self.theorem.check_conditions(**self.at({}))
+            failing = [condition for condition, _, holds in checked if not holds]
+            for condition in failing:
+                names = _names_in(self.theorem.expand(condition.slack))
+                if not names & set(self.names):
+                    return (
+                        f"no hyperparameter changes that: {condition.name} is about"
+                        " the problem and the network"
+                    )
+        return (
+            "no run of reasonable length is covered: no change of one or two"
+            f" hyperparameters helps up to T = {number_text(LONGEST_RUN)}"
+        )
+
+
+def _names_in(formula: sp.Expr) -> set[str]:
+    return {str(symbol) for symbol in formula.free_symbols}
+
+
+def _names_in_conditions(theorem: Theorem) -> set[str]:
+    names: set[str] = set()
+    for condition in theorem.conditions:
+        names |= _names_in(theorem.expand(condition.slack))
+    return names
+
+
+def _number(value: Any) -> float:
+    return float(np.mean(value))
+
+
+__all__ = ["Derive", "suggest"]

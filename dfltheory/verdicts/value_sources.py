@@ -1,0 +1,116 @@
+"""Where the values of a theorem's quantities come from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.verdicts.measures import (
+    Gap,
+)
+from dfltheory.verdicts.rounding import RoundingError
+
+Values = dict[str, Any]
+"""Numbers by glossary name, or arrays with an entry for each seed or candidate."""
+
+
+class Source(ABC):
+    """What one kind of run knows of a theorem's quantities."""
+
+    @abstractmethod
+    def constants(self, theorem: Theorem) -> Values:
+        """Return constants, hyperparameters, T and m, as far as known."""
+
+    def push_sum_constants(self, theorem: Theorem) -> Values:
+        """Return delta, C, q and window, if the theorem needs a further one."""
+        return {}
+
+    def start(self, theorem: Theorem) -> Values:
+        """Return what is measured of the start: x0_sq, x0_spread, x_star_sq."""
+        return {}
+
+    def gap(self, theorem: Theorem) -> Gap | None:
+        """f - f* at the theorem's first round; None if it is unknown."""
+        return None
+
+    def gap_differences(self, theorem: Theorem) -> Any:
+        """Return the deviation of each start's f from their mean.
+
+        If f0_gap is given for all.
+        """
+        return 0.0
+
+    def derived(self, theorem: Theorem, values: Values) -> Values:
+        """Return what follows from ``values`` and is not among them: rho0 and S2."""
+        return {**sam_radius(theorem, values), **second_moment(theorem, values)}
+
+    def computed(
+        self, theorem: Theorem, values: Values
+    ) -> tuple[Values, dict[str, RoundingError]]:
+        """Values of the theorem's computed quantities, and their rounding errors."""
+        return {}, {}
+
+    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+        """Raise InputError if a given value contradicts the run."""
+        return
+
+    def estimated(self, theorem: Theorem) -> set[str]:
+        """Return the constants that are estimates."""
+        return set()
+
+    def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
+        """Rounding errors of what `start` returns."""
+        return {}
+
+    def given_gap_error(self, theorem: Theorem) -> Any:
+        """Rounding error of `gap_differences`."""
+        return 0.0
+
+
+def sam_radius(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+    """rho0 where a theorem needs it: rho over the scheduled rho at rho0 = 1.
+
+    The schedule is the theorem's own, else the glossary's rho = rho0/sqrt(T).
+    """
+    if "rho0" not in theorem.needs or "rho" not in values:
+        return {}
+    names, unit_radius = _unit_radius(theorem)
+    if not set(names) <= set(values):
+        return {}
+    numbers = [np.asarray(values[name], dtype=float) for name in names]
+    with np.errstate(all="ignore"):
+        return {"rho0": np.divide(values["rho"], unit_radius(*numbers))[()]}
+
+
+@cache
+def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Any]]:
+    """Return the scheduled rho at rho0 = 1, as a function of the named quantities."""
+    rho0, T = GLOSSARY["rho0"].symbol, GLOSSARY["T"].symbol
+    radius = theorem.schedule.get("rho", rho0 / sp.sqrt(T))
+    unit = sp.sympify(radius).subs(rho0, 1)
+    symbols = sorted(unit.free_symbols, key=str)
+    names = tuple(str(symbol) for symbol in symbols)
+    return names, sp.lambdify(symbols, unit, modules="numpy")
+
+
+def second_moment(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+    """S2 where a theorem needs it: B^2 + sigma_l^2 for bounded gradients without SAM.
+
+    Without SAM the point of a gradient does not depend on its sample, so that
+    E||g||^2 = ||grad f_i||^2 + noise.
+    """
+    without_sam = bool(np.all(np.asarray(values.get("rho", 0.0)) == 0))
+    known = {"B", "sigma_l"} <= set(values) and without_sam
+    if "S2" not in theorem.needs or not known:
+        return {}
+    return {"S2": values["B"] ** 2 + values["sigma_l"] ** 2}
+
+
+__all__ = ["Source", "Values"]
