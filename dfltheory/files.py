@@ -222,7 +222,7 @@ def read_json(
     path: str | os.PathLike[str],
     max_bytes: float = math.inf,
     parse_float: Callable[[str], float] = float,
-) -> object:
+) -> Any:
     """Return the content of a JSON file (UTF-8).
 
     Parameters

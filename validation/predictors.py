@@ -167,8 +167,8 @@ def measure(name: str) -> Row:
     return Row(
         name,
         gap=graphs.lam(W),
-        spectrum=round(spectrum.value, 12) / CLIENTS,
-        neighbors=1 / graphs.effective_neighbors(W, DECAY).value,
+        spectrum=round(spectrum, 12) / CLIENTS,
+        neighbors=1 / graphs.effective_neighbors(W, DECAY),
         noise=excess_of_clients(W, zeta=0.0, sigma=NOISE, seeds=SEEDS),
         heterogeneity=excess_of_clients(W, zeta=1.0, sigma=0.0, seeds=1),
         digits=loss_on_digits(W),

@@ -12,7 +12,7 @@ Importing this package does not import SymPy; the first theorem does.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dfltheory.bounds.registry import get, keys, resting_on, statements, variants
 
@@ -47,7 +47,7 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'dfltheory.bounds' has no attribute {name!r}")

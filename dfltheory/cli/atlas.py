@@ -69,7 +69,7 @@ def atlas(
 
         if "m" not in values:
             raise InputError("--topology needs the number of clients: give --set m=16")
-        network = graphs.topology(topology, values["m"])
+        network = graphs.topology(topology, int(values["m"]))
     run = None
     if instance is not None:
         from dfltheory.experiments.experiment_file import load_experiment

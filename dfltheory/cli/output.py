@@ -132,7 +132,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def values_of(context: Any, given: list[str] | None) -> dict[str, object]:
+def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
     """Return the values of ``--set`` and of the further NAME=VALUE arguments.
 
     Raises

@@ -19,7 +19,7 @@ from dfltheory.bounds.growth import growth_words, paces
 from dfltheory.counterexamples.confirm import unconfirmed
 from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers, kinds, replayed
 from dfltheory.counterexamples.search import Clock, wall
-from dfltheory.errors import DataError, DFLTheoryError
+from dfltheory.errors import DataError, DFLTheoryError, InputError
 from dfltheory.rates import fit_exponent
 
 if TYPE_CHECKING:
@@ -116,10 +116,25 @@ class Divergence:
 def steepest(
     theorem: Theorem, budget: float, seed: int, clock: Clock = wall
 ) -> tuple[Divergence | None, dict[str, dict[str, float]], int]:
-    """The steepest family found within the ``budget`` of the ``clock``, the first that
-    diverges; each kind's largest ratio and count of members; and how many members were
-    measured in all. The kinds take turns.
+    """Return the steepest family found within a budget.
+
+    The search ends with the first family that diverges. The kinds take turns.
+
+    Returns
+    -------
+    best : Divergence or None
+        The steepest family.
+    rows : dict
+        Largest ratio and number of members of each kind.
+    count : int
+        Number of members in all.
+
+    Raises
+    ------
+    InputError
+        If no problem of any kind can be measured, so that nothing would be searched.
     """
+    _require_measurable(theorem, seed)
     rng, end = np.random.default_rng(seed), clock(0) + budget
     best: Divergence | None = None
     turn = 0
@@ -148,6 +163,23 @@ def steepest(
             if late():
                 break
     return best, told, count()
+
+
+def _require_measurable(theorem: Theorem, seed: int) -> None:
+    """Raise InputError if one first problem of each kind is an error."""
+    rng = np.random.default_rng(seed)
+    reasons = []
+    for member in kinds(theorem):
+        try:
+            member.measure(theorem, member.draw(rng))
+        except DFLTheoryError as error:
+            reasons.append(str(error))
+        else:
+            return
+    raise InputError(
+        f"{reasons[0]}; no family of problems can be measured: give the statement a"
+        " schedule of step sizes"
+    )
 
 
 def _rank(found: Divergence) -> tuple[bool, bool, float]:

@@ -65,7 +65,7 @@ class Layout:
         return replace(template, **new)
 
 
-def clients_tensors(state: object) -> list[str]:
+def clients_tensors(state: Any) -> list[str]:
     """Return the names of the clients' own tensors (S, m, ...) that are not empty."""
     return [
         name

@@ -14,7 +14,7 @@ from dfltheory.bounds.display import expression_latex
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
-from dfltheory.counterexamples import core, left_sides, score
+from dfltheory.counterexamples import core, score
 from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.saved import instance_of

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.bounds.status import status_from_dict
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.documents import (
     Read,
     anything,
@@ -315,7 +316,7 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
         columns |= {
             f"at.{name}": float(value)
             for name, value in verdict.get("at", {}).items()
-            if name not in bounds.GLOSSARY
+            if name not in GLOSSARY
         }
         columns["estimated"] = ", ".join(verdict["estimated"])
         columns["theorem_status"] = status_from_dict(

@@ -316,3 +316,9 @@ def test_a_budget_in_candidates_is_the_same_search_on_any_machine(key):
 def test_a_budget_of_nothing_is_refused():
     with pytest.raises(InputError, match="candidates = 0 must be > 0"):
         dfl.falsify("dfedsam.theorem_4_5", candidates=0)
+
+
+@pytest.mark.parametrize("key", ["lian2017.rate", "koloskova2020.rate"])
+def test_order_without_step_sizes_is_rejected_and_not_reported_as_searched(key):
+    with pytest.raises(InputError, match=key):
+        dfl.falsify(dfl.bounds.get(key, "restated"), seconds=1)

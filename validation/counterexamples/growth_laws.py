@@ -12,6 +12,8 @@ from pathlib import Path
 
 import sympy as sp
 
+from dfltheory.bounds.formulas import read_formula
+
 FILE = Path(__file__).with_suffix(".toml")
 
 
@@ -39,7 +41,7 @@ class GrowthLaw:
     def ratio_at(self, value: float) -> float:
         """Evaluate the ratio at one value of the parameter."""
         symbol = sp.Symbol(self.parameter, positive=True)
-        formula = sp.sympify(self.ratio, locals={self.parameter: symbol})
+        formula = read_formula(self.ratio, {self.parameter: symbol})
         return float(formula.subs(symbol, sp.Rational(value)))
 
 

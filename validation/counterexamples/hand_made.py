@@ -22,6 +22,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.algorithms.primal_dual import PrimalDual
 from dfltheory.counterexamples.growth.member import (
     algorithm,
+    hyperparameter,
     network,
 )
 from dfltheory.counterexamples.problems import TASKS, SplitTask
@@ -50,7 +51,7 @@ class Setting:
     def moved(self) -> float:
         """How far one round moves a client whose gradient is 1."""
         if isinstance(self.chosen, PrimalDual):
-            return self.chosen.lam
+            return hyperparameter(self.chosen, "lam")
         name = "_u" if self.theorem.scope.two_blocks else ""
         eta = getattr(self.chosen, f"eta{name}")
         return float(eta * getattr(self.chosen, f"K{name}", 1))

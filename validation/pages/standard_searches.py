@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dfltheory import bounds
-from dfltheory.counterexamples.finding import best_of, readings
+from dfltheory.counterexamples.falsification import best_of, readings
 from dfltheory.counterexamples.search import processor, search
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.files import write_json

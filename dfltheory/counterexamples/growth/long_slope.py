@@ -15,6 +15,7 @@ from dfltheory.counterexamples.growth.member import (
     Numbers,
     algorithm,
     counts,
+    hyperparameter,
     network,
     ramp_task,
     two_clients,
@@ -31,7 +32,7 @@ def make(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     numbers = counts(at) | {"L": at["L"], "alpha": 1 - 1 / at["alpha"]}
     chosen = algorithm(theorem, numbers)
     B, width = at["slope"], at["slope"] / at["L"]
-    end = -numbers["T"] * chosen.eta * B - width
+    end = -numbers["T"] * hyperparameter(chosen, "eta") * B - width
     ramps = Ramps.one([[end]], [[width]], [[at["L"]]], [0.0]).alike(2)
     run = two_clients(ramp_task(ramps), chosen, at, np.zeros((2, 1)))
     return run, numbers | network(at)

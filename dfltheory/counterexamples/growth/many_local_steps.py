@@ -16,6 +16,7 @@ from dfltheory.counterexamples.growth.member import (
     Numbers,
     algorithm,
     counts,
+    hyperparameter,
     network,
     ramp_task,
     two_clients,
@@ -32,8 +33,10 @@ def make(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     numbers = counts(at) | {"L": at["L"]}
     chosen = algorithm(theorem, numbers)
     B, width = at["slope"], at["slope"] / at["L"]
-    dual = isinstance(chosen, PrimalDual)
-    moved = chosen.lam if dual else chosen.eta * numbers["K"]
+    if isinstance(chosen, PrimalDual):
+        moved = hyperparameter(chosen, "lam")
+    else:
+        moved = hyperparameter(chosen, "eta") * numbers["K"]
     end = -numbers["T"] * moved * B - width
     ramps = Ramps.one([[end]], [[width]], [[at["L"]]], [0.0]).alike(2)
     run = two_clients(ramp_task(ramps), chosen, at, np.zeros((2, 1)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.counterexamples.score import at_T
 from dfltheory.errors import InputError
+from dfltheory.tasks.task import Task
 from dfltheory.training.instance import Instance
 from dfltheory.verdicts.measures import measured
 from dfltheory.verdicts.run_values import run_values
@@ -107,8 +108,8 @@ class Member:
         }
         values["sigma_l"] = 0.0
         values.update(known)
-        diverged = data is None or history.diverged_at is not None
-        if diverged or set(theorem.needs) - set(values):
+        unknown = set(theorem.needs) - set(values)
+        if data is None or history.diverged_at is not None or unknown:
             return float("nan"), dict.fromkeys(theorem.needs, 1.0)
         left = float(at_T(theorem, data.T, history.rounds, False)[0])
         return left, {name: float(values[name]) for name in theorem.needs}
@@ -121,7 +122,9 @@ class Member:
         T, seeds = instance.rounds, SEEDS if any(instance.task.sigmas) else 1
         history = instance.run(rounds=T + 1, seeds=seeds, progress=False)
         data = measured(history, theorem.lhs.measure)
-        return None if data is None else float(at_T(theorem, data.T, T, False).mean())
+        if data is None:
+            return None
+        return float(at_T(theorem, data.T, T, False).mean())
 
 
 def _exactly(
@@ -164,6 +167,11 @@ def algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorithm:
     return cls(**chosen)
 
 
+def hyperparameter(chosen: Algorithm, name: str) -> float:
+    """Return one hyperparameter of an algorithm, such as ``eta``."""
+    return float(getattr(chosen, name))
+
+
 def counts(at: Numbers) -> Numbers:
     """Return the counts of a member; there are two clients and no SAM."""
     whole = {name: round(at[name]) for name in COUNTS if name in at}
@@ -177,7 +185,7 @@ def network(at: Numbers) -> Numbers:
 
 
 def two_clients(
-    task: RampTask | SplitTask,
+    task: Task,
     chosen: Algorithm,
     at: Numbers,
     x0: NDArray[np.float64] | None = None,
@@ -212,7 +220,7 @@ def split_run(
     return two_clients(task, chosen, at, x0), {"lam": 1 - 1 / at["gap"]}
 
 
-def _fields(ramps: Ramps) -> dict[str, object]:
+def _fields(ramps: Ramps) -> dict[str, Any]:
     described = ramps.describe(0)
     return {name: value for name, value in described.items() if name != "name"}
 
@@ -223,6 +231,7 @@ __all__ = [
     "Numbers",
     "algorithm",
     "counts",
+    "hyperparameter",
     "network",
     "ramp_task",
     "split_run",

@@ -14,6 +14,7 @@ from dfltheory.counterexamples.growth.member import (
     Numbers,
     algorithm,
     counts,
+    hyperparameter,
     network,
     ramp_task,
     two_clients,
@@ -29,7 +30,7 @@ def make(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     """Return the problem of the schedule's step size."""
     numbers = counts(at) | {"L": at["L"]}
     chosen = algorithm(theorem, numbers)
-    task = ramp_task(_ramps(at, chosen.eta, at["K"]))
+    task = ramp_task(_ramps(at, hyperparameter(chosen, "eta"), at["K"]))
     run = two_clients(task, chosen, at, np.zeros((2, 1)))
     return run, numbers | network(at)
 
