@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from dfltheory.counterexamples.simplify.complexity import (
     numbers_of,
     significant_digits,
 )
+from dfltheory.files import read_json
 from dfltheory.markdown import table
 from validation.counterexamples.growth_laws import growth_laws
 from validation.counterexamples.simple import NAMES
@@ -31,7 +31,10 @@ the package.
 
 def section(folder: Path) -> str:
     """Return the table of the counterexamples in ``folder`` and ``folder/simple``."""
-    rows = [_row(folder, name) for name in NAMES]
+    names = [name for name in NAMES if (folder / "simple" / f"{name}.json").exists()]
+    if not names:
+        return ""
+    rows = [_row(folder, name) for name in names]
     return f"{_INTRODUCTION}\n{table(HEADS, rows)}\n"
 
 
@@ -47,8 +50,7 @@ def most_digits(saved: dict[str, Any]) -> int:
 
 def _row(folder: Path, name: str) -> tuple[str, ...]:
     before, after = (
-        json.loads((place / f"{name}.json").read_text(encoding="utf-8"))
-        for place in (folder, folder / "simple")
+        read_json(place / f"{name}.json") for place in (folder, folder / "simple")
     )
     cells = [
         f"{old} → {new}" if old != new else old
