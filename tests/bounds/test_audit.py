@@ -107,7 +107,7 @@ def test_what_is_right_reaches_beyond_the_four_papers():
 
 def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_again():
     findings = audited("dfedsam.theorem_4_5", "printed")
-    assert {"limits", "agreement", "units"} <= {f.check for f in errors(findings)}
+    assert {"floors", "agreement", "units"} <= {f.check for f in errors(findings)}
     assert errors(findings)[0].command.startswith(
         "dfltheory audit dfedsam.theorem_4_5 --variant "
     )

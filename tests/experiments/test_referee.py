@@ -20,7 +20,7 @@ from dfltheory.checks.headlines import examined
 from dfltheory.checks.run import CHECKS, applicable_checks
 from dfltheory.cli import run
 from dfltheory.errors import DFLTheoryError, InputError
-from dfltheory.experiments import referee
+from dfltheory.experiments import referee, referee_pictures
 from dfltheory.experiments.html_text import html_text
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -61,7 +61,7 @@ def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one(
     printed, corrected = (
         bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "corrected")
     )
-    horizons, lines = referee._along(SAVED, printed, corrected)
+    horizons, lines = referee_pictures._along(SAVED, printed, corrected)
     assert set(lines) == {"measured", "printed", "corrected"}
     told = json.loads(SAVED.read_text(encoding="utf-8"))["exact"]
     assert horizons[-1] == told["T"]
@@ -74,16 +74,16 @@ def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one(
     # of another left-hand side
     for side, drawn in (("mean", True), ("min", False), ("last", False)):
         other = replace(corrected, lhs=replace(corrected.lhs, aggregate=side))
-        assert ("corrected" in referee._along(SHORT, printed, other)[1]) is drawn
+        assert ("corrected" in referee_pictures._along(SHORT, printed, other)[1]) is drawn
         least = replace(printed, lhs=replace(printed.lhs, aggregate=side))
-        assert ("corrected" in referee._along(SHORT, least, corrected)[1]) is (
+        assert ("corrected" in referee_pictures._along(SHORT, least, corrected)[1]) is (
             side != "last"
         )
 
 
 def test_a_family_against_an_o_is_drawn_over_its_own_parameter():
     theorem = bounds.get("dfedmdc.theorem_2")
-    drawn, words = referee._refutation(
+    drawn, words = referee_pictures.refutation_picture(
         DOCS / "counterexamples" / "dfedmdc.theorem_2-printed.json", theorem, None
     )
     assert "<svg" in drawn
@@ -98,10 +98,10 @@ def test_words_are_set_and_powers_keep_their_stars():
 
 
 def test_where_a_bound_says_something_is_drawn_only_where_something_is_known_without_it():
-    drawn, words = referee._phase(bounds.get("dfedsgpsm.theorem_1"))
+    drawn, words = referee_pictures.phase_picture(bounds.get("dfedsgpsm.theorem_1"))
     assert "<svg" in drawn
     assert "Vacuous" in words
-    assert referee._phase(bounds.get("dfedsam.corollary_4_6")) == (None, "")
+    assert referee_pictures.phase_picture(bounds.get("dfedsam.corollary_4_6")) == (None, "")
 
 
 def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
@@ -154,7 +154,7 @@ def test_command_does_not_replace_the_claim_of_another_page(tmp_path, capsys):
 def quick(monkeypatch):
     """Without the audit and the pictures, which have their own tests."""
     monkeypatch.setattr(referee, "_findings", lambda theorem: [])
-    monkeypatch.setattr(referee, "_phase", lambda theorem: (None, ""))
+    monkeypatch.setattr(referee, "phase_picture", lambda theorem: (None, ""))
 
 
 def test_a_stored_refutation_is_reported_from_any_folder(quick, tmp_path, monkeypatch):
