@@ -84,9 +84,9 @@ def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
 
 
 def _network(theorem: Theorem, instance: FloorInstance) -> bool:
-    """Return whether a complete graph of equal weights is in scope.
+    """Return whether the network of an instance is in scope.
 
-    For an instance of gossip, it is a network with another eigenvalue.
+    It is a complete graph of equal weights, or has another eigenvalue.
     """
     if instance.everywhere:
         return True
