@@ -198,7 +198,10 @@ class _Quotient:
         ]
 
     def has_sign(self, strict: bool) -> bool:
-        """Return whether the quotient is proved positive, or (not strict) nonnegative."""
+        """Return whether the quotient is proved to be positive, or nonnegative.
+
+        It must be positive where ``strict``.
+        """
         return self._sign(self.under, strict) * self._sign(self.over, strict) > 0
 
     def _sign(self, whole: Expr, strict: bool) -> int:
