@@ -215,8 +215,10 @@ def excess_of_models(task: dfl.tasks.Task, models: Tensor, mean: Tensor) -> Tens
 
 
 def loss_on_digits(W: Array) -> float:
-    """Return the mean over clients, seeds and the last half of the rounds of the loss
-    of each client's model on the images of all clients.
+    """Return the mean loss of the clients' models on the digits of all clients.
+
+    The mean is over clients, seeds and the last half of the rounds; the loss is that of
+    each client's model on the images of all clients.
     """
     task = dfl.tasks.digits(
         m=CLIENTS, partition="dirichlet", alpha=0.3, model="softmax", seed=0

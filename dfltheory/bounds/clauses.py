@@ -248,13 +248,15 @@ class Condition:
 
     @property
     def slack(self) -> Expr:
-        """right - left: non-negative where the condition holds."""
+        """Slack ``right - left``: non-negative where the condition holds."""
         return self.right - self.left
 
     @property
     def comparison(self) -> tuple[Expr, str, Expr]:
-        """Left side, sign and right side as a reader writes them: ``2 x <= x``, which
-        keeps the unit of x, is x <= 0, and x == 0 where x cannot be negative.
+        """Left side, sign and right side as a reader writes them.
+
+        ``2 x <= x``, which keeps the unit of x, is x <= 0, and x == 0 where x cannot be
+        negative.
         """
         left, right, sign = self.left, self.right, "<" if self.strict else "<="
         if not isinstance(right, sp.Expr) or not right.free_symbols:

@@ -17,7 +17,7 @@ EXACT = Condition("exact gradients", 2 * sigma_l, sigma_l)  # sigma_l = 0, in it
 
 
 def last_gap(latex: str) -> LeftSide:
-    """f - f* after T rounds."""
+    """Return the left side f - f* after T rounds."""
     return LeftSide(
         "f_gap", latex, "last", last=T, unit=VALUE, averaging="at the last round"
     )

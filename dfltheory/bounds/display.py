@@ -30,7 +30,7 @@ def _letters(theorem: Statement | None) -> dict[str, str]:
 
 
 def condition_latex(condition: Condition, theorem: Statement | None = None) -> str:
-    """``left \\le right`` in LaTeX."""
+    r"""Return a condition as ``left \le right`` in LaTeX."""
     relation = "<" if condition.strict else r"\le"
     return (
         f"{expression_latex(condition.left, theorem)} {relation}"

@@ -134,6 +134,7 @@ class UnknownLaw:
         self.__qualname__ = name
 
     def __call__(self, W: Any) -> str:
+        """Return the message that the law is not known, whatever the matrix."""
         return (
             f"its law {self.__qualname__} is code, which no file carries: give the"
             " theorem itself"

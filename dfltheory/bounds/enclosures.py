@@ -41,6 +41,7 @@ class Enclosure(NamedTuple):
 
     @property
     def zero(self) -> bool:
+        """Whether the enclosure contains 0 alone."""
         return bool(self.low == 0 == self.high)
 
     @property

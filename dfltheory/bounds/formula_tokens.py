@@ -62,6 +62,8 @@ class FormulaError(InputError):
 
 @dataclass(frozen=True)
 class Token:
+    """A token of a formula: its kind, its text and the offset at which it begins."""
+
     kind: str
     text: str
     offset: int

@@ -176,8 +176,9 @@ def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:
 
 
 def latex_of(measure: str, aggregate: str, first: str, last: str) -> str:
-    r"""The left-hand side of a measure of runs in LaTeX, as ``\max_{0 \le t \le T - 1}
-    \mathbb{E}...``.
+    r"""Return the left-hand side of a measure of runs in LaTeX.
+
+    An example is ``\max_{0 \le t \le T - 1} \mathbb{E}...``.
     """
     known = MEASURES_OF_RUNS.get(measure)
     if known is None:

@@ -35,14 +35,14 @@ class Monomial:
 
     @property
     def added(self) -> bool:
-        """Is it added, not subtracted?"""
+        """Whether it is added, not subtracted."""
         return self.coefficient.is_positive is True
 
     def __getitem__(self, atom: str) -> Fraction:
         return dict(self.exponents).get(atom, Fraction(0))
 
     def without(self, atoms: Iterable[str]) -> Monomial:
-        """This monomial with some atoms taken as constants."""
+        """Return the monomial with some atoms taken as constants."""
         hidden = set(atoms)
         return Monomial(
             self.coefficient,
@@ -72,8 +72,9 @@ def _fraction(number: Expr) -> Fraction:
 
 @cache
 def own_order(base: Expr) -> dict[str, Fraction] | None:
-    """The order K^e of a function of one large quantity, measured; None where it has no
-    such order.
+    """Return the order K^e of a function of one large quantity, measured.
+
+    The result is None where it has no such order.
     """
     names = {s.name for s in base.free_symbols}
     if len(names) != 1 or not names <= set(LARGE):
@@ -119,7 +120,7 @@ def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
 
 
 def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
-    """(base, exponent) of every factor.
+    """Yield (base, exponent) of every factor.
 
     Powers of products, of powers and by sums are split, as all factors are
     non-negative.
@@ -178,8 +179,9 @@ def _roots(root: Expr) -> Expr:
 
 
 def _gap_of(share_sum: Expr) -> Expr:
-    """A polynomial in one share, in factors, 1 - share written as its gap: 2 - 2 lam is
-    2 (1 - lam).
+    """Return a polynomial in one share, in factors, with 1 - share written as its gap.
+
+    2 - 2 lam is 2 (1 - lam).
     """
     share = next(iter(share_sum.free_symbols))
     gap = sp.Symbol(f"1 - {share.name}", positive=True)
@@ -188,11 +190,11 @@ def _gap_of(share_sum: Expr) -> Expr:
 
 @cache
 def without_cancellation(expr: Expr) -> Expr:
-    """``expr`` with each sum that contains a difference, or a quotient by a sum, over
-    one denominator and in lowest terms, from the inside out.
+    """Return ``expr`` with sums and quotients over one denominator and in lowest terms.
 
-    (1 + lam^2)/(1 - lam^2) - 1 becomes 2 lam^2/(1 - lam^2). A long sum stays as it is:
-    what is concluded from its terms needs another proof.
+    This is done from the inside out, for each sum that contains a difference, and for
+    each quotient by a sum. (1 + lam^2)/(1 - lam^2) - 1 becomes 2 lam^2/(1 - lam^2). A
+    long sum stays as it is: what is concluded from its terms needs another proof.
     """
     if expr.is_Atom or not expr.args:
         return expr
@@ -213,7 +215,11 @@ def _divides_by_a_sum(expr: Expr) -> bool:
 
 
 def _may_cancel(expr: Expr) -> bool:
-    """Is it a sum with a difference in it, or a product with sums above and below?"""
+    """Return whether terms of an expression may cancel.
+
+    They may in a sum with a difference in it, and in a product with sums above and
+    below.
+    """
     if expr.is_Mul:
         over, under = expr.as_numer_denom()
         return over.has(sp.Add) and under.has(sp.Add)
@@ -222,10 +228,11 @@ def _may_cancel(expr: Expr) -> bool:
 
 @cache
 def monomials(expr: Expr, shares: Shares = SHARES) -> tuple[Monomial, ...]:
-    """The monomials of a sum of products: of the same exponents at most two, the sum of
-    what is added and the sum of what is subtracted.
+    """Return the monomials of a sum of products.
 
-    They do not make up for each other: factors of the same order are not equal.
+    There are at most two of the same exponents: the sum of what is added and the sum of
+    what is subtracted. They do not make up for each other: factors of the same order
+    are not equal.
     """
     found: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Expr] = {}
     for term in sp.Add.make_args(sp.expand(gapped(expr, shares))):

@@ -167,7 +167,10 @@ def _primitive(value: LinearCombination) -> tuple[Fraction, LinearCombination]:
 def _power(
     base: LinearCombination, exponent: LinearCombination, nonnegative: bool
 ) -> LinearCombination:
-    """``base`` to ``exponent``; ``nonnegative``: every symbol in ``base`` is."""
+    """Return ``base`` to ``exponent``.
+
+    ``nonnegative``: every symbol in ``base`` is.
+    """
     content, primitive = _primitive(base)
     value = exponent.constant
     whole = value is not None and value.denominator == 1

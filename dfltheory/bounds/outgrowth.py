@@ -28,11 +28,10 @@ _COUNT = 3
 def outgrows(
     found: Direction, larger: Expr, smaller: Expr, shares: Shares = SHARES
 ) -> bool:
-    """Does ``larger / smaller`` grow along a direction at half the rate that the
-    expansion says, or faster?
+    """Return whether ``larger / smaller`` grows along a direction.
 
-    False where a value is not finite or not positive, or where a formula has no value
-    in many digits.
+    It must grow at half the rate that the expansion says, or faster. False where a
+    value is not finite or not positive, or where a formula has no value in many digits.
     """
     exponents, gain = found
     symbols = {*larger.free_symbols, *smaller.free_symbols}

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Paper:
-    """``title`` of its section on pages, ``citation``, and ``letters``: glossary name
-    -> LaTeX, where the paper writes another letter than the glossary. ``provenance`` is
+    """A paper, as pages and statements name it.
+
+    ``title`` of its section on pages, ``citation``, and ``letters``: glossary name ->
+    LaTeX, where the paper writes another symbol than the glossary. ``provenance`` is
     the text that its statements were typed from: title, version and address.
     """
 

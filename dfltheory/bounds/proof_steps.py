@@ -72,7 +72,9 @@ def names_of(steps: Sequence[ProofStep]) -> tuple[str, ...]:
 def step_problems(
     steps: Sequence[ProofStep], moments: Mapping[str, str], taken: Mapping[str, object]
 ) -> Iterator[tuple[int | None, str, str]]:
-    """What is wrong with names and references: the step's index, the field, a message.
+    """Yield what is wrong with names and references.
+
+    Each problem is the step's index, the field, and a message.
 
     Parameters
     ----------

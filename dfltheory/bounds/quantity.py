@@ -49,6 +49,7 @@ class Quantity:
 
     @property
     def symbol(self) -> sp.Symbol:
+        """SymPy symbol of the quantity: real, nonnegative or positive, as its range."""
         if self.low < 0:
             return sp.Symbol(self.name, real=True)
         positive = self.low > 0 or self.open_low

@@ -120,8 +120,10 @@ def scheduled(
 def keeps(
     theorem: Statement, schedule: Mapping[str, Expr] | None = None
 ) -> dict[Expr, Expr]:
-    """Definitions that do not change with T under the schedule (Phi, alpha-tilde): one
-    atom each, or their order in K where they have one.
+    """Return definitions that do not change with T under the schedule.
+
+    Examples are Phi and alpha-tilde. Each is one atom, or its order in K where it has
+    one.
     """
     found: dict[Expr, Expr] = {}
     for d in theorem.definitions:
@@ -143,11 +145,11 @@ def leading(
     schedule: Mapping[str, Expr] | None = None,
     atoms: Iterable[Expr] | None = None,
 ) -> tuple[Monomial, ...]:
-    """The monomials of a bound under its schedule down to T^(-order/2), those covered
-    by others and those that are subtracted left out: their sum is an upper bound.
+    """Return the leading monomials of a bound under its schedule.
 
-    Definitions that T does not touch count as one atom each; where ``atoms`` is given,
-    only those in it do.
+    They go down to T^(-order/2), those covered by others and those that are subtracted
+    left out: their sum is an upper bound. Definitions that T does not touch count as
+    one atom each; where ``atoms`` is given, only those in it do.
     """
     rows = [row for row in expanded(theorem, order, schedule, atoms) if row.added]
     region = scheduled_region(theorem, schedule)
@@ -170,8 +172,9 @@ def expanded(
     schedule: Mapping[str, Expr] | None = None,
     atoms: Iterable[Expr] | None = None,
 ) -> list[Monomial]:
-    """All the monomials of a bound under its schedule down to T^(-order/2), as
-    ``leading`` has them.
+    """Return all the monomials of a bound under its schedule down to T^(-order/2).
+
+    They have the form of those of ``leading``.
     """
     kept = keeps(theorem, schedule)
     if atoms is not None:
@@ -191,8 +194,10 @@ def expanded(
 
 
 def _in_lowest_terms(expr: Expr, order: int, shares: Shares) -> tuple[Monomial, ...]:
-    """The monomials of ``expr`` for large T; of its form without cancellation where
-    that has none that are subtracted.
+    """Return the monomials of ``expr`` for large T.
+
+    They are those of its form without cancellation where that has none that are
+    subtracted.
     """
     rows = monomials(expand_in_t(expr, order, shares), shares)
     if all(row.added for row in rows):
@@ -205,8 +210,9 @@ def _in_lowest_terms(expr: Expr, order: int, shares: Shares) -> tuple[Monomial, 
 def scheduled_region(
     theorem: Statement, schedule: Mapping[str, Expr] | None = None
 ) -> list[dict[str, Fraction]]:
-    """Each condition ``left <= right`` between monomials as exponents of right/left:
-    what is at least a constant.
+    """Return each condition ``left <= right`` as exponents of right/left.
+
+    Both sides are monomials. The quotient is at least a constant.
     """
     sides = []
     for condition in theorem.conditions:
@@ -236,8 +242,9 @@ def covered(
     region: Sequence[Mapping[str, Fraction]] = (),
     shares: Shares = SHARES,
 ) -> bool:
-    """Is ``one`` at most a constant times the sum of ``by`` for large T, K, m, small
-    gaps, and in ``region``?
+    """Return whether ``one`` is at most a constant times the sum of ``by``.
+
+    This is for large T, K, m, small gaps, and in ``region``.
     """
     return bool(by) and direction(one, by, region, shares) is None
 
@@ -254,10 +261,10 @@ def direction(
     region: Sequence[Mapping[str, Fraction]] = (),
     shares: Shares = SHARES,
 ) -> Direction | None:
-    """A direction in the logarithms of all atoms in which ``one`` outgrows each of
-    ``by``, and by how much; None where there is none.
+    """Return a direction in which ``one`` outgrows each of ``by``, and by how much.
 
-    A share and its gap do not vanish together: each of the two is a constant in turn.
+    It is a direction in the logarithms of all atoms; None where there is none. A share
+    and its gap do not vanish together: each of the two is a constant in turn.
     """
     rows = [*region, *RELATIONS]
     names = sorted(
@@ -293,8 +300,9 @@ def _constant_atoms(names: Sequence[str], shares: Shares) -> Iterator[frozenset[
 def _steepest(
     gains: np.ndarray, kept: np.ndarray, signs: Sequence[int], moves: Sequence[bool]
 ) -> tuple[list[float], float] | None:
-    """The exponents x in [-1, 1] with the largest least entry of ``gains @ x``, where
-    ``kept @ x >= 0``; as few of them as possible are not 0.
+    """Return the exponents x in [-1, 1] with the largest least entry of ``gains @ x``.
+
+    They keep ``kept @ x >= 0``; as few of them as possible are not 0.
     """
     from scipy.optimize import linprog  # half of what importing a theorem would cost
 
@@ -328,7 +336,9 @@ _TOLERANCE = 1e-7
 
 
 def _sign(atom: str, shares: Shares) -> int:
-    """+1 for what is at least 1, -1 for what is at most 1 (shares and their gaps), 0
+    """Return the sign of the logarithm of an atom: 1, -1 or 0.
+
+    It is +1 for what is at least 1, -1 for what is at most 1 (shares and their gaps), 0
     for anything positive.
     """
     if atom in LARGE:

@@ -64,7 +64,7 @@ class RationalValues:
         return Fraction(int(total.p), int(total.q))
 
     def slack(self, condition: Condition) -> Fraction:
-        """right - left of a condition.
+        """Return right - left of a condition.
 
         Raises
         ------

@@ -24,8 +24,9 @@ class RuleError(InputError):
 
 
 def need(condition: object, message: str, *about: object) -> None:
-    """Refuse with a message that names ``about`` in place of ``{}``: a formula is
-    written then alone.
+    """Refuse with a message if the condition is false.
+
+    The message names ``about`` in place of ``{}``: a formula is written only then.
     """
     if not condition:
         raise RuleError(message.format(*about) if about else message)
@@ -142,14 +143,15 @@ def _check_symbol(symbol: sp.Symbol) -> None:
 
 
 def has_poles(expr: Expr) -> bool:
-    """Is infinity, NaN or the imaginary unit a part of it?"""
+    """Return whether infinity, NaN or the imaginary unit is a part of it."""
     return any(node in _POLES for node in sp.preorder_traversal(expr))
 
 
 @lru_cache(maxsize=1 << 14)
 def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
-    """What makes an expression real and finite: pairs of what is >= 0, and whether it
-    is > 0.
+    """Return what makes an expression real and finite.
+
+    The result has pairs of what is >= 0, and whether it is > 0.
 
     Raises
     ------
@@ -186,8 +188,9 @@ def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
 
 
 def _exponent(exponent: Expr) -> tuple[bool, bool]:
-    """Is an exponent whole, and is it nonnegative (positive where it is not whole)?
-    Steps and lags are at most K.
+    """Return whether an exponent is whole, and whether it is nonnegative.
+
+    It must be positive where it is not whole. Steps and lags are at most K.
     """
     K = GLOSSARY["K"].symbol
     forms = [exponent]

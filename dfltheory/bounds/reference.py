@@ -31,7 +31,7 @@ def is_registered_key(reference: Theorem | str) -> bool:
 
 
 def names_theorem_file(reference: object) -> bool:
-    """Does it name a theorem file, or a statement of one?"""
+    """Return whether a reference names a theorem file, or a statement of one."""
     return isinstance(reference, str) and _FILE.fullmatch(reference) is not None
 
 

@@ -118,8 +118,10 @@ def admissible(
 def equalities(
     conditions: Sequence[Condition], glossary: Glossary = GLOSSARY
 ) -> tuple[dict[str, Expr], list[Condition]]:
-    """Pairs left <= right, right <= left as {quantity: solution}, a step size where
-    there is one; the others.
+    """Return the equalities among conditions as {quantity: solution}, and the others.
+
+    They are pairs left <= right, right <= left, solved for a step size where there is
+    one.
 
     Raises
     ------
@@ -181,7 +183,7 @@ def points_of(theorem: Statement, size: int = 2000, seed: int = 0) -> Points:
 
 @cache
 def has_points(theorem: Statement) -> bool:
-    """Was a point found at which all conditions of ``theorem`` hold?"""
+    """Return whether a point was found at which all conditions of ``theorem`` hold."""
     try:
         points_of(theorem, 200)
     except InputError:

@@ -216,12 +216,12 @@ class Registry:
         )
 
     def known(self, key: str, variant: str) -> bool:
-        """Is there a registered statement of this key and variant?"""
+        """Return whether there is a registered statement of this key and variant."""
         paper = _paper_of(key)
         return self._has(paper) and variant in self.load(paper).get(key, {})
 
     def registered(self, theorem: Theorem) -> bool:
-        """Is ``theorem`` the object that is registered under its key and variant?"""
+        """Return whether ``theorem`` is the object under its key and variant."""
         key, variant = theorem.key, theorem.variant
         return self.known(key, variant) and self.get(key, variant) is theorem
 

@@ -139,8 +139,9 @@ class Scope:
         return not kinds.isdisjoint(self.sequence)
 
     def covers(self, algorithm: object) -> bool:
-        """Is this algorithm (an instance or a class) one of the scope's? A class is
-        meant as itself, and a stranger's class that bears the name of one of the
+        """Return whether this algorithm (an instance or a class) is one of the scope's.
+
+        A class is meant as itself. A third-party class with the name of one of the
         package's is not that one.
         """
         kind = algorithm if isinstance(algorithm, type) else type(algorithm)

@@ -60,6 +60,7 @@ class Status:
 
     @property
     def refuted(self) -> bool:
+        """Whether the statement is refuted."""
         return self.kind == "refuted"
 
     def to_dict(self) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Theorem(Statement):
     """
 
     def derivative(self, name: str) -> Expr:
-        """d bound / d ``name``, in glossary symbols."""
+        """Return d bound / d ``name``, in glossary symbols."""
         if name not in self.symbols:
             raise InputError(
                 f"{self} does not depend on {name!r}; it depends on"
@@ -61,8 +61,10 @@ class Theorem(Statement):
         return sp.diff(self.bound, self.symbols[name])
 
     def latex(self, conditions: bool = False) -> str:
-        """The statement in LaTeX, an ``aligned`` body: inequality, the definitions that
-        it uses, and with ``conditions`` a line for each of its conditions.
+        """Return the statement in LaTeX, an ``aligned`` body.
+
+        It has the inequality, the definitions that it uses, and with ``conditions`` a
+        line for each of its conditions.
         """
         terms = [expression_latex(part, self) for part in self.parts.values()]
         right = " \\\\ &\\quad + ".join(terms)

@@ -227,7 +227,7 @@ def _left(left: LeftSide) -> dict[str, object]:
 
 
 def _unit_is_known(left: LeftSide) -> bool:
-    """Does the measure determine the unit?"""
+    """Return whether the measure determines the unit."""
     return (
         left.measure in MEASURES and LeftSide(left.measure, latex="-").unit == left.unit
     )

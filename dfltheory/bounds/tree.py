@@ -112,9 +112,10 @@ def from_tree(data: object, symbols: Mapping[str, sp.Symbol] | None = None) -> E
 
 
 def from_text(text: str, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
-    """The expression that is written ``text``, as SymPy prints it: numbers, known
-    symbols, + - * / ** and ``FUNCTIONS``. Python's own grammar reads it, and nothing of
-    it is run; else as :func:`from_tree`.
+    """Return the expression that is written ``text``, as SymPy prints it.
+
+    It contains numbers, known symbols, + - * / ** and ``FUNCTIONS``. Python's own
+    grammar reads it, and nothing of it is run; else as :func:`from_tree`.
     """
     try:
         if len(text) > NODES:
@@ -170,11 +171,10 @@ def decimal_value(number: sp.Float) -> Any:
 
 
 def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
-    """The formula at these rational numbers, from the inside out, for its powers may be
-    towers.
+    """Return the formula at these rational numbers.
 
-    Floats become rational numbers first (:func:`decimal_value`), so that nothing is
-    rounded.
+    It is evaluated from the inside out, for its powers may be towers. Floats become
+    rational numbers first (:func:`decimal_value`), so that nothing is rounded.
 
     Raises
     ------

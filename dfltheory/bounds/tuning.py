@@ -96,7 +96,10 @@ def _with_step(
 
 
 def all_hold(theorem: Statement, values: Mapping[str, Any]) -> np.ndarray:
-    """Does every condition hold, at each of the ``values`` that broadcast together?"""
+    """Return whether every condition holds, at each of the ``values``.
+
+    The ``values`` broadcast together.
+    """
     good = np.ones(np.broadcast_shapes(*map(np.shape, values.values())), dtype=bool)
     with np.errstate(all="ignore"):
         for *_, ok in theorem.check_conditions(**values):
@@ -107,9 +110,10 @@ def all_hold(theorem: Statement, values: Mapping[str, Any]) -> np.ndarray:
 def _unit(
     name: str, values: dict[str, object], glossary: Mapping[str, Quantity]
 ) -> float:
-    """One step size in the units of the given quantities: their sizes tell the scales
-    of f, x and v (by least squares of their logarithms), and these that of the step, so
-    that the search is the same in all units.
+    """Return one step size in the units of the given quantities.
+
+    Their sizes give the scales of f, x and v (by least squares of their logarithms),
+    and these that of the step, so that the search is the same in all units.
     """
     plain = {
         n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))

@@ -41,6 +41,7 @@ class Unit:
 
     @property
     def scales(self) -> tuple[tuple[str, Fraction], ...]:
+        """The scales c, s and r, each with its exponent in the unit."""
         return (("c", self.f), ("s", self.x), ("r", self.v))
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
-"""The audit: checks of one statement that need no data (units, limits, agreement of
-variants, ...).
+"""The audit: checks of one statement that need no data.
 
+They check units, limits, agreement of variants, ...
 ``audit`` in :mod:`dfltheory.checks.run` (``dfltheory.audit``) runs them.
 """

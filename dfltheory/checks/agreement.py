@@ -1,5 +1,7 @@
-"""Agreement: variants of one statement, one constant defined twice, definitions that
-nothing uses.
+"""Agreement of the variants and definitions of one statement.
+
+The checks compare variants of one statement and two definitions of one constant, and
+find definitions that nothing uses.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ _POINTS = 1000
 
 
 def has_agreement(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Does it have definitions, or another variant to compare with?"""
+    """Return whether it has definitions, or another variant to compare with."""
     return bool(theorem.definitions) or bool(_compared(theorem, registry))
 
 
@@ -47,7 +49,7 @@ def check_agreement(
     variants: Mapping[str, Theorem] | None = None,
     registry: Registry = REGISTRY,
 ) -> Iterator[Finding]:
-    """The statement against its other variants as printed, and its definitions."""
+    """Compare a printed statement with its variants, and check its definitions."""
     yield from unused_definitions(theorem)
     yield from twice_defined(theorem, registry)
     for name, other in _compared(theorem, registry, variants).items():
@@ -62,8 +64,9 @@ def check_agreement(
 def _compared(
     theorem: Theorem, registry: Registry, variants: Mapping[str, Theorem] | None = None
 ) -> dict[str, Theorem]:
-    """The variants with which a printed statement is compared; none for other
-    variants.
+    """Return the variants with which a printed statement is compared.
+
+    For other variants the result is empty.
     """
     if not theorem.variant.startswith("printed"):
         return {}
@@ -78,7 +81,7 @@ def _compared(
 
 
 def _comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
-    """Can a printed statement be compared with this variant?"""
+    """Return whether a printed statement can be compared with this variant."""
     if joint_glossary(theorem, other) is None:
         return False
     if name.startswith("corrected"):
@@ -88,8 +91,9 @@ def _comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
 
 @check("agreement")
 def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
-    """Definitions that no term, condition or schedule uses, directly or through
-    others.
+    """Yield definitions that no term, condition or schedule uses.
+
+    A definition that another used definition contains is used, too.
     """
     used = {
         s
@@ -110,9 +114,7 @@ def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
 
 @check("agreement")
 def twice_defined(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """A definition of this statement against the paper's own entry for the same
-    letter.
-    """
+    """Compare definitions with the paper's own entries for the same symbols."""
     if theorem.kind != "theorem" or theorem.variant not in ("printed", "appendix"):
         return
     for other in registry.peers(theorem):
@@ -139,7 +141,7 @@ def _common(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
 
 @check("agreement")
 def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
-    """``printed`` must be at least ``derived`` wherever the conditions of both hold.
+    """Check that ``printed`` is at least ``derived`` where the conditions of both hold.
 
     Of two definitions of one constant one is wrong; which of them, this check cannot
     say: a warning.
@@ -182,8 +184,9 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
 def _term(
     printed: Theorem, derived: Theorem, name: str, points: dict[str, np.ndarray]
 ) -> str | None:
-    """How a term of the same name differs: by a constant factor, or by how much at
-    most.
+    """Return how a term of the same name differs.
+
+    It differs by a constant factor, or the text says by how much at most.
     """
     if name not in derived.parts:
         return None
@@ -209,8 +212,9 @@ def _term(
 
 @check("agreement")
 def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
-    """Every monomial of a derived O(.) must be covered by the printed one, but for
-    constants it hides.
+    """Check that the printed rate covers every monomial of a derived O(.).
+
+    Constants that the printed O(.) hides are ignored.
     """
     schedule = (
         derived.schedule
@@ -250,8 +254,9 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
 
 
 def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]:
-    """How the printed bound compares with a re-derived one, where both apply (their
-    starts may differ).
+    """Compare the printed bound with a re-derived one where both apply.
+
+    Their starts may differ.
     """
     points = _common(printed, corrected)
     size = len(next(iter(points.values())))

@@ -1,5 +1,6 @@
-"""A digest of code and data files, by which a page says from which of them it
-follows.
+"""A digest of code and data files.
+
+By it a page says from which of these files it follows.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def code_digest(*folders: Path) -> str:
 
 
 def code(source: str) -> str:
-    """The lines of ``source`` that are no comment, no string on its own, and not
-    blank.
+    """Return the lines of ``source`` that contain code.
+
+    Comments, strings on their own and blank lines are left out.
     """
     idle: set[int] = set()
     for node in ast.walk(ast.parse(source)):

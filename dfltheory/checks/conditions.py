@@ -1,5 +1,7 @@
-"""Conditions: can all hold together, is every denominator positive where they do, is
-the bound ever better than what is known without a proof?
+"""Checks of the conditions of a statement.
+
+Can all hold together, is every denominator positive where they do, is the bound ever
+better than what is known without a proof?
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from dfltheory.errors import InputError
 
 
 def has_conditions(theorem: Theorem) -> bool:
-    """Is it a theorem or a corollary, with conditions or with a region in which it may
-    be vacuous?
+    """Return whether a theorem or corollary has conditions or may be vacuous.
+
+    It may be vacuous somewhere if it has admissible points.
     """
     return theorem.kind in ("theorem", "corollary") and (
         bool(conditions_of(theorem)) or has_points(theorem)
@@ -52,9 +55,7 @@ def check_conditions(theorem: Theorem) -> Iterator[Finding]:
 
 @check("conditions")
 def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """Every denominator that is a difference must be positive wherever the conditions
-    hold.
-    """
+    """Check that every difference in a denominator is positive under the conditions."""
     seen: set[Expr] = set()
     for name, term in theorem.terms.items():
         for power in term.atoms(sp.Pow):

@@ -1,5 +1,7 @@
-"""Corollaries: does the claimed rate follow from the theorem under the schedule, and
-when does it apply?
+"""Checks of corollaries and schedules.
+
+Does the claimed rate follow from the theorem under the schedule, and when does it
+apply?
 """
 
 from __future__ import annotations
@@ -35,8 +37,10 @@ _LARGEST = 1e15
 
 
 def has_rate(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Is it drawn from a theorem, or does it have a schedule to compare with
-    conditions?
+    """Return whether a claim has a rate to check.
+
+    It has one if it is drawn from a theorem, or has a schedule to compare with
+    conditions.
     """
     return _drawn(theorem) or bool(
         theorem.schedule and _scheduled(theorem, registry).conditions
@@ -48,7 +52,7 @@ def _drawn(theorem: Theorem) -> bool:
 
 
 def _scheduled(theorem: Theorem, registry: Registry) -> Theorem:
-    """The statement whose conditions a schedule must meet."""
+    """Return the statement whose conditions a schedule must meet."""
     if theorem.kind == "theorem" or theorem.of is None:
         return theorem
     return _parent(theorem, registry) or theorem
@@ -58,8 +62,9 @@ def _scheduled(theorem: Theorem, registry: Registry) -> Theorem:
 def check_corollary(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[Finding]:
-    """Terms that the claim lost, terms that it need not have, and the schedule against
-    the conditions.
+    """Check the terms against the parent, and the schedule against the conditions.
+
+    Terms that the claim lost and terms that it need not have are reported.
     """
     if _drawn(theorem):
         parent = _parent(theorem, registry)
@@ -76,7 +81,7 @@ def check_corollary(
 
 
 def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
-    """The statement from which a theorem is derived; None if it is not known."""
+    """Return the statement from which a theorem is derived; None if it is not known."""
     of = theorem.of
     if isinstance(of, tuple):
         return registry.get(*of) if registry.known(*of) else None
@@ -88,9 +93,11 @@ def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
 def compare_rate(
     claim: Theorem, base: Theorem, order: int | None = None
 ) -> Iterator[Finding]:
-    """``claim`` against the leading monomials of ``base`` under the claim's schedule,
-    down to T^(-order/2); where that is the least or the largest of some, in the case of
-    each of them.
+    """Compare ``claim`` with the leading monomials of ``base`` under its schedule.
+
+    It is the claim's schedule, and monomials count down to T^(-order/2). Where the
+    schedule is the least or the largest of some quantities, each of these cases is
+    compared.
     """
     order = (3 if claim.order else 2) if order is None else order
     messages: set[str] = set()
@@ -106,8 +113,9 @@ def compare_rate(
 def cases(
     schedule: Mapping[str, Expr], known: tuple[tuple[Expr, Expr], ...] = ()
 ) -> Iterator[tuple[Mapping[str, Expr], tuple[tuple[Expr, Expr], ...]]]:
-    """The schedule with each Min and Max replaced by one of its arguments, in turn, and
-    the pairs (less, larger) that make it that one.
+    """Yield the schedule with each Min and Max replaced by one argument, in turn.
+
+    With each come the pairs (less, larger) that make it that one.
     """
     found = {a for e in schedule.values() for a in sp.sympify(e).atoms(sp.Min, sp.Max)}
     if not found:
@@ -207,7 +215,7 @@ def _compared_terms(
 
 
 def zeros(theorem: Theorem) -> list[sp.Symbol]:
-    """The quantities that the conditions of a statement set to 0."""
+    """Return the quantities that the conditions of a statement set to 0."""
     found: list[sp.Symbol] = []
     for condition in theorem.conditions:
         times, rest = sp.expand(condition.slack).as_coeff_Mul()
@@ -217,8 +225,9 @@ def zeros(theorem: Theorem) -> list[sp.Symbol]:
 
 
 def hidden_by(claimed: Sequence[Monomial]) -> list[str]:
-    """The constants that an O(.) may hide: L and rho0, and those that it nowhere
-    states.
+    """Return the constants that an O(.) may hide.
+
+    They are L and rho0, and those that it nowhere states.
     """
     stated = {n for mono in claimed for n, _ in mono.exponents}
     return ["L", "rho0", *(n for n in HIDDEN if n not in stated)]
@@ -245,15 +254,17 @@ FAILS = {
 
 
 def fails_how(mono: Monomial, claimed: Sequence[Monomial]) -> str:
-    """``fixed`` where a term is slower in T than every claimed one, else
-    ``uniform``.
+    """Return how a term fails: ``fixed`` or ``uniform``.
+
+    It is ``fixed`` where the term is slower in T than every claimed one.
     """
     return "fixed" if all(mono["T"] > other["T"] for other in claimed) else "uniform"
 
 
 def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
-    """Of the claimed terms with the same constants the one whose exponents differ
-    least, and where.
+    """Describe the claimed term with the same constants whose exponents differ least.
+
+    The text says where they differ.
     """
     scale = sorted({"T", "K", "m", "1 - lam", "L", "rho0", "Phi"})
     own = {(a, e) for a, e in mono.exponents if a not in scale}
@@ -282,8 +293,9 @@ def _power(atom: str, exponent: Fraction) -> str:
 def schedule_against_conditions(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[Finding]:
-    """From which T on each condition holds under the schedule; an error where it never
-    does.
+    """Yield from which T on each condition holds under the schedule.
+
+    Where it never does, the finding is an error.
     """
     base = _scheduled(theorem, registry)
     glossary = with_quantities((*theorem.quantities, *base.quantities))
@@ -311,8 +323,9 @@ def schedule_against_conditions(
 def first_round(
     slack: Expr, strict: bool, glossary: Mapping[str, Quantity] = GLOSSARY
 ) -> tuple[dict[str, float], float] | None:
-    """A moderate point and the T from which ``slack`` stays >= 0 there; None where it
-    never does, anywhere.
+    """Return a moderate point and the T from which ``slack`` stays >= 0 there.
+
+    The result is None where it never does, anywhere.
     """
     names = sorted({s.name for s in slack.free_symbols} - {"T"})
     horizon = np.geomspace(1, _LARGEST, 301)

@@ -18,14 +18,16 @@ _LONGEST_REASON = 300
 
 
 def has_steps(theorem: Theorem) -> bool:
-    """Does a statement declare steps of its proof?"""
+    """Return whether a statement declares steps of its proof."""
     return bool(theorem.steps)
 
 
 @check("steps")
 def check_declared_steps(theorem: Theorem) -> Iterator[Finding]:
-    """Steps that do not follow, with a witness in fractions; those that are not
-    decided; and what the others rest on.
+    """Yield findings on the declared steps of a proof.
+
+    They are the steps that do not follow, with a witness in fractions; those that are
+    not decided; and what the others rest on.
     """
     if not theorem.steps:
         return
@@ -65,14 +67,14 @@ def _wrong(place: str, step: JudgedStep, proof: DeclaredProof, first: bool) -> F
 
 
 def _spoken(step: JudgedStep) -> dict[sp.Symbol, Fraction]:
-    """The quantities of the witness that the step is about."""
+    """Return the quantities of the witness that the step is about."""
     assert step.witness is not None
     inside = set(step.witness.symbols)
     return {x: value for x, value in step.witness.point.items() if x in inside}
 
 
 def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
-    """The values of the moments."""
+    """Return the values of the moments."""
     return {
         proof.text(moment): value
         for moment, value in witness.values.items()

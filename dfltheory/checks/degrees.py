@@ -11,11 +11,11 @@ from dfltheory.bounds.units import Expr, Unit
 
 
 class Degree:
-    """Growth of expressions in t under c = t^a, s = t^b, r = t^d: the power of t that a
-    sum of non-negative terms has for large t, for many (a, b, d) at once.
+    """Growth of expressions in t under c = t^a, s = t^b, r = t^d.
 
-    ``units`` as for :class:`Scaling`; ``directions`` are rows (a, b, d). Of a
-    difference it is at most that.
+    It is the power of t that a sum of non-negative terms has for large t, for many (a,
+    b, d) at once. ``units`` as for :class:`Scaling`; ``directions`` are rows (a, b, d).
+    Of a difference it is at most that.
     """
 
     def __init__(self, units: Mapping[str, Unit], directions: Sequence[Sequence[int]]):
@@ -23,11 +23,11 @@ class Degree:
         self.directions = np.array(directions, dtype=float)
 
     def of_unit(self, unit: Unit) -> np.ndarray:
-        """The growth of a quantity of one unit."""
+        """Return the growth of a quantity of one unit."""
         return self.directions @ [float(e) for _, e in unit.scales]
 
     def of(self, expr: Expr) -> np.ndarray:
-        """The growth of ``expr``."""
+        """Return the growth of ``expr``."""
         if isinstance(expr, sp.Symbol):
             return self.of_unit(self.units[expr.name])
         if isinstance(expr, sp.Pow) and expr.exp.is_Rational:

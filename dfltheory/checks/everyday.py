@@ -1,5 +1,6 @@
-"""Typical constants: the point at which bounds and findings are evaluated where the
-caller gives none.
+"""Typical constants at which bounds and findings are evaluated by default.
+
+They are used where the caller gives no point.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ _USUAL: dict[str, float] = {
 def everyday(
     names: Iterable[str], glossary: Mapping[str, Quantity] = GLOSSARY
 ) -> dict[str, float]:
-    """K = 5, lam = 0.8, m = 16, rho = 0.01, ...; 1 for what has no usual value, 1/2 for
-    a share.
+    """Return typical values: K = 5, lam = 0.8, m = 16, rho = 0.01, ...
+
+    The value is 1 for what has no usual value, and 1/2 for a share.
     """
     return {n: _USUAL.get(n, 0.5 if glossary[n].high == 1 else 1.0) for n in names}
 

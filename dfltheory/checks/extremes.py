@@ -30,8 +30,10 @@ _KINDS = ("theorem", "corollary", "lemma", "equation")
 
 
 def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Is it a statement with constants and admissible values, or is there a simpler
-    algorithm to compare?
+    """Return whether a statement has limits to examine.
+
+    It has some if it has constants and admissible values, or if there is a simpler
+    algorithm to compare.
     """
     return simpler_statements(theorem, registry=registry) != [] or (
         theorem.kind in _KINDS and has_points(theorem)
@@ -42,8 +44,10 @@ def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
 def check_extremes(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[Finding]:
-    """The ends of every range; the simplest case; SAM's own fixed point; simpler
-    algorithms; Q -> infinity; the schedule for large T.
+    """Check a bound at the extremes of its quantities.
+
+    The extremes are the ends of every range; the simplest case; SAM's own fixed point;
+    simpler algorithms; Q -> infinity; the schedule for large T.
     """
     yield from check_simpler(theorem, registry=registry)
     if theorem.order:
@@ -97,8 +101,9 @@ def limits(theorem: Theorem) -> dict[str, list[str]]:
 
 
 def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> str:
-    """``proved`` if no divisor vanishes at this end of the quantity's range, else
-    ``sampled``.
+    """Return ``proved`` or ``sampled`` for the continuity at an end of a range.
+
+    It is ``proved`` if no divisor vanishes at this end of the quantity's range.
     """
     conditions = [
         replace(c, left=c.left.subs(symbol, end), right=c.right.subs(symbol, end))
@@ -114,8 +119,10 @@ def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> s
 
 
 def _falls(theorem: Theorem) -> bool:
-    """Is it proved that the scheduled bound, a sum of c T^-p, is at most the sum of
-    these c over T to the least of these p, which is positive?
+    """Return whether the scheduled bound is proved to fall with T.
+
+    Of the bound, a sum of c T^-p, it is proved that it is at most the sum of these c
+    over T to the least of these p, which is positive.
     """
     x = sp.Symbol("x", positive=True)
     spread: Expr = sp.expand(scheduled(theorem, theorem.bound).subs(s.T, x**-2))

@@ -1,6 +1,4 @@
-"""What an audit says: one finding, with its evidence and the command that shows it
-again.
-"""
+"""Findings of an audit, with evidence and the command that shows them again."""
 
 from __future__ import annotations
 
@@ -19,7 +17,9 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Finding:
-    """``error``: the statement cannot be right as displayed, or does not follow;
+    """One finding of an audit about one statement.
+
+    ``error``: the statement cannot be right as displayed, or does not follow;
     ``warning``: it promises less than it could, or hides something; ``note``: a fact
     about it. ``evidence["term"]`` distinguishes several findings at one place.
     """
@@ -35,8 +35,10 @@ class Finding:
 
     @property
     def command(self) -> str:
-        """The command that shows this finding again; of a theorem that is not
-        registered, the call; of a search, the command in its evidence.
+        """Command that shows this finding again.
+
+        Of a theorem that is not registered, it is the call; of a search, the command in
+        its evidence.
         """
         if "command" in self.evidence:
             return str(self.evidence["command"])
@@ -58,6 +60,7 @@ class Finding:
         )
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the fields and the command of this finding as a dictionary."""
         return {**asdict(self), "command": self.command}
 
     def __str__(self) -> str:
@@ -75,9 +78,7 @@ def found(
     mend: str | None = None,
     **evidence: Any,
 ) -> Finding:
-    """A finding of the :func:`check` that is running, about the statement that it was
-    given.
-    """
+    """Return a finding of the :func:`check` that is running, about its statement."""
     return Finding("", severity, "", "", place, message, evidence, mend)
 
 
@@ -97,8 +98,9 @@ def always(theorem: Theorem) -> bool:
 
 
 def check(name: str) -> Callable[[Check[P]], Check[P]]:
-    """Makes a function of a theorem the check ``name``: its findings carry that name,
-    and about which.
+    """Make a function of a theorem the check ``name``.
+
+    Its findings carry that name, and the statement that they are about.
     """
 
     def named(function: Check[P]) -> Check[P]:
@@ -118,7 +120,7 @@ def check(name: str) -> Callable[[Check[P]], Check[P]]:
 
 
 def numbers(point: dict[str, float]) -> str:
-    """A point in words: ``K = 5, L = 0.3``."""
+    """Return a point in words: ``K = 5, L = 0.3``."""
     return ", ".join(f"{name} = {value:.4g}" for name, value in point.items())
 
 

@@ -28,14 +28,15 @@ _STEPS = ("eta", "lam_admm", "rho")
 
 
 def has_floors(theorem: Theorem) -> bool:
-    """Is there an instance inside its scope?"""
+    """Return whether there is an instance inside its scope."""
     return any(_covers(theorem, instance) for instance in INSTANCES)
 
 
 @check("floors")
 def check_floors(theorem: Theorem) -> Iterator[Finding]:
-    """The bound against the left side of each instance that the scope covers: an error
-    has a point at which both are fractions.
+    """Compare the bound with the left side of each instance that the scope covers.
+
+    An error has a point at which both are fractions.
     """
     for instance in INSTANCES:
         if not _covers(theorem, instance):
@@ -46,7 +47,7 @@ def check_floors(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
-    """Is the instance inside the scope for certain, and its left side known?"""
+    """Return whether the instance is certainly in scope, and its left side known."""
     scope, left = theorem.scope, theorem.lhs
     if theorem.order or theorem.kind not in ("theorem", "corollary"):
         return False
@@ -83,7 +84,10 @@ def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
 
 
 def _network(theorem: Theorem, instance: FloorInstance) -> bool:
-    """Is a complete graph of equal weights, or with another eigenvalue, in scope?"""
+    """Return whether the network of an instance is in scope.
+
+    It is a complete graph of equal weights, or has another eigenvalue.
+    """
     if instance.everywhere:
         return True
     if instance.gossip:
@@ -149,7 +153,7 @@ def _completed(theorem: Theorem, numbers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put_in(theorem: Theorem) -> dict[str, Expr]:
-    """The steps, and SAM's radius, that the schedule determines."""
+    """Return the steps, and SAM's radius, that the schedule determines."""
     return {
         name: theorem.schedule[name]
         for name in _STEPS
@@ -188,8 +192,10 @@ def _is_bounded(theorem: Theorem) -> bool:
 
 
 def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
-    """Bound over floor where all conditions hold and the floor is positive, else inf;
-    in rounded numbers.
+    """Return bound over floor at each point, or inf.
+
+    It is inf unless all conditions hold and the floor is positive. It is computed in
+    rounded numbers.
     """
     size = len(draw.floor)
     bound = np.broadcast_to(
@@ -204,8 +210,9 @@ def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Fall:
-    """A point at which a bound is below a floor, in fractions; ``clients``: is m the
-    least one at which it is, with all else as here?
+    """A point at which a bound is below a floor, in fractions.
+
+    ``clients`` says whether m is the least one at which it is, with all else as here.
     """
 
     point: dict[str, Fraction]
@@ -215,7 +222,7 @@ class Fall:
 
 
 def _lowest(theorem: Theorem, instance: FloorInstance) -> Fall | None:
-    """A simple point at which the bound is clearly below the floor, if there is one."""
+    """Return a simple point at which the bound is clearly below the floor, if any."""
     draw = _drawn(theorem, instance, _numbers(theorem, instance))
     if draw is None:
         return None
@@ -251,8 +258,9 @@ def _at(numbers: Mapping[str, Any], index: int) -> dict[str, Any]:
 def _exact(
     theorem: Theorem, instance: FloorInstance, numbers: Mapping[str, Any]
 ) -> Fall | None:
-    """The bound below the floor in fractions, where all conditions hold; None where it
-    is not, or where a value is irrational.
+    """Return the bound below the floor in fractions, where all conditions hold.
+
+    The result is None where it is not below, or where a value is irrational.
     """
     measure = theorem.lhs.measure
     constants = instance.constants(numbers, measure)
@@ -273,7 +281,7 @@ def _exact(
 
 
 def _scheduled_exactly(theorem: Theorem, numbers: Mapping[str, Any]) -> bool:
-    """Are the steps those of the schedule, without a rounding error?"""
+    """Return whether the steps are those of the schedule, without a rounding error."""
     for name, step in _put_in(theorem).items():
         known = {
             symbol: _rational(numbers[symbol.name]) for symbol in step.free_symbols
@@ -293,8 +301,10 @@ def _rational(value: Any) -> Any:
 def _fewest_clients(
     theorem: Theorem, instance: FloorInstance, draw: _Draw, index: int
 ) -> Fall | None:
-    """The least even m at which the bound is below the floor, all else as in one draw;
-    None where that is no more than 2, or cannot be found.
+    """Return the least even m at which the bound is below the floor.
+
+    All else is as in one draw. The result is None where that m is no more than 2, or
+    cannot be found.
     """
     if "m" not in theorem.needs:
         return None
@@ -322,13 +332,13 @@ def _fewest_clients(
 
 
 def _short(value: Fraction) -> str:
-    """A fraction; rounded, and marked so, where it has many digits."""
+    """Return a fraction as text; rounded, and marked so, where it has many digits."""
     text = str(value)
     return text if len(text) <= _LONGEST else f"about {float(value):.6g}"
 
 
 def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> Finding:
-    """The finding, with the point as fractions."""
+    """Return the finding, with the point as fractions."""
     point = {name: _short(value) for name, value in fall.point.items() if value}
     absent = [name for name, value in fall.point.items() if not value]
     place = ", ".join(f"{name} = {value}" for name, value in point.items())

@@ -1,6 +1,4 @@
-"""Sentences about a statement: its name in the paper, its status, and what was
-examined.
-"""
+"""Sentences about a statement: name in the paper, status, and what was examined."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from dfltheory.checks.run import CHECKS, applicable_checks
 
 
 def name_of(theorem: Theorem) -> str:
-    """The paper's own name of a statement: ``Theorem 4.5, eq. (7)``."""
+    """Return the paper's own name of a statement: ``Theorem 4.5, eq. (7)``."""
     citation = (
         registry.paper(theorem.key.split(".")[0]).citation
         if registry.peers(theorem)
@@ -23,11 +21,10 @@ def name_of(theorem: Theorem) -> str:
 
 
 def headline(theorem: Theorem, status: Status, errors: int, reference: str = "") -> str:
-    """The verdict on a statement from its ``status`` and the number of ``errors`` of
-    the audit.
+    """Return the verdict on a statement from its ``status`` and audit errors.
 
-    ``reference`` is the name of a statement that is not registered, as
-    ``FILE.py:NAME``.
+    ``errors`` is the number of errors of the audit. ``reference`` is the name of a
+    statement that is not registered, as ``FILE.py:NAME``.
     """
     name = f"{name_of(theorem)} (`{theorem.key}`)"
     if status.refuted:
@@ -42,8 +39,9 @@ def headline(theorem: Theorem, status: Status, errors: int, reference: str = "")
 
 
 def instead(theorem: Theorem) -> str:
-    """A sentence that names the corrected variant of a statement, where the registry
-    has one.
+    """Return a sentence that names the registered corrected variant of a statement.
+
+    It is empty where the registry has none.
     """
     corrected = corrected_variant(theorem)
     if corrected is None:
@@ -52,14 +50,14 @@ def instead(theorem: Theorem) -> str:
 
 
 def corrected_variant(theorem: Theorem) -> Theorem | None:
-    """The registered variant ``corrected`` of another variant."""
+    """Return the registered variant ``corrected`` of another variant."""
     if theorem.variant == "corrected" or not registry.known(theorem.key, "corrected"):
         return None
     return registry.get(theorem.key, "corrected")
 
 
 def refutation(theorem: Theorem, status: Status) -> str:
-    """What refutes a statement, in words."""
+    """Return what refutes a statement, in words."""
     what = "family of problems" if theorem.order else "instance"
     return f"a saved {what} inside all its assumptions: {status.how}"
 
@@ -67,11 +65,10 @@ def refutation(theorem: Theorem, status: Status) -> str:
 def examined(
     theorem: Theorem, status: Status, errors: int = 0, reference: str = ""
 ) -> str:
-    """Which checks and searches of a statement ran, and the commands of those that did
-    not.
+    """Return which checks and searches of a statement ran.
 
-    ``errors`` is the number of errors that the audit reports; ``reference`` as in
-    :func:`headline`.
+    The text gives the commands of those that did not. ``errors`` is the number of
+    errors that the audit reports; ``reference`` as in :func:`headline`.
     """
     count = {0: "no error", 1: "1 error"}.get(errors, f"{errors} errors")
     said = [f"{_checks(theorem)} {count}", _searched(theorem, status, reference)]
@@ -83,7 +80,7 @@ def examined(
 
 
 def _checks(theorem: Theorem) -> str:
-    """The checks that examined something, and those that had nothing to examine."""
+    """Name the checks that examined something, and those with nothing to examine."""
     ran = applicable_checks(theorem)
     idle = [name for name in CHECKS if name not in ran]
     nothing = f"; nothing to examine: {', '.join(idle)}" if idle else ""

@@ -27,8 +27,10 @@ ROUNDING = 1e-9
 
 
 def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
-    """For each of :data:`DIRECTIONS`: do all conditions that hold go on to hold? None:
-    it is unknown, since a condition adds different units.
+    """Return for each of :data:`DIRECTIONS` whether all conditions go on to hold.
+
+    Only conditions that hold are meant. None: it is unknown, since a condition adds
+    different units.
     """
     scaling, degree = Scaling(_units(theorem)), Degree(_units(theorem), DIRECTIONS)
     kept = np.ones(len(DIRECTIONS), dtype=bool)
@@ -45,8 +47,10 @@ def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
 
 @dataclass(frozen=True, eq=False)
 class _Summand:
-    """Summands of one unit: the named terms with some of them, the growth of their sum
-    along each direction, and is none of them negative?
+    """Summands of one unit.
+
+    The fields are the named terms with some of them, the growth of their sum along each
+    direction, and whether none of them is negative.
     """
 
     parts: frozenset[str]
@@ -55,7 +59,7 @@ class _Summand:
 
 
 def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
-    """The named terms of a bound that contain a summand with a wrong unit that is idle.
+    """Return the named terms of a bound with an idle summand of a wrong unit.
 
     Empty for O(.), which may hide constants with units, and for definitions, which
     claim nothing. A summand of a lower bound counts if it outgrows the left-hand side:
@@ -90,7 +94,10 @@ def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
 
 
 def _summands(theorem: Theorem) -> Iterator[_Summand]:
-    """The summands of a bound; those of one unit together, where they do not cancel."""
+    """Yield the summands of a bound.
+
+    Those of one unit come together, where they do not cancel.
+    """
     degree, scaling = Degree(_units(theorem), DIRECTIONS), Scaling(_units(theorem))
     by_unit: dict[Unit, list[Expr]] = {}
     parts: dict[Unit, set[str]] = {}
@@ -117,15 +124,16 @@ def _units(theorem: Theorem) -> dict[str, Unit]:
 
 
 def _invariant(theorem: Theorem) -> bool:
-    """Do all terms have the unit of the left-hand side?"""
+    """Return whether all terms have the unit of the left-hand side."""
     scaling = Scaling(_units(theorem))
     units = {scaling.of(term) for term in theorem.terms.values() if term != 0}
     return not scaling.clashes and units <= {theorem.lhs.unit}
 
 
 def _pieces(expr: Expr) -> Iterator[Expr]:
-    """Expressions whose sum is as large as ``expr``, up to a numerical factor: of
-    sqrt(x + y) the pieces are sqrt(x) and sqrt(y), and of max(x, y) they are x and
+    """Yield expressions whose sum is as large as ``expr``, up to a numerical factor.
+
+    Of sqrt(x + y) the pieces are sqrt(x) and sqrt(y), and of max(x, y) they are x and
     y.
     """
     if isinstance(expr, sp.Add | sp.Max):

@@ -25,8 +25,9 @@ _TOLERANCE = 1e-9
 
 
 def rows_of(condition: Condition) -> Iterator[Row]:
-    """What a condition says of each of its terms, as far as it is products of
-    powers.
+    """Yield what a condition says of each of its terms.
+
+    Only terms that are products of powers yield a row.
     """
     terms = sp.Add.make_args(sp.expand(condition.slack))
     large = [t for t in terms if not t.could_extract_minus_sign()]
@@ -39,8 +40,9 @@ def rows_of(condition: Condition) -> Iterator[Row]:
 
 
 def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
-    """``term`` as exponents of glossary names and the logarithm of its constant; None
-    if it is none.
+    """Return ``term`` as exponents of glossary names and the logarithm of its constant.
+
+    The result is None if it is no monomial.
     """
     powers = term.as_powers_dict()
     if not all(p.is_number and (b.is_number or b.is_Symbol) for b, p in powers.items()):
@@ -64,11 +66,11 @@ def _ranges(names: Sequence[str], glossary: Glossary) -> list[Row]:
 def least(
     goal: Mapping[str, Expr], rows: Sequence[Row], glossary: Glossary = GLOSSARY
 ) -> tuple[float, dict[str, float]] | None:
-    """The largest proved lower bound of ``sum(goal * log x)`` where the rows hold, and
-    its multipliers.
+    """Return the largest proved lower bound of ``sum(goal * log x)``.
 
-    By duality: for y >= 0 with ``goal + sum y_i a_i = 0`` it is at least ``sum y_i log
-    c_i``. None where no such y exists; inf where the rows contradict each other.
+    Its multipliers are returned as well. It holds where the rows hold. By duality: for
+    y >= 0 with ``goal + sum y_i a_i = 0`` it is at least ``sum y_i log c_i``. None
+    where no such y exists; inf where the rows contradict each other.
     """
     names = sorted({*goal, *(n for _, powers, _ in rows for n in powers)})
     table = [*rows, *_ranges(names, glossary)]
@@ -91,8 +93,9 @@ def least(
 def contradiction(
     conditions: Sequence[Condition], glossary: Glossary = GLOSSARY
 ) -> str | None:
-    """A product of powers of conditions that says ``c <= 1`` for a number c > 1; None
-    where there is none.
+    """Return a product of powers of conditions that says ``c <= 1`` for a number c > 1.
+
+    The result is None where there is none.
     """
     rows = [row for c in conditions for row in rows_of(c)]
     names = sorted({n for _, powers, _ in rows for n in powers})

@@ -1,5 +1,6 @@
-"""Monotonicity and sign: a bound must not be negative, and worse constants must not
-improve it.
+"""Monotonicity and sign of bounds.
+
+A bound must not be negative, and worse constants must not improve it.
 """
 
 from __future__ import annotations
@@ -62,14 +63,16 @@ _LONG = 100
 
 
 def has_monotonicity(theorem: Theorem) -> bool:
-    """Is it a theorem with admissible values?"""
+    """Return whether it is a theorem with admissible values."""
     return theorem.kind == "theorem" and has_points(theorem)
 
 
 @check("monotone")
 def check_monotone(theorem: Theorem) -> Iterator[Finding]:
-    """The bound in each constant over the admissible region: proved, or else sampled
-    and said so.
+    """Check the sign of a bound and its monotonicity in each constant.
+
+    The check covers the admissible region. Monotonicity is proved, or else sampled, and
+    the finding says so.
     """
     if theorem.kind != "theorem":
         return
@@ -115,9 +118,10 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _moved_with(theorem: Theorem) -> set[str]:
-    """Constants with which what is bounded changes: those in the left-hand side, and
-    those of the steps that the statement has put in. A bound need not be monotone in
-    them.
+    """Return constants with which what is bounded changes.
+
+    They are those in the left-hand side, and those of the steps that the statement has
+    put in. A bound need not be monotone in them.
     """
     put_in = [e for n, e in theorem.schedule.items() if n not in theorem.needs]
     return {
@@ -127,12 +131,12 @@ def _moved_with(theorem: Theorem) -> set[str]:
 
 
 def _monotone(theorem: Theorem, term: Expr, name: str, up: bool) -> bool:
-    """Is it proved that a term does not fall (or does not rise) with a constant where
-    the conditions hold?
+    """Return whether a term is proved monotone in a constant under the conditions.
 
-    A maximum is monotone if each of its arguments is, as the term is continuous; a sum
-    if each term is; a product of nonnegative factors if each factor is; a power if its
-    base is. Otherwise the sign of the derivative decides.
+    It must not fall (or not rise) where the conditions hold. A maximum is monotone if
+    each of its arguments is, as the term is continuous; a sum if each term is; a
+    product of nonnegative factors if each factor is; a power if its base is. Otherwise
+    the sign of the derivative decides.
     """
     symbol, largest = (
         theorem.glossary[name].symbol,
@@ -153,8 +157,9 @@ def _monotone(theorem: Theorem, term: Expr, name: str, up: bool) -> bool:
 
 
 def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
-    """Parts of a term, and whether each must rise for the term to go ``up``; none where
-    this is not known.
+    """Return parts of a term, and whether each must rise for the term to go ``up``.
+
+    There are none where this is not known.
     """
     base, power = term.as_base_exp()
     if term.is_Add:
@@ -167,8 +172,10 @@ def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
 
 
 def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
-    """Has the derivative the right sign, or for a whole number the growth from n to n +
-    1? Where there is no derivative, since a root is 0, the term is continuous.
+    """Return whether the derivative has the right sign.
+
+    For a whole number it is the growth from n to n + 1. Where there is no derivative,
+    since a root is 0, the term is continuous.
     """
     if theorem.glossary[symbol.name].integer:
         growth: Any = term.subs(symbol, symbol + 1) - term
@@ -185,7 +192,8 @@ def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
 
 @lru_cache(maxsize=1000)
 def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
-    """Is it proved that an expression is not negative where the conditions hold?
+    """Return whether an expression is proved nonnegative where the conditions hold.
+
     Factors are asked for with each constant again.
     """
     if nonnegative(expr, theorem.glossary):
@@ -197,8 +205,9 @@ def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
 
 
 def _is_refuted(theorem: Theorem, expr: Expr) -> bool:
-    """Is an expression clearly negative at an admissible point? Then no proof is
-    tried. What is small next to its terms may be a rounding error.
+    """Return whether an expression is clearly negative at an admissible point.
+
+    Then no proof is tried. What is small next to its terms may be a rounding error.
     """
     points = _refuting_points(theorem)
     known = {symbol.name for symbol in expr.free_symbols} <= set(points)

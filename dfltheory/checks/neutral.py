@@ -1,5 +1,6 @@
-"""The terms of a bound where a mechanism is absent, next to those of registered
-theorems on the simpler method.
+"""The terms of a bound where a mechanism is absent.
+
+They are compared with those of registered theorems on the simpler method.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ _ORDER = 4
 
 
 def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Is there a registered theorem on a simpler method?"""
+    """Return whether there is a registered theorem on a simpler method."""
     return any(_others(theorem, name, registry) for name in ABSENT)
 
 
 @check("neutral")
 def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """Each term that a bound with an absent mechanism has and the theorem on the
-    simpler method lacks, or the other way round: observations, not errors.
+    """Compare a bound with an absent mechanism with theorems on the simpler method.
+
+    Each finding lists the terms that only one of the two has: observations, not errors.
     """
     for name, value in ABSENT.items():
         for other in _others(theorem, name, registry):
@@ -52,8 +54,10 @@ def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
 
 
 def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
-    """Registered theorems with constants on the method without a mechanism, with the
-    same left side; of one paper the corrected ones alone, where there are some.
+    """Return registered theorems with the same left side on the simpler method.
+
+    They are theorems with constants on the method without a mechanism. Of one paper
+    they are the corrected ones alone, where there are some.
     """
     if theorem.order or theorem.kind != "theorem" or name not in theorem.needs:
         return []
@@ -84,7 +88,7 @@ def _simpler(theorem: Theorem, name: str) -> tuple[str | type, ...]:
 
 
 def _is_comparable(theorem: Theorem, other: Theorem) -> bool:
-    """Is it another theorem with constants on the same left side?"""
+    """Return whether it is another theorem with constants on the same left side."""
     left, same = theorem.lhs, other.lhs
     return (
         other.kind == "theorem"
@@ -95,7 +99,7 @@ def _is_comparable(theorem: Theorem, other: Theorem) -> bool:
 
 
 def without(theorem: Theorem, name: str) -> Theorem:
-    """The statement with its definitions written out and one mechanism absent."""
+    """Return the statement with definitions written out and one mechanism absent."""
     at = {theorem.glossary[name].symbol: ABSENT[name]}
     terms = {part: term.subs(at) for part, term in theorem.terms.items()}
     kept = {part: term for part, term in terms.items() if term != 0}
@@ -103,8 +107,9 @@ def without(theorem: Theorem, name: str) -> Theorem:
 
 
 def different_terms(one: Theorem, other: Theorem) -> tuple[list[str], list[str]]:
-    """The monomials of each that nothing in the other covers, step sizes as they
-    are.
+    """Return the monomials of each that nothing in the other covers.
+
+    Step sizes stay as they are.
     """
     plain = replace(other, parts=other.terms, definitions=(), conditions=())
     mine, theirs = _monomials(one), _monomials(plain)
@@ -116,7 +121,7 @@ def different_terms(one: Theorem, other: Theorem) -> tuple[list[str], list[str]]
 
 @lru_cache(64)
 def _monomials(theorem: Theorem) -> tuple[Monomial, ...]:
-    """The monomials of a bound whose definitions are written out."""
+    """Return the monomials of a bound whose definitions are written out."""
     return leading(theorem, _ORDER, {}, ())
 
 

@@ -54,8 +54,9 @@ COMPARING = frozenset(("limits", "neutral", "agreement", "corollary", "quoted"))
 def applicable_checks(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> tuple[str, ...]:
-    """The names of the checks that have something to examine in a statement, in the
-    order in which they run.
+    """Return the names of the checks that have something to examine in a statement.
+
+    They are in the order in which they run.
     """
     return tuple(
         name for name in CHECKS if APPLIES[name](theorem, **_options(name, registry))
@@ -69,8 +70,9 @@ def _options(check: str, registry: Registry) -> dict[str, Registry]:
 def audit_statement(
     theorem: Theorem, checks: tuple[str, ...] = (), registry: Registry = REGISTRY
 ) -> list[Finding]:
-    """What the checks (by name; all if none is named) find in one statement, errors
-    first.
+    """Return what the checks find in one statement, errors first.
+
+    Checks are given by name; all run if none is named.
     """
     for name in checks:
         if name not in CHECKS:
@@ -90,11 +92,11 @@ def audit(
     *,
     trust: Trust = False,
 ) -> list[Finding]:
-    """The findings on a statement: all its variants, or one; without a key, on the
-    whole registry.
+    """Return the findings on a statement, or on the whole registry without a key.
 
-    A theorem in the place of the key is audited as it is, registered or not. Every
-    finding carries its evidence and the command that shows it again.
+    They cover all variants of the statement, or one. A theorem in the place of the key
+    is audited as it is, registered or not. Every finding carries its evidence and the
+    command that shows it again.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""Can all conditions hold together? Proved for all constants where it can be, else
-shown by a witness; a contradiction is proved by a product of conditions, or said to be
-only searched for.
+"""Whether all conditions of a statement can hold together.
+
+This is proved for all constants where it can be, else shown by a witness; a
+contradiction is proved by a product of conditions, or said to be only searched for.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ _POINTS = 2000
 
 @check("conditions")
 def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
-    """One finding: proved for every value of the constants, met at a witness,
-    contradictory, or not met by any point tried.
+    """Yield one finding on whether the conditions can hold together.
+
+    They are proved for every value of the constants, met at a witness, contradictory,
+    or not met by any point tried.
     """
     conditions = conditions_of(theorem)
     if not conditions:
@@ -66,8 +69,9 @@ def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
 def _witness(
     theorem: Theorem, conditions: Sequence[Condition], points: Points
 ) -> Finding:
-    """The admissible point that is farthest from the edges, checked in exact
-    arithmetic.
+    """Return the admissible point farthest from the edges as a witness.
+
+    It is checked in exact arithmetic.
     """
     sides = values_of([side for c in conditions for side in (c.left, c.right)], points)
     slack = np.min(
@@ -96,8 +100,9 @@ def _witness(
 
 @dataclass(frozen=True)
 class SmallSteps:
-    """The way on which all conditions hold in the end: each step size a multiple of e,
-    and T = 1/e^2.
+    """The way on which all conditions hold in the end.
+
+    Each step size is a multiple of e, and T = 1/e^2.
     """
 
     steps: dict[str, Expr]
@@ -127,8 +132,9 @@ class SmallSteps:
 def small_steps(
     conditions: Sequence[Condition], glossary: Glossary = GLOSSARY
 ) -> SmallSteps | None:
-    """A proof that for all constants some step sizes and horizons meet every condition,
-    or None.
+    """Return a proof that small steps meet every condition, or None.
+
+    It proves that for all constants some step sizes and horizons do.
     """
     equal, rest = equalities(conditions, glossary)
     free = {n for c in conditions for n in _names(c.slack)}
@@ -156,8 +162,9 @@ def _names(expr: Expr) -> set[str]:
 
 
 def _in_the_end(slack: Expr, strict: bool, glossary: Glossary) -> bool:
-    """Is a slack positive (not negative) for every small e > 0, by its coefficients as
-    a polynomial in e?
+    """Return whether a slack is positive (not negative) for every small e > 0.
+
+    The coefficients of the slack as a polynomial in e decide.
     """
     over, under = sp.fraction(sp.together(sp.expand(slack)))
     power = sp.Poly(under, _e).degree() if under.is_polynomial(_e) else 0

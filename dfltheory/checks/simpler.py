@@ -1,6 +1,7 @@
-"""The bound of the simpler algorithm: with a mechanism at its neutral value, a
-statement must cover what the same paper says, under the same assumptions, of the
-algorithm without it.
+"""The bound of the simpler algorithm, with a mechanism at its neutral value.
+
+A statement must cover what the same paper says, under the same assumptions, of the
+algorithm without the mechanism.
 
 Which statement covers the simpler algorithm is read from the registry: a mechanism
 (SAM's radius, several gossip steps, momentum) is absent from a statement that has no
@@ -38,7 +39,7 @@ _TOLERANCE = 1e-9
 
 
 def mechanisms(theorem: Theorem) -> frozenset[str]:
-    """The mechanisms that an algorithm may use under this statement."""
+    """Return the mechanisms that an algorithm may use under this statement."""
     return frozenset(name for name in MECHANISMS if _uses(theorem, name))
 
 
@@ -58,8 +59,9 @@ def check_simpler(
     others: Iterable[Theorem] | None = None,
     registry: Registry = REGISTRY,
 ) -> Iterator[Finding]:
-    """``theorem`` without its mechanisms against the statements about algorithms that
-    lack them.
+    """Compare ``theorem`` without its mechanisms with statements that lack them.
+
+    These are statements about algorithms without the mechanisms.
     """
     mine = mechanisms(theorem)
     simpler = simpler_statements(theorem, others, registry)
@@ -75,8 +77,9 @@ def simpler_statements(
     others: Iterable[Theorem] | None = None,
     registry: Registry = REGISTRY,
 ) -> list[Theorem]:
-    """The comparable statements (of the same paper, unless given) about algorithms
-    without a mechanism.
+    """Return the comparable statements about algorithms without a mechanism.
+
+    They are of the same paper, unless given.
     """
     mine = mechanisms(theorem)
     if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
@@ -90,8 +93,10 @@ def simpler_statements(
 
 
 def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
-    """The same kind of claim on the same quantity under the same assumptions and
-    schedule, drawn from a theorem (not quoted).
+    """Return whether both make the same kind of claim on the same quantity.
+
+    They must have the same assumptions and schedule, and be drawn from a theorem (not
+    quoted).
     """
     own = [
         (
@@ -117,8 +122,10 @@ def _words(absent: list[str]) -> tuple[str, str]:
 
 
 def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
-    """Monomials that the simpler algorithm's rate has and this one lacks, and the other
-    way round.
+    """Compare the monomials of this rate with those of the simpler algorithm's rate.
+
+    Monomials that the simpler algorithm's rate has and this one lacks are reported, and
+    the other way round.
     """
     place, words = _words(absent)
     gone = {
@@ -147,8 +154,9 @@ def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
 
 
 def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
-    """The two bounds at random points at which both apply, the mechanisms being
-    neutral.
+    """Compare the two bounds at random points, with neutral mechanisms.
+
+    Both bounds apply at these points.
     """
     place, words = _words(absent)
     gone = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
@@ -187,8 +195,9 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
 
 
 def agree_without(one: Theorem, other: Theorem, points: Points) -> list[str]:
-    """The mechanisms at whose neutral value two statements agree: what differs then
-    belongs to them.
+    """Return the mechanisms at whose neutral value two statements agree.
+
+    What differs then belongs to them.
     """
     found = []
     for name, (carriers, _) in MECHANISMS.items():

@@ -1,5 +1,6 @@
-"""Special cases whose truth is known: ends of ranges, plain gradient descent, SAM's
-fixed point.
+"""Special cases whose truth is known.
+
+They are ends of ranges, plain gradient descent, and SAM's fixed point.
 """
 
 from __future__ import annotations
@@ -64,8 +65,10 @@ def _applies(theorem: Theorem, points: Points) -> np.ndarray:
 
 
 def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """m = 1, K = 1, alpha -> 0, rho -> 0, sigma -> 0, lam -> 0, ...: the bound must be
-    a number there, and the limit of its values nearby.
+    """Check the bound at the ends of ranges: m = 1, K = 1, alpha -> 0, rho -> 0, ...
+
+    Further ends are sigma -> 0 and lam -> 0. The bound must be a number there, and the
+    limit of its values nearby.
     """
     size = len(next(iter(points.values())))
     usual = np.isfinite(
@@ -95,8 +98,9 @@ def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
 def _jumps(
     theorem: Theorem, points: Points, name: str, value: np.ndarray
 ) -> np.ndarray:
-    """Where the bound does not approach ``value`` as the quantity goes to 0: the gap
-    neither is small nor shrinks.
+    """Return where the bound does not approach ``value`` as the quantity goes to 0.
+
+    There the gap neither is small nor shrinks.
     """
     unit = np.where(points[name] > 0, points[name], 1.0)
     gaps = []
@@ -108,9 +112,11 @@ def _jumps(
 
 
 def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """One client, exact gradients, one local step, no SAM, no momentum: gradient
-    descent, whose gradients vanish for T -> infinity. What a bound keeps there is
-    loose; of one round it may keep anything.
+    """Check the bound in the simplest case, gradient descent.
+
+    It has one client, exact gradients, one local step, no SAM, no momentum; its
+    gradients vanish for T -> infinity. What a bound keeps there is loose; of one round
+    it may keep anything.
     """
     if "T" not in points:
         return
@@ -152,8 +158,9 @@ def _free(points: Points, index: int) -> dict[str, float]:
 
 
 def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
-    """The smoothness constant of SAM's fixed point and what the left side is there;
-    None for a left side that it says nothing of.
+    """Return the smoothness constant of SAM's fixed point and the left side there.
+
+    The result is None for a left side that the fixed point says nothing of.
     """
     if theorem.lhs.measure in GRADIENT_MEASURES:
         return "L", theorem.lhs.of_constant((s.L * s.rho) ** 2)
@@ -163,10 +170,11 @@ def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
 
 
 def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
-    """SAM's fixed point against a statement in O(.): under the schedule the left side
-    and the bound are powers of T, and no constant makes up for a faster one. The loss
-    is that of :func:`sam_fixed_point` at the radius of each T; L and rho0, which O(.)
-    may hide, stay as they are.
+    """Check SAM's fixed point against a statement in O(.).
+
+    Under the schedule the left side and the bound are powers of T, and no constant
+    makes up for a faster one. The loss is that of :func:`sam_fixed_point` at the radius
+    of each T; L and rho0, which O(.) may hide, stay as they are.
     """
     stays = _stays(theorem)
     radius = theorem.schedule.get("rho")
@@ -194,8 +202,9 @@ def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _power_of_t(theorem: Theorem, expr: Expr) -> Expr:
-    """The largest power of T in an expression under the schedule for large T; -oo of
-    0.
+    """Return the largest power of T in an expression under the schedule for large T.
+
+    It is -oo of 0.
     """
     expanded = expand_in_t(scheduled(theorem, expr), 12, theorem.shares)
     terms = [t for t in sp.Add.make_args(expanded) if t != 0]

@@ -1,5 +1,7 @@
-"""Units: every term scales as the left-hand side does, sums agree inside, conditions
-compare like with like, and a schedule gives each step its own unit.
+"""Units of terms, sums, conditions and schedules.
+
+Every term scales as the left-hand side does, sums agree inside, conditions compare like
+with like, and a schedule gives each step its own unit.
 
 A bound with a wrong unit says something different in each system of units. A statement
 about all problems must hold in all of them. Whether that is possible decides between an
@@ -53,8 +55,9 @@ Severity = Callable[..., Finding]
 
 @check("units")
 def check_units(theorem: Theorem) -> Iterator[Finding]:
-    """Definitions, terms, conditions and schedule; and the scaling limit of a bound
-    that is not invariant.
+    """Check the units of definitions, terms, conditions and schedule.
+
+    The scaling limit of a bound that is not invariant is checked, too.
     """
     findings = list(_not_invariant(theorem))
     yield from findings
@@ -63,8 +66,9 @@ def check_units(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
-    """Clashes inside definitions, terms, conditions and the schedule, and sides of
-    different units.
+    """Yield clashes of units, and sides of different units.
+
+    The clashes are inside definitions, terms, conditions and the schedule.
     """
     units: dict[str, Unit] = {name: q.unit for name, q in theorem.glossary.items()}
     scaling = Scaling(units)
@@ -101,8 +105,9 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
 def _term(
     theorem: Theorem, scaling: Scaling, name: str, part: Expr, severity: Severity
 ) -> Iterator[Finding]:
-    """Clashes inside one term of the bound, and a unit that is not the left-hand
-    side's.
+    """Yield clashes inside one term of the bound, and a wrong unit.
+
+    A unit is wrong if it is not the left-hand side's.
     """
     unit, wanted = scaling.of(part), theorem.lhs.unit
     mixed = bool(scaling.clashes)
@@ -121,7 +126,7 @@ def _term(
 
 
 def _definitions_of(theorem: Theorem, names: frozenset[str]) -> set[sp.Symbol]:
-    """The symbols of the definitions on which these terms depend."""
+    """Return the symbols of the definitions on which these terms depend."""
     found: set[sp.Symbol] = set()
     for name in names:
         found |= theorem.parts[name].free_symbols
@@ -134,7 +139,7 @@ def _definitions_of(theorem: Theorem, names: frozenset[str]) -> set[sp.Symbol]:
 def _clashes(
     theorem: Theorem, scaling: Scaling, place: str, severity: Severity
 ) -> Iterator[Finding]:
-    """The clashes that were collected at one place, once each."""
+    """Yield the clashes that were collected at one place, once each."""
     of_bound = place.startswith(("definition ", "term "))
     claims = theorem.kind in _BOUNDS_A_RUN and not theorem.order and of_bound
     for clash in dict.fromkeys(scaling.clashes):
@@ -153,9 +158,11 @@ def _not_invariant_finding(
 
 
 def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
-    """A change of units c = t^a, s = t^b, r = t^d that keeps every condition and along
-    which each term of the bound falls, for large t, against a left-hand side that is
-    not 0: then the bound is false.
+    """Find a change of units that refutes the bound.
+
+    It is a change c = t^a, s = t^b, r = t^d that keeps every condition and along which
+    each term of the bound falls, for large t, against a left-hand side that is not 0:
+    then the bound is false.
 
     A lower bound is false if one of its terms grows against the left-hand side. Silent
     where a term of the bound is negative (the left-hand side may be, too) and where a
@@ -192,8 +199,9 @@ def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _mend(theorem: Theorem, missing: Unit) -> str | None:
-    """The simplest product of the statement's own constants that has the missing unit;
-    none that may be 0.
+    """Return the simplest product of constants that has the missing unit.
+
+    The constants are the statement's own. It contains no constant that may be 0.
     """
     wanted = [
         n

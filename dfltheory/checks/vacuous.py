@@ -1,5 +1,6 @@
-"""The vacuous region: where a bound says no more than is known without a proof, and
-until which T.
+"""The vacuous region of a bound.
+
+There a bound says no more than is known without a proof; the checks find until which T.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ _HORIZONS = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 
 
 def trivials(theorem: Theorem) -> list[tuple[str, Expr]]:
-    """All that is known without a proof: B^2 under bounded gradients, for means as
-    well; 2 L (f(x^0) - f*) for the least of the rounds and the start (where DFedADMM's
-    auxiliary point is the mean model).
+    """Return all that is known without a proof.
+
+    It is B^2 under bounded gradients, for means as well; 2 L (f(x^0) - f*) for the
+    least of the rounds and the start (where DFedADMM's auxiliary point is the mean
+    model).
     """
     L, f0, B = (GLOSSARY[n].symbol for n in ("L", "f0_gap", "B"))
     found: list[tuple[str, Expr]] = []
@@ -52,8 +55,9 @@ def _is_gradient(theorem: Theorem) -> bool:
 
 
 def trivial(theorem: Theorem) -> tuple[str, Expr] | None:
-    """The first of :func:`trivials`, which holds for a mean where there is such a
-    one.
+    """Return the first of :func:`trivials`.
+
+    It holds for a mean where there is such a one.
     """
     return next(iter(trivials(theorem)), None)
 
@@ -88,8 +92,9 @@ def vacuous(theorem: Theorem, points: Points) -> Iterator[Finding]:
 def _best_ratio(
     theorem: Theorem, expr: Expr, points: Points
 ) -> tuple[float, dict[str, float]]:
-    """The least bound/trivial among admissible points and random changes of the best of
-    them.
+    """Return the least bound/trivial among admissible points, and its point.
+
+    Random changes of the best points are tried as well.
     """
     rng = np.random.default_rng(1)
     names = list(theorem.needs)
@@ -140,8 +145,10 @@ def _jitter(
 def vacuous_until(
     theorem: Theorem, expr: Expr
 ) -> tuple[int, str, tuple[str, ...]] | None:
-    """The largest T up to which one term alone exceeds ``expr`` wherever the conditions
-    hold, that term and the conditions used; None where no term is seen to.
+    """Return the largest T up to which one term alone exceeds ``expr``.
+
+    It does so wherever the conditions hold. The result has that term and the conditions
+    used; None where no term is seen to.
     """
     rows = [
         row for c in conditions_of(theorem) for row in rows_of(c) if "T" not in row[1]
@@ -161,7 +168,10 @@ def vacuous_until(
 
 
 def _lower(term: Expr) -> Expr:
-    """A product of powers below ``term``: denominators a - b with b >= 0 become a."""
+    """Return a product of powers below ``term``.
+
+    Denominators a - b with b >= 0 become a.
+    """
     factors = []
     for factor in sp.Mul.make_args(term):
         base, power = factor.as_base_exp()
@@ -179,9 +189,10 @@ def _lower(term: Expr) -> Expr:
 
 @dataclass(frozen=True)
 class Useful:
-    """The least T at which some admissible step makes the bound say something (inf:
-    none up to 1e15); the last T before, with its best steps, the ratio of bound and
-    trivial bound there, and its largest term.
+    """The least T at which some admissible step makes the bound say something.
+
+    ``first`` is inf if there is none up to 1e15. The others are the last T before, with
+    its best steps, the ratio of bound and trivial bound there, and its largest term.
     """
 
     first: float
@@ -191,7 +202,10 @@ class Useful:
 
 
 def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
-    """At typical constants: below which T is the bound vacuous whatever the step?"""
+    """Yield below which T the bound is vacuous at typical constants.
+
+    There it is vacuous whatever the step.
+    """
     known = trivial(theorem)
     if known is None or "T" not in theorem.needs:
         return
@@ -238,8 +252,9 @@ def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
 def useful_round(
     theorem: Theorem, expr: Expr, values: Mapping[str, float]
 ) -> Useful | None:
-    """The best step at each T of a grid, and the first T at which the bound is below
-    ``expr``; None where no step is admissible at any T.
+    """Find the best step at each T, and the first T with a bound below ``expr``.
+
+    The T are those of a grid. The result is None where no step is admissible at any T.
     """
     equal, _ = equalities(conditions_of(theorem), theorem.glossary)
     steps = [n for n in theorem.step_names if n not in equal]

@@ -106,7 +106,7 @@ SETTINGS = (
 
 
 def algorithm_of(theorem: Theorem, eta: float) -> Any:
-    """The algorithm of the statement's scope."""
+    """Return the algorithm of the statement's scope."""
     name = str(theorem.scope.algorithms[0])
     letters: dict[str, Any] = {
         field: value
@@ -120,7 +120,7 @@ def algorithm_of(theorem: Theorem, eta: float) -> Any:
 
 
 def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> History:
-    """The run of the statement's algorithm with one step size."""
+    """Return the run of the statement's algorithm with one step size."""
     algorithm = algorithm_of(theorem, eta)
     return dfl.train(
         algorithm,
@@ -139,19 +139,20 @@ def convex_constants(task: Any) -> dict[str, Any]:
 
 
 def values_of(setting: Setting, theorem: Theorem) -> dict[str, Any]:
-    """The constants of the setting, by name."""
+    """Return the constants of the setting, by name."""
     return values_in(trained(setting, theorem, 1e-3, 1), setting, theorem)
 
 
 def values_in(run: History, setting: Setting, theorem: Theorem) -> dict[str, Any]:
-    """The constants of a run in the setting, by name."""
+    """Return the constants of a run in the setting, by name."""
     found = dict(run_values(run, theorem)) | convex_constants(setting.task())
     return {name: found[name] for name in theorem.needs if name in found}
 
 
 def best(theorem: Theorem, values: Mapping[str, Any], T: int) -> tuple[float, float]:
-    """The least bound at horizon T and its step size; (inf, nan) where none is
-    admissible.
+    """Return the least bound at horizon T and its step size.
+
+    The result is (inf, nan) where no step size is admissible.
     """
     at = dict(values) | {"T": float(T)}
     if "eta" in theorem.schedule:
@@ -170,7 +171,7 @@ def best(theorem: Theorem, values: Mapping[str, Any], T: int) -> tuple[float, fl
 
 
 def start_of(run: History, measure: str) -> float:
-    """The measure before round 0."""
+    """Return the measure before round 0."""
     if measure == "f_gap":
         return float(run.loss[:, 0].mean() - run.constants.f_star)
     return float(run.measures()[measure][:, 0].mean())
@@ -179,7 +180,7 @@ def start_of(run: History, measure: str) -> float:
 def bound_of(
     setting: Setting, key: str, variant: str, values: Mapping[str, Any]
 ) -> tuple[float, float]:
-    """The bound in a setting, and the step size."""
+    """Return the bound in a setting, and the step size."""
     theorem = bounds.get(key, variant)
     other = STEP_OF.get((key, variant))
     if other is None:
@@ -232,7 +233,7 @@ def measure() -> None:
 
 
 def name_of(entry: Mapping[str, Any]) -> str:
-    """The name of a row."""
+    """Return the name of a row."""
     return f"{entry['key']}:{entry['variant']}, {entry['setting']}"
 
 

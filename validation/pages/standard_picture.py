@@ -16,7 +16,7 @@ MARKERS = ("o", "s", "^")
 
 
 def label(key: str, variant: str) -> str:
-    """Author, year and number of a statement, short enough for the figure."""
+    """Return author, year and number of a statement, short enough for the figure."""
     source = bounds.get(key, variant).source.split(", ")
     author = source[0].replace(" and Joshi", ", Joshi").replace(" et al.", "")
     number = source[2].removeprefix("proof of ")

@@ -1,4 +1,4 @@
-"""Does an erratum explain a saved counterexample that it cites?
+"""Whether an erratum explains a saved counterexample that it cites.
 
 An erratum explains a saved counterexample if its correction alone makes the
 counterexample satisfy the statement: either the corrected bound covers the measured
@@ -57,7 +57,7 @@ class Explanation:
 
     @property
     def explained(self) -> bool:
-        """Does the corrected statement hold at the counterexample?"""
+        """Whether the corrected statement holds at the counterexample."""
         return self.kind != "not explained"
 
 
@@ -70,8 +70,9 @@ def citations() -> Iterator[tuple[Erratum, str]]:
 
 
 def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
-    """What the correction of ``erratum`` alone does with the saved counterexample of
-    ``claim``.
+    """Return what the correction of ``erratum`` alone does with a counterexample.
+
+    It is the saved counterexample of ``claim``.
 
     Parameters
     ----------
@@ -94,8 +95,10 @@ def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
 
 
 def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
-    """What the correction of ``erratum`` alone does with a counterexample to ``claim``;
-    as :func:`explain`, for one file, such as the witness of an erratum.
+    """Return what the correction of ``erratum`` alone does with one file.
+
+    The file is a counterexample to ``claim``, such as the witness of an erratum;
+    otherwise as :func:`explain`.
     """
     theorem = statement(claim)
     document = read_document(file)
@@ -112,8 +115,9 @@ def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
 def _family(
     name: str, theorem: Theorem, corrected: Theorem, saved: Divergence
 ) -> Explanation:
-    """A family of problems: is every member excluded, or does a corrected term keep up
-    with the left side?
+    """Return whether the correction explains a family of problems.
+
+    Either every member is excluded, or a corrected term keeps up with the left side.
     """
     claim = f"{theorem.key}:{theorem.variant}"
     members = _members(theorem, saved)
@@ -133,7 +137,7 @@ def _family(
 
 
 def _members(theorem: Theorem, saved: Divergence) -> list[Numbers]:
-    """The numbers of every member of a saved family."""
+    """Return the numbers of every member of a saved family."""
     first = saved.parameter.split("*")[0]
     return [
         grown(saved.base, saved.parameter, value / saved.base[first])
@@ -144,7 +148,7 @@ def _members(theorem: Theorem, saved: Divergence) -> list[Numbers]:
 def _excluding(
     theorem: Theorem, corrected: Theorem, member: Member, members: list[Numbers]
 ) -> str:
-    """The added hypothesis that no member of the family satisfies, or nothing."""
+    """Return the added hypothesis that no member of the family satisfies, or ""."""
     if corrected.scope.common_start and not theorem.scope.common_start:
         starts = [member.make(theorem, at)[0].x0 for at in members]
         if not any(
@@ -164,8 +168,9 @@ def _excluding(
 def _slowest(
     corrected: Theorem, member: Member, members: list[Numbers], factor: float
 ) -> float:
-    """The exponent of measured over the term that keeps up best, between the last two
-    members.
+    """Return the exponent of measured over the term that keeps up best.
+
+    It is the exponent between the last two members.
     """
     rows = []
     for at in members:
@@ -184,8 +189,9 @@ def _slowest(
 def _instance(
     name: str, theorem: Theorem, corrected: Theorem, document: Mapping[str, Any]
 ) -> Explanation:
-    """One problem: does an added hypothesis exclude it, or does the corrected bound
-    cover it?
+    """Return whether the correction explains one problem.
+
+    Either an added hypothesis excludes it, or the corrected bound covers it.
     """
     claim = f"{theorem.key}:{theorem.variant}"
     instance, saved = built(document["instance"]), document["exact"]

@@ -1,5 +1,6 @@
-"""Errata as plain records: where a mistake begins, how it was found, and what is right
-instead.
+"""Errata as plain records.
+
+A record says where a mistake begins, how it was found, and what is right instead.
 
 ``validation/papers/<paper>/errata.toml`` holds those of one paper, in its own order;
 :func:`read_errata` reads them. Formulas are written as in theorem files.
@@ -59,8 +60,9 @@ BY_WITNESS, BY_CHECKS, BY_LINES, BY_COUNTEREXAMPLE, BY_READING = get_args(Verifi
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Erratum:
-    """One mistake of a paper. A claim is ``key`` (the printed variant) or
-    ``key:variant``.
+    """One mistake of a paper.
+
+    A claim is ``key`` (the printed variant) or ``key:variant``.
 
     Attributes
     ----------
@@ -123,7 +125,7 @@ class Erratum:
         return self.id.split("-")[0].lower()
 
     def added_conditions(self, claim: str) -> tuple[Condition, ...]:
-        """The conditions that this erratum adds to a statement."""
+        """Return the conditions that this erratum adds to a statement."""
         symbols = _symbols(statement(claim), ())
         added: list[Condition] = []
         for name, text in self.conditions.get(claim, {}).items():
@@ -131,7 +133,9 @@ class Erratum:
         return tuple(added)
 
     def corrected_statement(self, claim: str) -> Theorem:
-        """A statement with this erratum's corrected terms, conditions and scope alone.
+        """Return a statement with the corrections of this erratum alone.
+
+        They are its corrected terms, conditions and scope.
 
         Raises
         ------
@@ -164,8 +168,9 @@ class Erratum:
     def _definitions(
         self, theorem: Theorem, formulas: Iterable[str]
     ) -> list[Definition]:
-        """The definitions that formulas need and the statement lacks. Each needs
-        earlier ones alone.
+        """Return the definitions that formulas need and the statement lacks.
+
+        Each needs earlier ones alone.
         """
         tables = {name: _table(entry) for name, entry in self.definitions.items()}
         known = {definition.symbol.name for definition in theorem.definitions}
@@ -207,18 +212,18 @@ class StatementNote:
 
 @cache
 def errata(paper: str) -> tuple[Erratum, ...]:
-    """The errata of a paper, in its own order; none of a paper that has no folder."""
+    """Return the errata of a paper in its own order; none if it has no folder."""
     return read_errata(FOLDER / paper / "errata.toml") if paper in PAPERS else ()
 
 
 @cache
 def notes(paper: str) -> tuple[StatementNote, ...]:
-    """What is said of the main statements of a paper."""
+    """Return what is said of the main statements of a paper."""
     return _records(FOLDER / paper / "errata.toml", "statement", _NOTE)
 
 
 def erratum(name: str) -> Erratum:
-    """The erratum of this id.
+    """Return the erratum of this id.
 
     Raises
     ------
@@ -232,7 +237,7 @@ def erratum(name: str) -> Erratum:
 
 
 def read_errata(file: Path) -> tuple[Erratum, ...]:
-    """The errata of a TOML file.
+    """Return the errata of a TOML file.
 
     Raises
     ------
@@ -246,7 +251,7 @@ def read_errata(file: Path) -> tuple[Erratum, ...]:
 def _records(
     file: Path, name: str, record_type: TypeAdapter[Record]
 ) -> tuple[Record, ...]:
-    """The records of one name, in the order of the file."""
+    """Return the records of one name, in the order of the file."""
     found: list[Record] = []
     for record in tomllib.loads(file.read_text(encoding="utf-8"))[name]:
         try:
@@ -262,7 +267,7 @@ _NOTE = TypeAdapter(StatementNote)
 
 
 def _symbols(theorem: Theorem, definitions: Sequence[Definition]) -> dict[str, Expr]:
-    """The symbols that a formula about a statement may contain, by name."""
+    """Return the symbols that a formula about a statement may contain, by name."""
     symbols: dict[str, Expr] = {
         name: quantity.symbol for name, quantity in GLOSSARY.items()
     }
@@ -277,7 +282,7 @@ def _names(formulas: Iterable[str]) -> set[str]:
 
 
 def _table(entry: Any) -> Mapping[str, str]:
-    """A definition, written as a formula alone or as a table."""
+    """Return a definition, written as a formula alone or as a table, as a table."""
     return {"formula": entry} if isinstance(entry, str) else entry
 
 

@@ -1,6 +1,6 @@
-"""Witnesses of errata, as data: values at which the printed line is false and the
-corrected one holds.
+"""Witnesses of errata, as data.
 
+They are values at which the printed line is false and the corrected one holds.
 :mod:`validation.papers.witness_comparison` evaluates them.
 """
 

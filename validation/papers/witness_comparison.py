@@ -72,7 +72,7 @@ def compare(erratum: Erratum) -> Comparison:
 
 
 def points(witness: Witness) -> Iterator[dict[str, Any]]:
-    """The values of a witness by name, for each point of its family."""
+    """Yield the values of a witness by name, for each point of its family."""
     count = max((len(values) for values in witness.along.values()), default=1)
     for index in range(count):
         values: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def points(witness: Witness) -> Iterator[dict[str, Any]]:
 
 
 def evaluate(text: str, values: Mapping[str, Any]) -> Any:
-    """The value of a formula."""
+    """Return the value of a formula."""
     expression: Any = parse_expr(
         text.replace("^", "**"),
         local_dict=dict(values),
@@ -94,7 +94,7 @@ def evaluate(text: str, values: Mapping[str, Any]) -> Any:
 
 
 def bound_at(theorem: Theorem, values: Mapping[str, Any]) -> Any:
-    """The bound of a statement, by the names of its symbols."""
+    """Return the bound of a statement, by the names of its symbols."""
     expression = sp.sympify(theorem.bound)
     given = {symbol: values[symbol.name] for symbol in expression.free_symbols}
     return expression.subs(given)
@@ -120,8 +120,9 @@ def _compared(
 
 
 def _family(erratum: Erratum, witness: Witness) -> Comparison:
-    """A statement in O(.): left/printed grows, and left stays below the corrected
-    expression.
+    """Return the comparison of a witness to a statement in O(.).
+
+    left/printed grows, and left stays below the corrected expression.
     """
     corrected = erratum.corrected_statement(witness.claim)
     rows = []
@@ -165,8 +166,9 @@ def _line(erratum: Erratum, witness: Witness) -> Comparison:
 
 
 def _named(arguments: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The names of a formula that are arguments of a line, values of its point or
-    attributes of its problem.
+    """Return the values of the names of a formula.
+
+    They are arguments of a line, values of its point or attributes of its problem.
     """
     given = {**arguments, **arguments.get("point", {})}
     found: dict[str, Any] = {}

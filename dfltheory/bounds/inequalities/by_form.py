@@ -124,8 +124,9 @@ def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
 
 
 def _signed(product: Expr, glossary: Glossary) -> tuple[bool, list[Expr]]:
-    """Is a product negative in its outer signs, and its factors, each sum turned so
-    that its constant is positive.
+    """Return whether a product is negative in its outer signs, and its factors.
+
+    Each sum among the factors is turned so that its constant is positive.
     """
     minus, factors = False, []
     for factor in product.args:

@@ -69,7 +69,9 @@ def is_nonnegative(
     possible: Callable[[Terms], bool] = _always,
     most_facts: int = 2,
 ) -> bool:
-    """Is a polynomial proved to have no negative value where the facts have none?
+    """Return whether a polynomial is proved nonnegative where the facts are.
+
+    It has no negative value where the facts have none.
 
     Parameters
     ----------
@@ -128,8 +130,9 @@ def is_positive(
 def _groups(
     terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
 ) -> Iterator[Terms]:
-    """The coefficients of the products of variables that are in no fact, and that only
-    are not negative.
+    """Yield the coefficients of the products of free variables.
+
+    These are the variables that are in no fact, and that only are not negative.
     """
     used = {
         i
@@ -252,8 +255,10 @@ def _without(
 def _divided(
     terms: Terms, fact: Terms, pivot: Exponents, only_negative: bool
 ) -> tuple[Terms, Terms]:
-    """A factor and a rest, ``terms = factor * fact + rest``, whose (negative) terms
-    ``pivot`` does not divide; an empty factor where there is none, or it is long.
+    """Return a factor and a rest with ``terms = factor * fact + rest``.
+
+    ``pivot`` does not divide the (negative) terms of the rest. The factor is empty
+    where there is none, or it is long.
     """
     rest, factor = dict(terms), {}
     for _ in range(_MOST_STEPS):
@@ -322,8 +327,10 @@ def _shifted(column: Sequence[Any], low: Any) -> list[Any]:
 
 
 def _bernstein_column(column: Sequence[Any], width: Any) -> list[Any]:
-    """Coefficients of C(d, k) t^k (1 - t)^(d - k), t = x/width, of a polynomial with
-    these coefficients in x; the last of them is its value at x = width.
+    """Return the Bernstein coefficients of a polynomial with these coefficients in x.
+
+    They are those of C(d, k) t^k (1 - t)^(d - k), t = x/width. The last of them is its
+    value at x = width.
     """
     degree = len(column) - 1
     scaled = [c * width**k / math.comb(degree, k) for k, c in enumerate(column)]
@@ -336,11 +343,11 @@ def _bernstein_column(column: Sequence[Any], width: Any) -> list[Any]:
 def _positive_at_ends(
     table: Terms, intervals: Sequence[Interval], degrees: Sequence[int]
 ) -> bool:
-    """Has a combination without negative coefficients a positive one wherever each
-    variable is inside its interval, or at an end of it that is included?
+    """Return whether a combination is positive wherever its variables may be.
 
-    Inside, all Bernstein polynomials are positive; at an end only the first or the last
-    is.
+    The combination has no negative coefficients. Each variable is inside its interval,
+    or at an end of it that is included. Inside, all Bernstein polynomials are positive;
+    at an end only the first or the last is.
     """
     if min(table.values(), default=0) < 0:
         return False

@@ -103,7 +103,7 @@ class Region:
         return Region(conditions, self.intervals, most, self.glossary)
 
     def rational(self) -> Region:
-        """The region of the conditions without roots and symbolic exponents."""
+        """Return the region of the conditions without roots and symbolic exponents."""
         return self.under(
             c
             for c in self.conditions
@@ -142,8 +142,10 @@ class Region:
         return len(kept) < len(expr.args) and self.holds(sp.Add(*kept), strict)
 
     def _one_by_one(self, expr: Expr) -> bool:
-        """For the whole number n of (1 - 1/n)^n: at its first values one by one, and
-        from there on.
+        """Return whether an expression with (1 - 1/n)^n is proved nonnegative.
+
+        At the first values of the whole number n it is examined one by one, and then
+        for all larger ones together.
         """
         counts = {
             n
@@ -196,12 +198,17 @@ class _Quotient:
         ]
 
     def has_sign(self, strict: bool) -> bool:
-        """Is the quotient proved to be positive, or not to be negative?"""
+        """Return whether the quotient is proved to be positive, or nonnegative.
+
+        It must be positive where ``strict``.
+        """
         return self._sign(self.under, strict) * self._sign(self.over, strict) > 0
 
     def _sign(self, whole: Expr, strict: bool) -> int:
-        """1 where a polynomial is proved to have no negative value (``strict``: no
-        value <= 0), -1 where its opposite is, else 0.
+        """Return the proved sign of a polynomial: 1, -1 or 0.
+
+        It is 1 where it is proved to have no negative value (``strict``: no value <=
+        0), -1 where its opposite is, else 0.
         """
         poly = self._poly(whole)
         if poly.is_zero:
@@ -229,8 +236,9 @@ class _Quotient:
         ) or self._by_induction(poly, strict)
 
     def _possible(self, terms: Terms) -> bool:
-        """Is a polynomial, in the variables of the rewriting, not negative at random
-        points of the region?
+        """Return whether a polynomial is nonnegative at random points of the region.
+
+        The polynomial is in the variables of the rewriting.
         """
         return (
             not len(self.points)
@@ -238,10 +246,10 @@ class _Quotient:
         )
 
     def _by_induction(self, poly: sp.Poly, strict: bool) -> bool:
-        """From the least value of the whole number in an exponent on, it does not
-        decrease from n to n + 1.
+        """Prove a sign by induction over the whole number in an exponent.
 
-        Only conditions that do not depend on n are used, as they hold for all n.
+        From its least value on, the polynomial does not decrease from n to n + 1. Only
+        conditions that do not depend on n are used, as they hold for all n.
         """
         expr = self.rewriting.back(poly.as_expr())
         counts = set().union(*(p.exp.free_symbols for p in _powers(expr)))
@@ -262,9 +270,10 @@ class _Quotient:
         return sp.Poly(expr, *self.symbols, domain="QQ")
 
     def _fact(self, known: Expr) -> Terms | None:
-        """A polynomial that is not negative where ``known`` is not: its numerator
-        without the factors that are positive; None where nothing is known of its
-        denominator.
+        """Return a polynomial that is not negative where ``known`` is not.
+
+        It is its numerator without the factors that are positive; None where nothing is
+        known of its denominator.
         """
         over, under = sp.fraction(sp.together(known))
         sign = self._sign(under, strict=False)
@@ -282,8 +291,9 @@ class _Quotient:
 
 
 def _points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
-    """Random points of the box, (points, variables): what stands for an expression has
-    its value.
+    """Return random points of the box, (points, variables).
+
+    A variable that stands for an expression has its value.
     """
     meanings = [rewriting.back(symbol) for symbol in symbols]
     free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)

@@ -154,8 +154,9 @@ class Rewriting:
         return found
 
     def _other_power(self, power: Expr) -> sp.Symbol:
-        """A power of a nonnegative base: at most 1 where the base is and the exponent
-        is not negative.
+        """Return a variable for a power of a nonnegative base.
+
+        It is at most 1 where the base is and the exponent is not negative.
         """
         base, exponent = power.args
         if not self._holds(base):
@@ -164,8 +165,10 @@ class Rewriting:
         return self._new("power", power, Interval(high=QQ(1) if at_most_one else None))
 
     def _powers_of(self, base: Expr, n: sp.Symbol, own: Exponents) -> dict[Expr, Expr]:
-        """One variable for base^(n + j) with the least j: base^(c n + i) is a power of
-        it times one of the base. The variable is in [0, 1] if the base is.
+        """Return the powers of one base by one variable.
+
+        The variable is base^(n + j) with the least j: base^(c n + i) is a power of it
+        times one of the base. The variable is in [0, 1] if the base is.
         """
         least = min(math.floor(start / slope) for slope, start in own.values())
         first = least_value(n, self.glossary) + least
@@ -192,8 +195,10 @@ class Rewriting:
     # -- roots
 
     def _roots(self, parts: list[Expr]) -> dict[Expr, Expr]:
-        """Variables for the roots: of a symbol, which becomes a power of its root, or
-        of a sum. Roots of products are products of roots first.
+        """Return variables for the roots.
+
+        They are roots of a symbol, which becomes a power of its root, or of a sum.
+        Roots of products are products of roots first.
         """
         roots = [
             p
@@ -223,8 +228,10 @@ class Rewriting:
         return found
 
     def _root_of_factors(self, root: Expr) -> Expr:
-        """A root of a quotient of nonnegative factors as a quotient of their roots;
-        itself where a factor may be negative.
+        """Return a root of a quotient as a quotient of roots of its factors.
+
+        The factors are nonnegative; where one may be negative the root itself is
+        returned.
         """
         base, exponent = root.args
         if base.is_Symbol or base.is_Integer:
@@ -291,8 +298,9 @@ def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
 
 
 def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | None:
-    """n, c and j of c n + j, whole c > 0 and j, for a whole number n; None for other
-    exponents.
+    """Return n, c and j of an exponent c n + j, for a whole number n.
+
+    c > 0 and j are whole. The result is None for other exponents.
     """
     if len(exponent.free_symbols) != 1 or not exponent.is_polynomial():
         return None

@@ -1,5 +1,6 @@
-"""Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel: each call is a
-rule, the last a theorem.
+"""Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel.
+
+Each call is a rule, the last a theorem.
 
 With r = eta/lam_admm, K local steps move x by -lam_admm sum_{j<K} r (1-r)^(K-1-j) (g_j
 - dual), and the auxiliary w = xbar - lam_admm theta (mean dual) moves by
@@ -81,8 +82,9 @@ def bounded_moment() -> r.Fact:
 
 
 def estimate(*far: r.Fact) -> r.Fact:
-    """root(grad f(w) less its estimate by the mean step) where ``far`` bounds root(y_k
-    - w).
+    """Bound root(grad f(w) less its estimate by the mean step).
+
+    ``far`` bounds root(y_k - w).
     """
     bias = (MEAN - own).mean()
     near = r.chain(
@@ -100,8 +102,9 @@ def estimate(*far: r.Fact) -> r.Fact:
 
 
 def distances(moment: r.Fact) -> r.Fact:
-    """sq(grad f(w) less its estimate by the mean step), mean over rounds: dual,
-    consensus, steps, SAM.
+    """Bound sq(grad f(w) less its estimate by the mean step), mean over rounds.
+
+    The terms of the bound are dual, consensus, steps and SAM.
     """
     size = r.largest(moment)
     grown = r.chain(
@@ -137,8 +140,10 @@ def distances(moment: r.Fact) -> r.Fact:
 
 
 def descended(noise: Noise, *bounds: r.Fact) -> r.Fact:
-    """The descent at w with ``noise`` for the square of the step and ``bounds`` of the
-    distances in it, where the estimate's square is paid for.
+    """Return the descent at w, where the estimate's square is paid for.
+
+    ``noise`` is for the square of the step, and ``bounds`` are those of the distances
+    in it.
     """
     U, V = (
         MEAN.mean().sum(K, WEIGHTS) * (1 / gamma),
@@ -189,7 +194,7 @@ def whole(moment: r.Fact) -> Noise:
 
 
 def theorem_b1(moment: r.Fact, noise: Noise) -> r.Fact:
-    """The descent at w with the distances in it."""
+    """Return the descent at w with the distances in it."""
     return descended(noise, distances(moment))
 
 
@@ -202,12 +207,14 @@ SENT = SAMPLED.sum(K, WEIGHTS)
 
 
 def evenly(fact: r.Fact) -> r.Fact:
-    """The square of a root: n times the sum of the squares of its n terms."""
+    """Return the square of a root: n times the sum of the squares of its n terms."""
     return r.square(fact, dict.fromkeys(fact.right, sp.Rational(1, len(fact.right))))
 
 
 def dual_by(part: Vec, grown: Vec) -> r.Fact:
-    """root[mean t](a part of the dual) <= root[mean t](the same of the weighted
+    """Bound a part of the dual by the same part of the weighted sum.
+
+    root[mean t](a part of the dual) <= root[mean t](the same of the weighted
     sum)/gamma.
     """
     new = r.chain(r.next_dual(A, part), r.minkowski((1 - gamma, part), (1, grown)))
@@ -226,7 +233,7 @@ def local_mean() -> r.Fact:
 
 
 def spread() -> r.Fact:
-    """The disagreement: sq[mean t](x - mean x) by the drift, Z and the noise."""
+    """Bound the disagreement sq[mean t](x - mean x) by the drift, Z and the noise."""
     far, noise = (MEAN - g_bar).sum(K, WEIGHTS), NOISE.sum(K, WEIGHTS)
     sent = r.chain(
         r.minkowski((1, far.dev()), (1, noise.dev())),
@@ -277,7 +284,7 @@ def drift(way: Weights) -> r.Fact:
 
 
 def theorem_b2(noise: Weights, dual: Weights, way: Weights) -> r.Fact:
-    """The distances in each other, and what is left of the gradient absorbed."""
+    """Put the distances in each other, and absorb what is left of the gradient."""
     path = estimate(r.minkowski((1, apart), (pen * THETA, DUAL.mean())))
     moved = r.chain(
         r.minkowski((1, g), (1, g_bar - g)),

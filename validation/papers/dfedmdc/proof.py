@@ -1,5 +1,6 @@
-"""Theorem M of DFedMDC and DFedSMDC as a script of the kernel: a call is a rule, the
-last fact the theorem.
+"""Theorem M of DFedMDC and DFedSMDC as a script of the kernel.
+
+A call is a rule, the last fact the theorem.
 
 A round moves the personal parts v at the clients' u_i, then the shared parts u at the
 new v, and mixes u. As on paper, but <d + e, d + f> is expanded exactly, which halves
@@ -81,8 +82,9 @@ class Proof:
         )
 
     def personal(self) -> tuple[r.Fact, r.Fact]:
-        """The bend of the gradient at step k, and the step of a round, by the gradient
-        and the noise.
+        """Bound the bend of the gradient at step k, and the step of a round.
+
+        Both are bounded by the gradient and the noise.
         """
         A = self.A
         drift = r.chain(
@@ -131,8 +133,9 @@ class Proof:
         return r.weaken(round_, {sq(e + f): sp.S.Zero})
 
     def shared(self) -> tuple[r.Fact, r.Fact]:
-        """The drift of the shared part, and the largest sample, by the disagreement,
-        gradient and noise.
+        """Bound the drift of the shared part, and the largest sample.
+
+        Both are bounded by the disagreement, gradient and noise.
         """
         A, apart = self.A, r.lipschitz(self.A, self.A.local, self.turn)
         drift = r.chain(
@@ -193,8 +196,9 @@ class Proof:
         )
 
     def spread(self, w: Weights) -> r.Fact:
-        """The disagreement of u over the rounds, by the start, the gradient and the
-        noise.
+        """Bound the disagreement of u over the rounds.
+
+        It is bounded by the start, the gradient and the noise.
         """
         A, size = self.A, self.shared()[1]
         sent = r.chain(
@@ -210,8 +214,9 @@ class Proof:
     def theorem(
         self, w: Weights, share_g: sp.Expr, share_d: sp.Expr, times: sp.Expr = sp.S.One
     ) -> r.Fact:
-        """Both descents, summed over the rounds; these shares of the gradients' squares
-        kept.
+        """Return both descents, summed over the rounds.
+
+        These shares of the gradients' squares are kept.
         """
         both = r.add((1, 1), self.first(w), self.second(w))
         summed = r.chain(r.telescope(self.A, both), self.spread(w))
@@ -220,8 +225,9 @@ class Proof:
         return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
     def same_round(self, w: Weights) -> r.Fact:
-        """From V^{t+1} to V^t: the shared gradient there by how far the personal part
-        has moved.
+        """Go from V^{t+1} to V^t.
+
+        The shared gradient there is bounded by how far the personal part has moved.
         """
         A, step, moved = self.A, self.personal()[1], V_NEXT - X_V
         at_start = A.grad(A.mean_model)

@@ -1,5 +1,7 @@
-"""Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel: each call is a rule,
-the last fact the theorem. Parts (i) to (iv) as in the proof on paper.
+"""Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel.
+
+Each call is a rule, the last fact the theorem. Parts (i) to (iv) are as in the proof on
+paper.
 """
 
 from __future__ import annotations
@@ -90,8 +92,9 @@ TIGHTEST = Weights(
 
 
 def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
-    """root(m_k - grad f_i(xbar)), root(m_k - grad f(xbar)) and the noise of a SAM
-    gradient.
+    """Bound root(m_k - grad f_i(xbar)), root(m_k - grad f(xbar)) and the noise.
+
+    It is the noise of a SAM gradient.
     """
     bias = r.chain(
         r.minkowski((1, G - own), (1, EHAT)),
@@ -108,8 +111,9 @@ def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
 
 
 def descent(w: Weights) -> r.Fact:
-    """(i) The mean over rounds of E||grad f(xbar)||^2, by the drift of the local
-    steps.
+    """(i) Bound the mean over rounds of E||grad f(xbar)||^2.
+
+    It is bounded by the drift of the local steps.
     """
     bias, _, noise = steps()
     U, V = MEAN.mean().sum(K) * (1 / K), NOISE.mean().sum(K)
@@ -135,8 +139,9 @@ def descent(w: Weights) -> r.Fact:
 
 
 def drift(w: Weights) -> r.Fact:
-    """(ii) Lemma A1: the drift of the local steps by the disagreement, the noise and
-    the gradient.
+    """(ii) Bound the drift of the local steps, which is Lemma A1.
+
+    It is bounded by the disagreement, the noise and the gradient.
     """
     _, wide, noise = steps()
     most, start = root(apart).at(steps="max"), X.dev()
@@ -221,8 +226,9 @@ VALUES = {
 def script(
     variant: str, w: Weights, start: Callable[[Algorithm], r.Fact], largest: int
 ) -> Script:
-    """The proof of a variant in a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <=
-    1/largest, v and z.
+    """Return the proof of a variant in a, q, v and z.
+
+    a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <= 1/largest.
     """
     ranges = (
         Range(a, eta * K * L, high=R(1, 8)),

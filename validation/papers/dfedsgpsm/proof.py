@@ -1,5 +1,6 @@
-"""Theorems A and B of DFedSGPSM and the minimal repair as scripts of the kernel: each
-call is a rule, the last fact a theorem.
+"""Theorems A and B of DFedSGPSM and the minimal repair as scripts of the kernel.
+
+Each call is a rule, the last fact a theorem.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ Weights = Sequence[sp.Expr]
 
 
 def gradients() -> r.Fact:
-    """root of the largest stochastic gradient of a round: G."""
+    """Return G, the root of the largest stochastic gradient of a round."""
     plain = r.pythagoras(A, G, N)
     both = r.label(r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A))), "B")
     sampled = r.chain(r.minkowski((1, G + N), (1, E)), r.take_root(both), r.sam(A, E))
@@ -87,8 +88,9 @@ def gradients() -> r.Fact:
 
 
 def drift(upto: sp.Expr | None = None) -> r.Fact:
-    """root(y_k - x) by the largest stochastic gradient of the steps before step k, or
-    of ``upto`` steps.
+    """Bound root(y_k - x) by the largest stochastic gradient of the steps.
+
+    They are the steps before step k, or ``upto`` steps.
     """
     moved = SAMPLED.sum(k, MOMENTUM)
     way = r.chain(r.minkowski((-eta, moved.pushed())), r.unweigh(moved))
@@ -96,9 +98,7 @@ def drift(upto: sp.Expr | None = None) -> r.Fact:
 
 
 def consensus(windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
-    """root_w[mean t](x - xbar), where every round contracts, or windows of rounds
-    do.
-    """
+    """Bound root_w[mean t](x - xbar) where rounds, or windows of rounds, contract."""
     way = (
         r.minkowski((-eta, SAMPLED.sum(K, MOMENTUM))),
         r.steps_max(SAMPLED, K, MOMENTUM),
@@ -112,8 +112,9 @@ def consensus(windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
 
 
 def near(moved: r.Fact) -> r.Fact:
-    """root(g_k + e_k - grad f_i(xbar)) by the way of the steps, the distance from xbar
-    and SAM.
+    """Bound root(g_k + e_k - grad f_i(xbar)).
+
+    It is bounded by the way of the steps, the distance from xbar and SAM.
     """
     return r.chain(
         r.minkowski((1, G - own), (1, E)),
@@ -126,8 +127,9 @@ def near(moved: r.Fact) -> r.Fact:
 
 
 def estimate() -> r.Fact:
-    """root(grad f(xbar) less the mean step's estimate of it) by that of one local
-    gradient.
+    """Bound root(grad f(xbar) less the mean step's estimate of it).
+
+    It is bounded by that of one local gradient.
     """
     moved = (G + E - own).mean()
     biased = r.chain(
@@ -139,8 +141,9 @@ def estimate() -> r.Fact:
 
 
 def descended(squared: r.Fact, noise: Weights) -> r.Fact:
-    """Descent at the mean and the noise of m clients, with a bound of the estimate's
-    square.
+    """Return the descent at the mean, with a bound of the estimate's square.
+
+    It has the noise of m clients.
     """
     mean, sampled = (
         (G + E).mean().sum(K, MOMENTUM) * (1 / at),
@@ -161,8 +164,9 @@ def descended(squared: r.Fact, noise: Weights) -> r.Fact:
 def theorem_a(
     far: Weights, noise: Weights, windows: bool = False, size: sp.Symbol = s.x0_spread
 ) -> r.Fact:
-    """The distances under bounded gradients, squared: of the steps, the disagreement,
-    the start and SAM.
+    """Return Theorem A: the distances under bounded gradients, squared.
+
+    They are the distances of the steps, the disagreement, the start and SAM.
     """
     shares = dict(
         zip(map(one, ("drift", "consensus", "start", "sam")), far, strict=True)
@@ -177,8 +181,9 @@ def theorem_a(
 
 
 def long_steps(far: Weights) -> r.Fact:
-    """Where the step is long: the gradient at xbar by those at the states, below G, and
-    the disagreement.
+    """Bound the gradient at xbar where the step is long.
+
+    It is bounded by the gradients at the states, below G, and the disagreement.
     """
     shares = dict(zip(map(one, ("gradient", "consensus", "start")), far, strict=True))
     largest, radius = one("gradient"), sp.sqrt(s.B**2 + s.sigma_l**2)
@@ -197,7 +202,7 @@ def long_steps(far: Weights) -> r.Fact:
 
 
 def theorem_a_sharper(noise: Weights) -> r.Fact:
-    """The way of each step by its own length, and one square."""
+    """Take the way of each step by its own length, and one square."""
     moved = G + E - own
     biased = r.chain(
         r.minkowski((-1 / at, moved.mean().sum(K, MOMENTUM))),
@@ -212,8 +217,9 @@ def theorem_a_sharper(noise: Weights) -> r.Fact:
 
 
 def unbounded() -> r.Fact:
-    """The distances without bounded gradients: the drift by itself, the consensus by
-    its own recursion.
+    """Bound the distances without bounded gradients.
+
+    The drift is bounded by itself, the consensus by its own recursion.
     """
     moved = r.chain(
         r.minkowski((-eta, SAMPLED.sum(k, MOMENTUM).pushed())),
@@ -244,8 +250,10 @@ def unbounded() -> r.Fact:
 
 
 def theorem_b(far: Weights, noise: Weights) -> r.Fact:
-    """The distances squared by chosen weights, of the gradient, SAM, the start, the
-    samples and the disagreement; what is left of the gradient absorbed.
+    """Square the distances by chosen weights, and absorb what is left of the gradient.
+
+    The distances are those of the gradient, SAM, the start, the samples and the
+    disagreement.
     """
     root_g = root(g).at(rounds="mean")
     terms = (root_g, one("sam"), one("start"), one("size"), one("consensus"))
