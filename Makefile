@@ -53,6 +53,7 @@ generated: $(DEV) ## every page that code writes: audit, errata, proofs, counter
 	@$(BIN)/python -m tests.mutation --page docs/reliability.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.atlas docs/atlas.md docs/advice.json
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.standard docs/standard.md
+	@$(BIN)/python -m validation.predictors
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.scorecard docs/scorecard.json README.md paper.md
 
 test: $(DEV) ## the test suite, without the slow tests

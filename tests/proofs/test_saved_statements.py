@@ -26,6 +26,7 @@ class Statement:
 
     claim: str
     definitions: dict[str, list[str]] = field(default_factory=dict)
+    coordinates: dict[str, str] = field(default_factory=dict)
     conditions: dict[str, list[str]] = field(default_factory=dict)
     terms: dict[str, str] = field(default_factory=dict)
     schedule: dict[str, str] = field(default_factory=dict)
@@ -37,6 +38,8 @@ class Statement:
         label, _, own = rest.partition(" | ")
         if word == "define":
             self.definitions[name] = formula.split(" | ")
+        elif word == "coordinate":
+            self.coordinates[name] = formula.split(" | ")[0]
         elif word == "condition":
             self.conditions[label] = own.split(" <= ")
         elif word == "term":
@@ -78,6 +81,8 @@ def number(text, values):
 def with_definitions(statement, values):
     """The point with the abbreviations; the two forms of each agree."""
     values = dict(values)
+    for name, formula in statement.coordinates.items():
+        values[name] = sp.parse_expr(formula, local_dict=values)
     for name, formulas in statement.definitions.items():
         values[name] = sp.parse_expr(formulas[0], local_dict=values)
         for formula in formulas[1:]:
@@ -114,7 +119,8 @@ def compare(statement, theorem, seed):
     """All terms, conditions and step sizes as numbers at a random point."""
     point = random_point(seed)
     values = with_definitions(statement, point)
-    assert {*statement.definitions} == {str(d.symbol) for d in theorem.definitions}
+    # a proof may have further abbreviations: they are compared as parts of the terms
+    assert {*statement.definitions} >= {str(d.symbol) for d in theorem.definitions}
     parts = list(theorem.parts.values())
     assert {*statement.terms} == {f"t{i}" for i in range(1, len(parts) + 1)}
     for place, part in enumerate(parts, start=1):
