@@ -32,7 +32,7 @@ def neighborhood(W):
 
 def constants(W, omega):
     """The values of the printed statement, but for the step size."""
-    beta = graphs.spectrum_min(W, lambda l: l * (1 - GAMMA * l**2) / (1 + l)).value
+    beta = graphs.spectrum_min(W, lambda l: l * (1 - GAMMA * l**2) / (1 + l))
     return {
         "L": CURVATURES.max(),
         "zeta": CURVATURES.max(),

@@ -292,7 +292,7 @@ def test_run_of_many_clients_takes_the_spectrum_from_one_transform(name, m):
         dfl.algorithms.DPSGD(eta=0.01), task, W, rounds=1, seeds=1, progress=False
     )
     values = run_values(run, load(str(EXAMPLE)))
-    expected = spectrum_sum(name, ratio, m=m)
+    expected = sum_with_error(name, ratio, m=m)
     assert abs(values["spec"] - expected.value / m) <= expected.error / m
     assert values.errors["spec"].shift < 1e-4 * values["spec"]
 
@@ -303,8 +303,8 @@ def test_hypercube_and_complete_graph_above_the_dense_limit():
         ("hypercube", hypercube),
         ("complete", np.full((512, 512), 1 / 512)),
     ):
-        wanted = spectrum_sum(name, lambda l: l**2, m=512)
-        value, error = spectrum_sum(W, lambda l: l**2)
+        wanted = sum_with_error(name, lambda l: l**2, m=512)
+        value, error = sum_with_error(W, lambda l: l**2)
         assert abs(value - wanted.value) <= error + wanted.error
         assert error < 1e-9
         assert graphs.spectral_report(W).method == "fft"
