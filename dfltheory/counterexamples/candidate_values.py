@@ -87,7 +87,7 @@ class CandidateRuns(Source):
         }
 
     def gap(self, theorem: Theorem) -> Gap:
-        """Return f - f* at the left-hand side's first round, with its error."""
+        """Return f - f* at round ``theorem.lhs.start``, with its rounding error."""
         values = self._path.value
         start = values[min(theorem.lhs.start, len(values) - 1)]
         gap = start - self._problem["f_star"]

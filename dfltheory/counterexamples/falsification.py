@@ -43,7 +43,7 @@ def falsify(
     enough: float = math.inf,
     progress: Progress | None = None,
 ) -> Finding:
-    """Search for a problem that satisfies a theorem's assumptions, not its bound.
+    """Search for a problem that meets a theorem's assumptions and violates its bound.
 
     Parameters
     ----------
