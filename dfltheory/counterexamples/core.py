@@ -23,12 +23,13 @@ from dfltheory.errors import InputError
 
 Array = NDArray[Any]
 REST = 4e-16
-"""What moves by less than this share of itself stands still."""
+"""States that move by less than this share of their size are stationary."""
 CYCLE = 4
-"""States that are looked for whether they come again after so many rounds, at most."""
+"""Maximum number of rounds after which a state is tested for repetition."""
 FULL = 20000
-"""Rounds beyond which nobody is followed who moves on and on, as the training core runs
-no more in full.
+"""Maximum number of simulated rounds for candidates that have not converged.
+
+The training core runs no more than that in full.
 """
 _LOOK = 16
 

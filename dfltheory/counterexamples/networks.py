@@ -40,8 +40,8 @@ class Draw:
 
     ``draw`` gives W (P, B, m, m), of which B take turns, its constants, and which of
     them fit; ``drawn``: each gossip step draws one of them, or with ``one_per_round``
-    each round, for all its gossip steps.  With ``copies`` each of the m clients stands
-    for so many identical ones.
+    each round, for all its gossip steps. With ``copies`` each of the m clients
+    represents so many identical ones.
     """
 
     name: str

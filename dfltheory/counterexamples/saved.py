@@ -75,7 +75,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
             " refute"
         )
     try:
-        # a run that leaves the finite numbers is told as such
+        # a run that leaves the finite numbers is reported as such
         with np.errstate(all="ignore"):
             certificate = certify(instance, theorem)
     except ArithmeticError as wrong:

@@ -253,7 +253,7 @@ def search(
                 widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
                 if now() > end:
                     break
-            # one of them beside each round of the best: no term is forgotten
+            # one of them after each round of the best, so that every term is searched
             if niches:
                 niches.append(k := niches.pop(0))
                 widths[k] = _wider(

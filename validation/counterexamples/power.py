@@ -13,9 +13,9 @@ hand, so that some of them are true, or say nothing new. Which are false is know
 those that some search has refuted: this one, or a longer one from another seed
 (``--again SECONDS``) of what it left; of those that a closed form violates
 (:mod:`dfltheory.counterexamples.closed_forms`); and of those in :data:`FALSE`. Only the
-last two are known without a search. Others are told apart, with a reason in
-:data:`OPEN` where there is one, and are no part of the share that is refuted. Seconds
-are of the processor, so that a busy machine counts no less.
+last two are known without a search. Others are listed separately, with a reason
+in :data:`OPEN` where there is one, and are no part of the share that is refuted.
+Seconds are of the processor, so that a busy machine counts no less.
 
 Every row says which search made it (:func:`searcher`). Rows that are in the file
 already are left out where the version was refuted, whichever search did, or where this
