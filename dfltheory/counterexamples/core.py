@@ -134,10 +134,7 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
 
 
 def _alike(batch: Batch) -> bool:
-    """Return whether the clients are interchangeable in all candidates.
-
-    Only the answers to noise count.
-    """
+    """Return whether in all candidates clients answer to noise interchangeably."""
     m = batch.x0.shape[1]
     if batch.period > 1:
         return False
