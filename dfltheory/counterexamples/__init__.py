@@ -1,5 +1,4 @@
-"""The search for counterexamples: problems that satisfy a theorem's assumptions and
-exceed its bound.
+"""The search for problems that satisfy a theorem's assumptions and exceed its bound.
 
 :func:`falsify` searches families of problems whose constants are exact, first globally,
 then locally; the training core runs each hit again. :func:`replay` runs a saved

@@ -27,10 +27,12 @@ PATHS = 256
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """P candidates for one algorithm: starts ``x0`` (P, m, d), matrices ``W`` (P, B, m,
-    m) of which B take turns, or of which each gossip step draws one (``drawn``: all
-    matchings of m clients), and noise ``sigma`` (P, d). With ``one_per_round`` a matrix
-    is drawn for each round, for all its gossip steps.
+    """Candidates that are simulated together for one algorithm.
+
+    There are P of them: starts ``x0`` (P, m, d), matrices ``W`` (P, B, m, m) of which B
+    take turns, or of which each gossip step draws one (``drawn``: all matchings of m
+    clients), and noise ``sigma`` (P, d). With ``one_per_round`` a matrix is drawn for
+    each round, for all its gossip steps.
 
     With ``copies`` each client stands for so many identical ones, whose models a round
     replaces by their average: W is the network of the groups. Noise is independent in
@@ -38,8 +40,8 @@ class Batch:
 
     ``clients``: those of :mod:`.problems`; with noise rounds must be affine in the
     models. ``valid`` (P,): which of them are inside the statement's scope as far as
-    drawing can tell. ``led``: the ramps s of one client where noise is xi s(x), of one
-    coin xi for all steps; the caller ensures that a run is the same for every xi
+    drawing can decide. ``led``: the ramps s of one client where noise is xi s(x), of
+    one coin xi for all steps; the caller ensures that a run is the same for every xi
     (:mod:`.families.biased_sam`).
     """
 
@@ -57,7 +59,7 @@ class Batch:
 
     @classmethod
     def of(cls, instance: Instance) -> Batch:
-        """A batch of one: an instance with a task of :mod:`.problems`."""
+        """Return a batch of one: an instance with a task of :mod:`.problems`."""
         task: Any = instance.task
         network = (
             np.full((task.m, task.m), 1 / task.m)
@@ -104,8 +106,10 @@ class Batch:
         )
 
     def grouped(self) -> Batch:
-        """The batch with one client for each group of identical ones, where a round
-        takes the mean of each group; itself where there are no such groups.
+        """Return the batch with one client for each group of identical ones.
+
+        A round takes the mean of each group. Without such groups it is the batch
+        itself.
         """
         count = self.x0.shape[1]
         fixed = self.period == 1 and not self.drawn and self.led is None
@@ -117,8 +121,9 @@ class Batch:
         return self
 
     def _consists_of_groups(self, size: int) -> bool:
-        """Whether consecutive clients are identical, and the network has one weight for
-        each pair of groups.
+        """Return whether consecutive clients are identical, in groups of ``size``.
+
+        The network must have one weight for each pair of groups.
         """
         rows = [getattr(self.clients, n) for n, a in self.clients.axes.items() if a]
         matrices = [self.W[:, 0], self.W[:, 0].swapaxes(1, 2)]
@@ -137,9 +142,7 @@ class Batch:
         )
 
     def alone(self, index: int, x0: Array, T: int) -> Instance:
-        """One candidate from a start x0[index] (m, d) for T rounds, as an instance of
-        learning.
-        """
+        """Return one candidate, from x0[index] (m, d) for T rounds, as an instance."""
         told = self._all_clients(self.clients.describe(index))
         if self.led is not None:
             numbers = self.led.describe(index)
@@ -171,7 +174,7 @@ class Batch:
         return Instance(task, self.algorithm, W, T, x0=start, sources=made)
 
     def _all_clients(self, task: dict[str, Any]) -> dict[str, Any]:
-        """The fields of a task with each client as often as it stands for."""
+        """Return the fields of a task with each client as often as it stands for."""
         if self.copies == 1:
             return task
         whole = dict(task)
@@ -182,7 +185,7 @@ class Batch:
         return whole
 
     def whole_network(self, W: Array) -> Array:
-        """A matrix of the groups as that of all clients."""
+        """Expand a matrix of the groups to that of all clients."""
         return whole_network(W, self.copies)
 
     @property
@@ -197,6 +200,7 @@ class Batch:
 
     @property
     def size(self) -> int:
+        """Number of candidates."""
         return len(self.x0)
 
     @property
@@ -206,8 +210,9 @@ class Batch:
 
     @property
     def longest(self) -> float:
-        """Rounds that can be run at most: of matrices that are drawn, all the ways must
-        be.
+        """Maximum number of rounds that can be run.
+
+        Where matrices are drawn, all possible sequences of them must be run.
         """
         steps = (
             np.log(PATHS) / np.log(self.period)
@@ -223,14 +228,15 @@ class Batch:
 
     @property
     def chance(self) -> bool:
-        """Do runs depend on chance?  Not where noise ``led`` them the same way for
-        every coin.
+        """Whether runs are random.
+
+        They are not where noise is ``led`` such that a run is the same for every coin.
         """
         return self.drawn or (self.led is None and bool(self.sigma.any()))
 
     @property
     def two(self) -> bool:
-        """Two blocks?"""
+        """Whether models have two blocks."""
         return self.x0.shape[-1] == 2
 
 

@@ -25,9 +25,10 @@ ENVIRONMENT = "falsify"
 
 
 class Candidates(Oracle):
-    """The oracle of all candidates: exact gradients, and the ``noise`` of the runs;
-    each of the ``answers`` to it stands for ``weight`` clients. Second moments of the
-    ``moments`` steps of a round are kept.
+    """The oracle of all candidates: exact gradients, and the ``noise`` of the runs.
+
+    Each of the ``answers`` to the noise stands for ``weight`` clients. Second moments
+    of the ``moments`` steps of a round are kept.
     """
 
     environment = ENVIRONMENT
@@ -58,8 +59,9 @@ class Candidates(Oracle):
         self._shape = (batch.size, runs, m, d)
 
     def sample(self) -> Tensor | None:
-        """The noise of the next step, (P N, m, d): all of it falls into the first
-        round.
+        """Return the noise of the next step, (P N, m, d).
+
+        All of it falls into the first round.
         """
         if self._moments:  # of SAM's gradients the last is stepped along
             step = (self.drawn - 1) % self._moments
@@ -75,6 +77,7 @@ class Candidates(Oracle):
         )
 
     def __call__(self, y: Tensor, batch: Tensor | None) -> Tensor:
+        """Return the gradients at ``y``, plus the noise ``batch`` if there is any."""
         g = torch.from_numpy(
             self._clients.gradient(y.numpy().reshape(self._shape)).reshape(y.shape)
         )

@@ -33,8 +33,7 @@ state.
 
 
 class CandidateRuns(Source):
-    """P candidates at once, each at the horizons (H,), as :func:`.core.run` measured
-    them.
+    """Runs of P candidates at the horizons (H,), as :func:`.core.run` measured them.
 
     Values are (P,) arrays, and (H, P) where they depend on the horizon.
     """
@@ -48,6 +47,7 @@ class CandidateRuns(Source):
         return self._batch.clients.constants()
 
     def constants(self, theorem: Theorem) -> Values:
+        """Return the constants of problems, networks, algorithm and horizons."""
         batch, ones = self._batch, np.ones(self._batch.size)
         d = batch.x0.shape[-1]
         noise = ("sigma_u", "sigma_v") if batch.two else ("sigma_l",)
@@ -77,6 +77,7 @@ class CandidateRuns(Source):
         return dict(computed_on(theorem, batch.W, batch.copies, values)), {}
 
     def start(self, theorem: Theorem) -> Values:
+        """Return the mean squares of each candidate's starts and deviations."""
         x0 = self._batch.x0
         shared = x0[..., :1] if self._batch.two else x0
         deviation = shared - shared.mean(1, keepdims=True)
@@ -86,6 +87,7 @@ class CandidateRuns(Source):
         }
 
     def gap(self, theorem: Theorem) -> Gap:
+        """Return f - f* at round ``theorem.lhs.start``, with its rounding error."""
         values = self._path.value
         start = values[min(theorem.lhs.start, len(values) - 1)]
         gap = start - self._problem["f_star"]
@@ -101,7 +103,7 @@ class CandidateRuns(Source):
 def candidate_values(
     theorem: Theorem, batch: Batch, path: Path, horizons: Sequence[int] | Array
 ) -> tuple[Values, Array]:
-    """The values of candidates, and which of them are valid problems.
+    """Return the values of candidates, and which of them are valid problems.
 
     f0_gap is at the upper end of its rounding error. Values that are not finite are
     replaced by numbers in their range, and the candidate is not valid.
@@ -137,6 +139,7 @@ class CounterexampleRun(RecordedRun):
         self._candidate: dict[str, float] | None = None
 
     def constants(self, theorem: Theorem) -> Values:
+        """Return the constants of the run, and those known of the candidate."""
         batch = self._batch
         known = super().constants(theorem)
         values = {name: value for name, value in known.items() if value is not None}
@@ -159,6 +162,7 @@ class CounterexampleRun(RecordedRun):
         return values
 
     def start(self, theorem: Theorem) -> Values:
+        """Return the quantities of the start, without the measured distance to x*."""
         values = super().start(theorem)
         values.pop("x_star_sq", None)  # the candidate's, at the upper end of its error
         if self._batch.two:
@@ -166,6 +170,7 @@ class CounterexampleRun(RecordedRun):
         return values
 
     def gap(self, theorem: Theorem) -> Gap | None:
+        """Return the gap f - f* with the candidate's error; None if unknown."""
         if self._batch.two:
             value = self._of_candidate(theorem)["f0_gap"]
             return Gap(value, 0.0)
@@ -177,10 +182,11 @@ class CounterexampleRun(RecordedRun):
         )
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
+        """Return the derived quantities, with rho = 0 unless it is given."""
         return super().derived(theorem, {"rho": 0.0, **values})
 
     def _of_candidate(self, theorem: Theorem) -> dict[str, float]:
-        """The candidate's own values, simulated up to the horizon."""
+        """Return the candidate's own values, simulated up to the horizon."""
         if self._candidate is None:
             rounds = simulated_rounds(theorem, min(self._horizon, SIMULATED))
             path = simulate(self._batch, rounds)
@@ -203,8 +209,9 @@ class CounterexampleRun(RecordedRun):
 def counterexample_values(
     run: History, theorem: Theorem, batch: Batch, horizon: int
 ) -> Values:
-    """The values of a run of one candidate, with f0_gap at the upper end of its
-    error.
+    """Return the values of a run of one candidate.
+
+    f0_gap is at the upper end of its error.
     """
     return dict(
         run_values(CounterexampleRun(run, batch, horizon), theorem).at_upper_gap
@@ -212,16 +219,20 @@ def counterexample_values(
 
 
 def mean_diversity(diversity: Array, horizon: int) -> Array:
-    """An upper bound of the mean diversity of the rounds 0..horizon-1, if the last ones
-    of ``diversity`` (R, P) repeat."""
+    """Return an upper bound of the mean diversity of the rounds 0..horizon-1.
+
+    It holds if the last rounds of ``diversity`` (R, P) repeat.
+    """
     measured = diversity[:horizon]
     repeated = (horizon - len(measured)) * diversity[-CYCLE:].max(0)
     return (measured.sum(0) + repeated) / horizon
 
 
 def simulated_rounds(theorem: Theorem, rounds: int) -> int:
-    """Rounds to be run so that the measure is known before round ``rounds``: a measure
-    of two blocks depends on the next round.
+    """Return how many rounds to run so that the measure of ``rounds`` is known.
+
+    It is known before round ``rounds``. A measure of two blocks depends on the next
+    round.
     """
     return rounds + theorem.scope.two_blocks
 

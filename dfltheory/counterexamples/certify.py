@@ -1,5 +1,6 @@
-"""Confirmation of a counterexample by the training core, at its horizon or a shorter
-one.
+"""Confirmation of a counterexample by the training core.
+
+The core runs it at its horizon or a shorter one.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ stationary.
 
 @dataclass(frozen=True)
 class Certificate:
-    """The two evaluations: the exact expectation in floating point, and the training
-    core.
+    """The two evaluations of an instance, and whether the theorem covers it.
+
+    One is the exact expectation in floating point, the other the training core.
 
     Attributes
     ----------
@@ -95,15 +97,17 @@ class Certificate:
 
     @property
     def violated(self) -> bool:
-        """Whether both evaluations exceed the bound within the assumptions, confirmed
-        at 50 digits.
+        """Whether both evaluations exceed the bound, confirmed at 50 digits.
+
+        The instance must satisfy the assumptions.
         """
         return self.suspected and not self.undecided
 
     @property
     def suspected(self) -> bool:
-        """Whether both evaluations exceed the bound in floating point within the
-        assumptions.
+        """Whether both evaluations exceed the bound in floating point.
+
+        The instance must satisfy the assumptions.
         """
         seen = max(
             self.core.get("low", self.core["ratio"]), self.core_at_horizon or 0.0
@@ -112,7 +116,7 @@ class Certificate:
 
 
 def core_says(certificate: Mapping[str, Any]) -> str:
-    """The result of the training core in words.
+    """Describe the result of the training core in words.
 
     Parameters
     ----------
@@ -137,13 +141,14 @@ def core_says(certificate: Mapping[str, Any]) -> str:
 
 
 def number(value: Any) -> str:
-    """A number with four digits; ``none`` for nan."""
+    """Return a number with four digits; ``none`` for nan."""
     return numerals.number(float(value), 4, "none")
 
 
 def certify(instance: Instance, theorem: Theorem) -> Certificate:
-    """Evaluate an instance exactly and by the training core, and check assumptions and
-    conditions.
+    """Evaluate an instance exactly and by the training core.
+
+    Assumptions and conditions are checked too.
     """
     batch, T = _batch(instance, theorem), instance.rounds
     noisy = batch.chance
@@ -202,8 +207,9 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
 
 
 def _batch(instance: Instance, theorem: Theorem) -> Batch:
-    """The candidate; one client for each group of identical ones where that is
-    exact.
+    """Return the candidate as a batch.
+
+    It has one client for each group of identical ones where that is exact.
     """
     batch = Batch.of(instance)
     return batch.grouped() if group_means_suffice(theorem) else batch
@@ -226,10 +232,11 @@ def _runs(T: int, most: int, rounds: int) -> int:
 def exact_expectation(
     instance: Instance, theorem: Theorem
 ) -> tuple[dict[str, Any], list[str]]:
-    """The exact expectation at the horizon, and why the theorem does not cover it.
+    """Return the exact expectation at the horizon, and the obstacles.
 
-    Constants and conditions are as :func:`certify` has them, from a short run; the
-    training core does not confirm the ratio.
+    The obstacles say why the theorem does not cover the instance. Constants and
+    conditions are as :func:`certify` has them, from a short run; the training core does
+    not confirm the ratio.
 
     Returns
     -------
@@ -262,7 +269,7 @@ def exact_expectation(
 def _relative_error(
     theorem: Theorem, values: dict[str, Any], exact: dict[str, Any]
 ) -> float:
-    """The relative rounding error of a bound that is exceeded; else 0."""
+    """Return the relative rounding error of a bound that is exceeded; else 0."""
     if not (exact["ratio"] > 1 and exact["bound"]):
         return 0.0
     return float(bound_error(theorem, values)) / exact["bound"]
@@ -271,8 +278,9 @@ def _relative_error(
 def _doubts(
     theorem: Theorem, values: dict[str, Any], certificate: Certificate
 ) -> list[str]:
-    """Why floating point cannot decide: abnormal numbers, or a refutation without
-    confirmation.
+    """Return why floating point cannot decide; empty if it can.
+
+    Reasons are abnormal numbers, or a refutation without confirmation.
     """
     exact, core = certificate.exact, certificate.core
     at_horizon = values | {"T": exact["T"]}
@@ -291,8 +299,9 @@ def _doubts(
 
 
 def _measured(run: History, theorem: Theorem) -> Any:
-    """The theorem's measure in every round in which it is known, (S, R), at the lower
-    end of its rounding error.
+    """Return the theorem's measure in every round in which it is known, (S, R).
+
+    Values are at the lower end of their rounding error.
     """
     name = theorem.lhs.measure
     data = measured(run, name)
@@ -312,7 +321,9 @@ def _sure(
     only: bool,
     period: int,
 ) -> tuple[dict[str, Any], float | None]:
-    """The result of a run without randomness: at its worst horizon, and the ratio at T.
+    """Return the result of a run without randomness, and the ratio at T.
+
+    The result is that of its worst horizon.
 
     Rounds that were not run repeat the last ``period`` ones, if exact expectation and
     run are stationary; else they count as 0. With ``only`` the horizon T alone is
@@ -345,7 +356,7 @@ def _sure(
 def _noisy(
     run: History, theorem: Theorem, values: dict[str, Any], confidence: float
 ) -> dict[str, Any]:
-    """The mean over seeds compared with the bound, and its lower confidence limit."""
+    """Compare the mean over seeds and its lower confidence limit with the bound."""
     T, span = run.rounds, theorem.lhs.rounds(run.rounds)
     left = _interval(
         theorem, _measured(run, theorem)[:, span.start : span.stop], confidence
@@ -367,7 +378,10 @@ def _noisy(
 
 
 def _interval(theorem: Theorem, samples: Any, confidence: float) -> Interval:
-    """The interval of the left-hand side from its measure in every round, (S, R)."""
+    """Return the interval of the left-hand side from its measure (S, R).
+
+    The measure is given in every round.
+    """
     match theorem.lhs.aggregate:
         case "min":
             return min_interval(samples, confidence)

@@ -48,19 +48,19 @@ beyond distance 2.
 
 
 def noise_for_ever(theorem: Theorem) -> float:
-    """The ratio of stationary noise (:mod:`.families.stationary_noise`) in the shared
-    model, or in the personal part.
+    """Return the ratio of stationary noise (:mod:`.families.stationary_noise`).
 
-    Noise of two values +-sigma keeps x within max(s, sigma) =: B of the minimum.
-    Neither SAM nor momentum; lam = 0. The personal parts are not averaged, so that
-    their noise does not depend on m.
+    The noise is in the shared model, or in the personal part. Noise of two values
+    +-sigma keeps x within max(s, sigma) =: B of the minimum. Neither SAM nor momentum;
+    lam = 0. The personal parts are not averaged, so that their noise does not depend on
+    m.
     """
     blocks = ("shared", "personal") if theorem.scope.two_blocks else ("shared",)
     return max(_noise(theorem, block) for block in blocks)
 
 
 def _noise(theorem: Theorem, block: str) -> float:
-    """The ratio of stationary noise in one block, while the other one is stationary."""
+    """Return the ratio of stationary noise in one block; the other is stationary."""
     if not _plain_steps(theorem):
         return 0.0
     sizes, counts = 10.0 ** np.arange(-4, 3), (1, 2, 16, 256, 4096)
@@ -95,11 +95,10 @@ def _noise(theorem: Theorem, block: str) -> float:
 
 
 def two_parabolas(theorem: Theorem) -> float:
-    """The ratio of two clients f_1' = x - 1 and f_2' = k (x + 1) that start where their
-    mean is stationary.
+    """Return the ratio of two clients with f_1' = x - 1 and f_2' = k (x + 1).
 
-    See :func:`parabola_gradients` for the left-hand side. No noise and no SAM; a fixed
-    W of two clients.
+    They start where their mean is stationary. See :func:`parabola_gradients` for the
+    left-hand side. No noise and no SAM; a fixed W of two clients.
     """
     if not _plain_steps(theorem) or theorem.lhs.measure == "two_block_weighted":
         return 0.0
@@ -135,14 +134,13 @@ def two_parabolas(theorem: Theorem) -> float:
 def parabola_gradients(
     k: Array, K: Array, eta: Array, lam: Array, T: Array
 ) -> tuple[Array, Array]:
-    """f'(xbar^0) and the mean of f'(xbar^t)^2 over t < T of two parabolas, with ``lam``
-    that of a round.
+    """Return f'(xbar^0) and the mean of f'(xbar^t)^2 over t < T of two parabolas.
 
-    K local steps map x_i to c_i + (1 - a_i)(x_i - c_i), a_i = 1 - (1 - eta k_i)^K. The
-    round is stationary at mean +- r with a_1 (x_1 - c_1) = -a_2 (x_2 - c_2) =: pull and
-    r = -lam pull/(1 - lam). Both start at that mean. The deviation of f'(xbar^t) from
-    its limit is first (mu_1^t - mu_2^t)/(mu_1 - mu_2), with mu the eigenvalues of the
-    round.
+    ``lam`` is that of a round. K local steps map x_i to c_i + (1 - a_i)(x_i - c_i), a_i
+    = 1 - (1 - eta k_i)^K. The round is stationary at mean +- r with a_1 (x_1 - c_1) =
+    -a_2 (x_2 - c_2) =: pull and r = -lam pull/(1 - lam). Both start at that mean. The
+    deviation of f'(xbar^t) from its limit is first (mu_1^t - mu_2^t)/(mu_1 - mu_2),
+    with mu the eigenvalues of the round.
     """
     shrink_1, shrink_2 = (
         -np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k)
@@ -170,8 +168,9 @@ def parabola_gradients(
 
 
 def matrices_in_turn(theorem: Theorem) -> float:
-    """The ratio of the two parabolas where W = I and W = 11'/2 take turns: windows of 2
-    rounds have q = 0.
+    """Return the ratio of the two parabolas where W = I and W = 11'/2 take turns.
+
+    Windows of 2 rounds have q = 0.
     """
     if "windows" not in theorem.scope.sequence or not _plain_steps(theorem):
         return 0.0
@@ -198,11 +197,11 @@ def matrices_in_turn(theorem: Theorem) -> float:
 
 
 def gradients_in_turn(k: Array, K: Array, eta: Array) -> tuple[Array, Array]:
-    """f'(xbar^t) of two parabolas at even and at odd t, from the start to which two
-    rounds return.
+    """Return f'(xbar^t) of two parabolas at even and at odd t.
 
-    Two rounds are 2 K local steps and one averaging. One round later the client i is at
-    c_i + (1 - a_i)(x - c_i), a_i = 1 - (1 - eta k_i)^K.
+    They start where two rounds return to. Two rounds are 2 K local steps and one
+    averaging. One round later the client i is at c_i + (1 - a_i)(x - c_i),
+    a_i = 1 - (1 - eta k_i)^K.
     """
     shrink_1, shrink_2 = (
         -np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k)
@@ -224,17 +223,17 @@ CLOSED_FORMS = MappingProxyType(
 
 
 def strongest(theorem: Theorem) -> tuple[str, float]:
-    """The family of the largest ratio, and that ratio."""
+    """Return the family of the largest ratio, and that ratio."""
     ratios = {name: ratio(theorem) for name, ratio in CLOSED_FORMS.items()}
     name = max(ratios, key=lambda family: ratios[family])
     return name, ratios[name]
 
 
 def _plain_steps(theorem: Theorem) -> bool:
-    """Whether a round is plain local steps and one average, and the left-hand side is
-    the mean over the first T rounds.
+    """Return whether a round is plain local steps and one average.
 
-    Without a network a round may be a single step, as of local SGD.
+    The left-hand side must be the mean over the first T rounds. Without a network a
+    round may be a single step, as of local SGD.
     """
     return (
         "lam_admm" not in {*theorem.needs, *theorem.schedule}
@@ -245,13 +244,15 @@ def _plain_steps(theorem: Theorem) -> bool:
 
 
 def _local_steps(theorem: Theorem, tried: tuple[int, ...]) -> tuple[int, ...]:
-    """The numbers of local steps to try; 1 alone where the statement has no K."""
+    """Return the numbers of local steps to try; only 1 if the statement has no K."""
     return tried if {"K", "K_u", "K_v"} & {*theorem.needs} else (1,)
 
 
 def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:
-    """All constants of a theorem: the given ones, the schedule's step size, 1 for L,
-    and 0 for the others.
+    """Return all constants of a theorem.
+
+    These are the given ones, the schedule's step size, 1 for L, L_u, L_v, delta, Q and
+    window, and 0 for the others.
     """
     size = np.zeros_like(known["T"])
     values: dict[str, Any] = dict.fromkeys(theorem.needs, size)
@@ -274,8 +275,9 @@ def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def _largest_ratio(theorem: Theorem, left: Array, known: Mapping[str, Array]) -> float:
-    """The largest left / bound where the conditions hold and steps are shorter than
-    1/L.
+    """Return the largest left / bound where the conditions hold.
+
+    Steps must be shorter than 1/L.
     """
     values = {name: known[name] for name in theorem.needs}
     conditions = [holds for _, _, holds in theorem.check_conditions(**values)]
@@ -286,7 +288,7 @@ def _largest_ratio(theorem: Theorem, left: Array, known: Mapping[str, Array]) ->
 
 
 def _geometric(below_one: Array, T: Array) -> Array:
-    """The sum of mu^t over t < T, by 1 - mu."""
+    """Return the sum of mu^t over t < T, by 1 - mu."""
     with np.errstate(divide="ignore"):  # mu = 0
         return -np.expm1(T * np.log1p(-below_one)) / below_one
 

@@ -33,10 +33,10 @@ digits.
 def abnormal(
     theorem: Theorem, values: Mapping[str, Any], exact: Mapping[str, Any]
 ) -> list[str]:
-    """Why floating point cannot evaluate the bound or a condition at ``values``; empty
-    where it can.
+    """Return why floating point cannot evaluate the bound or a condition at ``values``.
 
-    ``exact``: measured and bound at the horizon of ``values``.
+    The list is empty where it can. ``exact``: measured and bound at the horizon of
+    ``values``.
     """
     reasons = []
     if not _normal(exact["bound"]):
@@ -70,8 +70,9 @@ def unconfirmed(
     measured: float,
     conditions: bool = True,
 ) -> list[str]:
-    """Why the evaluation at 50 digits does not confirm a refutation; empty where it
-    does.
+    """Return why the evaluation at 50 digits does not confirm a refutation.
+
+    The list is empty where it does.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def _of_bound(enclosure: Enclosure, bound: float, measured: float) -> list[str]:
 
 
 def _holds(evaluation: Evaluation, condition: Condition) -> bool:
-    """Does it hold at 50 digits, up to the rounding that floating point is allowed?"""
+    """Return whether it holds at 50 digits, up to the rounding that is allowed."""
     left = evaluation.enclosure(condition.left)
     right = evaluation.enclosure(condition.right)
     if condition.strict:
@@ -125,8 +126,9 @@ def _normal(value: float) -> bool:
 
 
 def _truly_zero(evaluation: Evaluation, formula: Any) -> bool:
-    """May it be 0, rather than a number that underflows? A difference of larger numbers
-    may be.
+    """Return whether the formula may be 0, rather than a number that underflows.
+
+    A difference of larger numbers may be.
     """
     try:
         enclosure = evaluation.enclosure(formula)

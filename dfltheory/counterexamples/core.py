@@ -23,12 +23,13 @@ from dfltheory.errors import InputError
 
 Array = NDArray[Any]
 REST = 4e-16
-"""What moves by less than this share of itself stands still."""
+"""States that move by less than this share of their size are stationary."""
 CYCLE = 4
-"""States that are looked for whether they come again after so many rounds, at most."""
+"""Maximum number of rounds after which a state is tested for repetition."""
 FULL = 20000
-"""Rounds beyond which nobody is followed who moves on and on, as the training core runs
-no more in full.
+"""Maximum number of simulated rounds for candidates that have not converged.
+
+The training core runs no more than that in full.
 """
 _LOOK = 16
 
@@ -58,8 +59,10 @@ class Path:
 
 @unknown_methods_rejected()
 def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
-    """Simulate ``rounds`` rounds of all candidates, fewer where nothing moves any more,
-    and measure them, the gradients' second ``moments`` if asked.
+    """Simulate ``rounds`` rounds of all candidates, and measure them.
+
+    Fewer rounds are run where nothing moves any more. The gradients' second ``moments``
+    are measured if asked for.
     """
     noise, weight = _noise(batch)
     P, m, d = batch.x0.shape
@@ -115,8 +118,10 @@ def _glides(batch: Batch, x: Array) -> Array:
 
 
 def _noise(batch: Batch) -> tuple[Tensor | None, float]:
-    """None; or one unit of noise of each draw, client and block of a round, (draws, P
-    N, m, d), and how many clients each stands for.
+    """Return one unit of noise of each draw, client and block, and its weight.
+
+    The noise of a round is (draws, P N, m, d); the weight is how many clients each unit
+    stands for. Without noise, or where networks are drawn, the noise is None.
     """
     P, m, d = batch.x0.shape
     if batch.drawn or not batch.chance:
@@ -129,9 +134,7 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
 
 
 def _alike(batch: Batch) -> bool:
-    """Can the clients change places, in all candidates, as far as the answers to noise
-    go?
-    """
+    """Return whether in all candidates clients answer to noise interchangeably."""
     m = batch.x0.shape[1]
     if batch.period > 1:
         return False
@@ -152,8 +155,10 @@ def _states(
     weight: float,
     moments: bool,
 ) -> tuple[Array, Array, Array | None, Array, Array]:
-    """Models (R + 1, P N, m, d), means, auxiliary points (R + 1, P N, d), second
-    moment, standing still.
+    """Simulate the rounds, and return their states, moment and periods.
+
+    Models (R + 1, P N, m, d), means, auxiliary points (R + 1, P N, d), second moment,
+    and after how many rounds each last state comes again.
     """
     draws = draws_of(batch) if moments else 0
     algorithm, oracle = (
@@ -198,7 +203,7 @@ def _states(
 
 
 def _stacked(states: list[Any]) -> Any:
-    """The states of all rounds as one, along the axis of the seeds."""
+    """Stack the states of all rounds along the axis of the seeds."""
     whole = {}
     for f in fields(states[0]):
         rows = [getattr(state, f.name) for state in states]
@@ -210,8 +215,9 @@ def _stacked(states: list[Any]) -> Any:
 
 
 def _comes_again(kept: list[Any], batch: Batch, runs: int) -> Array:
-    """After how many rounds each last state comes again, once the same matrices do; 0
-    where it does not.
+    """Return after how many rounds each last state comes again, at the same matrices.
+
+    It is 0 where it does not.
     """
     found = np.zeros(batch.size, dtype=int)
     for lag in range(
@@ -226,9 +232,11 @@ def _comes_again(kept: list[Any], batch: Batch, runs: int) -> Array:
 def _at_rest(
     before: Any, after: Any, size: int, runs: int = 1, share: float = REST
 ) -> Array:
-    """Which candidates' states have not moved in any tensor that is the clients' own,
-    in the first of so many runs: it has no noise, and what the others add to a variance
-    only grows. Nobody rests while a number that is common to all counts.
+    """Return which candidates' states have not moved.
+
+    Every tensor that is the clients' own counts, in the first of so many runs: it has
+    no noise, and what the others add to a variance only increases. No candidate is
+    stationary while a number that is common to all changes.
     """
     still = np.ones(size, dtype=bool)
     for f in fields(after):
@@ -248,10 +256,9 @@ def _at_rest(
 
 
 def _astray(batch: Batch, x: Array, weight: float) -> Array:
-    """Which candidates' noise may lead models x (P, R, N, m) off the ramp on which
-    gradients are affine.
+    """Return for which candidates noise may lead models x (P, R, N, m) off the ramp.
 
-    Coins add up to the sum of all answers at most.
+    Gradients are affine on the ramp. Coins add up to the sum of all answers at most.
     """
     reach = np.abs(_answers(x)).sum(2).cumsum(1)
     reach = reach.sum(-1, keepdims=True) if weight > 1 else reach
@@ -261,20 +268,22 @@ def _astray(batch: Batch, x: Array, weight: float) -> Array:
 
 
 def _answers(a: Array) -> Array:
-    """What one unit of noise each changes: runs 1, 2, ... less run 0."""
+    """Return what one unit of noise each changes: runs 1, 2, ... less run 0."""
     return a[:, :, 1:] - a[:, :, :1]
 
 
 def _total(a: Array, weight: float) -> Array:
-    """The sum over the noise of all rounds so far, (R, P): answers at lag 0, 1, ... are
-    independent.
+    """Return the sum over the noise of all rounds so far, (R, P).
+
+    Answers at lag 0, 1, ... are independent.
     """
     return weight * np.cumsum(a.sum((2, 3)), axis=1).T
 
 
 def _mean_sq(a: Array, weight: float) -> Array:
-    """E ||a||^2 of (P, R, N, n), (R, P): the squared mean and the variance; without
-    noise the runs' mean.
+    """Return E ||a||^2 of (P, R, N, n), (R, P): the squared mean and the variance.
+
+    Without noise it is the runs' mean.
     """
     if not weight:
         return (a**2).sum(-1).mean(2).T
@@ -282,8 +291,9 @@ def _mean_sq(a: Array, weight: float) -> Array:
 
 
 def _mean_value(value: Array, slope: Array, x: Array, weight: float) -> Array:
-    """E F, (R, P), of its values (P, R, N); ``slope`` at ``x`` (P, R, N, n) tells the
-    variance's share.
+    """Return E F, (R, P), of its values (P, R, N).
+
+    ``slope`` at ``x`` (P, R, N, n) gives the variance's share.
     """
     if not weight:
         return value.mean(2).T
@@ -291,7 +301,7 @@ def _mean_value(value: Array, slope: Array, x: Array, weight: float) -> Array:
 
 
 def _one_block(batch: Batch, means: Array, others: Array | None, weight: float) -> Path:
-    """means (P, R, N, d)."""
+    """Measure the means (P, R, N, d) of runs of one block."""
     clients, (P, R, N, d) = batch.clients, means.shape
 
     def slope(points: Array) -> Array:
@@ -318,7 +328,10 @@ def _one_block(batch: Batch, means: Array, others: Array | None, weight: float) 
 
 
 def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
-    """x (P, R, N, m, 2): before round t, and after it (V^{t+1})."""
+    """Measure runs x (P, R, N, m, 2) of two blocks.
+
+    The shared part is taken before round t, the personal part also after it (V^{t+1}).
+    """
     (P, R, N, m, _), shape = x.shape, x[:, 1:].shape
 
     def slope(points: Array) -> Array:
@@ -342,11 +355,10 @@ def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
 
 @unknown_methods_rejected()
 def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
-    """Solutions of round(x) = x near x (P, m, d), by Newton, where a round begins with
-    the models alone.
+    """Find solutions of round(x) = x near x (P, m, d), by Newton's method.
 
-    Exact for piecewise affine rounds once the piece is right; whether what comes out
-    stands still is seen when it is run.
+    A round begins with the models alone. Exact for piecewise affine rounds once the
+    piece is right; whether the result is stationary is seen when it is run.
     """
     P, m, d = x.shape
     n = m * d

@@ -13,14 +13,16 @@ LEAST = 1e-5
 
 
 class Reader:
-    """Takes columns of the unit cube one after the other, and turns them into numbers;
-    counts where it has none.
+    """Reader that turns columns of the unit cube into numbers, one after the other.
+
+    A column that the cube does not have is 0.5, and is counted.
     """
 
     def __init__(self, u: Array):
         self.u, self.at = u, 0
 
     def unit(self) -> Array:
+        """Return the next column, in [0, 1]; 0.5 where there is none."""
         self.at += 1
         return (
             self.u[:, self.at - 1]
@@ -29,9 +31,11 @@ class Reader:
         )
 
     def log(self, low: float, high: float) -> Array:
+        """Return numbers in [low, high], uniform in their logarithm."""
         return low * (high / low) ** self.unit()
 
     def between(self, low: float, high: float) -> Array:
+        """Return numbers in [low, high], uniform."""
         return low + (high - low) * self.unit()
 
     def log_or_zero(self, low: float, high: float, zero: float = 0.25) -> Array:
@@ -42,8 +46,9 @@ class Reader:
         )
 
     def share(self) -> Array:
-        """Of the largest step size: exactly 1 for a part of the interval, else
-        logarithmic.
+        """Return a share of the largest step size.
+
+        It is exactly 1 for a part of the interval, else logarithmic.
         """
         u = self.unit()
         return np.where(u > 0.85, 1.0, LEAST ** np.clip(1 - u / 0.85, 0, 1))

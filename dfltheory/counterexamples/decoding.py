@@ -33,8 +33,10 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a search space consists of: a family (None: problems that are fitted to
-    nothing), a network, numbers of steps, and whether all clients are identical.
+    """The parts of a search space.
+
+    These are a family (None: problems that are fitted to nothing), a network, numbers
+    of steps, and whether all clients are identical.
     """
 
     name: str
@@ -45,7 +47,7 @@ class Layout:
 
 
 def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> Batch:
-    """The candidates of the points that ``read`` holds."""
+    """Return the candidates of the points that ``read`` holds."""
     free, fixed = hyperparameters(theorem)
     two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     family = layout.family
@@ -117,7 +119,7 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Any:
 
 
 def _free_starts(theorem: Theorem, read: Reader, m: int) -> Array:
-    """Starts (P, m, d).
+    """Return starts (P, m, d).
 
     Of one block fixed points of the rounds are tried as starts too, so that clients
     start at different points for two blocks and for consensus errors alone.
@@ -129,7 +131,7 @@ def _free_starts(theorem: Theorem, read: Reader, m: int) -> Array:
 
 
 def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
-    """The constants, with 1 in place of what is infinite, and of L = 0."""
+    """Return the constants, with 1 in place of what is infinite, and of L = 0."""
     usable = {n: np.where(np.isfinite(v), v, 1.0) for n, v in constants.items()}
     for name in ("L", "L_u", "L_v"):
         if name in usable:
@@ -141,7 +143,10 @@ def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
 def _computed(
     theorem: Theorem, W: Array, copies: int, known: dict[str, Array]
 ) -> dict[str, Array]:
-    """The theorem's computed quantities; a value in their range where there is none."""
+    """Return the theorem's computed quantities.
+
+    Where one is not finite, it is a value in its range.
+    """
     columns = computed_on(theorem, W, copies, known)
     for name, values in columns.items():
         fallback = in_range(theorem.glossary[name])
@@ -158,7 +163,7 @@ def _round_data(
     first: str,
     sam: Array,
 ) -> RoundData:
-    """What a family is fitted to."""
+    """Return what a family is fitted to."""
     if W.shape[-1] == 2:
         given = W[:, 0, [0, 1], [1, 0]]
     else:
@@ -178,7 +183,7 @@ def _round_data(
 
 
 def _with_personal_parts(personal: Any, shared: Ramps, m: int) -> Any:
-    """The personal parts, with these functions of the shared part."""
+    """Return the personal parts, with these functions of the shared part."""
     if personal.m != m:
         personal = replace(personal, b=np.zeros((len(shared.left), m)))
     return replace(personal, **{name: getattr(shared, name) for name in Ramps.axes})
@@ -187,9 +192,7 @@ def _with_personal_parts(personal: Any, shared: Ramps, m: int) -> Any:
 def _in_units(
     free: dict[str, Any], steps: dict[str, Array], first: str | None, f: Array
 ) -> tuple[dict[str, float], Array]:
-    """Step sizes in units in which the first is 1, and the unit of the personal
-    part.
-    """
+    """Return step sizes in units of the first, and the unit of the personal part."""
     sizes: dict[str, float] = {}
     V = np.ones(len(f))
     for name, size in steps.items():

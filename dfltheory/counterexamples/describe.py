@@ -1,5 +1,6 @@
-"""A counterexample in at most five lines of text: functions, network and start,
-algorithm, outcome.
+"""A counterexample in at most five lines of text.
+
+The lines are functions, network and start, algorithm, outcome.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 
 def counterexample_lines(finding: Finding) -> tuple[str, ...]:
-    """The counterexample of a finding; for a statement in O(.) the last member of its
-    family of problems.
+    """Describe the counterexample of a finding in lines of text.
+
+    For a statement in O(.) it is the last member of its family of problems.
     """
     theorem, divergence = finding.theorem, finding.divergence
     if divergence is not None and theorem is not None:
@@ -67,12 +69,12 @@ def _instance_lines(instance: Instance) -> list[str]:
 
 
 def network_line(instance: Instance) -> str:
-    """The mixing matrix and the start."""
+    """Describe the mixing matrix and the start."""
     return f"{_network(instance)}; {_start(instance)}"
 
 
 def algorithm_line(instance: Instance) -> str:
-    """The algorithm with its hyperparameters, and the number of rounds."""
+    """Describe the algorithm with its hyperparameters, and the number of rounds."""
     algorithm = instance.algorithm
     usual = {f.name: f.default for f in fields(Algorithm)}
     chosen = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
@@ -88,7 +90,7 @@ def algorithm_line(instance: Instance) -> str:
 
 
 def functions_line(task: Any) -> str:
-    """The clients' functions, by their gradients."""
+    """Describe the clients' functions, by their gradients."""
     if isinstance(task, Clipped):
         centers = ", ".join(_text(c) for c in np.ravel(task.c))
         return (
@@ -207,7 +209,7 @@ def _family_lines(divergence: Divergence) -> list[str]:
 
 
 def left_side_words(theorem: Theorem) -> str:
-    """What the statement bounds, in a few words."""
+    """Describe in a few words what the statement bounds."""
     lhs = theorem.lhs
     return f"{lhs.aggregate} of {lhs.measure} over rounds {lhs.first} .. {lhs.last}"
 

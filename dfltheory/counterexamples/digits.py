@@ -1,5 +1,6 @@
-"""Fractions as text, however long: ``str`` refuses whole numbers of more than 4,300
-digits.
+"""Fractions as text, however long.
+
+``str`` refuses whole numbers of more than 4,300 digits.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def short(value: Fraction, digits: int = 15) -> str:
 
 
 def about(value: Fraction, digits: int) -> str:
-    """A decimal number, with an exponent of any size."""
+    """Return a decimal number as text, with an exponent of any size."""
     try:
         return f"{float(value):.{digits}g}"
     except OverflowError:

@@ -1,9 +1,8 @@
-"""Statements in O(.): families of problems with one parameter, along which measured /
-expression grows.
+"""Statements in O(.): families of problems along which measured / expression grows.
 
-An O(.) hides a constant, so that no single run contradicts it. Random bases are drawn
-of every kind of problem, each parameter in turn is multiplied by 1, 4, 16, ..., and the
-exponent of the ratio is fitted to the last points.
+An O(.) hides a constant, so that no single run contradicts it. Families have one
+parameter. Random bases are drawn of every kind of problem, each parameter in turn is
+multiplied by 1, 4, 16, ..., and the exponent of the ratio is fitted to the last points.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ authors may mean to.
 
 @dataclass(frozen=True)
 class Divergence:
-    """A one-parameter family: ``ratios`` = measured / expression at ``values`` of
-    ``parameter``.
+    """A one-parameter family and the growth of its ratio.
 
-    ``member``: which kind of problem (:mod:`.growth`).  ``T*K``: both grow by the same
-    factor, and of ``K*T*T`` T by its square; ``values`` are those of the first one.
-    ``gap`` and ``alpha`` stand for 1/(1 - lam) and 1/(1 - alpha). ``exponent``
-    [``low``, ``high``] of the ratio in the parameter.  ``structural``: is it one that
-    no O(.) may hide?  ``settled``: does it grow against each term alone?  ``base``: the
-    first member. ``core``: the ratio of the last member as the training core measures
-    it (with its own noise).
+    ``ratios`` = measured / expression at ``values`` of ``parameter``. ``member``: which
+    kind of problem (:mod:`.growth`).  ``T*K``: both grow by the same factor, and of
+    ``K*T*T`` T by its square; ``values`` are those of the first one. ``gap`` and
+    ``alpha`` stand for 1/(1 - lam) and 1/(1 - alpha). ``exponent`` [``low``, ``high``]
+    of the ratio in the parameter.  ``structural``: whether no O(.) may hide it.
+    ``settled``: whether it grows against each term alone.  ``base``: the first member.
+    ``core``: the ratio of the last member as the training core measures it (with its
+    own noise).
     """
 
     key: str
@@ -72,8 +71,9 @@ class Divergence:
 
     @property
     def diverges(self) -> bool:
-        """Does the ratio grow in a parameter that no O(.) may hide, and not only before
-        the limit sets in?
+        """Whether the ratio grows in a parameter that no O(.) may hide.
+
+        Growth only before the limit sets in does not count.
         """
         slopes = _slopes(self.values, self.ratios)
         levels_off = slopes[-1] < LEVELS * slopes[-2]
@@ -193,12 +193,11 @@ def along(
     parameter: str,
     late: Callable[[], bool] = lambda: False,
 ) -> Divergence | None:
-    """The family from ``base`` along one parameter; a ratio that grows is followed one
-    factor further.
+    """Return the family from ``base`` along one parameter.
 
-    None outside of what an algorithm or a statement takes, where an evaluation at 50
-    digits does not confirm the expression of a ratio that grows, and once it is
-    ``late``.
+    A ratio that grows is followed one factor further. None outside of what an algorithm
+    or a statement takes, where an evaluation at 50 digits does not confirm the
+    expression of a ratio that grows, and once it is ``late``.
     """
     factors = JOINTLY if "*" in parameter else FACTORS
     points = [
@@ -220,7 +219,7 @@ def along(
 
 
 def structural(parameter: str) -> bool:
-    """May no O(.) hide this parameter (or product)?"""
+    """Return whether no O(.) may hide this parameter (or product)."""
     return set(parameter.split("*")) <= set(STRUCTURE)
 
 
@@ -252,8 +251,9 @@ def _point(
 
 
 def grown(base: Numbers, parameter: str, factor: float) -> Numbers:
-    """The numbers of a member: each parameter times the factor, as often as it is
-    named.
+    """Return the numbers of a member.
+
+    Each parameter is multiplied by the factor, as often as it is named.
     """
     names = parameter.split("*")
     return base | {name: base[name] * factor ** names.count(name) for name in names}
@@ -291,11 +291,10 @@ def _fitted(
 
 
 def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> bool:
-    """Does the ratio grow against every term of the expression, those that do not lead
-    yet included?
+    """Return whether the ratio grows against every term of the expression.
 
-    Each term with its own exponent between the last two members; those that are 0 there
-    count nothing.
+    Terms that do not lead yet are included. Each term has its own exponent between the
+    last two members; those that are 0 there do not count.
     """
     before, after = (
         theorem.evaluate_terms(where="nan", **point[3]) for point in points[-2:]
@@ -311,8 +310,9 @@ def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> 
 
 
 def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
-    """Does the evaluation at 50 digits see the same expressions, and the conditions
-    satisfied?
+    """Return whether the evaluation at 50 digits gives the same expressions.
+
+    The conditions must be satisfied in it too.
     """
     return not any(
         unconfirmed(theorem, values, bound, math.inf)
@@ -321,18 +321,19 @@ def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
 
 
 def expression(theorem: Theorem, values: Numbers) -> float:
-    """The right-hand side without its hidden constant; nan where a condition fails."""
+    """Return the right-hand side without its constant; nan where a condition fails."""
     return float(np.asarray(theorem.evaluate(where="nan", **values)))
 
 
 def _slopes(values: Sequence[float], ratios: Sequence[float]) -> Any:
-    """The local exponents between neighbours."""
+    """Return the local exponents between neighbors."""
     return np.diff(np.log(ratios)) / np.diff(np.log(values))
 
 
 def again(told: Divergence, theorem: Theorem) -> Divergence:
-    """The family measured anew from its base; an error where it can no longer be
-    measured.
+    """Measure the family anew from its base.
+
+    It is an error where it can no longer be measured.
     """
     if not theorem.order or not replayed(theorem, MEMBERS[told.member]):
         raise DataError(f"{told.member} is no kind of problem that {theorem} is about")

@@ -1,5 +1,7 @@
-"""The one reader of files about counterexamples: instances, families, outcomes, and
-what ``--json`` printed.
+"""Reader of files about counterexamples.
+
+They are instances, families, outcomes, and what ``--json`` printed. It is the only
+reader of them.
 
 Such files are sent around, so nothing in them is trusted. Every field is read with its
 type: numbers are finite, in range and few enough that a replay ends; names are looked
@@ -59,8 +61,9 @@ def read_document(
     required: tuple[str, ...] = (),
     parse_float: Callable[[str], float] = float,
 ) -> dict[str, Any]:
-    """The file's content, every field read with its type; those not ``required`` may be
-    absent.
+    """Return the file's content, every field read with its type.
+
+    Fields that are not ``required`` may be absent.
 
     ``parse_float`` reads its decimal numbers
     (:class:`~dfltheory.documents.WrittenNumber` keeps the digits).
@@ -89,9 +92,11 @@ def read_document(
 
 
 def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
-    """The instance of a document: a task of :mod:`.problems`, an algorithm that is the
-    package's, or that has been imported, or is one of the ``known`` classes, and few
-    enough numbers that a replay ends.
+    """Build the instance of a document.
+
+    It consists of a task of :mod:`.problems`, an algorithm that is the package's, or
+    that has been imported, or is one of the ``known`` classes, and few enough numbers
+    that a replay ends.
     """
     _small("instance", data)
     given = named("instance", data, ("task", "algorithm", "run"), ("topology",))

@@ -43,8 +43,7 @@ def falsify(
     enough: float = math.inf,
     progress: Progress | None = None,
 ) -> Finding:
-    """Search for a problem that satisfies every assumption of a theorem and violates
-    its bound.
+    """Search for a problem that meets a theorem's assumptions and violates its bound.
 
     Parameters
     ----------
@@ -59,9 +58,9 @@ def falsify(
     progress : called now and then with what is done ("searching" or "confirming"), the
         best ratio so far and the number of candidates
 
-    Half of the budget goes to the strictest reading (:func:`readings`), which is told
-    first. Corollaries are searched under their schedule. For statements in O(.) it
-    looks for a one-parameter family along which measured / expression diverges.
+    Half of the budget goes to the strictest reading (:func:`readings`), which is
+    reported first. Corollaries are searched under their schedule. For statements in
+    O(.) it looks for a one-parameter family along which measured / expression diverges.
 
     Raises
     ------
@@ -110,14 +109,13 @@ def falsify(
 
 
 def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
-    """How a statement can be read, the strictest first: what it is then about, each
-    inside of the next.
+    """Return the ways to read a statement, the strictest first.
 
-    ``common start``: all clients start at one point. ``clients apart``: each where it
-    likes, where the scope does not exclude it. ``noise that depends on the state``,
-    where the scope does not say that samples are as smooth as the clients
-    (``samplewise``): else noise is added. What is found under the first no author can
-    answer with a start at one point.
+    What a reading is about is inside of what the next one is about. ``common start``:
+    all clients start at one point. ``clients apart``: starts are free, where the scope
+    does not exclude it. ``noise that depends on the state``, where the scope does not
+    say that samples are as smooth as the clients (``samplewise``): else noise is added.
+    What is found under the first no author can answer with a start at one point.
     """
     free = {
         "common_start": theorem.scope.common_start,
@@ -211,9 +209,7 @@ def _constants(
 
 
 def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, float]]:
-    """Name -> largest ratio and number of candidates, of families by one name
-    together.
-    """
+    """Return the largest ratio and number of candidates of families by name."""
     families: dict[str, dict[str, float]] = {}
     for name, ratio, evaluations in rows:
         row = families.setdefault(name, {"ratio": float("nan"), "evaluations": 0})
@@ -223,7 +219,10 @@ def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, fl
 
 
 def largest(terms: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """The terms of several searches of one statement: the largest that any has seen."""
+    """Return the terms of several searches, each with its largest values.
+
+    The searches are of one statement.
+    """
     return {
         name: {
             k: max(float(row[name][k]) for row in terms if name in row)
@@ -234,8 +233,9 @@ def largest(terms: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> Finding:
-    """What was found under the strictest reading that refutes; else of the best
-    candidate of all readings.
+    """Return what was found under the strictest reading that refutes.
+
+    Without one it is the finding of the best candidate of all readings.
     """
     refuted = [one for one in found.values() if one.violated]
     best = (
@@ -264,7 +264,7 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
 
 
 def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
-    """The families that have candidates under no reading."""
+    """Return the families that have candidates under no reading."""
     every = [one.refused for one in found]
     common = set(every[0]).intersection(*every)
     return {name: reason for name, reason in every[0].items() if name in common}
@@ -273,8 +273,9 @@ def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
 def best_of(
     theorem: Theorem, arms: list[Arm]
 ) -> tuple[str, Instance, Certificate] | None:
-    """The best candidate that the core confirms, with its family; else the best one
-    that it has looked at.
+    """Return the best candidate that the core confirms, with its family.
+
+    Without one it is the best that the core has evaluated.
     """
     first = None
     for arm in arms[:TRIED]:

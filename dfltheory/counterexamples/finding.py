@@ -58,8 +58,9 @@ class Finding:
     refused: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, for JSON; with the theorem itself, where nobody has
-        registered it.
+        """Return plain numbers and text, for JSON.
+
+        The theorem itself is included if it is not registered.
         """
         names = (
             "key",
@@ -172,8 +173,9 @@ class Finding:
 
 
 def shown_ratio(ratio: float) -> str:
-    """A ratio measured / bound to four digits; in words where no candidate could be
-    judged.
+    """Return a ratio measured / bound to four digits, as text.
+
+    Where no candidate could be judged it is in words.
     """
     return "none judged" if math.isnan(ratio) else f"{ratio:.4g}"
 

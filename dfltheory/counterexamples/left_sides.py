@@ -39,8 +39,9 @@ def left_side(
     known: dict[str, Any],
     T: int = LONG[-1],
 ) -> Array:
-    """The theorem's measure in every round, (R, P), at the lower end of its rounding
-    error; nan if the algorithm does not have it.
+    """Return the theorem's measure in every round, (R, P).
+
+    It is at the lower end of its rounding error; nan if the algorithm does not have it.
 
     For measures whose rounding errors add up, a last row holds the lower end at any
     horizon up to ``T``: for a stationary state, whose steps may be rounded away, and 0
@@ -107,14 +108,14 @@ def sizes_of(
 
 
 def _largest_slope(path: Path) -> Array | float:
-    """The largest ||grad f(xbar)||; 0 if it was not measured."""
+    """Return the largest ||grad f(xbar)||; 0 if it was not measured."""
     if "grad_norm_sq" not in path.left:
         return 0.0
     return np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
 
 
 def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
-    """The weight of each block's squared gradient in the measure."""
+    """Return the weight of each block's squared gradient in the measure."""
     if theorem.lhs.measure == "two_block_weighted":
         return {f"_{b}": known[f"eta_{b}"] * known[f"K_{b}"] / 4 for b in "uv"}
     if theorem.lhs.measure in SHARED_GRADIENTS:
@@ -125,7 +126,7 @@ def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
 def weighted_blocks(
     theorem: Theorem, shared: Array, personal: Array, known: dict[str, Array]
 ) -> Array:
-    """A two-block measure from the squared gradients of both blocks."""
+    """Return a two-block measure from the squared gradients of both blocks."""
     match theorem.lhs.measure:
         case "two_block_weighted":
             a, b = known["eta_u"] * known["K_u"], known["eta_v"] * known["K_v"]

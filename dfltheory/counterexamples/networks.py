@@ -1,5 +1,6 @@
-"""Mixing matrices for candidates: those of the package that keep the law of a theorem's
-scope.
+"""Mixing matrices for candidates.
+
+They are those of the package that keep the law of a theorem's scope.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ Drawn = tuple[Array, dict[str, Array], Any]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A kind of network of m clients: ``draw`` gives W (P, B, m, m), of which B take
-    turns, its constants, and which of them fit; ``drawn``: each gossip step draws one
-    of them, or with ``one_per_round`` each round, for all its gossip steps.  With
-    ``copies`` each of the m clients stands for so many identical ones.
+    """A kind of network of m clients.
+
+    ``draw`` gives W (P, B, m, m), of which B take turns, its constants, and which of
+    them fit; ``drawn``: each gossip step draws one of them, or with ``one_per_round``
+    each round, for all its gossip steps. With ``copies`` each of the m clients
+    represents so many identical ones.
     """
 
     name: str
@@ -50,8 +53,9 @@ class Draw:
 
 
 def _pair(read: Any, copies: bool) -> Array:
-    """[[1 - w, w], [w, 1 - w]], its one weight free (1/2 for copies, where it does not
-    matter).
+    """Return [[1 - w, w], [w, 1 - w]], whose one weight is free.
+
+    It is 1/2 for copies, where it does not matter.
     """
     w = read.log(1e-6, 0.97)
     w = np.full_like(w, 0.5) if copies else w
@@ -64,8 +68,9 @@ def _alone(read: Any, copies: bool) -> Array:
 
 
 def _circle(read: Any, copies: bool) -> Array:
-    """Three clients, a I + b S + c S' with S the cyclic shift: doubly stochastic,
-    symmetric where b = c.
+    """Return a I + b S + c S' of three clients, with S the cyclic shift.
+
+    It is doubly stochastic, and symmetric where b = c.
     """
     share, side = read.log(1e-2, 0.98), read.unit()
     shift = np.roll(np.eye(3), 1, axis=0)
@@ -75,45 +80,50 @@ def _circle(read: Any, copies: bool) -> Array:
 
 
 def _even(read: Any, copies: bool) -> Array:
-    """A circle of four with one weight on both sides: symmetric."""
+    """Return a circle of four with one weight on both sides: symmetric."""
     w = read.log(1e-2, 0.49)
     ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
     return (1 - 2 * w)[:, None, None] * np.eye(4) + w[:, None, None] * ring
 
 
 def _directed(read: Any, copies: bool) -> Array:
-    """Three clients on a directed ring with a chord, weights 1/out-degree: not doubly
-    stochastic.
+    """Return three clients on a directed ring with a chord.
+
+    Weights are 1/out-degree, and W is not doubly stochastic.
     """
     P = np.array([[1 / 3, 0, 1 / 2], [1 / 3, 1 / 2, 0], [1 / 3, 1 / 2, 1 / 2]])
     return np.repeat(P[None], len(read.unit()), 0)
 
 
 def _level(read: Any) -> Array:
-    """One of few shares from 1e-3 to 0.97, so that the constants of few matrices are
-    looked for.
+    """Return one of few shares from 1e-3 to 0.97.
+
+    They are few so that the constants of few matrices are computed.
     """
     return 1e-3 * 970 ** (np.round(12 * read.unit()) / 12)
 
 
 def _unbalanced(read: Any, copies: bool) -> Array:
-    """Two clients that give each other different shares: their push-sum weights are as
-    b : a.
+    """Return two clients that give each other different shares.
+
+    Their push-sum weights are as b : a.
     """
     return _speaks(_level(read), 0) @ _speaks(_level(read), 1)
 
 
 def _in_turn(read: Any, copies: bool) -> Array:
-    """Silence in even rounds, so that windows of two rounds contract, and not each of
-    them.
+    """Return matrices without communication in even rounds.
+
+    Windows of two rounds contract, but not each of the rounds.
     """
     W = _unbalanced(read, copies)
     return np.stack([np.eye(2) + 0 * W, W], 1)
 
 
 def _matchings(read: Any, copies: bool) -> Array:
-    """Four clients in pairs, in odd rounds other pairs than in even ones: no single
-    round connects them.
+    """Return four clients in pairs, in odd rounds other pairs than in even ones.
+
+    No single round connects them.
     """
     w = _level(read)[:, None, None, None]
     return (1 - w) * np.eye(4) + w * np.eye(4)[[[1, 0, 3, 2], [3, 2, 1, 0]]]
@@ -121,11 +131,11 @@ def _matchings(read: Any, copies: bool) -> Array:
 
 @lru_cache(maxsize=1)
 def digraphs() -> Array:
-    """Strongly connected digraphs of four clients, drawn once, (B, 4, 4): a ring, to
-    which any other arc comes with probability 1/2; each client gives away shares in
-    random ratios, from even ones to 1 : 1e-3.
+    """Return strongly connected digraphs of four clients, drawn once, (B, 4, 4).
 
-    Few, so that the constants of each are computed once.
+    Each is a ring, to which any other arc is added with probability 1/2; each client
+    gives away shares in random ratios, from even ones to 1 : 1e-3. They are few, so
+    that the constants of each are computed once.
     """
     rng, n, ring = (
         np.random.default_rng(0),
@@ -144,8 +154,9 @@ def _random_digraph(read: Any, copies: bool) -> Array:
 
 
 def matchings(m: int) -> Array:
-    """All matrices of :class:`~dfltheory.graphs.RandomMatching`, each as likely as the
-    others, (B, m, m).
+    """Return all matrices of :class:`~dfltheory.graphs.RandomMatching`, (B, m, m).
+
+    Each is as likely as the others.
     """
     every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
     for W, order in zip(every, permutations(range(m)), strict=True):
@@ -162,15 +173,16 @@ def _speaks(share: Array, who: int) -> Array:
 
 
 def _complete(read: Any, copies: bool) -> Array:
-    """Sixteen clients, each with one weight for all others: 1 - lam of the mean; for
-    copies lam = 0.
+    """Return sixteen clients, each with one weight for all others.
+
+    W is lam I + (1 - lam) times the mean; for copies lam = 0.
     """
     lam = read.between(0, 1 - copies)[:, None, None]
     return lam * np.eye(16) + (1 - lam) / 16
 
 
 def _everybody(read: Any, copies: bool) -> Array:
-    """A server's mean."""
+    """Return a server's mean."""
     return np.full((len(read.unit()), 1, 2, 2), 0.5)
 
 
@@ -205,8 +217,9 @@ MATCHED = (3, 4)
 
 
 def networks(theorem: Theorem) -> list[Draw]:
-    """The kinds of networks that keep the scope's law and the algorithm's own, the
-    simplest first.
+    """Return the kinds of networks to search, the simplest first.
+
+    They keep the scope's law and the algorithm's own.
 
     Raises
     ------
@@ -267,8 +280,10 @@ def _draw(name: str, law: Callable[[Any], str | None] | None) -> Draw:
 
 
 def group_means_suffice(theorem: Theorem) -> bool:
-    """Whether the means of groups of identical clients determine both sides: neither
-    second moments nor errors of single clients, nor personal parts, are in them.
+    """Return whether the means of groups of identical clients determine both sides.
+
+    They do if neither second moments nor errors of single clients, nor personal parts,
+    are in them.
     """
     single = "S2" in theorem.needs or theorem.lhs.measure == "consensus"
     return not (theorem.scope.two_blocks or single)
@@ -288,9 +303,9 @@ def groups_matter(theorem: Theorem) -> bool:
 
 
 def _drawn_kinds(theorem: Theorem) -> list[str]:
-    """The kinds of draws to search: those that it covers, by their mean-square
-    contraction alone.
+    """Return the kinds of draws to search.
 
+    These are the ones that the theorem covers, by their mean-square contraction alone.
     One draw for each round differs from one for each gossip step if a round may have
     several.
     """
@@ -309,8 +324,9 @@ def _drawn_kinds(theorem: Theorem) -> list[str]:
 
 
 def _matched(m: int, kind: str) -> Draw:
-    """Matchings with lam^2 = ||E W'W - 11'/m||, drawn for each gossip step or for each
-    round.
+    """Return matchings with lam^2 = ||E W'W - 11'/m||.
+
+    They are drawn for each gossip step or for each round.
     """
     W = matchings(m)
     lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
@@ -326,14 +342,14 @@ def _matched(m: int, kind: str) -> Draw:
 
 
 def _fits(name: str, law: Callable[[Any], str | None]) -> bool:
-    """Does one of many draws obey the law?"""
+    """Return whether one of many draws obeys the law."""
     _, make = KINDS[name]
     read = Reader(np.random.default_rng(0).random((64, 8)))
     return any(law(W) is None for W in make(read, False)[:, 0])
 
 
 def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
-    """The matrices with the constants that the glossary has for them."""
+    """Return the matrices with the constants that the glossary has for them."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:
         return W, _push_sum(W), ones > 0 if law is None else ones < 0
@@ -354,7 +370,7 @@ def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
 
 
 def whole_network(W: Array, copies: int) -> Array:
-    """A matrix of groups of identical clients as that of all clients."""
+    """Expand a matrix of groups of identical clients to that of all clients."""
     if copies == 1:
         return W
     return np.kron(W, np.full((copies, copies), 1 / copies))
@@ -363,9 +379,9 @@ def whole_network(W: Array, copies: int) -> Array:
 def computed_on(
     theorem: Theorem, W: Array, copies: int, known: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """The theorem's computed quantities on each matrix of W (P, 1, m, m), (P,) each.
+    """Return the theorem's computed quantities on each matrix of W (P, 1, m, m).
 
-    W is that of groups of ``copies`` identical clients.
+    They are (P,) each. W is that of groups of ``copies`` identical clients.
 
     A value is at the upper end of its rounding error; nan where it cannot be computed,
     or where several matrices take turns.
@@ -384,7 +400,7 @@ def computed_on(
 
 
 def in_range(quantity: Quantity) -> float:
-    """A value of the quantity, for candidates that have none."""
+    """Return a value of the quantity, for candidates that have none."""
     if quantity.high < math.inf:
         return (quantity.low + quantity.high) / 2
     return max(1.0, quantity.low + 1.0)

@@ -32,13 +32,12 @@ def _coins(sigma: float) -> Any:
 
 
 class RampTask(Synthetic):
-    """One problem of :class:`Ramps` (d = 1) with a ``curve``, and with two-point noise
-    +-sigma.
+    """One problem of :class:`Ramps` (d = 1) with a ``curve``.
 
-    ``led``: knots, widths, slopes of ramps and (left,): then the noise is xi s(x), xi =
-    +-1 each with probability 1/2, s by these ramps, and sigma must be the largest |s|.
-    Such F_i(.; xi) are not as smooth as f_i, and no theorem is told sigma_l, since most
-    assume that they are.
+    Its noise has two points, +-sigma. ``led``: knots, widths, slopes of ramps and
+    (left,): then the noise is xi s(x), xi = +-1 each with probability 1/2, s by these
+    ramps, and sigma must be the largest |s|. Such F_i(.; xi) are not as smooth as f_i,
+    and no theorem is given sigma_l, since most assume that they are.
     """
 
     name = "ramps"
@@ -81,6 +80,10 @@ class RampTask(Synthetic):
 
     @cached_property
     def constants(self) -> ProblemConstants:
+        """Return the problem's constants; B is None if it is infinite.
+
+        sigma_l is None if the noise is ``led``.
+        """
         known: dict[str, Any] = {
             name: float(value[0]) for name, value in self.problem.constants().items()
         }
@@ -100,6 +103,10 @@ class RampTask(Synthetic):
         )
 
     def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        """Return the gradients at ``x``, with the noise of the ``batch``.
+
+        With ``led`` the noise is the coin of the batch times s(x).
+        """
         if batch is None or self.led is None:
             return super().gradient(x, batch)
         return self.client_gradient(x) + batch * torch.as_tensor(
@@ -107,6 +114,7 @@ class RampTask(Synthetic):
         )
 
     def client_gradient(self, x: Tensor) -> Tensor:
+        """Return f_i' of all clients, each at its own model."""
         knots, widths, slopes = self._at
         inside = torch.minimum((x - knots).clamp(min=0), widths)
         return (
@@ -116,6 +124,7 @@ class RampTask(Synthetic):
         )
 
     def client_loss(self, x: Tensor) -> Tensor:
+        """Return f_i of all clients, the integral of f_i' from 0 on each ramp."""
         knots, widths, slopes = self._at
         reach = (x - knots).clamp(min=0)
         inside = torch.minimum(reach, widths)
@@ -127,14 +136,16 @@ class RampTask(Synthetic):
         )
 
     def hessian(self, x: Tensor) -> Tensor:
+        """Return f_i'' of all clients: the ramps' slopes at ``x``, and the curve."""
         knots, widths, slopes = self._at
         inside = (x >= knots) & (x < knots + widths)
         return (slopes * inside).sum(-1)[..., None, None] + self._curve
 
 
 class SplitTask(Personal):
-    """One problem of :class:`Splits` (one shared, one personal number), with Gaussian
-    noise in each block.
+    """One problem of :class:`Splits`: one shared number and one personal number.
+
+    There is Gaussian noise in each block.
     """
 
     name = "split"
@@ -164,6 +175,7 @@ class SplitTask(Personal):
 
     @cached_property
     def constants(self) -> ProblemConstants:
+        """Return the problem's constants with the noise of both blocks."""
         known: dict[str, Any] = {
             name: float(v[0]) for name, v in self.problem.constants().items()
         }
@@ -174,11 +186,13 @@ class SplitTask(Personal):
         return ProblemConstants(sigma_l=self.noise.sigma, **known)
 
     def client_loss(self, x: Tensor) -> Tensor:
+        """Return F_i(u, v) of all clients: ramps, parabola and coupling."""
         (h, k, p, q), u, v = self._hkpq, x[..., 0], x[..., 1]
         wave = k * (p * u).sin() * (q * v).sin()
         return self.body.client_loss(x[..., :1]) + h / 2 * (v - self._b) ** 2 + wave
 
     def client_gradient(self, x: Tensor) -> Tensor:
+        """Return the gradients of F_i in u and in v, stacked on the last axis."""
         (h, k, p, q), u, v = self._hkpq, x[..., 0], x[..., 1]
         body = (
             self.body.client_gradient(x[..., :1])[..., 0]
@@ -189,6 +203,7 @@ class SplitTask(Personal):
         )
 
     def hessian(self, x: Tensor) -> Tensor:
+        """Return the 2 x 2 second derivatives of F_i in (u, v)."""
         (h, k, p, q), u, v = self._hkpq, x[..., 0], x[..., 1]
         same, cross = (
             -k * (p * u).sin() * (q * v).sin(),

@@ -29,7 +29,7 @@ Row = Sequence[float]
 
 
 def name_of_task(task: type[Any]) -> str:
-    """What a document calls one of these tasks."""
+    """Return the name of one of these tasks in a document."""
     return f"{task.__module__}:{task.__name__}"
 
 
@@ -40,9 +40,10 @@ def per_problem(a: Array, axes: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Ramps:
-    """P problems of m clients with n ramps each: ``knots, widths, slopes`` (P, m, n),
-    ``left`` (P, m), and the ``curve`` h >= 0 that all clients have in common, (P,) or
-    one for all.
+    """P problems of m clients with n ramps each.
+
+    ``knots, widths, slopes`` (P, m, n), ``left`` (P, m), and the ``curve`` h >= 0 that
+    all clients have in common, (P,) or one for all.
     """
 
     task: ClassVar[type[Any]]
@@ -56,8 +57,9 @@ class Ramps:
 
     @classmethod
     def one(cls, *numbers: Any, curve: float = 0.0) -> Self:
-        """A single problem from its numbers, in the order of the fields; InputError
-        where they do not fit.
+        """Return a single problem from its numbers, in the order of the fields.
+
+        InputError where they do not fit.
         """
         arrays: list[Array] = []
         for (name, axes), given in zip(cls.axes.items(), numbers, strict=True):
@@ -88,7 +90,7 @@ class Ramps:
         )
 
     def alike(self, m: int) -> Self:
-        """m clients: as many copies of each as there is room for."""
+        """Repeat each client in equal numbers, up to m clients in all."""
         own = {name: getattr(self, name) for name, axes in self.axes.items() if axes}
         return replace(
             self, **{name: np.repeat(a, m // a.shape[1], 1) for name, a in own.items()}
@@ -96,17 +98,19 @@ class Ramps:
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return self.left.shape[1]
 
     @property
     def affine(self) -> bool:
-        """Are all gradients affine wherever a run of the search goes?"""
+        """Whether all gradients are affine wherever a run of the search goes."""
         return self.knots.shape[-1] == 1
 
     @cached_property
     def _each(self) -> list[Array]:
-        """knots, widths, slopes (n, P, 1, m), ramp by ramp: sums over few ramps are
-        fast so.
+        """Knots, widths and slopes (n, P, 1, m), ramp by ramp.
+
+        Sums over few ramps are fast in this order.
         """
         return [
             np.moveaxis(a, -1, 0)[:, :, None].copy()
@@ -114,6 +118,7 @@ class Ramps:
         ]
 
     def gradient(self, x: Array) -> Array:
+        """Return f_i' of all clients, each at its own model of ``x``."""
         knots, widths, slopes = self._each
         inside = x[..., 0] - knots
         np.maximum(inside, 0.0, out=inside)
@@ -136,8 +141,9 @@ class Ramps:
         return self.left[:, None] * x[..., 0] + (slopes * area).sum(0) + bowl
 
     def convex(self, curve: Array) -> Ramps:
-        """The same ramps, all of them upward, and a ``curve`` (P,), so that every
-        client is convex.
+        """Return the same ramps, all of them upward, and a ``curve`` (P,).
+
+        Every client is then convex.
         """
         return Ramps(
             self.knots, self.widths, np.abs(self.slopes), self.left, curve=curve
@@ -145,9 +151,10 @@ class Ramps:
 
     @cached_property
     def _at_knots(self) -> tuple[Array, Array]:
-        """All clients' knots in order (P, n), and every client's gradient there (P, n,
-        m); where f bends far away too, with a point on either side between which every
-        f_i' is zero.
+        """All clients' knots in order (P, n), and their gradients there (P, n, m).
+
+        Where f bends far away too, there is one more point on either side; between
+        these two every f_i' is zero.
         """
         both = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
         knots = np.sort(both.reshape(len(both), -1), axis=-1)
@@ -163,8 +170,9 @@ class Ramps:
 
     @cached_property
     def _exact_slopes(self) -> Array:
-        """f' at the knots (P, n), where those below their rounding error are computed
-        in rational numbers.
+        """Slopes f' at the knots (P, n).
+
+        Those below their rounding error are computed in rational numbers.
         """
         knots, at = self._at_knots
         slopes = at.mean(-1)
@@ -189,14 +197,16 @@ class Ramps:
         return total / self.m
 
     def minimizer(self, start: Array) -> Array:
-        """Of convex problems the minimizer nearest to ``start`` (P,); nan where there
-        is none.
+        """Return the minimizer of convex problems nearest to ``start`` (P,).
+
+        It is nan where there is none.
         """
         return self._nearest_zero(start, self._at_knots[1].mean(-1))
 
     def _nearest_zero(self, start: Array, slope: Array) -> Array:
-        """Where f' is zero, nearest to ``start``; ``slope`` is f' at the knots (P,
-        n).
+        """Return where f' is zero, nearest to ``start``.
+
+        ``slope`` is f' at the knots (P, n).
         """
         knots = self._at_knots[0]
         rows, last = np.arange(len(knots)), knots.shape[1] - 1
@@ -217,10 +227,12 @@ class Ramps:
         return np.where(falls | (slope[:, 0] > 0), np.nan, np.clip(start, low, high))
 
     def at_minimizer(self, start: Array) -> dict[str, Array]:
-        """Of convex problems, (P,) each: the squared distance of the ``start`` (P,) to
-        the nearest minimizer, the root of (1/m) sum_i f_i'(x*)^2, which all minimizers
-        have in common, and f* less the mean of the clients' own minima; not finite
-        where there is none. All at the upper end of what rounding may do.
+        """Return constants of convex problems at their minimizers, (P,) each.
+
+        These are the squared distance of the ``start`` (P,) to the nearest minimizer,
+        the root of (1/m) sum_i f_i'(x*)^2, which all minimizers have in common, and f*
+        less the mean of the clients' own minima; not finite where there is none. All
+        are at the upper end of their rounding error.
         """
         best, off = self.minimizer(start), self.unsure(start[:, None])["x_error"]
         there = Ramps.gradient(self, np.nan_to_num(best)[:, None, None, None])[
@@ -239,13 +251,14 @@ class Ramps:
         }
 
     def unsure(self, start: Array) -> dict[str, Array]:
-        """What rounding may put f at the ``start`` (P, N) or at its least, and x* of
-        convex problems, off by.
+        """Return the rounding errors of f and of x*.
 
-        A gradient's parts add to G at most, those of a value to G times the breadth of
-        knots and start, however small f itself is; and a zero of f' moves by the error
-        of f' over its slope there, but not beyond the next knots, unless f' is so
-        nearly zero at them that its sign is found in rational numbers.
+        ``f_error`` is that of f at the ``start`` (P, N) or at its least, ``x_error``
+        that of x* of convex problems. A gradient's parts add to G at most, those of a
+        value to G times the breadth of knots and start, however small f itself is; and
+        a zero of f' moves by the error of f' over its slope there, but not beyond the
+        next knots, unless f' is so nearly zero at them that its sign is found in
+        rational numbers.
         """
         (knots, at), own = (
             self._at_knots,
@@ -276,15 +289,17 @@ class Ramps:
         }
 
     def parts(self, breadth: Array) -> Array:
-        """What the absolute terms of each client's gradient add to within ``breadth``
-        (P,), (P, m).
+        """Return the sum of the absolute terms of each client's gradient, (P, m).
+
+        It holds within ``breadth`` (P,).
         """
         steps = (np.abs(self.slopes) * self.widths).sum(-1)
         return np.abs(self.left) + steps + per_problem(self.curve * breadth, 1)
 
     def constants(self) -> dict[str, Array]:
-        """``L, mu, mu_each, B, sigma_g, beta, f_star`` of every problem, (P,) each,
-        exactly.
+        """Return the constants of every problem, (P,) each, exactly.
+
+        They are ``L, mu, mu_each, B, sigma_g, beta, f_star``.
         """
         knots, at = self._at_knots
         gaps = np.diff(knots)[..., None]
@@ -314,8 +329,10 @@ class Ramps:
         }
 
     def _least(self, clients: Any = slice(None)) -> Array:
-        """min f, or of the mean of some ``clients``: at a knot, or where f' crosses
-        zero between two; -inf where it falls for ever.
+        """Return min f, or that of the mean of some ``clients``.
+
+        It is at a knot, or where f' crosses zero between two; -inf where f falls for
+        ever.
         """
         knots, at = self._at_knots
         slope = at[..., clients].mean(-1)
@@ -329,8 +346,9 @@ class Ramps:
         return np.where(falls, -np.inf, least)
 
     def scaled(self, f: Array, x: Array, v: Any = 1.0) -> Ramps:
-        """The same problems in other units: values times f, lengths times x, (P,)
-        each.
+        """Return the same problems in other units.
+
+        Values are multiplied by f, lengths by x, (P,) each.
         """
         knots, widths = self.knots * per_problem(x, 2), self.widths * per_problem(x, 2)
         slopes, left = (

@@ -1,10 +1,10 @@
-"""Verification of a counterexample in rational numbers, without torch and without the
-search.
+"""Verification of a counterexample in rational numbers.
 
-Each number is taken to six digits, so that a reader can check it by hand: two clients
-on the line with ramps, K steps (SAM, momentum, duals), Q gossip steps; and noise whose
-coins all lead to the same state. The measure stays the same once the state repeats, or
-gradients are constant for all that follows. Unknown rounds count as 0.
+It uses neither torch nor the search. Each number is taken to six digits, so that a
+reader can check it by hand: two clients on the line with ramps, K steps (SAM, momentum,
+duals), Q gossip steps; and noise whose coins all lead to the same state. The measure
+stays the same once the state repeats, or gradients are constant for all that follows.
+Unknown rounds count as 0.
 """
 
 from __future__ import annotations
@@ -88,22 +88,24 @@ class FractionRun(Source):
         self._constants, self._start_value, self._x0_sq = constants, start_value, x0_sq
 
     def constants(self, theorem: Theorem) -> Values:
+        """Return the exact constants of the instance."""
         return self._constants
 
     def start(self, theorem: Theorem) -> Values:
+        """Return the mean square of the start, which is all that is known of it."""
         return {"x0_sq": self._x0_sq}
 
     def gap(self, theorem: Theorem) -> Gap:
+        """Return the gap f - f*, with rounding error 0."""
         return Gap(self._start_value - self._constants["f_star"], Fraction(0))
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
+        """Return nothing, since roots are irrational."""
         return {}
 
 
 def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
-    """Refuse an algorithm, or a value of a hyperparameter, that the theorem does not
-    cover.
-    """
+    """Refuse an algorithm or a hyperparameter that the theorem does not cover."""
     named = [
         a if isinstance(a, str) else f"{a.__module__}:{a.__qualname__}"
         for a in theorem.scope.algorithms
@@ -127,7 +129,9 @@ def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
 
 
 class _Instance(NamedTuple):
-    """The numbers of an instance: hyperparameters ``values``, start, mixing weight,
+    """The numbers of an instance.
+
+    They are the clients, the hyperparameters ``values``, start, mixing weight and
     horizon.
     """
 
@@ -146,8 +150,10 @@ class _State(NamedTuple):
 
 
 class _Trajectory(NamedTuple):
-    """The measure in the computed rounds, the mean models, how many later rounds have
-    the last value of the measure, and why.
+    """The measure and the mean models in the computed rounds.
+
+    ``repeated`` is how many later rounds have the last value of the measure, and
+    ``why`` the reason.
     """
 
     data: list[Fraction]
@@ -197,7 +203,7 @@ def verify(
 
 
 def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
-    """The numbers of an instance, if the theorem covers it and they suffice."""
+    """Read the numbers of an instance, if the theorem covers it and they suffice."""
     task, run = instance["task"], instance["run"]
     hyperparameters = dict(instance["algorithm"])
     name, start = hyperparameters.pop("name"), [six_digits(row[0]) for row in run["x0"]]
@@ -237,8 +243,9 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
 
 
 def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
-    """The weight between the two clients; None if it is not the same in both directions
-    and in (0, 1).
+    """Return the weight between the two clients.
+
+    It is None if it is not the same in both directions and in (0, 1).
     """
     law = theorem.scope.network
     if callable(law):
@@ -250,7 +257,7 @@ def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
 
 
 def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajectory:
-    """Rounds until the measure stays the same, or numbers become too long."""
+    """Compute rounds until the measure stays the same, or numbers become too long."""
     clients, values = numbers.clients, numbers.values
     state = _State(numbers.start, [ZERO, ZERO])
     mixing = (1 - 2 * numbers.weight) ** values["Q"]
@@ -290,8 +297,9 @@ def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajec
 
 
 def _auxiliary_shift(values: Mapping[str, Any], theorem: Theorem) -> Fraction:
-    """The factor of the mean dual in DFedADMM's auxiliary point w^t; 0 for other
-    measures.
+    """Return the factor of the mean dual in DFedADMM's auxiliary point w^t.
+
+    It is 0 for other measures.
     """
     lam = values["lam"]
     if theorem.lhs.measure != "grad_norm_sq_w" or not lam:
@@ -330,7 +338,7 @@ def _rounds_with_equal_gradients(
 
 
 def _left_hand_side(path: _Trajectory, theorem: Theorem, span: range) -> Fraction:
-    """The left-hand side over the rounds ``span``; unknown rounds count as 0."""
+    """Return the left-hand side over the rounds ``span``; unknown rounds count as 0."""
     data, end = path.data, len(path.data) + path.repeated
     computed = data[span.start : span.stop]
     repeated = max(0, min(span.stop, end) - max(len(data), span.start))
@@ -351,7 +359,7 @@ def _left_hand_side(path: _Trajectory, theorem: Theorem, span: range) -> Fractio
 
 
 def _values(numbers: _Instance, path: _Trajectory, theorem: Theorem) -> RunValues:
-    """The values of the instance by glossary name."""
+    """Return the values of the instance by glossary name."""
     contraction = abs(1 - 2 * numbers.weight)
     constants: Values = dict(numbers.values)
     constants.update({"lam": contraction, "q": contraction, "m": 2, "C": 1, "delta": 1})

@@ -14,7 +14,7 @@ ZERO = Fraction(0)
 
 
 def six_digits(number: float) -> Fraction:
-    """A number to six digits, as a fraction."""
+    """Return a number to six digits, as a fraction."""
     return Fraction(f"{number:.6g}")
 
 
@@ -32,15 +32,14 @@ class Ramp(NamedTuple):
         return self.slope * self.inside(x)
 
     def value(self, x: Fraction) -> Fraction:
-        """The integral of the gradient up to x."""
+        """Return the integral of the gradient up to x."""
         inside = self.inside(x)
         beyond = max(x - self.start, ZERO) - inside
         return self.slope * (inside**2 / 2 + self.width * beyond)
 
 
 class LocalWork(NamedTuple):
-    """What one client sends after its local steps, and for how long gradients stay the
-    same.
+    """The numbers that one client sends after its local steps.
 
     ``direction`` is the sign of its movement, and ``room`` how far it may move on in
     that direction with the same gradients.
@@ -53,10 +52,10 @@ class LocalWork(NamedTuple):
 
 
 class RationalClients:
-    """Two clients with f_i'(x) = left_i + a sum of ramps, and the noise as a third
-    function.
+    """Two clients with f_i'(x) = left_i + a sum of ramps.
 
-    With noise, one coin +1 or -1 multiplies it in all steps.
+    The noise is a third function. With noise, one coin +1 or -1 multiplies it in all
+    steps.
     """
 
     def __init__(self, task: Mapping[str, Any]):
@@ -79,6 +78,7 @@ class RationalClients:
         return self.left[i] + sum((ramp.gradient(x) for ramp in self.ramps[i]), ZERO)
 
     def mean_gradient(self, x: Fraction) -> Fraction:
+        """Return f'(x), the mean of both clients' gradients."""
         return (self.gradient(0, x) + self.gradient(1, x)) / 2
 
     def value(self, x: Fraction) -> Fraction:
@@ -147,8 +147,9 @@ class RationalClients:
         )
 
     def _room(self, points: list[Fraction], direction: int) -> Any:
-        """How far all points may move in a direction with constant gradients; 0 if they
-        are not constant.
+        """Return how far all points may move in a direction with constant gradients.
+
+        It is 0 if the gradients are not constant.
         """
         distances = [
             (knot - point) * direction for knot in self.knots for point in points
@@ -171,7 +172,7 @@ def _ramps(starts: list[float], widths: list[float], slopes: list[float]) -> lis
 
 
 def _root_rounded_up(square: Fraction) -> Fraction:
-    """The root to 20 digits, rounded up."""
+    """Return the root to 20 digits, rounded up."""
     root = isqrt(square.numerator * 10**40 // square.denominator)
     return Fraction(root + bool(square), 10**20)
 

@@ -44,8 +44,9 @@ NOT_COMPUTED = frozenset(("dist_now", "gap_now", "offset"))
 
 
 def convex(theorem: Theorem) -> bool:
-    """Whether the theorem contains a strong-convexity constant, so that only convex
-    problems are drawn.
+    """Return whether only convex problems are drawn for the theorem.
+
+    They are if it contains a strong-convexity constant.
     """
     return bool({"mu", "mu_each"} & set(theorem.needs))
 
@@ -62,15 +63,18 @@ class CodeNeededError(InputError):
 
 
 def algorithm_class(theorem: Theorem) -> type[Algorithm]:
-    """The most general algorithm of the scope: a class of the package by name, or a
-    third-party class.
+    """Return the most general algorithm of the scope.
+
+    It is a class of the package by name, or a third-party class.
     """
     return class_of(theorem.scope.algorithms[0])
 
 
 def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algorithm]:
-    """The class that a scope names: itself, the package's by name, or an imported
-    third-party class.
+    """Return the class that a scope names.
+
+    It is the given class itself, the package's by name, or an imported third-party
+    class.
 
     Parameters
     ----------
@@ -116,8 +120,9 @@ def reference_to(kind: type) -> str:
 
 
 def _imported(module: str, name: str) -> list[type[Algorithm]]:
-    """The algorithm of that name in that module, or else those in modules of the same
-    own name.
+    """Return the algorithms of that name in that module.
+
+    Without one these are those in modules of the same own name.
     """
     exact = _attribute(module, name)
     if exact is not None:
@@ -131,7 +136,7 @@ def _imported(module: str, name: str) -> list[type[Algorithm]]:
 
 
 def _attribute(module: str, name: str) -> type[Algorithm] | None:
-    """The algorithm of that name in an imported module."""
+    """Return the algorithm of that name in an imported module."""
     found = reduce(
         lambda at, part: getattr(at, part, None),
         name.split("."),
@@ -141,8 +146,9 @@ def _attribute(module: str, name: str) -> type[Algorithm] | None:
 
 
 def with_classes(theorem: Theorem) -> Theorem:
-    """The theorem of a file, with third-party classes in place of their names in its
-    scope.
+    """Return the theorem of a file with third-party classes.
+
+    The classes replace their names in its scope.
     """
     named = tuple(
         class_of(a) if isinstance(a, str) and ":" in a else a
@@ -152,8 +158,10 @@ def with_classes(theorem: Theorem) -> Theorem:
 
 
 def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, Any]]:
-    """Fields of the algorithm that the search draws, with their glossary entries, and
-    those that are fixed.
+    """Return the hyperparameters that the search draws, and those that are fixed.
+
+    They are fields of the algorithm. Fields that are drawn have their glossary entries,
+    fixed ones their values.
 
     Raises
     ------
@@ -195,8 +203,9 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
 
 
 def unknown(theorem: Theorem) -> list[str]:
-    """What the theorem needs that the search neither computes nor can draw as a
-    hyperparameter: a step size, a count, a share, or a radius.
+    """Return what the theorem needs that the search can neither compute nor draw.
+
+    It draws hyperparameters: a step size, a count, a share, or a radius.
     """
     cls = algorithm_class(theorem)
     own = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {*cls.summed_up}

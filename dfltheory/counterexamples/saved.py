@@ -75,7 +75,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
             " refute"
         )
     try:
-        # a run that leaves the finite numbers is told as such
+        # a run that leaves the finite numbers is reported as such
         with np.errstate(all="ignore"):
             certificate = certify(instance, theorem)
     except ArithmeticError as wrong:
@@ -93,11 +93,11 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
 def instance_of(
     path: str | Path, theorem: Theorem | None = None
 ) -> tuple[dict[str, Any], Theorem]:
-    """The instance of a counterexample file as plain data, and the statement that it is
-    about.
+    """Return the instance of a counterexample file, and the statement that it is about.
 
-    A number of a statement that the file carries is the rational number that its digits
-    say: 0.1 is 1/10. ``theorem``: the statement itself, as in :func:`replay`.
+    The instance is plain data. A number of a statement that the file carries is the
+    rational number that its digits say: 0.1 is 1/10. ``theorem``: the statement itself,
+    as in :func:`replay`.
 
     Raises
     ------
@@ -113,8 +113,9 @@ def instance_of(
 def single_instance(
     path: str | Path, theorem: Theorem | None = None
 ) -> tuple[dict[str, Any], Theorem, str]:
-    """The instance of a counterexample file as plain data, the statement that it is
-    about, and the family of candidates that it comes from.
+    """Return the instance of a counterexample file, its statement and its family.
+
+    The instance is plain data; the family is that of the candidates that it comes from.
 
     Parameters
     ----------
@@ -139,8 +140,9 @@ def single_instance(
 def _statement(
     path: str | Path, document: dict[str, Any], given: Theorem | None = None
 ) -> Theorem:
-    """The statement that the file is about: the ``given`` one, the one in the file, or
-    the registry's.
+    """Return the statement that the file is about.
+
+    It is the ``given`` one, the one in the file, or the registry's.
     """
     about = document.get("divergence") or document
     key, variant = about.get("key", ""), about.get("variant", "")
@@ -177,16 +179,18 @@ def _statement(
 
 
 def _same(document: Any, theorem: Theorem) -> bool:
-    """Is the document that of this statement, however the modules of its algorithms
-    were imported?
+    """Return whether the document is that of this statement.
+
+    How the modules of its algorithms were imported does not matter.
     """
     given = json.loads(json.dumps(theorem_to_document(theorem)))
     return bool(_with_own_names(document) == _with_own_names(given))
 
 
 def _with_own_names(document: Any) -> Any:
-    """The document of a statement with the algorithms of its scope by
-    :func:`own_name`.
+    """Return the document of a statement with its algorithms by :func:`own_name`.
+
+    The algorithms are those of its scope.
     """
     match document:
         case {"scope": {"algorithms": [*algorithms]} as scope}:

@@ -70,8 +70,9 @@ class Scores:
 
 
 def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
-    """Simulate candidates, extend stationary ones to long horizons, and compare with
-    the bound.
+    """Simulate candidates and compare them with the bound.
+
+    Stationary candidates are extended to long horizons.
 
     Parameters
     ----------
@@ -107,8 +108,10 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
 
 
 def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> int:
-    """The shortest of a few horizons at which a candidate with noise has most of its
-    ratio, if that is above 1; else ``T``. The training core simulates it in full.
+    """Return a short horizon at which a candidate with noise has most of its ratio.
+
+    It is the shortest of a few, if the ratio is above 1 there; else ``T``. The training
+    core simulates it in full.
     """
     if not batch.chance or batch.drawn or ratio <= 1:
         return T
@@ -131,7 +134,7 @@ def admissible(theorem: Theorem, batch: Batch, T: int) -> bool:
 
 
 def better(one: Scores, other: Scores) -> Scores:
-    """The fitter of two scores for each candidate; ``other`` if they are equal."""
+    """Return the fitter of two scores per candidate; ``other`` if they are equal."""
     wins = one.fitness > other.fitness
 
     def fitter(first: Array, second: Array) -> Array:
@@ -145,13 +148,13 @@ def better(one: Scores, other: Scores) -> Scores:
 def floor(
     theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]
 ) -> Array:
-    """The value below which a measure counts as zero, (P,); 0 with noise."""
+    """Return the value below which a measure counts as zero, (P,); 0 with noise."""
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
     return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
 
 
 def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Scores:
-    """The worst ratio of each candidate over the horizons (H,)."""
+    """Return the worst ratio of each candidate over the horizons (H,)."""
     known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
     still, until = path.still, np.inf
@@ -182,8 +185,9 @@ def at_T(
     still: Array | int,
     until: Array | float = np.inf,
 ) -> Array:
-    """A lower bound of the left-hand side at horizon T, (P,), from ``data`` of the
-    first rounds.
+    """Return a lower bound of the left-hand side at horizon T, (P,).
+
+    It is computed from ``data`` of the first rounds.
 
     Parameters
     ----------
@@ -226,15 +230,19 @@ def at_T(
 
 
 def summands(theorem: Theorem, T: int) -> int:
-    """Number of summands of a sum over rounds at horizon T; 1 for other aggregates."""
+    """Return the number of summands of a sum over rounds at horizon T.
+
+    It is 1 for other aggregates.
+    """
     return len(theorem.lhs.rounds(T)) if theorem.lhs.aggregate == "sum" else 1
 
 
 def judged(
     theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array
 ) -> Scores:
-    """Scores from left-hand sides and values (H, P); nan for candidates that are not
-    ``valid``.
+    """Return scores from left-hand sides and values (H, P).
+
+    They are nan for candidates that are not ``valid``.
     """
     horizons = grid["T"]
     grid = {name: grid[name] for name in theorem.needs}
@@ -268,8 +276,9 @@ def judged(
 
 
 def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
-    """The total violation of the conditions, for the search to minimize; 0 where they
-    hold.
+    """Return the total violation of the conditions, for the search to minimize.
+
+    It is 0 where they hold.
     """
     total: Array = np.zeros(1)
     for _, slack, ok in theorem.check_conditions(**values):
@@ -304,8 +313,9 @@ def ratio_at(
 
 
 def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
-    """Simulate one candidate for T rounds, at most ``SIMULATED``, or ``FULL`` if it is
-    not stationary.
+    """Simulate one candidate for T rounds, at most ``SIMULATED``.
+
+    If it is not stationary, at most ``FULL``.
     """
     moments = "S2" in theorem.needs
     path = run(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)

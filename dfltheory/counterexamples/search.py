@@ -1,5 +1,6 @@
-"""Global, then local: differential evolution over all families, then shrinking steps
-around the best.
+"""Global search, then local search.
+
+Differential evolution runs over all families, then shrinking steps around the best.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ DRIFT = 0.2
 
 @dataclass(eq=False)
 class Arm:
-    """One family with its population in the unit cube, and the numbers that the whole
-    population shares.
+    """One family with its population in the unit cube.
 
-    ``niches``: the best value of each of :class:`.score.Scores`'s, with its point and
-    what it shares, whatever became of the population since.
+    It also has the numbers that the whole population shares. ``niches``: the best value
+    of each of :class:`.score.Scores`'s, with its point and what it shares, whatever
+    became of the population since.
     """
 
     space: SearchSpace
@@ -68,8 +69,9 @@ class Arm:
         self.fitness, self.ratio = scores.fitness, scores.ratio
 
     def evaluate(self, points: Array, shared: dict[str, float] | None = None) -> Scores:
-        """The scores of points of the unit cube, at the arm's own shared numbers unless
-        others are given.
+        """Return the scores of points of the unit cube.
+
+        They are at the arm's own shared numbers unless others are given.
         """
         self.evaluations += len(points)
         shared = self.shared if shared is None else shared
@@ -87,7 +89,7 @@ class Arm:
         return scores
 
     def niche(self, k: int) -> float:
-        """The best value of one niche; 0 where there is none."""
+        """Return the best value of one niche; 0 where there is none."""
         return self.niches[k][0] if k in self.niches else 0.0
 
     def candidates(
@@ -97,8 +99,9 @@ class Arm:
         return self.space.decode(points, self.shared if shared is None else shared)
 
     def drift(self, width: float) -> bool:
-        """Move what the population shares a little, and keep it where the best
-        candidate gets better.
+        """Change the shared numbers a little, and return whether that is kept.
+
+        It is kept where the best candidate gets better.
         """
         if not self.shared:
             return False
@@ -120,14 +123,14 @@ class Arm:
         return True
 
     def climb(self, k: int, width: float) -> bool:
-        """Steps around the best point of a niche; was one better there?"""
+        """Try steps around the best point of a niche; return whether one was better."""
         before, point, shared = self.niches[k]
         trial = self.around(point, width)
         self.adopt(trial, shared, self.evaluate(trial, shared))
         return self.niche(k) > before
 
     def around(self, point: Array, width: float) -> Array:
-        """Steps of all sizes up to ``width`` around a point."""
+        """Return steps of all sizes up to ``width`` around a point."""
         n, d = self.points.shape
         scale = width * 10.0 ** self.rng.uniform(-3, 0, (n, 1))
         mask = self.rng.random((n, d)) < self.rng.choice([0.15, 0.5, 1.0], (n, 1))
@@ -135,11 +138,13 @@ class Arm:
 
     @property
     def best(self) -> int:
+        """Index of the fittest point."""
         return int(np.argmax(self.fitness))
 
     def evolve(self) -> None:
-        """One generation of differential evolution, current-to-best/1/bin, kept in the
-        cube by reflection.
+        """Run one generation of differential evolution, current-to-best/1/bin.
+
+        Points are kept in the cube by reflection.
         """
         if self.shared and self.rng.random() < DRIFT:
             self.drift(0.5)
@@ -155,7 +160,7 @@ class Arm:
         self.replace(_reflect(np.where(cross, trial, self.points)))
 
     def refine(self, width: float) -> bool:
-        """Steps around the best point; was one better?"""
+        """Try steps around the best point; return whether one was better."""
         if self.shared and self.rng.random() < DRIFT:
             return self.drift(width)
         before, trial = (
@@ -172,9 +177,7 @@ class Arm:
         return False
 
     def replace(self, trial: Array) -> None:
-        """Keep each trial that is at least as good as the point that it would
-        replace.
-        """
+        """Keep each trial that is at least as good as the point it would replace."""
         scores = self.evaluate(trial)
         better = scores.fitness >= self.fitness
         self.points[better] = trial[better]
@@ -214,9 +217,10 @@ def search(
     tell: Callable[[float, int], None] | None = None,
     clock: Clock = wall,
 ) -> list[Arm]:
-    """Arms in the order of what they found, the best first; stops where the ``budget``
-    is spent by the ``clock``, at a ratio ``enough``, or when it is interrupted (Ctrl-C)
-    and has a candidate to show.
+    """Return arms in the order of what they found, the best first.
+
+    The search stops where the ``budget`` is spent by the ``clock``, at a ratio
+    ``enough``, or when it is interrupted (Ctrl-C) and has a candidate to show.
     """
     rng, living = np.random.default_rng(seed), list[Arm]()
     end = clock(0) + budget
@@ -249,7 +253,7 @@ def search(
                 widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
                 if now() > end:
                     break
-            # one of them beside each round of the best: no term is forgotten
+            # one of them after each round of the best, so that every term is searched
             if niches:
                 niches.append(k := niches.pop(0))
                 widths[k] = _wider(
@@ -263,12 +267,12 @@ def search(
 
 
 def _wider(width: float, better: bool) -> float:
-    """The next width of local steps."""
+    """Return the next width of local steps."""
     return min(0.3, width * 1.5) if better else max(1e-6, width * 0.85)
 
 
 def _holder(arms: list[Arm], k: int) -> Arm:
-    """The arm that has the best of a niche."""
+    """Return the arm that has the best of a niche."""
     return max(arms, key=lambda arm: arm.niche(k))
 
 
@@ -277,7 +281,7 @@ def _ranked(arms: list[Arm]) -> list[Arm]:
 
 
 def _top(arm: Arm) -> float:
-    """The best ratio; 0 where no candidate is admissible."""
+    """Return the best ratio; 0 where no candidate is admissible."""
     return float(np.nan_to_num(arm.ratio[arm.best]))
 
 
@@ -286,7 +290,7 @@ def _found(arms: list[Arm], enough: float) -> bool:
 
 
 def _choose(arms: list[Arm], rng: np.random.Generator) -> int:
-    """An arm: the better it has done, the more often; each now and then."""
+    """Draw an arm: the better it has done, the more often; each now and then."""
     order = np.argsort([-arm.fitness[arm.best] for arm in arms])
     weights = 0.6 ** np.arange(len(arms)) + 0.02
     return int(order[rng.choice(len(arms), p=weights / weights.sum())])

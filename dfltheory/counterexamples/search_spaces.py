@@ -1,5 +1,6 @@
-"""Search spaces: a family on one kind of network with fixed numbers of steps, as a unit
-cube.
+"""Search spaces as unit cubes.
+
+Each is a family on one kind of network with fixed numbers of steps.
 """
 
 from __future__ import annotations
@@ -73,13 +74,14 @@ class SearchSpace:
     T: int = 0
 
     def horizon(self, shared: Shared) -> int:
-        """The one horizon of the batch, or 0: the worst one is sought."""
+        """Return the one horizon of the batch, or 0: the worst one is sought."""
         return self.T or int(shared.get("T", 0))
 
 
 def search_spaces(theorem: Theorem) -> list[SearchSpace]:
-    """All search spaces of a statement with constants, those to be tried first in
-    front.
+    """Return all search spaces of a statement with constants.
+
+    Those to be tried first are in front.
 
     Raises
     ------
@@ -98,13 +100,13 @@ def search_spaces(theorem: Theorem) -> list[SearchSpace]:
 
 
 def refused_families(theorem: Theorem) -> dict[str, str]:
-    """The families that have no candidates for a statement, and why."""
+    """Return the families that have no candidates for a statement, and why."""
     reasons = {family.name: family.refusal(theorem) for family in families()}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _counts(theorem: Theorem) -> list[Counts]:
-    """The numbers of steps to try, each with one gossip step."""
+    """Return the numbers of steps to try, each with one gossip step."""
     free, _ = hyperparameters(theorem)
     whole = {name: q for name, q in free.items() if q.integer}
     local = [name for name, q in whole.items() if q.neutral is None]
@@ -177,7 +179,7 @@ def _fitted_layouts(
 
 
 def _complete(network: Draw) -> Draw:
-    """The same kind of network with lam = 0, as for copies of one client."""
+    """Return the same kind of network with lam = 0, as for copies of one client."""
 
     def draw(read: Any, copies: bool) -> Any:
         return network.draw(read, True)

@@ -1,5 +1,7 @@
-"""Numbers that all candidates of a batch share, as they have no unit: momentum, ratios
-of step sizes, whether there is SAM, and the horizon of a schedule.
+"""Numbers that all candidates of a batch share, as they have no unit.
+
+They are momentum, ratios of step sizes, whether there is SAM, and the horizon of a
+schedule.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ def scheduled(theorem: Theorem) -> bool:
 
 
 def radius_field(free: dict[str, Any]) -> str | None:
-    """The hyperparameter that is the SAM radius, if the statement has one."""
+    """Return the hyperparameter that is the SAM radius, if the statement has one."""
     return next((name for name, q in free.items() if q is GLOSSARY["rho"]), None)
 
 
 def drawn_numbers(
     theorem: Theorem, rng: np.random.Generator, family: Family | None
 ) -> Shared:
-    """The shared numbers at random."""
+    """Draw the shared numbers."""
     free, _ = hyperparameters(theorem)
     shared: Shared = {}
     first = True
@@ -59,7 +61,7 @@ def drawn_numbers(
 
 
 def _share(quantity: Any, rng: np.random.Generator) -> float:
-    """A number near 1 mostly."""
+    """Draw a number that is mostly near 1."""
     absent = 0.5 if quantity.open_low else 0.0
     if quantity.neutral is not None:
         absent = quantity.neutral
@@ -68,7 +70,7 @@ def _share(quantity: Any, rng: np.random.Generator) -> float:
 
 
 def _horizon(rng: np.random.Generator, family: Family | None) -> float:
-    """A horizon on a logarithmic scale: a long one mostly if the state settles."""
+    """Draw a horizon on a logarithmic scale: mostly a long one if the state settles."""
     settles = family is not None and family.settles
     noisy = family is not None and family.noisy
     low, high = 1.0, float(SCHEDULED)
@@ -82,8 +84,9 @@ def _horizon(rng: np.random.Generator, family: Family | None) -> float:
 def varied(
     theorem: Theorem, shared: Shared, width: float, rng: np.random.Generator
 ) -> Shared:
-    """The shared numbers, each moved a little: shares towards 1, ratios and horizons by
-    a factor.
+    """Return the shared numbers, each changed a little.
+
+    Shares move toward 1 or away from it, ratios and horizons by a factor.
     """
     new = dict(shared)
     for name, value in shared.items():

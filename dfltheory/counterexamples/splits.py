@@ -15,8 +15,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Splits(Ramps):
-    r"""Two blocks: a shared u with ramps for a gradient r_i', a personal v in a
-    parabola.
+    r"""Two blocks: a shared u with ramps, and a personal v in a parabola.
+
+    The ramps are for a gradient r_i'.
 
         F_i(u, v) = r_i(u) + (h/2)(v - b_i)^2 + k sin(p u) sin(q v)
 
@@ -42,16 +43,19 @@ class Splits(Ramps):
 
     @property
     def affine(self) -> bool:
+        """Whether gradients are affine where a run goes: one ramp, and no coupling."""
         return self.knots.shape[-1] == 1 and not self.k.any()
 
     @classmethod
     def of(cls, ramps: Ramps, b: Array, h: Array, k: Array) -> Splits:
+        """Return problems with these ramps and parabolas, with p = q = 1."""
         one = np.ones(len(b))
         return cls(
             ramps.knots, ramps.widths, ramps.slopes, ramps.left, b, h, k, one, one
         )
 
     def gradient(self, x: Array) -> Array:
+        """Return the gradients of F_i in u and in v, stacked on the last axis."""
         u, v = x[..., 0], x[..., 1]
         k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
         body = Ramps.gradient(self, x[..., :1])[..., 0] + k * p * np.cos(
@@ -63,13 +67,14 @@ class Splits(Ramps):
         )
 
     def value(self, x: Array) -> Array:
+        """Return F_i(u, v) of all clients: ramps, parabola and coupling."""
         u, v = x[..., 0], x[..., 1]
         k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
         bowl = h / 2 * (v - self.b[:, None]) ** 2
         return Ramps.value(self, x[..., :1]) + bowl + k * np.sin(p * u) * np.sin(q * v)
 
     def parts(self, breadth: Array) -> Array:
-        """The same of both blocks."""
+        """Return the sum of the absolute terms of both blocks' gradients, (P, m)."""
         bowl = per_problem(self.h, 1) * (per_problem(breadth, 1) + np.abs(self.b))
         wave = per_problem(
             np.abs(self.k) * np.maximum(np.abs(self.p), np.abs(self.q)), 1
@@ -90,8 +95,9 @@ class Splits(Ramps):
         }
 
     def scaled(self, f: Array, x: Array, v: Array) -> Splits:  # type: ignore[override]
-        """The same problems in other units: values times f, u times x and v times v,
-        (P,) each.
+        """Return the same problems in other units.
+
+        Values are multiplied by f, u by x and v by v, (P,) each.
         """
         r = Ramps.scaled(self, f, x)
         parts = (

@@ -1,5 +1,7 @@
-"""Step sizes of candidates: those of the schedule, or the largest that the conditions
-admit and shares of it.
+"""Step sizes of candidates.
+
+They are those of the schedule, or the largest that the conditions admit and shares of
+it.
 """
 
 from __future__ import annotations
@@ -39,8 +41,9 @@ def step_sizes(
     shared: dict[str, float],
     m: int,
 ) -> tuple[dict[str, Array], Array]:
-    """Step sizes (P,) by field; and for which candidates they keep the ratios that the
-    batch shares.
+    """Return step sizes (P,) by field, and for which candidates they are consistent.
+
+    They are consistent if they keep the ratios that the batch shares.
     """
     cls, P = algorithm_class(theorem), len(read.u)
     names = {name: cls.glossary.get(name, name) for name, q in free.items() if q.step}
@@ -103,8 +106,10 @@ def _directions(
 def largest_multiple(
     theorem: Theorem, towards: dict[str, Array], values: dict[str, Array]
 ) -> Array:
-    """The largest multiple (P,) of the step sizes ``towards`` that all conditions on
-    them admit, at most 100; ``OUTSIDE`` where there is none.
+    """Return the largest multiple (P,) of the step sizes ``towards``.
+
+    All conditions on them must admit it, and it is at most 100; ``OUTSIDE`` where there
+    is none.
     """
     P = len(next(iter(values.values())))
     grid = np.repeat(GRID[:, None], P, axis=1)
@@ -144,7 +149,7 @@ def _admitted(
 
 @lru_cache(maxsize=64)
 def _conditions_on(theorem: Theorem, names: frozenset[str]) -> frozenset[str]:
-    """The names of the conditions in which one of the quantities occurs."""
+    """Return the names of the conditions in which one of the quantities occurs."""
     found = set()
     for condition in conditions_of(theorem):
         if names & {symbol.name for symbol in condition.slack.free_symbols}:
@@ -182,7 +187,7 @@ def _tied_names(theorem: Theorem) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _rules(theorem: Theorem) -> dict[str, tuple[list[str], Any]]:
-    """The schedule: the arguments of each step size, and the rule."""
+    """Return the schedule: the arguments of each step size, and the rule."""
     rules = {}
     for name, rule in theorem.schedule.items():
         symbols = sorted(sp.sympify(rule).free_symbols, key=str)

@@ -70,6 +70,7 @@ class Version:
 
     @property
     def name(self) -> tuple[str, str, str, str]:
+        """Key, variant, mistake and place, which identify the version."""
         return self.theorem.key, self.theorem.variant, self.mistake, self.place
 
 
@@ -77,7 +78,7 @@ class Version:
 
 
 def last_for_mean(theorem: Theorem) -> Iterator[Version]:
-    """The last round in place of the mean over rounds."""
+    """Yield the version with the last round in place of the mean over rounds."""
     if theorem.lhs.aggregate == "mean":
         yield _with_left_side(theorem, "last for mean", aggregate="last")
 
@@ -89,13 +90,16 @@ def maximum_for_mean(theorem: Theorem) -> Iterator[Version]:
 
 
 def mean_for_minimum(theorem: Theorem) -> Iterator[Version]:
-    """The mean over rounds where only the best round is bounded."""
+    """Yield the version with the mean over rounds where the best round is bounded.
+
+    Only statements about the best round have one.
+    """
     if theorem.lhs.aggregate == "min":
         yield _with_left_side(theorem, "mean for min", aggregate="mean")
 
 
 def shifted_rounds(theorem: Theorem) -> Iterator[Version]:
-    """Rounds, or the model that defines f0_gap, off by one."""
+    """Yield versions whose rounds, or model that defines f0_gap, are off by one."""
     lhs = theorem.lhs
     later = {"first": lhs.first + 1, "last": lhs.last + 1}
     yield _with_left_side(theorem, "index off by one", "rounds", **later)
@@ -113,12 +117,12 @@ def _with_left_side(
 
 
 def one_for_m(theorem: Theorem) -> Iterator[Version]:
-    """A factor m is lost, or one more 1/m appears."""
+    """Yield versions where a factor m is lost, or one more 1/m appears."""
     yield from _scaled_terms(theorem, "1 for m", ("m",), _divided)
 
 
 def lost_steps(theorem: Theorem) -> Iterator[Version]:
-    """A factor K is lost."""
+    """Yield versions where a factor K is lost."""
     yield from _scaled_terms(theorem, "a lost K", ("K", "K_u", "K_v"), _divided)
 
 
@@ -194,7 +198,7 @@ def _symbols(theorem: Theorem, part: Any) -> set[str]:
 
 
 def _own(theorem: Theorem, factor: Any) -> Any:
-    """The factor in the statement's own symbols."""
+    """Return the factor in the statement's own symbols."""
     known = {str(s): s for part in theorem.parts.values() for s in part.free_symbols}
     for definition in theorem.definitions:
         known |= {str(s): s for s in definition.expr.free_symbols}
@@ -210,7 +214,7 @@ def _with_factor(theorem: Theorem, mistake: str, term: str, factor: Any) -> Vers
 
 
 def weakened_condition(theorem: Theorem) -> Iterator[Version]:
-    """A condition that admits twice as much."""
+    """Yield versions with a condition that admits twice as much."""
     for index, condition in enumerate(theorem.conditions):
         if sp.simplify(2 * condition.left / condition.right) in (2, 4):
             continue  # such as 2 sigma <= sigma, which then says nothing
@@ -238,7 +242,7 @@ MISTAKES = (
 
 
 def originals() -> list[Theorem]:
-    """The corrected statements with constants, and those of the paper."""
+    """Return the corrected statements with constants, and those of the paper."""
     statements = [*searched(variant="corrected"), *searched(prefix=PAPER)]
     return [theorem for theorem in statements if not theorem.order]
 
@@ -257,7 +261,7 @@ def versions() -> dict[str, list[Version]]:
 
 
 def _implied(original: Theorem, changed: Theorem) -> bool:
-    """Is only the bound changed, and is it smaller at none of the random points?"""
+    """Return whether only the bound is changed, and is smaller at no random point."""
     same = (original.lhs, original.conditions) == (changed.lhs, changed.conditions)
     if not same:
         return False
@@ -301,7 +305,7 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Version]:
 
 
 def saved_witness(theorem: Theorem) -> Row | None:
-    """The saved problem that refutes it most, confirmed by the training core."""
+    """Return the saved problem that refutes it most, confirmed by the training core."""
     ratios = []
     for name, document in _saved_instances():
         if ("b" in document["task"]) == theorem.scope.two_blocks:
@@ -314,7 +318,7 @@ def saved_witness(theorem: Theorem) -> Row | None:
 
 
 def hand_made_witness(theorem: Theorem) -> Row | None:
-    """The first problem made by hand that refutes it, confirmed by the core."""
+    """Return the first problem made by hand that refutes it, confirmed by the core."""
     for name, problems in HAND_MADE.items():
         try:
             for instance in problems(theorem):
@@ -330,7 +334,7 @@ def hand_made_witness(theorem: Theorem) -> Row | None:
 def _confirmed(
     theorem: Theorem, candidates: list[tuple[float, str, Instance]]
 ) -> Row | None:
-    """The first of the candidates that the training core confirms."""
+    """Return the first of the candidates that the training core confirms."""
     for ratio, name, instance in candidates:
         if ratio > 1 and certify(instance, theorem).violated:
             return {"ratio": ratio, "from": name, "instance": instance.document()}
@@ -352,7 +356,7 @@ def _saved_instances() -> list[tuple[str, Row]]:
 
 
 def _built(document: Row, theorem: Theorem) -> Instance | None:
-    """A saved problem as an instance for the statement's algorithms."""
+    """Build an instance for the statement's algorithms from a saved problem."""
     try:
         return built(document, theorem.scope.algorithms)
     except DFLTheoryError:
@@ -360,7 +364,7 @@ def _built(document: Row, theorem: Theorem) -> Instance | None:
 
 
 def _exact_ratio(instance: Instance, theorem: Theorem) -> float:
-    """measured / bound by the exact expectation; 0 where it does not apply."""
+    """Return measured / bound by the exact expectation; 0 where it does not apply."""
     if not _covers(theorem, instance.algorithm):
         return 0.0
     try:
@@ -377,7 +381,7 @@ def _covers(theorem: Theorem, algorithm: Any) -> bool:
 
 
 def known(theorem: Theorem) -> Row:
-    """What refutes a version without a search."""
+    """Return what refutes a version without a search."""
     saved = saved_witness(theorem) or hand_made_witness(theorem)
     return {"saved": saved, **known_without_search(theorem)}
 
@@ -407,13 +411,13 @@ def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Row:
 
 
 def is_false(row: Row) -> bool:
-    """Is a version known to be false?"""
+    """Return whether a version is known to be false."""
     searches = [row[name] for name in ("before", "after") if name in row]
     return any(found["refuted"] for found in searches) or known_false(row)
 
 
 def known_false(row: Row) -> bool:
-    """Is a version known to be false without a search?"""
+    """Return whether a version is known to be false without a search."""
     return row["saved"] is not None or row["for ever"] > 1
 
 

@@ -1,5 +1,6 @@
-"""The power of the search: false versions of the corrected theorems, planted by rule;
-how many it refutes.
+"""The power of the search: how many planted false versions of theorems it refutes.
+
+The versions are of the corrected theorems, and planted by rule.
 
     python -m validation.counterexamples.power docs/power.json --seconds 60
 
@@ -12,9 +13,9 @@ hand, so that some of them are true, or say nothing new. Which are false is know
 those that some search has refuted: this one, or a longer one from another seed
 (``--again SECONDS``) of what it left; of those that a closed form violates
 (:mod:`dfltheory.counterexamples.closed_forms`); and of those in :data:`FALSE`. Only the
-last two are known without a search. Others are told apart, with a reason in
-:data:`OPEN` where there is one, and are no part of the share that is refuted. Seconds
-are of the processor, so that a busy machine counts no less.
+last two are known without a search. Others are listed separately, with a reason
+in :data:`OPEN` where there is one, and are no part of the share that is refuted.
+Seconds are of the processor, so that a busy machine counts no less.
 
 Every row says which search made it (:func:`searcher`). Rows that are in the file
 already are left out where the version was refuted, whichever search did, or where this
@@ -178,8 +179,9 @@ UNREACHED: dict[tuple[str, ...], str] = {
 
 
 def unshown(key: str, variant: str, term: str, most: str) -> str:
-    """What is said of a term without which the largest ratio is ``most``; and why, if
-    that is known.
+    """Say what is known of a term without which the largest ratio is ``most``.
+
+    The reason is included if it is known.
     """
     place = (key, variant, term)
     if place in IMPLIED:
@@ -190,8 +192,9 @@ def unshown(key: str, variant: str, term: str, most: str) -> str:
 
 
 def slack_of_short_horizons(K: int, step: float) -> float:
-    r"""By how much Corollary B(i) of DFedADMM-SAM exceeds a true bound at c = L
-    lam_admm = sqrt(K/T), in S^2.
+    r"""Return by how much Corollary B(i) of DFedADMM-SAM exceeds a true bound.
+
+    The excess is that at c = L lam_admm = sqrt(K/T), in units of S^2.
 
     It is never negative, so that its condition T >= 4 K may be dropped. Two bounds hold
     for every T. For c >= 1/2, by the triangle inequality (every step's gradient is at
@@ -229,8 +232,9 @@ def unproved(row: Mapping[str, Any]) -> str | None:
 def planted(
     theorem: Theorem, shares: Mapping[str, Mapping[str, float]] | None = None
 ) -> Iterator[tuple[str, Theorem]]:
-    """Versions of one theorem that may be false: what was done to it, and what came of
-    it.
+    """Yield versions of one theorem that may be false.
+
+    Each is what was done to it, and what came of it.
 
     ``shares``: of each term, the largest ``share`` that measured / bound has reached
     where it rules.
@@ -279,18 +283,20 @@ def planted(
 
 
 def smaller(share: float) -> int:
-    """The power of two, 16 at most, by which a bound that is one term cannot be
-    divided, since measured is ``share`` of it somewhere: 2 beyond 1/2, 4 beyond 1/4; 0
-    where it was not seen sharp.
+    """Return the power of two by which a bound of one term cannot be divided.
+
+    It is 16 at most. Measured is ``share`` of the bound somewhere: 2 beyond 1/2, 4
+    beyond 1/4; 0 where it was not seen sharp.
     """
     return next((n for n in (2, 4, 8, 16) if n * share > 1), 0)
 
 
 def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
-    """For each quantity of a term: one more power of it, or of 1/x for counts and for
+    """Yield changes of a term that lower it, in words, and their factors.
+
+    For each quantity of a term: one more power of it, or of 1/x for counts and for
     definitions that never are in (0, 1), of x or 1 - x for shares (whichever the term
-    has a power of), in words, and the factor. It multiplies the whole term, where that
-    is a sum, too.
+    has a power of). The factor multiplies the whole term, where that is a sum, too.
 
     Quantities with units are counted in those of the smoothness and of f(x^0) - f*,
     which therefore keep their own exponents: an exponent of a radius rho goes up with
@@ -325,7 +331,7 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _never_small(theorem: Theorem, expr: Any) -> bool:
-    """Is it 0, or 1 and more, wherever it is looked at, and somewhere more than 1?"""
+    """Return whether it is 0, or 1 and more, at all points, and at some more than 1."""
     rng, n = np.random.default_rng(0), 200
     draws: dict[str, Any] = {}
     for x in sorted(expr.free_symbols, key=str):
@@ -343,7 +349,7 @@ def _never_small(theorem: Theorem, expr: Any) -> bool:
 
 
 def _scale(unit: Unit, theorem: Theorem) -> Any:
-    """A unit, in those of f(x^0) - f* and of the smoothness."""
+    """Return a unit, in those of f(x^0) - f* and of the smoothness."""
     body = s.L_u if theorem.scope.two_blocks else s.L
     lengths = sp.sqrt(s.f0_gap / body), sp.sqrt(s.f0_gap / s.L_v)
     return s.f0_gap**unit.f * lengths[0] ** unit.x * lengths[1] ** unit.v
@@ -358,9 +364,10 @@ def _but(parts: Any, name: str) -> dict[str, Any]:
 
 
 def examined(variant: str = "corrected") -> Iterator[Theorem]:
-    """The corrected statements with constants that versions are made of, one variant of
-    each key, and where windows of rounds contract, that one too; of those that say the
-    same, the first.
+    """Yield the corrected statements with constants that versions are made of.
+
+    One variant of each key, and where windows of rounds contract, that one too; of
+    those that say the same, the first.
     """
     seen = []
     for theorem in searched(variant=variant):
@@ -381,8 +388,9 @@ def examined(variant: str = "corrected") -> Iterator[Theorem]:
 
 
 def shares_of(folder: Path, theorem: Theorem) -> dict[str, dict[str, float]]:
-    """What the outcome file of a statement says of its terms; nothing where there is
-    none.
+    """Return what the outcome file of a statement says of its terms.
+
+    It is empty where there is no file.
     """
     path = outcome_file(folder, theorem)
     return (
@@ -393,7 +401,7 @@ def shares_of(folder: Path, theorem: Theorem) -> dict[str, dict[str, float]]:
 
 
 def searcher() -> str:
-    """A fingerprint of the search: of its code."""
+    """Return a fingerprint of the search: of its code."""
     told = hashlib.sha256()
     folder = Path(closed_forms.__file__).parent
     files = [folder / f"{name}.py" for name in SEARCH]
@@ -403,8 +411,9 @@ def searcher() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Search every planted version that the file does not have, and write it after
-    each.
+    """Search every planted version that the file does not have.
+
+    The file is written after each.
     """
     parser = argparse.ArgumentParser(prog="python -m validation.counterexamples.power")
     parser.add_argument(
@@ -502,7 +511,7 @@ def main(arguments: list[str]) -> int:
 
 
 def looked(false: Theorem, seconds: float, seed: int) -> dict[str, Any]:
-    """What one search of a version found."""
+    """Search a version once, and return what was found."""
     families, started = search_spaces(false), time.process_time()
     arms = search(false, families, seconds, seed, ENOUGH, clock=processor)
     found = best_of(false, arms)
@@ -520,13 +529,13 @@ def looked(false: Theorem, seconds: float, seed: int) -> dict[str, Any]:
 
 
 def known_without_search(theorem: Theorem) -> dict[str, Any]:
-    """The largest measured / bound of the closed forms, and the name of that one."""
+    """Return the largest measured / bound of the closed forms, and its name."""
     name, ratio = strongest(theorem)
     return {"for ever": ratio, "closed form": name if ratio > 0 else None}
 
 
 def _wanted(row: dict[str, Any] | None, given: argparse.Namespace) -> bool:
-    """Is a version still to be searched, the first time or again?"""
+    """Return whether a version is still to be searched, the first time or again."""
     this = (
         row is not None
         and row.get("search") == searcher()

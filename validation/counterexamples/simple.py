@@ -1,5 +1,6 @@
-"""Simplify the saved refutations of statements with constants: ``python -m
-validation.counterexamples.simple docs/counterexamples [KEY-VARIANT ...]``.
+"""Simplify the saved refutations of statements with constants.
+
+    python -m validation.counterexamples.simple docs/counterexamples [KEY-VARIANT ...]
 
 Each result is FOLDER/simple/KEY-VARIANT.json, and its lines are stored for ``dfltheory
 falsify --show``. Refutations of statements in O(.) are families of problems, whose
@@ -36,7 +37,7 @@ NAMES = (
 
 
 def simplified(file: Path) -> Finding:
-    """The simplified counterexample of a saved one."""
+    """Return the simplified counterexample of a saved one."""
     saved = json.loads(file.read_text(encoding="utf-8"))
     if saved.get("divergence") is None:
         instance, theorem, family = single_instance(file)

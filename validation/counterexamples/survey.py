@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 def searched(prefix: str = "", variant: str = "") -> Iterator[Theorem]:
-    """The theorems and corollaries that :func:`falsify` searches, in the registry's
-    order: those whose left-hand side it measures, and all of whose constants it
-    knows.
+    """Yield the theorems and corollaries that :func:`falsify` searches.
+
+    They are in the registry's order: those whose left-hand side it measures, and all of
+    whose constants it knows.
     """
     from dfltheory import bounds
     from dfltheory.counterexamples.reach import MEASURES, unknown
@@ -49,15 +50,16 @@ def outcome_file(folder: Path, theorem: Theorem) -> Path:
 
 
 def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
-    """The command that repeats the search."""
+    """Return the command that repeats the search."""
     more = "" if enough == math.inf else f" --enough {enough:g}"
     what = f"dfltheory falsify {theorem.key} --variant {theorem.variant}"
     return f"{what} --seconds {seconds:g} --seed {seed}{more}"
 
 
 def both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of two searches of one statement: of the better one, with what both
-    looked at.
+    """Combine the outcomes of two searches of one statement.
+
+    It is that of the better one, with what both looked at.
     """
     better = max(before, now, key=lambda one: (one["violated"], float(one["ratio"])))
     sums = {name: before[name] + now[name] for name in ("evaluations", "seconds")}

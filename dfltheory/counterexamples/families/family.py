@@ -45,8 +45,9 @@ class RoundData:
 
     @property
     def way(self) -> Array:
-        """How far a client goes in a round on a slope of 1 in the long run: eta K, or
-        the penalty.
+        """Distance that a client moves in a round on a slope of 1 in the long run.
+
+        It is eta K, or the penalty.
         """
         return self.eta * self.K if self.penalty is None else self.penalty
 

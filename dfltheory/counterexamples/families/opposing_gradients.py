@@ -65,8 +65,9 @@ def bump_at_zero(read: Reader, at: RoundData) -> tuple[Ramps, Array]:
 
 
 def limit_distance(at: RoundData) -> Array:
-    """Return R = lam way/((1 - lam) max w), the distance from the mean of the nearer
-    client.
+    """Return the distance from the mean of the nearer client.
+
+    It is R = lam way/((1 - lam) max w).
     """
     return at.lam * at.way / (1 - at.lam) / at.heaviest
 

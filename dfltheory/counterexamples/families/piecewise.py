@@ -15,8 +15,9 @@ Array = NDArray[Any]
 
 
 def _one_client(read: Reader) -> tuple[Array, Array, Array, Array]:
-    """A clipped quadratic plus a bump: ramps (P, 3) and the slope far left (P,); 9
-    numbers.
+    """Return a clipped quadratic plus a bump.
+
+    It consists of ramps (P, 3) and the slope far left (P,), from 9 numbers.
     """
     steep, center = read.log(1e-2, 1), read.between(-1, 1)
     low, high = read.log_or_zero(1e-3, 3, 0.3), read.log_or_zero(1e-3, 3, 0.3)
@@ -36,8 +37,9 @@ def ramps(read: Reader, clients: int) -> Ramps:
 
 
 def splits(read: Reader, clients: int) -> Splits:
-    """Return ramps, parabolas and a coupling of both blocks; with one set of ramps two
-    copies of it.
+    """Return ramps, parabolas and a coupling of both blocks.
+
+    With one set of ramps both clients have a copy of it.
     """
     b = np.stack([read.between(-3, 3), read.between(-3, 3)], -1)
     shared = ramps(read, clients)

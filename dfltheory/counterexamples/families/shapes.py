@@ -17,8 +17,9 @@ REACH = 2.0
 
 
 def unfitted(size: int) -> Ramps:
-    """Two clients with L = B = 1, from whose constants steps are drawn before a problem
-    is fitted to them.
+    """Return two clients with L = B = 1.
+
+    From their constants steps are drawn before a problem is fitted to them.
     """
     one = np.ones(size)
     return wells(one, one, 0 * one)
@@ -31,8 +32,10 @@ def bowl(size: int) -> Ramps:
 
 
 def unfitted_two(read: Reader, heads: bool) -> Splits:
-    """Personal parts in a parabola around 0, where they start; or ``heads`` at +-pi/2,
-    uncoupled there, of which the shared parts have gradients +-cos(p u).
+    """Return two clients with personal parts in a parabola around 0, where they start.
+
+    With ``heads`` the personal parts are at +-pi/2, uncoupled there, of which the
+    shared parts have gradients +-cos(p u).
     """
     base, h, one = unfitted(len(read.u)), read.log(1e-2, 10), np.ones(len(read.u))
     p = read.log(1e-2, 10) if heads else one
@@ -42,8 +45,9 @@ def unfitted_two(read: Reader, heads: bool) -> Splits:
 
 
 def wells(v: Array, w: Array, e: Array) -> Ramps:
-    """phi + e and phi - e with wells at -2 v and 2 w, and a slope of 1 at most beyond
-    them.
+    """Return phi + e and phi - e with wells at -2 v and 2 w.
+
+    Beyond the wells the slope is 1 at most.
     """
     knots = np.stack([-2 * v - 1, -v, w], -1)
     widths = np.stack([v + 1, v + w, w + 1], -1)
@@ -55,8 +59,9 @@ def wells(v: Array, w: Array, e: Array) -> Ramps:
 
 
 def hill(knots: Array, widths: Array) -> Ramps:
-    """Two clients whose gradients both rise and fall again with slopes 1 and -1, and
-    else are 0.
+    """Return two clients whose gradients both rise and fall again.
+
+    The slopes of the gradients are 1 and -1; elsewhere the gradients are 0.
     """
     slopes = np.tile([1.0, -1.0], (len(knots), 1, 1))
     left = np.zeros((len(knots), 1))

@@ -25,8 +25,9 @@ Array = NDArray[Any]
 
 
 class TwoWells(Family):
-    """phi +- e with wells at -2 v and 2, v the least that holds the clients, or
-    larger.
+    """Clients phi +- e with wells at -2 v and 2.
+
+    v is the least that holds the clients, or larger.
     """
 
     name: ClassVar[str] = "two wells"

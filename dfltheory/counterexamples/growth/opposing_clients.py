@@ -36,7 +36,7 @@ def make(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
 
 
 def _ramps(at: Numbers, eta: float, K: float) -> Ramps:
-    """The functions of :mod:`..families.opposing_gradients`.
+    """Return the functions of :mod:`..families.opposing_gradients`.
 
     L is given and sigma_g = L; h and its center are shares.
     """

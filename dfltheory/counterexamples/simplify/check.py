@@ -23,8 +23,9 @@ REJECTED = 0.0
 def in_fractions(
     instance: Document, theorem: Theorem, effort: Effort | None = None
 ) -> Exact | None:
-    """Both sides in fractions; None where the statement does not cover the instance,
-    or no fractions are known.
+    """Return both sides in fractions.
+
+    None where the statement does not cover the instance, or no fractions are known.
     """
     try:
         return verify(instance, theorem, effort)
@@ -40,6 +41,7 @@ class RatioInFractions:
         self.effort = effort
 
     def __call__(self, instance: Document) -> float:
+        """Return left / right in fractions; ``REJECTED`` where it is unknown."""
         exact = in_fractions(instance, self.theorem, self.effort)
         if exact is None or not exact.right > 0:
             return REJECTED
@@ -53,6 +55,7 @@ class RatioInFloatingPoint:
         self.theorem = theorem
 
     def __call__(self, instance: Document) -> float:
+        """Return the ratio of the exact expectation; ``REJECTED`` with obstacles."""
         try:
             with np.errstate(all="ignore"):
                 known = built(instance, self.theorem.scope.algorithms)

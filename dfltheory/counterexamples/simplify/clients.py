@@ -23,6 +23,7 @@ class FewerClients(Simplification):
     name = "clients"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance without one client, one with an identical copy first."""
         count = len(instance["run"]["x0"])
         fewest = 2 if "topology" in instance else 1
         matrices = matrices_of(instance)
@@ -40,7 +41,10 @@ class FewerClients(Simplification):
 
 
 def matrices_of(instance: Document) -> list[list[list[float]]]:
-    """The mixing matrices of an instance; none for a server or a random network."""
+    """Return the mixing matrices of an instance.
+
+    There are none for a server or a random network.
+    """
     topology = instance.get("topology", {})
     if "matrix" in topology:
         return [topology["matrix"]]

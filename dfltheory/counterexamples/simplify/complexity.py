@@ -64,7 +64,7 @@ def significant_digits(number: float) -> int:
 
 
 def pieces(task: Mapping[str, Any]) -> int:
-    """Number of ramps that contribute to a gradient."""
+    """Count the ramps that contribute to a gradient."""
     count = 0
     for widths, slopes in zip(task["widths"], task["slopes"], strict=True):
         for width, slope in zip(widths, slopes, strict=True):

@@ -199,7 +199,10 @@ def _apply(
 
 
 def _confirmed(instances: list[Document], theorem: Theorem) -> tuple[int, Certificate]:
-    """The last instance that the training core confirms, with its certificate.
+    """Return an instance that the training core confirms, with its certificate.
+
+    The last one is tried first, then earlier ones in steps that double. The instance is
+    given by its index.
 
     Raises
     ------

@@ -57,8 +57,9 @@ def _sides(
 
 
 def _values(exact: Exact) -> str:
-    """The values in the bound that are not 0 and no hyperparameters of the third
-    line.
+    """Return the values in the bound that are not 0.
+
+    Hyperparameters of the third line are left out.
     """
     shown = {"L", "B", "sigma_l", "sigma_g", "f0_gap", "lam", "q", "m"}
     return ", ".join(
@@ -69,7 +70,7 @@ def _values(exact: Exact) -> str:
 
 
 def fraction_text(value: Fraction) -> str:
-    """The fraction, or six digits and dots where it is long."""
+    """Return the fraction, or six digits and dots where it is long."""
     text = str(value)
     return text if len(text) <= LONGEST else f"{about(value, 6)}..."
 

@@ -17,6 +17,7 @@ class NoNoise(Simplification):
     name = "noise"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance without noise, if it has any."""
         task = instance["task"]
         if not any(task.get(name) for name in DEVIATIONS):
             return

@@ -17,6 +17,7 @@ class FewerPieces(Simplification):
     name = "pieces"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance without one ramp, of all clients first, then of one."""
         slopes = instance["task"]["slopes"]
         every = range(len(slopes))
         for ramp in range(len(slopes[0])):
@@ -28,7 +29,10 @@ class FewerPieces(Simplification):
 
 
 def without_ramp(instance: Document, ramp: int, clients: range) -> Document:
-    """The instance without one ramp of some clients; a column of zeros is dropped."""
+    """Return the instance without one ramp of some clients.
+
+    A column of zeros is dropped.
+    """
     smaller = deepcopy(instance)
     task = smaller["task"]
     for client in clients:

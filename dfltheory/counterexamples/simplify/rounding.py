@@ -30,6 +30,7 @@ class FewerDigits(Simplification):
     name = "digits"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance with all magnitudes rounded, then with one simpler."""
         groups = magnitudes(instance)
         for digits in (1, 2, 3, 6):
             changes: dict[Place, float] = {}
@@ -47,7 +48,7 @@ def _digits(group: tuple[list[Place], float]) -> int:
 
 
 def magnitudes(instance: Document) -> list[tuple[list[Place], float]]:
-    """The places of each magnitude that may change, of one kind of quantity.
+    """Return the places of each magnitude that may change, of one kind of quantity.
 
     The diagonal of a mixing matrix is not among them, as it follows from the others.
     """
@@ -70,7 +71,7 @@ def _on_diagonal(place: Place) -> bool:
 
 
 def changed(instance: Document, sizes: dict[Place, float]) -> Document:
-    """The instance with these magnitudes at these places, signs as before."""
+    """Return the instance with these magnitudes at these places, signs as before."""
     other = deepcopy(instance)
     for place, size in sizes.items():
         at: Any = other
@@ -124,7 +125,7 @@ def _nearby(size: float) -> Iterable[float]:
 
 
 def _neighbors(size: float, digits: int) -> list[float]:
-    """The nearest number with so many digits, then those next to it."""
+    """Return the nearest number with so many digits, then those next to it."""
     nearest = rounded(size, digits)
     unit = Decimal(1).scaleb(floor(log10(size)) - digits + 1)
     middle = Decimal(repr(nearest))

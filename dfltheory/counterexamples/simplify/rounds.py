@@ -15,6 +15,7 @@ class FewerRounds(Simplification):
     name = "rounds"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance with 1, 2, 5, 10, ... rounds, if they are fewer."""
         rounds = int(instance["run"]["rounds"])
         for exponent in range(len(str(rounds))):
             for digit in (1, 2, 5):

@@ -20,7 +20,7 @@ FILE = Path(__file__).parent / "simple.json"
 
 
 def lines_of(theorem: Theorem) -> tuple[str, ...]:
-    """The stored lines of a statement with the same content; empty without any."""
+    """Return the stored lines of a statement with the same content, if any."""
     return tuple(_stored().get(statement_hash(theorem), {}).get("lines", ()))
 
 

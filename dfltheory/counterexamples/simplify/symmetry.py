@@ -11,13 +11,15 @@ from dfltheory.counterexamples.simplify.simplification import Simplification
 
 
 class MoreSymmetry(Simplification):
-    """A complete graph with equal weights; clients 2, 3, ... like client 1, or its
-    opposite.
+    """A complete graph with equal weights, a start at 0, or identical clients.
+
+    Clients 2, 3, ... become like client 1, or its opposite.
     """
 
     name = "symmetry"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield equal weights, a start at 0, and clients like the first one."""
         if matrices_of(instance):
             yield _equal_weights(instance)
         if any(value for row in instance["run"]["x0"] for value in row):
@@ -30,7 +32,7 @@ class MoreSymmetry(Simplification):
 
 
 def _equal_weights(instance: Document) -> Document:
-    """The same clients on the complete graph."""
+    """Return the same clients on the complete graph."""
     equal = deepcopy(instance)
     count = len(instance["run"]["x0"])
     equal["topology"] = {"matrix": [[1 / count] * count for _ in range(count)]}
@@ -38,8 +40,9 @@ def _equal_weights(instance: Document) -> Document:
 
 
 def _like_the_first(instance: Document, slopes: int, left: int) -> Document:
-    """All clients with the functions of client 1, up to the signs of slopes and
-    constants.
+    """Return the instance with the functions of client 1 for all clients.
+
+    Signs of slopes and constants may differ.
     """
     alike = deepcopy(instance)
     task = alike["task"]

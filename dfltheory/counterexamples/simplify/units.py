@@ -32,6 +32,7 @@ class Units(Simplification):
     name = "units"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance in units in which eta and one of the widths are 1."""
         eta = instance["algorithm"].get("eta")
         if "b" in instance["task"] or not eta:
             return
@@ -53,7 +54,7 @@ def _normalized(instance: Document) -> bool:
 
 
 def in_units(instance: Document, value: float, length: float) -> Document | None:
-    """The instance with f times ``value`` and x times ``length``.
+    """Return the instance with f times ``value`` and x times ``length``.
 
     None where the unit of a hyperparameter is unknown.
     """
@@ -90,7 +91,7 @@ def _times(value: Any, factor: float) -> Any:
 def _powers_of_hyperparameters(
     algorithm: Document,
 ) -> dict[str, tuple[int, int]] | None:
-    """The powers of f and x in each hyperparameter that has a unit."""
+    """Return the powers of f and x in each hyperparameter that has a unit."""
     try:
         names = algorithms.get(algorithm["name"]).glossary
     except UnknownNameError:

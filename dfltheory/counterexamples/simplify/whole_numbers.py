@@ -18,6 +18,7 @@ class SmallerCounts(Simplification):
     name = "local and gossip steps"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance with one smaller number of steps."""
         for name in COUNTS:
             count = instance["algorithm"].get(name, 0)
             for fewer in TRIED:
