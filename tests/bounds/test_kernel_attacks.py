@@ -248,6 +248,7 @@ SLACK = {
 """
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "claim",
     [c for c, script in proved.scripts().items() if isinstance(script, Corollary)],
