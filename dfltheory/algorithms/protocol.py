@@ -30,7 +30,7 @@ class ParameterLayout(Protocol):
 
     @property
     def shared(self) -> Any:
-        """Coordinates of the shared block u, of a task with two blocks."""
+        """Coordinates of the shared block u; None for tasks without two blocks."""
         ...
 
     @property

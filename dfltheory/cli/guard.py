@@ -66,6 +66,7 @@ class Group(TyperGroup):
         return HEADINGS.index(panel) if panel in HEADINGS else len(HEADINGS)
 
     def invoke(self, ctx: Any) -> Any:
+        """Return what the command returns; stops and exhausted memory become errors."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -82,6 +83,7 @@ class Command(TyperCommand):
     """A command that rejects options given twice and numbers out of range."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return the remaining arguments; an option given twice is rejected."""
         args = self._with_whole_numbers(list(args))
         written, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter, times in Counter(

@@ -74,8 +74,7 @@ class Case:
     method: Method = "student"
 
     def with_run(self, **changes: Any) -> Case:
-        """Return the case with other fields of its instance, as ``rounds`` or ``seeds``.
-        """
+        """Return the case with other fields of its instance, such as ``rounds``."""
         return replace(self, instance=replace(self.runnable(), **changes))
 
     def runnable(self) -> Instance:

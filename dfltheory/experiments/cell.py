@@ -67,16 +67,15 @@ class Cell:
 
     @property
     def references(self) -> dict[str, str]:
-        """The code that the cell names, by dotted field: MODULE:NAME or FILE.py:NAME.
-        """
+        """The code that the cell names, by dotted field: MODULE:NAME or FILE.py:NAME."""
         return references(self.sections)
 
     @property
     def key(self) -> str:
         """Name of the cell in a sweep.
 
-        It is the hash of its :meth:`document` and of the format of random numbers, so that
-        results of two formats are never mixed.
+        It is the hash of its :meth:`document` and of the format of random numbers, so
+        that results of two formats are never mixed.
         """
         return value_digest({"random_format": RANDOM_FORMAT, **self.document()})
 

@@ -37,8 +37,8 @@ Say = Callable[[str], None]
 class Budget:
     """Budget of each search: seconds, or a number of candidates.
 
-    A number of candidates makes the search the same on any machine. The confirmation of a
-    counterexample comes on top.
+    A number of candidates makes the search the same on any machine. The confirmation of
+    a counterexample comes on top.
     """
 
     seconds: float = 20.0
@@ -139,7 +139,9 @@ class ClaimReport:
     verdicts: list[StandardVerdict] = field(default_factory=list)
 
     def evidence(self, status: Status) -> list[str]:
-        """Return what refutes the statement, its stored status and counterexamples included.
+        """Return what refutes the statement.
+
+        It counts the given stored status, a counterexample and violated bounds.
         """
         found = []
         if status.refuted:

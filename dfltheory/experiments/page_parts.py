@@ -44,7 +44,7 @@ MEANINGS = {
 def figure_name(title: str, group: str) -> str:
     """Return the file name of a study's figure.
 
-    It has the letters a-z and digits of the group, and a mark of its own.
+    It has a-z and digits of the group, and a mark of its own.
     """
     plain = re.sub("[^a-z0-9]+", "-", group.lower())[:80].strip("-") or "figure"
     mark = sha256(repr((title, group)).encode()).hexdigest()[:6]

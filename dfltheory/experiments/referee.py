@@ -149,7 +149,9 @@ _DRAW = "With the counterexample's file the page draws it:"
 
 
 def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
-    """Return the status that a counterexample file, replayed first, gives to a statement.
+    """Return the status that a counterexample file gives to a statement.
+
+    The file is replayed first.
 
     Raises
     ------

@@ -51,8 +51,8 @@ def refutation_picture(
 ) -> tuple[Any, str]:
     """Return a picture of the saved counterexample, and its text.
 
-    It shows what is measured above the printed bound and below the corrected one, at each
-    horizon; for O(.) the ratio along the family.
+    It shows what is measured above the printed bound and below the corrected one, at
+    each horizon; for O(.) the ratio along the family.
     """
     document = read_document(file)
     if not document.get("violated"):

@@ -94,9 +94,10 @@ class Study:
     def save(self, folder: str | Path) -> Path:
         """Write the files of the study to a folder; return the page.
 
-        They are config.json, verdicts.json, history.csv, what there is of scorecard.json,
-        figures and report.html; report.html is the page. They are moved into the folder after
-        the last one is complete (:func:`dfltheory.files.filling`).
+        They are config.json, verdicts.json, history.csv, what there is of
+        scorecard.json, figures and report.html; report.html is the page. They are moved
+        into the folder after the last one is complete
+        (:func:`dfltheory.files.filling`).
         """
         with filling(folder) as new:
             self._write(new)
@@ -332,7 +333,7 @@ def tables(study: Study) -> list[object]:
 
 
 def print_study(study: Study) -> None:
-    """Print the tables of verdicts.
+    """Print the tables of verdicts on the terminal.
 
     After them come why some decide nothing, and what was not tested.
     """

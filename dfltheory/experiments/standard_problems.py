@@ -134,7 +134,8 @@ def _first_that_applies(
 ) -> tuple[StandardVerdict, int]:
     """Return the verdict in the first setting to which the theorem applies.
 
-    Its position is returned too. If there is none, it is the verdict in the first setting.
+    Its position is returned too. If there is none, it is the verdict in the first
+    setting.
     """
     first = None
     for position, setting in enumerate(settings):

@@ -231,8 +231,9 @@ def _curves(
 ) -> tuple[pd.DataFrame, str]:
     """Return the rows with a ratio and the settings that are fixed.
 
-    The rows have a column ``curve``. A curve is a variant at one value of each other swept
-    field. If there are too many curves, the other fields are fixed at their first values.
+    The rows have a column ``curve``. A curve is a variant at one value of each other
+    swept field. If there are too many curves, the other fields are fixed at their first
+    values.
     """
     judged = frame[np.isfinite(frame["ratio"].astype(float))]
     others = [name for name in swept if name != field and judged[name].nunique() > 1]
@@ -274,8 +275,8 @@ def rate_points(
 ) -> tuple[pd.DataFrame | None, str]:
     """Return x, measured and bound of one variant along a numeric field.
 
-    The settings that are fixed are returned too: the other swept fields are fixed at their
-    first values. None if there are fewer than 3 positive points.
+    The settings that are fixed are returned too: the other swept fields are fixed at
+    their first values. None if there are fewer than 3 positive points.
     """
     if not {"measured", "bound", "variant"} <= set(frame.columns):
         return None, ""

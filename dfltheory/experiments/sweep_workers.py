@@ -82,8 +82,8 @@ def cell_results(
 def run_cell(key: str, cell: Cell) -> Finished:
     """Train and compare on one thread.
 
-    So the numbers do not depend on where the cell runs. Nothing is raised: an error becomes
-    a record with ``status`` "failed", its type, message and traceback.
+    So the numbers do not depend on where the cell runs. Nothing is raised: an error
+    becomes a record with ``status`` "failed", its type, message and traceback.
     """
     record = {**_identified(key, cell), "version": installed_versions()}
     history = None
@@ -179,8 +179,8 @@ def _until_a_death(
 ) -> Generator[Finished, None, tuple[list[Job], str]]:
     """Run the cells of ``waiting`` until all are done or a worker dies.
 
-    ``waiting`` is emptied. At most as many cells are handed out as there are workers, so
-    that few are running at a death.
+    ``waiting`` is emptied. At most as many cells are handed out as there are workers,
+    so that few are running at a death.
 
     Returns
     -------

@@ -155,8 +155,7 @@ def _missing_statements(
 
 
 def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | None:
-    """Return the obstacle of the first hyperparameter that is not covered at its value.
-    """
+    """Return the obstacle of the first hyperparameter that is not covered at its value."""
     required = theorem.scope.letters
     own = hyperparameter_values(algorithm)
     lacking = [name for name in required if name not in own]
@@ -210,8 +209,7 @@ def absent_values(theorem: Theorem) -> Mapping[str, object]:
 
 
 def quantities_of(theorem: Theorem) -> set[str]:
-    """Return the quantities in the bound, the conditions and the schedule of a theorem.
-    """
+    """Return the quantities in the bound, the conditions and the schedule of a theorem."""
     names = {*theorem.needs, *theorem.schedule}
     for rule in theorem.schedule.values():
         names |= {symbol.name for symbol in sympify(rule).free_symbols}
@@ -223,9 +221,10 @@ def quantities_of(theorem: Theorem) -> set[str]:
 def unrestricted_steps(theorem: Theorem, kind: type[Any]) -> set[str]:
     """Return the step sizes of an algorithm that a statement covers at every value.
 
-    They are given by glossary name. A statement with constants that contains no step size
-    at all holds for all of them. One that contains some of them leaves the others
-    undefined; one in O(.), or with a schedule, is about step sizes that it chooses itself.
+    They are given by glossary name. A statement with constants that contains no step
+    size at all holds for all of them. One that contains some of them leaves the others
+    undefined; one in O(.), or with a schedule, is about step sizes that it chooses
+    itself.
     """
     if theorem.order or theorem.schedule or theorem.kind == "lower bound":
         return set()

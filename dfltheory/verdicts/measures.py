@@ -173,8 +173,7 @@ def objective_at_start(run: History, theorem: Theorem) -> Array | None:
 
 
 def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
-    """Return f - f* of each seed, (S,), with the rounding error of the difference alone.
-    """
+    """Return f - f* of each seed, (S,), with the difference's own rounding error."""
     if not theorem.scope.two_blocks:
         gap = run.gap_at(theorem.lhs.start)
         return None if gap is None else Gap(*gap)

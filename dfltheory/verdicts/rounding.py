@@ -259,7 +259,8 @@ def _block_error(sizes: Sizes) -> Numbers:
 def _gap_error(sizes: Sizes) -> RoundingError:
     """Return the rounding error of f - f* where the models have an error e.
 
-    |f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2: sqrt(L/2) |e| of the root.
+    |f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2: sqrt(L/2) |e| of the
+    root.
     """
     if sizes.L is None:
         return RoundingError(shift=_value_error(sizes))

@@ -256,8 +256,7 @@ class RecordedRun(Source):
         return found, {n: RoundingError(shift=e) for n, e in errors.items()}
 
     def start(self, theorem: Theorem) -> Values:
-        """Return ``x0_sq`` and ``x0_spread``, and ``x_star_sq`` if it was measured at 0.
-        """
+        """Return ``x0_sq`` and ``x0_spread``, and ``x_star_sq`` if measured at 0."""
         run = self.run
         values: Values = {}
         for name, squares in (("x0_sq", run.x0_sq), ("x0_spread", run.x0_spread)):
@@ -292,14 +291,12 @@ class RecordedRun(Source):
         return Gap(_collapsed(gap.value)[()], _collapsed(gap.error + rounding))
 
     def gap_differences(self, theorem: Theorem) -> Any:
-        """Return each seed's objective at the start minus the mean of all; 0 if unknown.
-        """
+        """Return each seed's objective at the start minus their mean; 0 if unknown."""
         value = objective_at_start(self.run, theorem)
         return 0.0 if value is None else _collapsed(value - value.mean())[()]
 
     def given_gap_error(self, theorem: Theorem) -> object:
-        """Return the rounding error of the objective at the start; 0 if it is unknown.
-        """
+        """Return the rounding error of the objective at the start; 0 if it is unknown."""
         value = objective_at_start(self.run, theorem)
         return (
             np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
@@ -310,8 +307,7 @@ class RecordedRun(Source):
         return start_errors(run_sizes(self.run, theorem.lhs))
 
     def estimated(self, theorem: Theorem) -> set[str]:
-        """Return the names of the run's and the network's constants that are estimates.
-        """
+        """Return the names of the run's and the network's constants that are estimates."""
         sources = (self.run.constants, self.run.network)
         return {
             name
