@@ -39,7 +39,7 @@ class WrittenNumber(float):
     DIGITS = 400
 
     def __new__(cls, text: str) -> WrittenNumber:
-        """Return the number of a text, which is kept."""
+        """Return the double nearest to the digits of ``text``, which is kept."""
         written = super().__new__(cls, text)
         written._text = text
         return written
@@ -144,7 +144,7 @@ def truth(place: str, value: Any) -> bool:
 def line(most: int, pattern: str | None = None, words: str = "a line") -> Read:
     """Return a reader of text of at most ``most`` characters.
 
-    ``pattern`` allows the text, or its characters are printable.
+    The text must match ``pattern``, or be printable if there is none.
     """
 
     def read(place: str, value: Any) -> str:

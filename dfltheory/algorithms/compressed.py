@@ -86,7 +86,7 @@ class CHOCOSGD(Algorithm):
         )
 
     def communicate(self, state: EstimateState, mix: Mix) -> EstimateState:
-        """Return the state after the compressed exchange and gossip of the estimates."""
+        """Return the state after the compressed exchange and gossip of estimates."""
         C = self.compress
         z = state.z
         bits = C.bits(z.shape[-1], 8 * z.element_size())

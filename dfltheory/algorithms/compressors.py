@@ -78,7 +78,7 @@ class RandK:
     share: float
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
-        """Return x with only k entries of each vector, at uniformly random positions."""
+        """Return x with only k entries of each vector, at random positions."""
         u = uniform(tuple(x.shape[1:]))
         k = _count(self.share, x.shape[-1])
         return _keep(x, u.topk(k, dim=-1).indices)

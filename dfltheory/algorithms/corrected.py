@@ -48,7 +48,7 @@ class Tracking(Algorithm):
         return mix(slope)
 
     def communicate(self, state: TrackingState, mix: Mix) -> TrackingState:
-        """Return the state after gossip of the models and slopes, with new corrections."""
+        """Return the state after gossip of models and slopes, with new corrections."""
         assert state.slope is not None
         c = self.followed(state.slope, mix).sub_(state.slope).add_(state.c)
         return replace(state, x=mix(state.z), c=c, slope=None)

@@ -39,7 +39,7 @@ class FedProx(Server):
     ranges: ClassVar = ranges("eta K lam participation")
 
     def local_update(self, state: SharedState, grad: Oracle) -> SharedState:
-        """Return the state with z after local steps that the proximal term pulls to x."""
+        """Return the state with z after local steps with the proximal term."""
         y = corrected_steps(self, grad, state.x, pulled(state.x, self.lam))
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -224,7 +224,7 @@ class FedPD(Phased):
     }
 
     def init(self, x0: Tensor, grad: Oracle) -> PrimalDualState:
-        """Return the initial state, in which the duals are 0 and clients start at x0."""
+        """Return the initial state: the duals are 0, and clients start at x0."""
         return PrimalDualState(x=x0, z=x0, own=x0, dual=torch.zeros_like(x0))
 
     def local_update(self, state: PrimalDualState, grad: Oracle) -> PrimalDualState:

@@ -337,7 +337,7 @@ class Ditto(Server):
         return TwinState(x=x0, z=x0, v=x0)
 
     def local_update(self, state: TwinState, grad: Oracle) -> TwinState:
-        """Return the state after the local steps of the shared and the personal models."""
+        """Return the state after local steps of the shared and the personal models."""
         y = local_steps(self, grad, grad.begin(state.x), eta=self.eta, K=self.K)
         v = local_steps(
             self,

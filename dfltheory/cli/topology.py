@@ -1,7 +1,4 @@
-"""``dfltheory topology``: constants of a topology, check of a matrix, comparison.
-
-The comparison is of several topologies.
-"""
+"""``dfltheory topology``: constants, check of a matrix, comparison of topologies."""
 
 from __future__ import annotations
 
@@ -230,7 +227,7 @@ def check(
 def _numbering(names: list[str] | None) -> str:
     """Return how the clients of an edge list are numbered.
 
-    Empty where the file does not call them otherwise.
+    The text is empty if the file has no other names for them.
     """
     if names is None:
         return ""

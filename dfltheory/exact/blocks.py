@@ -86,7 +86,10 @@ class Blocks:
         }
 
     def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
-        """Return the same with V^{t+1}, of round ``step`` from ``state`` to ``after``."""
+        """Return the same with V^{t+1}.
+
+        ``step`` is the round, from ``state`` to ``after``.
+        """
         # less the part of u, and what the two have together
         value = Square(self.v, self.g).expected(after)
         at = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g

@@ -67,7 +67,10 @@ class Cell:
 
     @property
     def references(self) -> dict[str, str]:
-        """The code that the cell names, by dotted field: MODULE:NAME or FILE.py:NAME."""
+        """The code that the cell names, by dotted field.
+
+        It has the form MODULE:NAME or FILE.py:NAME.
+        """
         return references(self.sections)
 
     @property

@@ -155,7 +155,10 @@ def _missing_statements(
 
 
 def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | None:
-    """Return the obstacle of the first hyperparameter that is not covered at its value."""
+    """Return the first hyperparameter that is not covered at its value.
+
+    The text says why the statement does not apply.
+    """
     required = theorem.scope.letters
     own = hyperparameter_values(algorithm)
     lacking = [name for name in required if name not in own]
@@ -209,7 +212,7 @@ def absent_values(theorem: Theorem) -> Mapping[str, object]:
 
 
 def quantities_of(theorem: Theorem) -> set[str]:
-    """Return the quantities in the bound, the conditions and the schedule of a theorem."""
+    """Return the quantities in a theorem's bound, conditions and schedule."""
     names = {*theorem.needs, *theorem.schedule}
     for rule in theorem.schedule.values():
         names |= {symbol.name for symbol in sympify(rule).free_symbols}

@@ -296,7 +296,7 @@ class RecordedRun(Source):
         return 0.0 if value is None else _collapsed(value - value.mean())[()]
 
     def given_gap_error(self, theorem: Theorem) -> object:
-        """Return the rounding error of the objective at the start; 0 if it is unknown."""
+        """Return the rounding error of the objective at the start; 0 if unknown."""
         value = objective_at_start(self.run, theorem)
         return (
             np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
@@ -307,7 +307,7 @@ class RecordedRun(Source):
         return start_errors(run_sizes(self.run, theorem.lhs))
 
     def estimated(self, theorem: Theorem) -> set[str]:
-        """Return the names of the run's and the network's constants that are estimates."""
+        """Return the constants of the run and its network that are estimates."""
         sources = (self.run.constants, self.run.network)
         return {
             name
