@@ -132,7 +132,7 @@ class Phased(Algorithm):
     implied: ClassVar = {"rho": 0.0, "fresh": True}
 
     def init(self, x0: Tensor, grad: Oracle) -> Any:
-        """Return the initial state; ``shared`` is set only if models are personalized."""
+        """Return the initial state; only personalized algorithms set ``shared``."""
         return SharedState(x=x0, z=x0, shared=grad.shared if self.personal else None)
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:

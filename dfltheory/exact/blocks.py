@@ -86,7 +86,7 @@ class Blocks:
         }
 
     def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
-        """Return the same with V^{t+1}.
+        """Return the two-block measures with grad_u F at V^{t+1}.
 
         ``step`` is the round, from ``state`` to ``after``.
         """

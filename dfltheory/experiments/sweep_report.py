@@ -199,9 +199,9 @@ def _panels_along_axes(
 def _over_axes(
     results: Results, axes: tuple[tuple[str, ...], ...], folder: Path
 ) -> dict[str, Path]:
-    """Return figures by caption, over each axis and along numeric ones.
+    """Return figures of measured / bound over each axis, by caption.
 
-    Over each axis they show measured / bound, along numeric ones the fitted rate.
+    Along numeric axes, the figures of the fitted rate are added.
     """
     captions: dict[str, Path] = {}
     frame = results.frame

@@ -82,7 +82,7 @@ def cell_results(
 def run_cell(key: str, cell: Cell) -> Finished:
     """Train and compare on one thread.
 
-    So the numbers do not depend on where the cell runs. Nothing is raised: an error
+    The numbers then do not depend on where the cell runs. Nothing is raised: an error
     becomes a record with ``status`` "failed", its type, message and traceback.
     """
     record = {**_identified(key, cell), "version": installed_versions()}

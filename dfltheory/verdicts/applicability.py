@@ -155,9 +155,9 @@ def _missing_statements(
 
 
 def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | None:
-    """Return the first hyperparameter that is not covered at its value.
+    """Return why a statement does not cover a hyperparameter at its value.
 
-    The text says why the statement does not apply.
+    It is about the first such hyperparameter; None if there is none.
     """
     required = theorem.scope.letters
     own = hyperparameter_values(algorithm)

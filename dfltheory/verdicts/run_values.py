@@ -307,7 +307,7 @@ class RecordedRun(Source):
         return start_errors(run_sizes(self.run, theorem.lhs))
 
     def estimated(self, theorem: Theorem) -> set[str]:
-        """Return the constants of the run and its network that are estimates."""
+        """Return the names of the run's and network's constants that are estimates."""
         sources = (self.run.constants, self.run.network)
         return {
             name
