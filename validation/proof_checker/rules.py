@@ -147,7 +147,7 @@ def diversity_at(u):
 def dual_part(u):
     """Return whether u is the dual, its mean, or the rest.
 
-    It is not for algorithms without a dual.
+    False for algorithms without a dual.
     """
     dual = atom("dual")
     return "dual_after" in current.proof.algorithm and u in (
