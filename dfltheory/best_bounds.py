@@ -56,6 +56,7 @@ class TypicalConstants(Source):
         self._given = given
 
     def constants(self, theorem: Theorem) -> Values:
+        """Return the given constants, and typical values of the others."""
         names = self._names(theorem)
         _require_computed(theorem, self._given)
         if not registry.known(theorem.key, theorem.variant):
@@ -82,6 +83,7 @@ class TypicalConstants(Source):
         return names
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
+        """Return nothing: no value is derived."""
         return {}
 
 

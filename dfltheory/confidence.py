@@ -52,11 +52,10 @@ def half_widths(samples: Array, tail: float | Array) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")
 def upper_limits(samples: Array, tail: float) -> Array:
-    """Return upper limits for the column means of ``samples`` (n, k), each with error
-    ``tail``.
+    """Return upper limits for the column means of ``samples`` (n, k).
 
-    The larger one of Student's limit and, if no sample is negative, that of a squared
-    norm; infinite for n = 1.
+    Each has error ``tail``. It is the larger one of Student's limit and, if no sample
+    is negative, that of a squared norm; infinite for n = 1.
     """
     student = samples.mean(axis=0) + half_widths(samples, tail)
     if samples.shape[0] < 2:
@@ -66,8 +65,7 @@ def upper_limits(samples: Array, tail: float) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")
 def lower_limits(samples: Array, tail: float) -> Array:
-    """Return approximate lower limits for the means of squared norms, with error
-    ``tail``.
+    """Return approximate lower limits for means of squared norms, with error ``tail``.
 
     They are much sharper than Student's limits and fail more often than ``tail``: up to
     1.4 times as often with 8 samples, three times with 2. No verdict rests on them.
@@ -88,8 +86,9 @@ def standard_errors(samples: Array) -> Array:
 
 
 def _of_squares(samples: Array, tail: float, upper: bool) -> Array:
-    """Return limits for the mean of a squared norm; nan where Student's limit is used
-    instead.
+    """Return limits for the mean of a squared norm.
+
+    nan where Student's limit is used instead.
     """
     roots = np.sqrt(np.sqrt(np.abs(samples)))
     middle, scatter = roots.mean(axis=0), roots.std(axis=0, ddof=1)
@@ -115,8 +114,9 @@ def _of_squares(samples: Array, tail: float, upper: bool) -> Array:
 
 @lru_cache(maxsize=1024)
 def _table(n: int, step: int, upper: bool) -> tuple[Array, Array]:
-    """Return log(x/s_x) and the log of the limit in units of s_x^4, at error
-    10^(step/_STEPS).
+    """Return log(x/s_x) and the log of the limit in units of s_x^4.
+
+    The limit is at error 10^(step/_STEPS).
     """
     # n nonnegative numbers with standard deviation s_x have a mean of at least
     # s_x/sqrt(n)

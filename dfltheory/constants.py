@@ -40,8 +40,9 @@ With one gossip step a round, the two kinds of draws are the same.
 
 @dataclass(frozen=True)
 class ProblemConstants:
-    """Constants of the objectives f_1..f_m and of their stochastic gradients; ``None``:
-    unknown.
+    """Constants of the objectives f_1..f_m and of their stochastic gradients.
+
+    ``None``: unknown.
 
     ``L`` smoothness of every f_i [c s^-2]; ``mu`` strong convexity of f [c s^-2];
     ``sigma_l``, ``sigma_g``, ``beta``, ``B`` bounds of the stochastic noise (per

@@ -1,6 +1,6 @@
-"""Readers of saved files, whose content may come from anywhere: each field is read with
-its type.
+"""Readers of saved files: each field is read with its type.
 
+The content of a file may come from anywhere.
 A reader is a function of a place, such as ``theorem.lhs.start``, and a value. It
 returns the value that it has read, or raises an InputError that names place and value.
 Functions here make readers from other readers.
@@ -25,11 +25,10 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 class WrittenNumber(float):
-    """A number of a JSON file that has kept its digits, for ``json.loads(text,
-    parse_float=WrittenNumber)``.
+    """A number of a JSON file that has kept its digits.
 
-    It is the double nearest to these digits; ``fraction`` is the rational number that
-    they say.
+    For ``json.loads(text, parse_float=WrittenNumber)``. It is the double nearest to
+    these digits; ``fraction`` is the rational number that they say.
 
     Raises
     ------
@@ -40,6 +39,7 @@ class WrittenNumber(float):
     DIGITS = 400
 
     def __new__(cls, text: str) -> WrittenNumber:
+        """Return the double nearest to the digits of ``text``, which is kept."""
         written = super().__new__(cls, text)
         written._text = text
         return written
@@ -48,6 +48,13 @@ class WrittenNumber(float):
 
     @property
     def fraction(self) -> Fraction:
+        """Return the rational number that the digits say.
+
+        Raises
+        ------
+        InputError
+            More than 400 digits, or an exponent beyond 400.
+        """
         digits = Decimal(self._text)
         limited = (
             len(self._text) <= self.DIGITS
@@ -93,10 +100,10 @@ def number(low: float = -math.inf, high: float = math.inf) -> Read:
 
 
 def any_number(place: str, value: object) -> float:
-    """A number, or the text "NaN", "Infinity" or "-Infinity", which JSON has no numbers
-    for.
+    """Return a number; the texts "NaN", "Infinity" and "-Infinity" are numbers too.
 
-    Every nan is the same object, so that what is read equals what was written.
+    JSON has no numbers for these. Every nan is the same object, so that what is read
+    equals what was written.
     """
     if value == "NaN":
         return math.nan
@@ -130,13 +137,14 @@ def whole(low: int, high: int) -> Read:
 
 
 def truth(place: str, value: Any) -> bool:
-    """True or False."""
+    """Return True or False."""
     return must(place, value, isinstance(value, bool), "true or false")
 
 
 def line(most: int, pattern: str | None = None, words: str = "a line") -> Read:
-    """Text of at most ``most`` characters that ``pattern`` allows, or that are
-    printable.
+    """Return a reader of text of at most ``most`` characters.
+
+    The text must match ``pattern``, or be printable if there is none.
     """
 
     def read(place: str, value: Any) -> str:
@@ -216,7 +224,7 @@ def mapping(item: Read, most: int, name: Read) -> Read:
 def record(
     required: Mapping[str, Read], optional: Mapping[str, Read] | None = None
 ) -> Read:
-    """These fields and no other."""
+    """Return a reader of these fields and no other."""
     known = {**required, **(optional or {})}
 
     def read(place: str, value: object) -> dict[str, Any]:

@@ -10,8 +10,9 @@ _MOST = 1500
 
 
 def shown(text: str, most: int = _MOST) -> str:
-    """Return text of unknown origin for a terminal: nonprintable characters escaped,
-    length limited.
+    """Return text of unknown origin for a terminal.
+
+    Nonprintable characters are escaped, the length is limited.
     """
     text = text if len(text) <= most else f"{text[:most]}..."
     characters = list(text)
@@ -41,8 +42,9 @@ class InputError(DFLTheoryError):
 
 
 class UnsupportedError(InputError):
-    """An algorithm uses a method that the environment which executes its rounds does
-    not implement.
+    """An algorithm uses a method that its environment does not implement.
+
+    The environment is what executes its rounds.
 
     Attributes
     ----------
@@ -91,8 +93,9 @@ class UnknownNameError(DFLTheoryError):
 
 
 class GraphError(DFLTheoryError):
-    """A graph or a mixing matrix breaks a law (connected, stochastic, symmetric,
-    finite...).
+    """A graph or a mixing matrix breaks a law.
+
+    Such laws are: connected, stochastic, symmetric, finite...
     """
 
 

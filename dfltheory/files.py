@@ -44,8 +44,7 @@ def _naming(target: Path, temporary: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path that replaces ``path`` when the block ends without an
-    exception.
+    """Yield a temporary path that replaces ``path`` when the block ends.
 
     The temporary file has the same suffix and folder. Readers see the old file or the
     new one, never a part of it. If the block raises, the old file stays.
@@ -70,8 +69,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary folder whose files are moved into ``folder`` when the block
-    ends.
+    """Yield a temporary folder whose files are moved into ``folder`` at the end.
 
     Nothing is moved if the block raises. Files of the same names are removed before the
     first one is moved, so an interrupted process leaves files of one run only. Other
@@ -325,8 +323,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_json(path: str | os.PathLike[str], document: object) -> None:
-    """Write one JSON document atomically, numbers and arrays of any library
-    included.
+    """Write one JSON document atomically.
+
+    Numbers and arrays of any library may be in it.
     """
     write_text(path, json_text(document) + "\n")
 

@@ -1,10 +1,10 @@
-"""The identity of a run: its declared arguments, the names of its classes, the source
-of the user's code.
+"""The identity of a run.
 
-A description of a value consists of JSON types and is the same in every process.
-Numbers and text describe themselves; arrays and tensors count with dtype, shape and
-bytes; functions and objects with their qualified name, what they hold, and, unless they
-come from a known library, the source of their code.
+It consists of its declared arguments, the names of its classes, and the source of the
+user's code. A description of a value consists of JSON types and is the same in every
+process. Numbers and text describe themselves; arrays and tensors count with dtype,
+shape and bytes; functions and objects with their qualified name, what they hold, and,
+unless they come from a known library, the source of their code.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def value_digest(value: Any) -> str:
 def argument_digests(
     kind: type, positional: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return the digests of the arguments of a call of a class, by name, defaults
-    included.
+    """Return the digests of the arguments of a call of a class, by name.
 
-    Empty if the call does not fit the signature: the class itself raises then.
+    Defaults are included. Empty if the call does not fit the signature: the class
+    itself raises then.
     """
     try:
         call = _signature(kind).bind(*positional, **named)
@@ -271,11 +271,11 @@ def _qualified(code: Any) -> str:
 
 @functools.lru_cache(maxsize=256)
 def source_digest(code: type | types.FunctionType) -> str | None:
-    """Return the digest of the source of a class or function; None if it comes from a
-    known library.
+    """Return the digest of the source of a class or function.
 
-    It covers base classes, and the functions, classes and plain constants of its own
-    module that the code names, directly or through each other.
+    None if it comes from a known library. It covers base classes, and the functions,
+    classes and plain constants of its own module that the code names, directly or
+    through each other.
     """
     bases = code.__mro__ if isinstance(code, type) else (code,)
     waiting = [base for base in bases if not _of_library(base)]
@@ -305,8 +305,9 @@ def _of_library(code: Any) -> bool:
 
 
 def _members(definition: Any) -> Iterator[Any]:
-    """Yield the function itself; of a class its functions, and its plain values with
-    their names.
+    """Yield the function itself, or the functions and plain values of a class.
+
+    Plain values are given with their names.
     """
     if not isinstance(definition, type):
         yield definition
@@ -327,8 +328,9 @@ def _function_of(member: Any) -> types.FunctionType | None:
 
 
 def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what the function names in its own module: functions, classes and plain
-    constants.
+    """Yield what the function names in its own module.
+
+    These are functions, classes and plain constants.
     """
     names: set[str] = set()
     for code in _codes(function.__code__):

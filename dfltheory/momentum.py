@@ -17,30 +17,33 @@ Array = NDArray[Any]
 
 
 def total(alpha: ArrayLike, K: ArrayLike) -> Array:
-    """sum_s c_s of K steps: elementwise, 0 <= alpha < 1, integer K >= 0."""
+    """Return sum_s c_s of K steps, elementwise.
+
+    0 <= alpha < 1, integer K >= 0.
+    """
     return _sums(alpha, K)[..., 1]
 
 
 def total_before(alpha: ArrayLike, K: ArrayLike) -> Array:
-    """sum_s c_s of K - 1 steps."""
+    """Return sum_s c_s of K - 1 steps."""
     return total(alpha, np.asarray(K) - 1)
 
 
 def squares(alpha: ArrayLike, K: ArrayLike) -> Array:
-    """sum_s c_s^2 of K steps."""
+    """Return sum_s c_s^2 of K steps."""
     return _sums(alpha, K)[..., 2]
 
 
 def mean_path(alpha: ArrayLike, K: ArrayLike) -> Array:
-    """sum_s c_s at(s-1)/at of K steps."""
+    """Return sum_s c_s at(s-1)/at of K steps."""
     sums = _sums(alpha, K)
     return sums[..., 4] / sums[..., 1]
 
 
 def _sums(alpha: ArrayLike, steps: ArrayLike) -> Array:
-    """(..., 5): c, at, sum_s c_s^2, U = at(0) + ... + at(K-1) and D = sum_s c_s at(s-1)
-    after K steps.
+    """Return five sums (..., 5) after K steps.
 
+    They are c, at, sum_s c_s^2, U = at(0) + ... + at(K-1) and D = sum_s c_s at(s-1).
     With c^2 they are linear in their values one step before, and D_n = alpha D_{n-1} +
     U_n: M^K by repeated squaring. M has no negative entry, so that nothing cancels.
     """

@@ -56,11 +56,10 @@ def check_npy(
 
 
 def check_npz(path: str | os.PathLike[str], most: float) -> list[str]:
-    """Return the names of the arrays of an npz archive that numpy may load: see
-    :func:`check_npy`.
+    """Return the names of the arrays of an npz archive that numpy may load.
 
-    ``most`` limits the numbers of each array, and the bytes of all to eight times as
-    many.
+    See :func:`check_npy`. ``most`` limits the numbers of each array, and the bytes of
+    all to eight times as many.
     """
     if not zipfile.is_zipfile(path):
         raise InputError(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 
 def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
-    """Return a number with ``digits`` significant digits, or ``nothing`` for None and
-    nan.
+    """Return a number with ``digits`` significant digits.
 
-    Numbers that would be rounded to 1 get seven digits, so ratios near 1 are not
-    misread.
+    ``nothing`` for None and nan. Numbers that would be rounded to 1 get seven digits,
+    so ratios near 1 are not misread.
     """
     if value is None or value != value:
         return nothing

@@ -1,5 +1,6 @@
-"""Claims about a user's algorithms and networks as tests: decorators and a pytest
-plugin.
+"""Claims about a user's algorithms and networks as tests.
+
+The module has decorators and a pytest plugin.
 
 >>> @respects("dfedsam.theorem_4_5", variant="corrected")     # doctest: +SKIP
 ... @dataclass(frozen=True)
@@ -23,8 +24,9 @@ CLAIMS = "__dfltheory_claims__"
 
 
 class Claim(NamedTuple):
-    """A claim: its ``kind`` (respects, reduces_to), the theorem or algorithm, and
-    options.
+    """A claim: its ``kind`` (respects, reduces_to), its subject ``of``, and options.
+
+    ``of`` is the theorem or algorithm.
     """
 
     kind: str
@@ -73,11 +75,10 @@ def respects(
 def reduces_to(
     other: object, /, *, examples: int = 30, **hyperparameters: object
 ) -> Callable[[Subject], Subject]:
-    """Claim that an algorithm with these hyperparameters gives the models of another
-    one.
+    """Claim that an algorithm gives the models of another one.
 
-    ``other`` is a class or a function that returns an algorithm. Both get the same
-    other hyperparameters and no noise.
+    The algorithm has these hyperparameters. ``other`` is a class or a function that
+    returns an algorithm. Both get the same other hyperparameters and no noise.
 
     >>> @reduces_to(dfl.algorithms.DFedAvg, rho=0.0)     # doctest: +SKIP
     """
@@ -134,8 +135,9 @@ def _collection() -> type[Any]:
         def pytest_pycollect_makeitem(
             self, collector: Any, name: str, obj: Any
         ) -> Generator[None, object, object]:
-            """Add the claims of an object to its other tests (those of a class
-            ``Test...``).
+            """Add the claims of an object to its other tests.
+
+            Other tests are those of a class ``Test...``.
             """
             collected = yield
             claims = _claims_of(obj)
@@ -153,8 +155,9 @@ def _collection() -> type[Any]:
 
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-            """Keep one test of each claim, in the module that defines its subject if
-            that is collected.
+            """Keep one test of each claim.
+
+            It stays in the module that defines its subject if that is collected.
             """
             kept: dict[tuple[int, int], Any] = {}
             for item in items:
@@ -173,8 +176,9 @@ def _collection() -> type[Any]:
 
 
 def _claims_of(obj: object) -> Sequence[Claim]:
-    """Return the claims of a class or function itself, without those of base
-    classes.
+    """Return the claims of a class or function itself.
+
+    Those of base classes are left out.
     """
     # attributes of a proxy may raise
     if not issubclass(type(obj), (type, FunctionType)):
@@ -183,9 +187,7 @@ def _claims_of(obj: object) -> Sequence[Claim]:
 
 
 def _defines(collector: Any, subject: Any) -> bool:
-    """Return whether the collected module is the one that defines a class or
-    function.
-    """
+    """Return whether the collected module defines a class or function."""
     return getattr(collector.obj, "__name__", None) == subject.__module__
 
 

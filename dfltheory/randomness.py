@@ -231,8 +231,9 @@ class RunGenerators:
 def uniform(
     generators: Sequence[torch.Generator], shape: tuple[int, ...], like: torch.Tensor
 ) -> torch.Tensor:
-    """Return uniform numbers in [0, 1) of shape (S, *shape), with dtype and device of
-    ``like``.
+    """Return uniform numbers in [0, 1) of shape (S, *shape).
+
+    They have dtype and device of ``like``.
     """
     return _numbers("uniform", torch.rand, generators, shape, like)
 
@@ -240,8 +241,9 @@ def uniform(
 def normal(
     generators: Sequence[torch.Generator], shape: tuple[int, ...], like: torch.Tensor
 ) -> torch.Tensor:
-    """Return standard normal numbers of shape (S, *shape), with dtype and device of
-    ``like``.
+    """Return standard normal numbers of shape (S, *shape).
+
+    They have dtype and device of ``like``.
     """
     return _numbers("normal", torch.randn, generators, shape, like)
 
@@ -264,8 +266,9 @@ def _numbers(
 
 
 def may_draw(shape: tuple[int, ...], m: int, draws: bool) -> None:
-    """Raise InputError if the algorithm does not declare ``draws``, or the shape is not
-    (m, ...).
+    """Raise InputError if an algorithm may not draw these numbers.
+
+    It must declare ``draws``, and the shape must be (m, ...).
     """
     if not draws:
         raise InputError(
@@ -281,8 +284,9 @@ def may_draw(shape: tuple[int, ...], m: int, draws: bool) -> None:
 
 @contextlib.contextmanager
 def one_order() -> Iterator[None]:
-    """Make torch deterministic within the block: one thread, deterministic
-    algorithms.
+    """Make torch deterministic within the block.
+
+    It has one thread and deterministic algorithms.
     """
     threads, strict = (
         torch.get_num_threads(),

@@ -20,8 +20,9 @@ from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 
 
 class Schema(BaseModel):
-    """Base class of the models: unknown fields, other types and infinite numbers are
-    rejected.
+    """Base class of the models.
+
+    Unknown fields, other types and infinite numbers are rejected.
     """
 
     model_config = ConfigDict(
@@ -143,8 +144,9 @@ def _problems_of(
 
 
 def _path(detail: Mapping[str, Any], data: Any) -> Path:
-    """Return where an error is in the data, without pydantic's names of a union's
-    alternatives.
+    """Return where an error is in the data.
+
+    pydantic's names of a union's alternatives are left out.
     """
     path: list[str | int] = []
     node = data
@@ -207,8 +209,9 @@ def _fields_at(model: type[BaseModel], path: Path) -> dict[str, FieldInfo]:
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
-    """Return the first model in an annotation, as in ``list[Model]`` or ``Model |
-    None``.
+    """Return the first model in an annotation.
+
+    Examples are ``list[Model]`` and ``Model | None``.
     """
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation

@@ -340,7 +340,7 @@ def sampled(participation: float, m: int) -> int:
 
 
 def taking_part(grad: Oracle, new: Tensor, old: Tensor | float) -> Tensor:
-    """``new`` for the clients that take part in the round, ``old`` for the others."""
+    """Return ``new`` for participating clients and ``old`` for the others."""
     return new if grad.active is None else torch.where(grad.active, new, old)
 
 

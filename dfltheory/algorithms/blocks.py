@@ -132,6 +132,7 @@ class Phased(Algorithm):
     implied: ClassVar = {"rho": 0.0, "fresh": True}
 
     def init(self, x0: Tensor, grad: Oracle) -> Any:
+        """Return the initial state; only personalized algorithms set ``shared``."""
         return SharedState(x=x0, z=x0, shared=grad.shared if self.personal else None)
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:
@@ -139,6 +140,7 @@ class Phased(Algorithm):
         return [(None, self.letter("eta"), self.letter("K"), self.letter("rho"))]
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
+        """Return the state with z, the models after the local steps of all phases."""
         batch = None if self.letter("fresh") else (grad.sample(),)
         y = grad.begin(state.x)
         alpha = self.letter("alpha")
@@ -157,6 +159,7 @@ class Phased(Algorithm):
         return replace(state, z=taking_part(grad, y, state.x))
 
     def communicate(self, state: Any, mix: Mix) -> Any:
+        """Return the state with x, the models after the exchange of z."""
         return replace(state, x=exchange(state.z, state.shared, mix))
 
 

@@ -71,18 +71,22 @@ class CHOCOSGD(Algorithm):
 
     @property
     def draws(self) -> bool:
+        """Whether the compressor draws random numbers."""
         return self.compressor in ("rand-k", "qsgd")
 
     def init(self, x0: Tensor, grad: Oracle) -> EstimateState:
+        """Return the initial state, in which the public estimates are 0."""
         return EstimateState(x=x0, z=x0, public=torch.zeros_like(x0))
 
     def local_update(self, state: EstimateState, grad: Oracle) -> EstimateState:
+        """Return the state with z, the models after one SGD step."""
         return replace(
             state,
             z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x),
         )
 
     def communicate(self, state: EstimateState, mix: Mix) -> EstimateState:
+        """Return the state after the compressed exchange and gossip of estimates."""
         C = self.compress
         z = state.z
         bits = C.bits(z.shape[-1], 8 * z.element_size())

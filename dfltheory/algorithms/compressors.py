@@ -54,13 +54,16 @@ class TopK:
     share: float
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
+        """Return x with only the k largest absolute values of each vector."""
         k = _count(self.share, x.shape[-1])
         return _keep(x, x.abs().topk(k, dim=-1).indices)
 
     def delta(self, d: int) -> float:
+        """Return delta = k/d."""
         return _count(self.share, d) / d
 
     def bits(self, d: int, number: int) -> int:
+        """Return the bits of k numbers and their positions."""
         return _count(self.share, d) * (number + math.ceil(math.log2(d)))
 
 
@@ -75,14 +78,17 @@ class RandK:
     share: float
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
+        """Return x with only k entries of each vector, at random positions."""
         u = uniform(tuple(x.shape[1:]))
         k = _count(self.share, x.shape[-1])
         return _keep(x, u.topk(k, dim=-1).indices)
 
     def delta(self, d: int) -> float:
+        """Return delta = k/d."""
         return _count(self.share, d) / d
 
     def bits(self, d: int, number: int) -> int:
+        """Return the bits of k numbers; positions are not counted."""
         return _count(self.share, d) * number
 
 
@@ -94,12 +100,15 @@ class Sign:
     """
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
+        """Return the signs of x times the mean absolute value of each vector."""
         return torch.copysign(x.abs().mean(-1, keepdim=True), x)
 
     def delta(self, d: int) -> float:
+        """Return delta = 1/d."""
         return 1 / d
 
     def bits(self, d: int, number: int) -> int:
+        """Return the bits of d signs and one number."""
         return d + number
 
 
@@ -118,15 +127,18 @@ class QSGD:
         return 1 + min(d / self.levels**2, math.sqrt(d) / self.levels)
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
+        """Return x with randomly rounded levels, divided by tau."""
         norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         scaled = torch.where(norm > 0, self.levels * x.abs() / norm, 0)
         level = scaled.add_(uniform(tuple(x.shape[1:]))).floor_()
         return level.mul_(x.sign()).mul_(norm / (self.levels * self.tau(x.shape[-1])))
 
     def delta(self, d: int) -> float:
+        """Return delta = 1/tau."""
         return 1 / self.tau(d)
 
     def bits(self, d: int, number: int) -> int:
+        """Return the bits of d signed levels and the norm."""
         return d * math.ceil(math.log2(2 * self.levels + 1)) + number
 
 

@@ -40,6 +40,7 @@ class Tracking(Algorithm):
     """
 
     def init(self, x0: Tensor, grad: Oracle) -> TrackingState:
+        """Return the initial state, in which the corrections are 0."""
         return TrackingState(x=x0, z=x0, c=torch.zeros_like(x0))
 
     def followed(self, slope: Tensor, mix: Mix) -> Tensor:
@@ -47,6 +48,7 @@ class Tracking(Algorithm):
         return mix(slope)
 
     def communicate(self, state: TrackingState, mix: Mix) -> TrackingState:
+        """Return the state after gossip of models and slopes, with new corrections."""
         assert state.slope is not None
         c = self.followed(state.slope, mix).sub_(state.slope).add_(state.c)
         return replace(state, x=mix(state.z), c=c, slope=None)
@@ -77,6 +79,10 @@ class DSGT(Tracking):
     ranges: ClassVar = ranges("eta")
 
     def local_update(self, state: TrackingState, grad: Oracle) -> TrackingState:
+        """Return the state with the corrected slope and step size, and z.
+
+        z is x - eta y for adapt-then-combine, else x.
+        """
         eta = self.decayed(self.eta, grad.t)
         y = self.slope(grad, state.x).add_(state.c)
         z = state.x
@@ -85,6 +91,7 @@ class DSGT(Tracking):
         return replace(state, z=z, slope=y, eta=eta)
 
     def communicate(self, state: TrackingState, mix: Mix) -> TrackingState:
+        """Return the mixed state; combine-then-adapt then takes the step."""
         mixed = super().communicate(state, mix)
         if self.order == "adapt-then-combine":
             return mixed
@@ -117,6 +124,7 @@ class KGT(Tracking):
     ranges: ClassVar = ranges("eta K eta_s")
 
     def local_update(self, state: TrackingState, grad: Oracle) -> TrackingState:
+        """Return the state after K corrected steps, with their mean slope."""
         eta = self.decayed(self.eta, grad.t)
         y = corrected_steps(self, grad, state.x, shifted(state.c))
         slope = torch.sub(state.x, y).div_(self.K * eta)
@@ -159,15 +167,18 @@ class EXTRA(Algorithm):
     ranges: ClassVar = ranges("eta")
 
     def init(self, x0: Tensor, grad: Oracle) -> ExtraState:
+        """Return the initial state with q = 0."""
         return ExtraState(x=x0, z=x0, q=torch.zeros_like(x0))
 
     def local_update(self, state: ExtraState, grad: Oracle) -> ExtraState:
+        """Return the state with ``step``, the gradient step plus q; z is x."""
         step = (
             self.slope(grad, state.x).mul_(self.decayed(self.eta, grad.t)).add_(state.q)
         )
         return replace(state, z=state.x, step=step)
 
     def communicate(self, state: ExtraState, mix: Mix) -> ExtraState:
+        """Return the state with x = W z - step, and (z - W z)/2 added to q."""
         assert state.step is not None
         mixed = mix(state.z)
         q = torch.sub(state.z, mixed).div_(2).add_(state.q)
@@ -206,18 +217,22 @@ class D2(Algorithm):
 
     @property
     def least_eigenvalue(self) -> float:
+        """Return the lower limit of the eigenvalues of W: -1 if ``lazy``, else -1/3."""
         return -1.0 if self.lazy else -1 / 3
 
     def init(self, x0: Tensor, grad: Oracle) -> DiffusionState:
+        """Return the initial state with psi = x0."""
         return DiffusionState(x=x0, z=x0, psi=x0)
 
     def local_update(self, state: DiffusionState, grad: Oracle) -> DiffusionState:
+        """Return the state with psi = x - eta g, and z = psi + x - the previous psi."""
         psi = torch.sub(
             state.x, self.slope(grad, state.x), alpha=self.decayed(self.eta, grad.t)
         )
         return replace(state, z=torch.add(psi, state.x).sub_(state.psi), psi=psi)
 
     def communicate(self, state: DiffusionState, mix: Mix) -> DiffusionState:
+        """Return the state with x = W z, or (W z + z)/2 if ``lazy``."""
         mixed = mix(state.z)
         return replace(state, x=mixed.add_(state.z).div_(2) if self.lazy else mixed)
 

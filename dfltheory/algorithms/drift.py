@@ -39,6 +39,7 @@ class FedProx(Server):
     ranges: ClassVar = ranges("eta K lam participation")
 
     def local_update(self, state: SharedState, grad: Oracle) -> SharedState:
+        """Return the state with z after local steps with the proximal term."""
         y = corrected_steps(self, grad, state.x, pulled(state.x, self.lam))
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -86,10 +87,12 @@ class SCAFFOLD(Server):
     ranges: ClassVar = ranges("eta K eta_s participation")
 
     def init(self, x0: Tensor, grad: Oracle) -> ControlState:
+        """Return the initial state, in which all controls are 0."""
         zero = torch.zeros_like(x0)
         return ControlState(x=x0, z=x0, c=zero, own=zero, share=self.share(x0.shape[1]))
 
     def local_update(self, state: ControlState, grad: Oracle) -> ControlState:
+        """Return the state after corrected steps, with the clients' new controls."""
         eta = self.decayed(self.eta, grad.t)
         y = corrected_steps(self, grad, state.x, shifted(state.c - state.own))
         if self.option == "I":
@@ -101,6 +104,7 @@ class SCAFFOLD(Server):
         return replace(state, z=z, own=state.own + change, change=change)
 
     def communicate(self, state: ControlState, mix: Mix) -> ControlState:
+        """Return the state with the averaged models and the server's new control."""
         assert state.change is not None
         c = torch.add(state.c, mix(state.change), alpha=state.share)
         return replace(state, x=mix(state.z), c=c, change=None)
@@ -149,12 +153,14 @@ class FedDyn(Server):
     ranges: ClassVar = ranges("eta K lam participation")
 
     def init(self, x0: Tensor, grad: Oracle) -> DynamicState:
+        """Return the initial state, in which the duals and ``ahead`` are 0."""
         zero = torch.zeros_like(x0)
         return DynamicState(
             x=x0, z=x0, dual=zero, ahead=zero, share=self.share(x0.shape[1])
         )
 
     def local_update(self, state: DynamicState, grad: Oracle) -> DynamicState:
+        """Return the state after local steps with the dual pull, with the new duals."""
         y = corrected_steps(self, grad, state.x, pulled(state.x, self.lam, state.dual))
         z = taking_part(grad, y, state.x)
         return replace(
@@ -162,6 +168,7 @@ class FedDyn(Server):
         )
 
     def communicate(self, state: DynamicState, mix: Mix) -> DynamicState:
+        """Return the state with x, the mean of z plus the new ``ahead``."""
         mean = mix(state.z)
         ahead = torch.sub(mean, state.x).mul_(state.share).add_(state.ahead)
         return replace(state, x=mean.add_(ahead), ahead=ahead)
@@ -217,9 +224,11 @@ class FedPD(Phased):
     }
 
     def init(self, x0: Tensor, grad: Oracle) -> PrimalDualState:
+        """Return the initial state: the duals are 0, and clients start at x0."""
         return PrimalDualState(x=x0, z=x0, own=x0, dual=torch.zeros_like(x0))
 
     def local_update(self, state: PrimalDualState, grad: Oracle) -> PrimalDualState:
+        """Return the state with the clients' models and duals, and z = y - dual/lam."""
         y = corrected_steps(
             self, grad, state.own, pulled(state.x, self.lam, state.dual)
         )
@@ -229,6 +238,7 @@ class FedPD(Phased):
         )
 
     def communicate(self, state: PrimalDualState, mix: Mix) -> PrimalDualState:
+        """Return the state with z averaged in each R-th round, else kept."""
         silent = (state.silent + 1) % self.R
         return replace(state, x=state.z if silent else mix(state.z), silent=silent)
 

@@ -25,14 +25,17 @@ class LocalSteps(Algorithm):
 
     @property
     def gossip_steps(self) -> int:
+        """Q, the number of gossip steps of a round."""
         return self.letter("Q")
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
+        """Return the state with z, the models after K local steps."""
         eta, K, rho = map(self.letter, ("eta", "K", "rho"))
         y = local_steps(self, grad, grad.begin(state.x), eta=eta, K=K, rho=rho)
         return replace(state, z=y)
 
     def communicate(self, state: Any, mix: Mix) -> Any:
+        """Return the state with x, the mixture of z after Q gossip steps."""
         return replace(state, x=mix(state.z, times=self.gossip_steps))
 
 
@@ -63,9 +66,11 @@ class DPSGD(LocalSteps):
     ranges: ClassVar = ranges("eta")
 
     def init(self, x0: Tensor, grad: Oracle) -> StepState:
+        """Return the initial state, without a gradient."""
         return StepState(x=x0, z=x0)
 
     def local_update(self, state: StepState, grad: Oracle) -> StepState:
+        """Return the state with one gradient step, taken now or after the exchange."""
         g = self.slope(grad, state.x)
         eta = self.decayed(self.eta, grad.t)
         if self.order == "adapt-then-combine":
@@ -73,6 +78,7 @@ class DPSGD(LocalSteps):
         return replace(state, z=state.x, g=g, eta=eta)
 
     def communicate(self, state: StepState, mix: Mix) -> StepState:
+        """Return the mixed state; combine-then-adapt then takes the gradient step."""
         if self.order == "adapt-then-combine":
             return replace(state, x=mix(state.z))
         assert state.g is not None
@@ -152,10 +158,12 @@ class DFedAvgM(LocalSteps):
     ranges: ClassVar = ranges("eta K alpha")
 
     def init(self, x0: Tensor, grad: Oracle) -> MomentumState:
+        """Return the initial state; it stores a momentum of 0 if ``keep_momentum``."""
         stored = x0 if self.keep_momentum else x0[..., :0]
         return MomentumState(x=x0, z=x0, v=torch.zeros_like(stored))
 
     def local_update(self, state: MomentumState, grad: Oracle) -> MomentumState:
+        """Return the state after K momentum steps, with the momentum if it is kept."""
         v = state.v.clone() if self.keep_momentum else None
         y = local_steps(
             self,
@@ -203,11 +211,19 @@ class QGDSGDm(Algorithm):
     ranges: ClassVar = ranges("eta alpha mu")
 
     def init(self, x0: Tensor, grad: Oracle) -> GlobalMomentumState:
+        """Return the initial state with momentum 0."""
         return GlobalMomentumState(x=x0, z=x0, v=torch.zeros_like(x0))
 
     def local_update(
         self, state: GlobalMomentumState, grad: Oracle
     ) -> GlobalMomentumState:
+        """Return the state with z after one momentum step.
+
+        Raises
+        ------
+        InputError
+            The step size of the round is 0.
+        """
         eta = self.decayed(self.eta, grad.t)
         g = self.slope(grad, state.x)
         if eta == 0:
@@ -219,6 +235,7 @@ class QGDSGDm(Algorithm):
         return replace(state, z=torch.sub(state.x, step, alpha=eta), eta=eta)
 
     def communicate(self, state: GlobalMomentumState, mix: Mix) -> GlobalMomentumState:
+        """Return the mixed state, with the momentum updated by the models' movement."""
         x = mix(state.z)
         mu = self.alpha if self.mu is None else self.mu
         moved = torch.sub(state.x, x).mul_((1 - mu) / state.eta)

@@ -98,10 +98,12 @@ class EASGD(LocalSGD):
     source: ClassVar[str] = "Wang and Joshi 2021"
 
     def init(self, x0: Tensor, grad: Oracle) -> CenterState:
+        """Return the initial state, in which the center is the mean of x0."""
         center = x0.mean(-2, keepdim=True).expand_as(x0)
         return CenterState(x=x0, z=x0, center=center)
 
     def communicate(self, state: CountingState, mix: Mix) -> CountingState:
+        """Return the state; in each K-th round models and center pull each other."""
         assert isinstance(state, CenterState)
         steps = (state.steps + 1) % self.K
         if steps:
@@ -113,6 +115,7 @@ class EASGD(LocalSGD):
         return replace(state, x=x, center=center, steps=steps)
 
     def auxiliary(self, state: CenterState) -> Tensor:
+        """Return the mean of the m models and the center (S, d)."""
         m = state.x.shape[-2]
         return torch.lerp(state.x.mean(-2), state.center.mean(-2), 1 / (m + 1))
 
@@ -139,13 +142,16 @@ class ADPSGD(Algorithm):
     ranges: ClassVar = ranges("eta")
 
     def init(self, x0: Tensor, grad: Oracle) -> StepState:
+        """Return the initial state, without a gradient."""
         return StepState(x=x0, z=x0)
 
     def local_update(self, state: StepState, grad: Oracle) -> StepState:
+        """Return the state with the gradient, 0 for clients that do not participate."""
         g = taking_part(grad, self.slope(grad, state.x), 0.0)
         return replace(state, z=state.x, g=g, eta=self.decayed(self.eta, grad.t))
 
     def communicate(self, state: StepState, mix: Mix) -> StepState:
+        """Return the state with x = W z minus the gradient step."""
         assert state.g is not None
         return replace(state, x=mix(state.z).sub_(state.g, alpha=state.eta), g=None)
 
@@ -192,9 +198,11 @@ class LTADMM(Algorithm):
     ranges: ClassVar = ranges("eta K lam beta")
 
     def init(self, x0: Tensor, grad: Oracle) -> DualsState:
+        """Return the initial state, in which each dual is lam times the own model."""
         return DualsState(x=x0, z=x0, dual=self.lam * grad.edges.own(x0))
 
     def local_update(self, state: DualsState, grad: Oracle) -> DualsState:
+        """Return the state with z after K local steps with the pull of the duals."""
         eta = self.decayed(self.eta, grad.t)
         y = grad.begin(state.x)
         beta = eta if self.beta is None else self.decayed(self.beta, grad.t)
@@ -204,6 +212,7 @@ class LTADMM(Algorithm):
         return replace(state, z=y)
 
     def communicate(self, state: DualsState, mix: Mix) -> DualsState:
+        """Return the state with the new duals of the active arcs, and x = z."""
         message = 2 * self.lam * mix.edges.own(state.z) - state.dual
         # other arcs keep their duals
         is_active = (mix.edges.weights != 0)[None, :, None]
@@ -248,14 +257,17 @@ class RelaySGD(Algorithm):
     ranges: ClassVar = ranges("eta")
 
     def init(self, x0: Tensor, grad: Oracle) -> RelayState:
+        """Return the initial state, in which sums and counts are 0."""
         sums = torch.zeros_like(grad.edges.own(x0))
         return RelayState(x=x0, z=x0, sums=sums, counts=sums[..., :1])
 
     def local_update(self, state: RelayState, grad: Oracle) -> RelayState:
+        """Return the state with z after one SGD step."""
         eta = self.decayed(self.eta, grad.t)
         return replace(state, z=state.x - eta * self.slope(grad, state.x))
 
     def communicate(self, state: RelayState, mix: Mix) -> RelayState:
+        """Return the state with new sums and counts, and x, the mean that they give."""
         arcs = mix.edges
         one = torch.ones_like(state.z[..., :1])
         sums = mix.swap(arcs.own(state.z + arcs.sum(state.sums)) - state.sums)

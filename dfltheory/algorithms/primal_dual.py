@@ -29,9 +29,11 @@ class PrimalDual(Algorithm):
     implied: ClassVar = {"rho": 0.0, "alpha": 0.0}
 
     def init(self, x0: Tensor, grad: Oracle) -> DualState:
+        """Return the initial state, in which the duals are 0."""
         return DualState(x=x0, z=x0, dual=torch.zeros_like(x0))
 
     def communicate(self, state: DualState, mix: Mix) -> DualState:
+        """Return the state with x = W z."""
         return replace(state, x=mix(state.z))
 
     def local_update(self, state: DualState, grad: Oracle) -> DualState:

@@ -29,13 +29,19 @@ class ParameterLayout(Protocol):
     """How the last axis of stacked models divides; tasks have these attributes."""
 
     @property
-    def shared(self) -> Any: ...
+    def shared(self) -> Any:
+        """Coordinates of the shared block u; None for tasks without two blocks."""
+        ...
 
     @property
-    def blocks(self) -> tuple[slice, ...]: ...
+    def blocks(self) -> tuple[slice, ...]:
+        """Slices of the last axis, one for each parameter block."""
+        ...
 
     @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]: ...
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of each block's parameters."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ class PushSum(Algorithm):
     implied: ClassVar = {"K": 1, "alpha": 0.0, "rho": 0.0}
 
     def init(self, x0: Tensor, grad: Oracle) -> PushSumState:
+        """Return the initial state with push-sum weights 1."""
         return PushSumState(x=x0, z=x0, w=torch.ones_like(x0[..., :1]))
 
     def local_update(self, state: PushSumState, grad: Oracle) -> PushSumState:
@@ -45,9 +46,11 @@ class PushSum(Algorithm):
         return replace(state, z=x)
 
     def communicate(self, state: PushSumState, mix: Mix) -> PushSumState:
+        """Return the state with x and w mixed by one matrix."""
         return replace(state, x=mix(state.z), w=mix(state.w))
 
     def models(self, state: PushSumState) -> Tensor:
+        """Return the models x / w."""
         return state.x / state.w
 
 

@@ -109,6 +109,7 @@ class Local(Phased):
     ranges: ClassVar = ranges("eta K alpha")
 
     def communicate(self, state: SharedState, mix: Mix) -> SharedState:
+        """Return the state with x = z: nothing is exchanged."""
         return replace(state, x=state.z)
 
 
@@ -187,6 +188,7 @@ class FedRep(Server):
     ranges: ClassVar = ranges("eta_u eta_v K_u K_v alpha participation")
 
     def phases(self, u: Index, v: Index) -> list[Phase]:
+        """Return two phases: K_v steps on the head, then K_u on the body."""
         return [(v, self.eta_v, self.K_v, 0.0), (u, self.eta_u, self.K_u, 0.0)]
 
 
@@ -212,9 +214,11 @@ class FedBABU(Server):
     ranges: ClassVar = ranges("eta K K_v alpha participation")
 
     def phases(self, u: Index, v: Index) -> list[Phase]:
+        """Return one phase: K steps on the body."""
         return [(u, self.eta, self.K, 0.0)]
 
     def finish(self, state: SharedState, grad: Oracle) -> SharedState:
+        """Return the state after K_v steps on all coordinates (fine-tuning)."""
         y = grad.begin(state.x)
         local_steps(self, grad, y, eta=self.eta, K=self.K_v, alpha=self.alpha)
         return replace(state, x=y)
@@ -254,12 +258,17 @@ class FedRoD(Server):
     ranges: ClassVar = ranges("eta K participation")
 
     def init(self, x0: Tensor, grad: Oracle) -> HeadsState:
+        """Return the initial state, in which the personal heads are 0."""
         _, v = blocks(grad.shared, x0.shape[-1])
         return HeadsState(
             x=x0, z=x0, shared=grad.shared, head=torch.zeros_like(x0[..., v])
         )
 
     def local_update(self, state: HeadsState, grad: Oracle) -> HeadsState:
+        """Return the state after K steps on the generic model and the personal head.
+
+        The generic model takes class-balanced gradients.
+        """
         _, v = blocks(grad.shared, state.x.shape[-1])
         eta = self.decayed(self.eta, grad.t)
         y = grad.begin(state.x)
@@ -277,9 +286,11 @@ class FedRoD(Server):
         return replace(state, z=z, head=taking_part(grad, p, state.head))
 
     def communicate(self, state: Any, mix: Mix) -> Any:
+        """Return the state with x, the averaged generic models."""
         return replace(state, x=mix(state.z))
 
     def models(self, state: HeadsState) -> Tensor:
+        """Return the models with the personal head in addition to the generic one."""
         _, v = blocks(state.shared, state.x.shape[-1])
         return _with_head(state.x, v, state.head)
 
@@ -322,9 +333,11 @@ class Ditto(Server):
     ranges: ClassVar = ranges("eta K K_v lam participation")
 
     def init(self, x0: Tensor, grad: Oracle) -> TwinState:
+        """Return the initial state, in which personal models start at x0."""
         return TwinState(x=x0, z=x0, v=x0)
 
     def local_update(self, state: TwinState, grad: Oracle) -> TwinState:
+        """Return the state after local steps of the shared and the personal models."""
         y = local_steps(self, grad, grad.begin(state.x), eta=self.eta, K=self.K)
         v = local_steps(
             self,
@@ -339,9 +352,11 @@ class Ditto(Server):
         )
 
     def communicate(self, state: Any, mix: Mix) -> Any:
+        """Return the state with x, the average of z."""
         return replace(state, x=mix(state.z))
 
     def models(self, state: TwinState) -> Tensor:
+        """Return the personal models v."""
         return state.v
 
 

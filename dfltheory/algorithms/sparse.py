@@ -85,6 +85,7 @@ class DisPFL(Algorithm):
         return _active_counts(tuple(map(tuple, shapes)), density, self.density == "erk")
 
     def init(self, x0: Tensor, grad: Oracle) -> MaskedState:
+        """Return the initial state: random masks and x0 restricted to them."""
         uniform = grad.uniform(tuple(x0.shape[1:]))
         scores = together(uniform) if self.first == "common" else uniform
         mask = torch.zeros_like(scores, dtype=torch.uint8)
@@ -102,6 +103,7 @@ class DisPFL(Algorithm):
         return MaskedState(x=x, z=x, mask=mask)
 
     def local_update(self, state: MaskedState, grad: Oracle) -> MaskedState:
+        """Return the state after K masked steps and the search for new masks."""
         eta = self.decayed(self.eta, grad.t)
         y = grad.begin(state.x)
         for _ in range(self.K):
@@ -151,6 +153,7 @@ class DisPFL(Algorithm):
         return new_mask
 
     def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
+        """Return the state with each entry averaged over the clients that sent it."""
         assert state.sent is not None  # local work sets it
         x = torch.empty_like(state.z)
         bits_per_number = torch.finfo(state.z.dtype).bits

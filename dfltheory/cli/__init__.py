@@ -80,8 +80,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Test the convergence theorems of decentralized federated learning against
-    reality.
+    """Test convergence theorems of decentralized federated learning against reality.
 
     `dfltheory COMMAND --help` explains each command, with examples.
     """

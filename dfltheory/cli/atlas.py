@@ -41,8 +41,9 @@ def atlas(
     set_: Values = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare all theorems about one left-hand side: which apply, which are vacuous,
-    which is least.
+    """Compare all theorems about one left-hand side.
+
+    The output says which apply, which are vacuous, and which is least.
 
     Constants that are not given take typical values, which are listed; a symbol of your
     own must be given. Each theorem takes its own best step sizes.

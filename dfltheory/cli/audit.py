@@ -46,8 +46,10 @@ def audit(
     trust: Trust = False,
     json: AsJson = False,
 ) -> None:
-    """Audit a theorem: units, limits, floors, monotonicity, agreement of variants,
-    corollaries, conditions.
+    """Audit a theorem.
+
+    The checks cover units, limits, floors, monotonicity, agreement of variants,
+    corollaries and conditions.
 
     A statement of a theorem file, or FILE.py:NAME, is also searched for 5 s, unless
     --check names checks; those of the registry have stored searches (dfltheory falsify

@@ -263,7 +263,7 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
 
 
 def _quantity(quantity: Any) -> dict[str, str]:
-    """Unit, range and meaning of a quantity."""
+    """Return unit, range and meaning of a quantity."""
     return {
         "unit": str(quantity.unit),
         "range": quantity.range,

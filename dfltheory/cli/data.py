@@ -32,7 +32,9 @@ Root = Annotated[
 
 @app.callback()
 def data() -> None:
-    """Real image sets: digits (bundled), mnist, fashion_mnist, cifar10, cifar100,
+    """Real image sets.
+
+    They are digits (bundled), mnist, fashion_mnist, cifar10, cifar100 and
     tiny_imagenet.
 
     Examples:

@@ -66,6 +66,13 @@ class Group(TyperGroup):
         return HEADINGS.index(panel) if panel in HEADINGS else len(HEADINGS)
 
     def invoke(self, ctx: Any) -> Any:
+        """Return what the command returns.
+
+        Raises
+        ------
+        StoppedError
+            The process is stopped, or memory is exhausted.
+        """
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -82,6 +89,13 @@ class Command(TyperCommand):
     """A command that rejects options given twice and numbers out of range."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return the remaining arguments.
+
+        Raises
+        ------
+        InputError
+            An option is given twice, a path is empty, or a number is out of range.
+        """
         args = self._with_whole_numbers(list(args))
         written, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter, times in Counter(

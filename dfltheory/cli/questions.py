@@ -20,8 +20,9 @@ def answers(
     derivatives: list[str],
     over: str | None,
 ) -> tuple[dict[str, object], str]:
-    """The document and the text of all that is asked, in the order of the command's
-    options.
+    """Return the document and the text of all that is asked.
+
+    They are in the order of the command's options.
     """
     document: dict[str, object] = {"key": theorem.key, "variant": theorem.variant}
     document["status"] = theorem.status.to_dict()
@@ -62,8 +63,9 @@ def answers(
 def _steps(
     theorem: Theorem, values: dict[str, object]
 ) -> dict[str, dict[str, float | None]]:
-    """Each step size in turn, the others at their given values (a given value of its
-    own is set aside).
+    """Return the admissible interval and the best value of each step size in turn.
+
+    The others have their given values (a given value of its own is set aside).
     """
     step_name(theorem)
     found = {}
@@ -79,7 +81,10 @@ def _steps(
 def _derivative(
     theorem: Theorem, name: str, values: dict[str, Any]
 ) -> dict[str, object]:
-    """The formula, and its value in exact arithmetic where every quantity is given."""
+    """Return the formula of a derivative of the bound, and its value.
+
+    The value is in exact arithmetic where every quantity is given.
+    """
     formula = theorem.derivative(name)
     if not values:
         return {"formula": str(formula), "value": None}

@@ -55,8 +55,10 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, obj
 
 
 def save(history: History, document: dict[str, Any], out: Path) -> None:
-    """Write history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and
-    run.json to a folder; clients.csv if single clients were measured.
+    """Write the files of a run to a folder.
+
+    They are history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and
+    run.json; also clients.csv if single clients were measured.
     """
     from dfltheory import plots
     from dfltheory.files import replacing, write_json
@@ -73,9 +75,7 @@ def save(history: History, document: dict[str, Any], out: Path) -> None:
 
 
 def curves(history: History) -> Figure:
-    """Return a figure of the run with a panel for each measure that the task
-    defines.
-    """
+    """Return a figure of the run: a panel for each measure that the task defines."""
     from matplotlib.figure import Figure
 
     from dfltheory.plots import clients, comparison

@@ -1,5 +1,6 @@
-"""``dfltheory sweep``: run the grid of an experiment file, locally or on a cluster,
-safe against kills.
+"""``dfltheory sweep``: run the grid of an experiment file, safe against kills.
+
+It runs locally or on a cluster.
 """
 
 from __future__ import annotations
@@ -168,8 +169,9 @@ def _list(experiment: Experiment, as_json: bool) -> None:
 
 
 def _print(done: Sweep) -> None:
-    """Print each cell with its settings and last measurements, and a row for each
-    variant.
+    """Print each cell, and a row for each variant.
+
+    A cell has its settings and last measurements.
     """
     from rich.table import Table
     from rich.text import Text
@@ -205,8 +207,9 @@ def _print(done: Sweep) -> None:
 
 
 def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
-    """Return the rows of a cell: one for each variant, of which the first has the
-    settings.
+    """Return the rows of a cell: one for each variant.
+
+    The first of them has the settings.
     """
     from dfltheory.experiments.page_parts import MARKS, verdict_text
     from dfltheory.experiments.verdict_documents import verdict_from_dict

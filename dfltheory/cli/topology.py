@@ -1,6 +1,4 @@
-"""``dfltheory topology``: the constants of a topology, the check of a matrix, the
-comparison of several.
-"""
+"""``dfltheory topology``: constants, check of a matrix, comparison of topologies."""
 
 from __future__ import annotations
 
@@ -36,8 +34,9 @@ app = typer.Typer(
 
 @app.callback()
 def topology() -> None:
-    """What a communication topology costs: lambda, spectral gap, Phi(lambda, m, Q),
-    push-sum constants.
+    """Show what a communication topology costs.
+
+    The constants are lambda, spectral gap, Phi(lambda, m, Q) and push-sum constants.
 
     Examples:
 
@@ -185,8 +184,9 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a matrix of your own: every assumption that fails, where, and which
-    theorems need it.
+    """Check a matrix of your own.
+
+    Every assumption that fails is listed, where it fails, and which theorems need it.
 
     Exit status 0 when all hold, 1 when one fails, 2 when the file cannot be read or is
     no finite square matrix. An edge list without weights is given Metropolis weights
@@ -225,8 +225,9 @@ def check(
 
 
 def _numbering(names: list[str] | None) -> str:
-    """How the clients of an edge list are numbered, where the file calls them
-    otherwise.
+    """Return how the clients of an edge list are numbered.
+
+    The text is empty if the file has no other names for them.
     """
     if names is None:
         return ""
@@ -252,8 +253,9 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Spectral gaps of several topologies at several m, with the exponent p of gap ~
-    m^-p fitted.
+    """Compare the spectral gaps of several topologies at several m.
+
+    The exponent p of gap ~ m^-p is fitted.
 
     Examples:
 

@@ -1,6 +1,4 @@
-"""What ``dfltheory topology`` says of a topology: one document, and the text made from
-it.
-"""
+"""The report of ``dfltheory topology``: one document, and the text made from it."""
 
 from __future__ import annotations
 
@@ -27,8 +25,9 @@ form is known.
 def describe_large(
     name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """The document of a large topology by closed forms alone, or None where it must be
-    built.
+    """Return the document of a large topology by closed forms alone.
+
+    None where the topology must be built.
     """
     if m <= LARGEST_BUILT:
         return None

@@ -1,5 +1,6 @@
-"""``dfltheory train``: run one algorithm on one task over one network, and print what
-was measured.
+"""``dfltheory train``: run one algorithm and print what was measured.
+
+It runs on one task over one network.
 """
 
 from __future__ import annotations
@@ -194,8 +195,9 @@ def train(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train, and print loss, gradient norm, consensus error and accuracy over the
-    rounds.
+    """Train, and print what is measured over the rounds.
+
+    These are loss, gradient norm, consensus error and accuracy.
 
     Hyperparameters that the algorithm lacks are refused; those that are not given take
     its defaults.
@@ -303,8 +305,9 @@ def _written_task(config: Path | None) -> dict[str, object]:
 def _reject_ambiguous_alpha(
     given: dict[str, object], task: str, config: Path | None
 ) -> None:
-    """Raise InputError for an --alpha that could be the momentum or the Dirichlet
-    concentration.
+    """Raise InputError for an ambiguous --alpha.
+
+    It could be the momentum or the Dirichlet concentration.
     """
     written = _written_task(config)
     name = given.get("task.name", written.get("name", task))
@@ -319,9 +322,7 @@ def _reject_ambiguous_alpha(
 
 
 def _default_partition(task: Any) -> object:
-    """Return the default partition of a task of the package; None for tasks without
-    one.
-    """
+    """Return the default partition of a task of the package; None without one."""
     from dfltheory import tasks
     from dfltheory.training.options import options_of
 
@@ -345,8 +346,9 @@ DEFAULT_HYPERPARAMETERS = {
 
 
 def _default_document(algorithm: str, task: str) -> dict[str, Any]:
-    """Return the document of a run without a file, before the options of the command
-    line.
+    """Return the document of a run without a file.
+
+    The options of the command line are not in it yet.
     """
     from dfltheory.training.options import options_of
 

@@ -1,5 +1,6 @@
-"""``dfltheory validate``: run an algorithm and compare it with its theorem on several
-topologies.
+"""``dfltheory validate``: run an algorithm and compare it with its theorem.
+
+It runs on several topologies.
 """
 
 from __future__ import annotations
@@ -157,10 +158,9 @@ def validate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the theorem's algorithm at the corollary's step sizes and say whether the
-    bound holds.
+    """Run the theorem's algorithm and say whether the bound holds.
 
-    Exit status 1 when a bound is violated.
+    It takes the corollary's step sizes. Exit status 1 when a bound is violated.
 
     Examples:
 
@@ -263,9 +263,9 @@ def _add_axis(
 def _default_document(
     key: str, K: int | None, algorithm: str | None, given: dict[str, Any], trust: bool
 ) -> dict[str, Any]:
-    """Return the document of a command without a file: the theorem's algorithm at its
-    own schedule.
+    """Return the document of a command without a file.
 
+    It is the theorem's algorithm at its own schedule.
     ``K`` is the number of local steps that the user gives. By default it is 5, or 1 if
     the theorem does not contain it and so covers one local step alone.
     """

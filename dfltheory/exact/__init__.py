@@ -1,5 +1,4 @@
-"""Exact expectations, without Monte Carlo, of any algorithm that is an affine
-recursion.
+"""Exact expectations, without Monte Carlo, of algorithms that are affine recursions.
 
 On quadratic clients with additive noise, an algorithm without SAM maps its state
 affinely from round to round; the map is found by running the algorithm itself, a user's

@@ -16,8 +16,9 @@ class MeetingError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Square:
-    """constant + ||G s + g||^2, with G (B, k, m, p) and g (B, k), as a function of a
-    state s.
+    """The function constant + ||G s + g||^2 of a state s.
+
+    G has the shape (B, k, m, p) and g the shape (B, k).
     """
 
     G: Array
@@ -37,8 +38,9 @@ class Square:
         return value + max(0.0, spread)
 
     def rounding(self, state: Moments) -> float:
-        """How far rounding of the covariance may put it off: where G cancels, far more
-        than eps of itself.
+        """Return how far rounding of the covariance may put the expectation off.
+
+        Where G cancels, this is far more than eps of the expectation itself.
         """
         if state.cov is None:
             return 0.0
@@ -52,8 +54,9 @@ class Square:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """grad_u F(ubar, V) = u s + v s + g, of which v alone asks for the heads V, and
-    other measures.
+    """The gradient grad_u F(ubar, V) = u s + v s + g, and other measures.
+
+    Only v asks for the heads V.
     """
 
     u: Array
@@ -83,7 +86,10 @@ class Blocks:
         }
 
     def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
-        """The same with V^{t+1}, of the round ``step`` from ``state`` to ``after``."""
+        """Return the two-block measures with grad_u F at V^{t+1}.
+
+        ``step`` is the round, from ``state`` to ``after``.
+        """
         # less the part of u, and what the two have together
         value = Square(self.v, self.g).expected(after)
         at = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g

@@ -39,8 +39,9 @@ matrices.
 
 
 class Engine:
-    """One algorithm on one problem over one sequence of matrices, for ``rounds`` rounds
-    from x^0 (m, d).
+    """One algorithm on one problem over one sequence of matrices.
+
+    It covers ``rounds`` rounds from x^0 (m, d).
     """
 
     @unknown_methods_rejected()
@@ -81,8 +82,9 @@ class Engine:
         )
 
     def states(self) -> Iterator[tuple[Moments, Readings, Step | None]]:
-        """The state before rounds 0, 1, ... with its measures and the round that
-        follows (None: no more).
+        """Yield the state before rounds 0, 1, ... with its measures and the next round.
+
+        The round is None where no more follows.
         """
         state, template = self.start, self.template
         for t in range(self.rounds + 1):
@@ -96,8 +98,9 @@ class Engine:
 
     @unknown_methods_rejected()
     def step(self, template: Any, t: int) -> tuple[Step, Any]:
-        """Round t from a state with these tensors that nothing moves, and that state
-        after it.
+        """Return round t, and the state after it.
+
+        The round starts from a state with these tensors that nothing moves.
         """
         trial = self.probe.trial(template, self.layout, t, self._products)
         key = trial.fingerprint() + self._given(template)
@@ -148,8 +151,9 @@ class Engine:
 
     @cached_property
     def autonomous(self) -> bool:
-        """Is the round map (its law) the same in every round?  Held at round 0 against
-        several others.
+        """Return whether the round map (its law) is the same in every round.
+
+        Round 0 is compared with several others.
         """
         if not is_constant(self.sequence):
             return False
@@ -170,8 +174,9 @@ class Engine:
         return y[:, :, 0].T @ self.basis.T if self.apart else y[0]
 
     def _coordinates(self, by: Affine, outs: list[int], ins: list[int]) -> Affine:
-        """A map in flat coordinates as one of B problems: (m, q, p) -> (B, m, q / B, p
-        / B).
+        """Return a map in flat coordinates as one of B problems.
+
+        The shape changes from (m, q, p) to (B, m, q / B, p / B).
         """
         if not self.apart:
             return Affine(
@@ -230,8 +235,9 @@ class Engine:
         return Readings(squares | (two.squares() if two else {}), models, two)
 
     def _two_blocks(self, mean: Square, models: Affine) -> Blocks:
-        """What :class:`dfltheory.training.metrics.Recorder` measures for partial
-        personalization.
+        """Return the measures of partial personalization.
+
+        They are what :class:`dfltheory.training.metrics.Recorder` measures.
         """
         task, m, d, A = (
             self.problem.task,
@@ -278,7 +284,7 @@ class Engine:
         )
 
     def _mean_square(self, G: Array, g: Array, constant: float = 0.0) -> Square:
-        """constant + (1/m) sum_i ||G_i s + g_i||^2."""
+        """Return constant + (1/m) sum_i ||G_i s + g_i||^2."""
         root = np.sqrt(len(G))
         return Square(
             G.reshape(1, -1, *G.shape[2:]) / root, g.reshape(1, -1) / root, constant
@@ -334,9 +340,7 @@ class Engine:
         )
 
     def _settled(self, before: object, after: object) -> object:
-        """The state after a round, in which what has changed by rounding alone has not
-        changed.
-        """
+        """Return the state after a round, without changes by rounding alone."""
         kept = {}
         for name in {*clients_tensors(after)} - {*self.layout.shapes, "z"}:
             old, new = getattr(before, name), getattr(after, name)

@@ -1,5 +1,6 @@
-"""All rounds of an exact recursion in the form of a training run, for
-:func:`dfltheory.compare`.
+"""All rounds of an exact recursion in the form of a training run.
+
+:func:`dfltheory.compare` reads this form.
 """
 
 from __future__ import annotations
@@ -33,11 +34,10 @@ coordinates meet.
 
 @dataclass(eq=False, repr=False)
 class ExactHistory(History):
-    """A :class:`~dfltheory.training.history.History` of expectations: one row, and
-    nothing random in it.
+    """A training history of expectations: one row, and nothing random in it.
 
-    ``x`` holds the expected final models (1, m, d). ``chance`` is False: intervals have
-    zero width.
+    It is a :class:`~dfltheory.training.history.History`. ``x`` holds the expected final
+    models (1, m, d). ``chance`` is False: intervals have zero width.
     """
 
     chance: bool = False
@@ -52,8 +52,9 @@ def exact_history(
     *,
     form: Form = "auto",
 ) -> ExactHistory:
-    """E||grad f(xbar^t)||^2, E f(xbar^t) and E consensus error for t = 0..rounds,
-    exactly.
+    """Return exact expectations of the measures for t = 0..rounds.
+
+    They are E||grad f(xbar^t)||^2, E f(xbar^t) and the expected consensus error.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def exact_history(
         methods are probed
     task : one of quadratic clients; its noise may have any law, only its covariance
         matters
-    topology : as for :func:`dfltheory.train`; a random sequence must tell its law
+    topology : as for :func:`dfltheory.train`; a random sequence must state its law
         (:class:`RandomMixing`)
     x0 : start (d,) or (m, d), not random; ``None``: the task's common start
     form : ``dense`` carries the covariance of the whole state (scalar problems where
@@ -149,7 +150,7 @@ def _measured(
 
 
 def _fits(engine: Engine) -> bool:
-    """Is there one round map for all rounds?"""
+    """Return whether there is one round map for all rounds."""
     plain = type(engine.algorithm).finish is Algorithm.finish
     return plain and not engine.sequence.random and engine.autonomous
 
@@ -225,8 +226,9 @@ def starting_models(task: Any, x0: Any) -> Array:
 
 
 def exactly(instance: Instance) -> ExactHistory:
-    """Return the exact expectations of an instance's rounds, as :func:`exact_history`
-    does.
+    """Return the exact expectations of an instance's rounds.
+
+    :func:`exact_history` computes them.
     """
     return exact_history(
         instance.algorithm,

@@ -41,8 +41,7 @@ _HORIZON = 10**9
 
 @dataclass(frozen=True, eq=False)
 class Stationary:
-    """The limit t -> infinity: measures, expected models (m, d), and how fast it is
-    reached.
+    """The limit t -> infinity: measures, expected models (m, d), and convergence speed.
 
     ``radius`` spectral radius of the mean's round map; ``radius_square`` of the second
     moment's, which is ``radius**2`` for one constant matrix and more for random ones.
@@ -56,7 +55,9 @@ class Stationary:
 
 
 def stationary(algorithm: object, task: object, topology: object = None) -> Stationary:
-    """The stationary values of an affine recursion, by linear equations (no iteration).
+    """Return the stationary values of an affine recursion.
+
+    They solve linear equations (no iteration).
 
     Raises
     ------
@@ -78,10 +79,10 @@ def stationary(algorithm: object, task: object, topology: object = None) -> Stat
 def average_over(
     algorithm: Any, task: Any, topology: Any = None, rounds: int = 100, x0: Any = None
 ) -> dict[str, float]:
-    """The mean over t = 0..rounds-1 of every measure, in O(log rounds) squarings.
+    """Return the mean over t = 0..rounds-1 of every measure.
 
-    For states of at most 50 entries per decoupled problem (clients times blocks); use
-    :func:`exact_history` beyond.
+    It takes O(log rounds) squarings. For states of at most 50 entries per decoupled
+    problem (clients times blocks); use :func:`exact_history` beyond.
     """
     if rounds < 1:
         raise InputError(f"rounds = {rounds!r} must be an integer >= 1")
@@ -200,8 +201,9 @@ class _Part:
 
     @cached_property
     def centre(self) -> Array:
-        """Where the mean rests, or nearly, (n,): second moments are taken around it, so
-        that nothing large cancels.
+        """Return where the mean is stationary, or nearly, (n,).
+
+        Second moments are taken around it, so that nothing large cancels.
         """
         rests = np.concatenate([np.eye(self.n) - self.M, self.kept])
         return np.linalg.lstsq(
@@ -233,8 +235,9 @@ class _Part:
         )
 
     def fixed_point(self) -> Moments:
-        """Stationary mean and covariance: a linear system, and a discrete Lyapunov
-        equation.
+        """Return the stationary mean and covariance.
+
+        They solve a linear system and a discrete Lyapunov equation.
         """
         r = self.free.shape[1]
         if not self.random:
@@ -250,8 +253,9 @@ class _Part:
         return self._around(np.zeros(r), second.reshape(r, r))
 
     def average(self, rounds: int) -> Moments:
-        """Averages of mean and second moment over ``rounds`` rounds from the start, as
-        moments.
+        """Return averages of mean and second moment over ``rounds`` rounds, as moments.
+
+        The rounds begin at the start.
         """
         start = (
             self.start
@@ -266,8 +270,9 @@ class _Part:
         return self._around(mean[1 : 1 + r], mean[1 + r :].reshape(r, r))
 
     def _around(self, mu: Array, second: Array) -> Moments:
-        """The moments of a state whose mean and second moment around the centre are
-        these, in ``free``.
+        """Return the moments of a state from those around the centre.
+
+        ``mu`` and ``second`` are the mean and second moment around it, in ``free``.
         """
         spread = self.free @ (second - np.outer(mu, mu)) @ self.free.T
         return Moments(
@@ -275,9 +280,9 @@ class _Part:
         )
 
     def _together(self) -> Array:
-        """The linear map on (1, mu, S) of one round, by probing: exact, because the
-        round is affine in them.
+        """Return the linear map on (1, mu, S) of one round.
 
+        It is found by probing, which is exact because the round is affine in them.
         mu and S enter :func:`one_round` as mean mu and covariance S - mu mu' (positive
         or not).
         """

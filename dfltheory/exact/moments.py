@@ -1,5 +1,4 @@
-"""Mean and covariance through affine maps of each client and through mixing matrices,
-exactly.
+"""Mean and covariance through affine maps of each client and through mixing, exactly.
 
 A state has mean ``mu`` (B, m, p) and covariance ``cov`` (B, m, p, m, p), for B
 independent problems, m clients and p entries of each client: (B, p) = (d, blocks) where
@@ -56,7 +55,7 @@ class Affine:
         )
 
     def part(self, which: slice) -> Affine:
-        """Some of the B problems."""
+        """Return some of the B problems."""
         return Affine(
             self.map[which],
             self.shift[which],
@@ -70,8 +69,9 @@ class Affine:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What the clients do alone, and then the first ``mixed`` entries go ``times``
-    times through W.
+    """What the clients do alone, and the exchange that follows.
+
+    In the exchange, the first ``mixed`` entries go ``times`` times through W.
     """
 
     alone: Affine
@@ -98,8 +98,9 @@ def apply(state: Moments, by: Affine) -> Moments:
 
 
 def mix(sent: Moments, law: Law, mixed: int) -> Moments:
-    """E over the outcomes of W, by the law of total covariance: no difference of large
-    numbers.
+    """Return the moments after mixing, over the outcomes of W.
+
+    They follow from the law of total covariance: no difference of large numbers.
     """
     means = [product(W, sent.mu, mixed) for _, W in law]
     mu = sum((p * mean for (p, _), mean in zip(law, means)), np.zeros_like(sent.mu))
@@ -117,8 +118,9 @@ def mix(sent: Moments, law: Law, mixed: int) -> Moments:
 
 
 def product(W: Array, x: Array, mixed: int) -> Array:
-    """W along axis 1 (clients) of x (B, m, q, ...), for the first ``mixed`` of the q
-    entries.
+    """Return the product of W with x (B, m, q, ...) along axis 1 (clients).
+
+    Only the first ``mixed`` of the q entries are multiplied.
     """
     out = x.copy()
     part = np.ascontiguousarray(x[:, :, :mixed])
@@ -141,9 +143,9 @@ def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Mom
 def backward(
     rows: Array, stages: list[Stage], laws: list[list[Law]]
 ) -> tuple[Array, float]:
-    """rows' s' as a function of the state before the round, in the mean; and the
-    variance that entered.
+    """Return rows' s' as a function of the state before the round, and a variance.
 
+    The function holds in the mean; the variance is the one that entered.
     ``rows`` (B, m, p, k); the variance, summed over k, is that over one matrix, not a
     random one.
     """

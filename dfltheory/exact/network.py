@@ -1,5 +1,6 @@
-"""Mixing matrices for expectations: one matrix a round, or a finite list of them with
-probabilities.
+"""Mixing matrices for expectations.
+
+A round has one matrix, or a finite list of matrices with probabilities.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ Law = list[tuple[float, Array]]
 
 
 class RandomMixing:
-    """W_t drawn independently in every round: ``matrices[r]`` with probability
-    ``probabilities[r]``.
+    """Mixing matrices W_t that are drawn independently in every round.
 
-    A sequence like any other for training; for expectations its law is known, so that
-    they are exact.
+    W_t is ``matrices[r]`` with probability ``probabilities[r]``. It is a sequence like
+    any other for training; for expectations its law is known, so that they are exact.
     """
 
     random = True
@@ -113,8 +113,9 @@ def law_of(sequence: Any, index: int) -> Law:
 
 
 def laws_of(sequence: object, t: int, times: int) -> list[Law]:
-    """Return the independent factors of the product of ``times`` gossip steps of round
-    t, in order.
+    """Return the independent factors of the product of the gossip steps of round t.
+
+    They are in order; the round has ``times`` gossip steps.
     """
     if not getattr(sequence, "one_per_round", False):
         return [law_of(sequence, t * times + q) for q in range(times)]
@@ -124,5 +125,5 @@ def laws_of(sequence: object, t: int, times: int) -> list[Law]:
 
 
 def is_constant(sequence: Any) -> bool:
-    """Is the law of W_t the same in every round?"""
+    """Return whether the law of W_t is the same in every round."""
     return bool(sequence.random) or getattr(sequence, "period", None) == 1

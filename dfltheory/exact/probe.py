@@ -1,5 +1,4 @@
-"""The affine round of any algorithm, found by running the algorithm itself on unit
-vectors.
+"""The affine round of any algorithm, found by running the algorithm on unit vectors.
 
 The clients' part of a round (``local_update``) and what they compute from their
 neighbors' messages (``communicate`` between its calls of ``mix``) are clientwise. So
@@ -97,8 +96,9 @@ class Probe:
         )
 
     def _moving_layout(self, state: object, outcomes: Outcomes) -> Layout:
-        """Return the layout of the tensors that the models and the noise change,
-        directly or indirectly.
+        """Return the layout of the tensors that the models and the noise change.
+
+        They may change a tensor directly or indirectly.
         """
         names = [name for name in clients_tensors(state) if name != "z"]
         moving, fixed = {"x"}, set(names) - {"x"}
@@ -157,8 +157,9 @@ class Probe:
         return Trial(sent, after, calls)
 
     def _only_product(self, z: Tensor, outcomes: list[Array]) -> Tensor:
-        """Return the product of z with the matrices of some gossip steps, if all
-        outcomes agree.
+        """Return the product of z with the matrices of some gossip steps.
+
+        All outcomes must agree.
         """
         products = [torch.from_numpy(W) @ z.double() for W in outcomes]
         for other in products if z.numel() else ():
@@ -359,9 +360,7 @@ class Probe:
         offset: Array,
         part: str,
     ) -> None:
-        """Raise InputError if the values at a random point are not those of the affine
-        map.
-        """
+        """Raise InputError if values at a random point deviate from the affine map."""
         summands = np.einsum("mqp,mp->mq", np.abs(map), np.abs(inputs)).max(initial=0.0)
         scale = max(summands + np.abs(offset).max(initial=0.0), 1e-300)
         deviation = np.abs(found - expected).max(initial=0.0)

@@ -1,5 +1,6 @@
-"""A quadratic task as the exact recursion sees it, and coordinates in which its
-Hessians are diagonal.
+"""A quadratic task as the exact recursion sees it.
+
+The module also finds coordinates in which the task's Hessians are diagonal.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """grad F_i(x; xi) = A_i x + pull_i + xi_i;  f(x) = f_star + 1/2 (x - x_star)'
-    mean_hessian (x - x_star).
+    """A quadratic problem with additive noise.
+
+    grad F_i(x; xi) = A_i x + pull_i + xi_i;
+    f(x) = f_star + 1/2 (x - x_star)' mean_hessian (x - x_star).
 
     ``A`` (m, d, d), ``pull`` (m, d), ``noise`` (m, d, d) the covariances of xi_i;
     ``mean_hessian`` (d, d), ``x_star`` (d,); ``basis`` (d, d) the orthonormal
@@ -37,15 +40,17 @@ class Problem:
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return self.A.shape[0]
 
     @property
     def d(self) -> int:
+        """Number of parameters of a model."""
         return self.A.shape[1]
 
     @property
     def decoupled(self) -> bool:
-        """Do the Hessians commute?"""
+        """Whether the Hessians commute."""
         return self.basis is not None
 
 
@@ -56,8 +61,9 @@ differ far away.
 
 
 def problem_of(task: Any) -> Problem:
-    """The Problem of a task with quadratic clients and additive noise, found by asking
-    it for gradients.
+    """Return the Problem of a task with quadratic clients and additive noise.
+
+    It is found by asking the task for gradients.
 
     Raises
     ------
@@ -103,8 +109,9 @@ def _numbers(x: torch.Tensor) -> Array:
 
 
 def common_basis(A: Array) -> Array | None:
-    """Orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once; None: they
-    do not commute.
+    """Return orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once.
+
+    None: the Hessians do not commute.
     """
     d = A.shape[-1]
     top, diagonal = max(np.abs(A).max(), 1e-300), A * np.eye(d)

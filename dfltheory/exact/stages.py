@@ -1,5 +1,6 @@
-"""A probed round as stages: clientwise maps, each followed by an exchange with the
-neighbors.
+"""A probed round as stages.
+
+A stage is a clientwise map, followed by an exchange with the neighbors.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class ProbedRound:
-    """One round as clientwise maps and exchanges, each map in the flat coordinates of
-    R^d.
+    """One round as clientwise maps and exchanges.
+
+    Each map is in the flat coordinates of R^d.
 
     Attributes
     ----------
@@ -36,8 +38,7 @@ class ProbedRound:
 
 @dataclass(eq=False)
 class Exchange:
-    """The map of ``communicate``, from what is known to what is sent and to the new
-    state.
+    """The map of ``communicate``, from what is known to what is sent and the new state.
 
     It maps (state after local work, answers of the calls of mix) to (what each call
     sends, the new state).

@@ -52,8 +52,9 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One round at two random points: after local work, at its end, and its calls of
-    ``mix``.
+    """One round at two random points.
+
+    It holds the state after local work, the state at its end, and its calls of ``mix``.
     """
 
     sent: Any

@@ -25,8 +25,9 @@ VARIANTS = ("printed", "appendix", "corrected")
 def statements(
     key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False
 ) -> tuple[Theorem, ...]:
-    """The statement ``key`` in these variants (None: all); of a theorem file, all its
-    statements.
+    """Return the statement ``key`` in these variants (None: all).
+
+    Of a theorem file, all its statements are returned.
     """
     return load_all(key, variants, trust=trust)
 
@@ -73,9 +74,7 @@ class Case:
     method: Method = "student"
 
     def with_run(self, **changes: Any) -> Case:
-        """Return the case with other fields of its instance, such as ``rounds`` or
-        ``seeds``.
-        """
+        """Return the case with other fields of its instance, such as ``rounds``."""
         return replace(self, instance=replace(self.runnable(), **changes))
 
     def runnable(self) -> Instance:
@@ -131,8 +130,9 @@ def case_of(
     algorithm: Any = None,
     **further: Any,
 ) -> Case:
-    """Return the case of the theorem's algorithm, at its schedule or largest admissible
-    step, on a task.
+    """Return the case of the theorem's algorithm on a task.
+
+    The algorithm takes its schedule or its largest admissible step.
 
     Parameters
     ----------
@@ -196,9 +196,9 @@ def validate(
     progress: bool = False,
     **options: Any,
 ) -> Outcome:
-    """Run the theorem's algorithm as its schedule (or ``step="largest"``) says, and
-    compare the two.
+    """Run the theorem's algorithm at its schedule and compare the two.
 
+    With ``step="largest"`` it takes its largest admissible step instead.
     ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step,
     constants, confidence, method, and hyperparameters as K=5.
 
@@ -209,8 +209,9 @@ def validate(
 
 
 def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcome]:
-    """Every case in turn; ``progress`` shows on stderr which one runs and how long it
-    may take.
+    """Run every case in turn and return the outcomes.
+
+    ``progress`` shows on stderr which one runs and how long it may take.
     """
     outcomes = []
     with counted(len(cases), progress) as report:

@@ -1,5 +1,6 @@
-"""One cell of an experiment file: a checked document, its instance, and the statement
-to test it against.
+"""One cell of an experiment file.
+
+A cell is a checked document, its instance, and the statement to test it against.
 """
 
 from __future__ import annotations
@@ -66,15 +67,18 @@ class Cell:
 
     @property
     def references(self) -> dict[str, str]:
-        """The code that the cell names, MODULE:NAME or FILE.py:NAME, by dotted
-        field.
+        """The code that the cell names, by dotted field.
+
+        It has the form MODULE:NAME or FILE.py:NAME.
         """
         return references(self.sections)
 
     @property
     def key(self) -> str:
-        """Name of the cell in a sweep: the hash of its :meth:`document` and of the
-        format of random numbers, so that results of two formats are never mixed.
+        """Name of the cell in a sweep.
+
+        It is the hash of its :meth:`document` and of the format of random numbers, so
+        that results of two formats are never mixed.
         """
         return value_digest({"random_format": RANDOM_FORMAT, **self.document()})
 
@@ -95,8 +99,9 @@ class Cell:
 
     @property
     def theorems(self) -> list[Theorem]:
-        """The variants of the statement that the run is tested against; none without
-        ``[theorem]``.
+        """The variants of the statement that the run is tested against.
+
+        There are none without ``[theorem]``.
         """
         theorem = self["theorem"]
         return (
@@ -116,8 +121,9 @@ class Cell:
         )
 
     def instance(self) -> Instance:
-        """Return task, algorithm and network as objects, with the step sizes of a
-        schedule that is asked for.
+        """Return task, algorithm and network as objects.
+
+        The algorithm has the step sizes of a schedule that is asked for.
 
         Raises
         ------
@@ -137,8 +143,9 @@ class Cell:
             return self._on_schedule(instance, set(stand_in)) if stand_in else instance
 
     def _on_schedule(self, instance: Instance, lacking: set[str]) -> Instance:
-        """Return the instance with the scheduled values of the hyperparameters that the
-        file lacks.
+        """Return the instance with scheduled values of ``lacking`` hyperparameters.
+
+        These are the hyperparameters that the file lacks.
         """
         algorithm = instance.algorithm
         known = algorithm.theory_values()
@@ -165,8 +172,9 @@ class Cell:
         return replace(instance, algorithm=replace(algorithm, **scheduled))
 
     def case(self, group: str = "", row: str = "", column: str = "") -> Case:
-        """Return the cell as a case of a study; without ``[theorem]`` it is tested
-        against nothing.
+        """Return the cell as a case of a study.
+
+        Without ``[theorem]`` it is tested against nothing.
         """
         theorem = self["theorem"]
         return Case(
@@ -228,9 +236,9 @@ class Cell:
         }
 
     def _network_of_file(self, table: Mapping[str, Any]) -> dict[str, object]:
-        """Return the recorded [topology] of a network in a file: its matrix, or the
-        digest of a large one.
+        """Return the recorded [topology] of a network in a file.
 
+        It holds the matrix, or the digest of a large one.
         A file that holds no network is recorded by its digest: the run of the cell
         reports what is wrong.
         """
@@ -251,8 +259,9 @@ class Cell:
 
 
 def check_code(document: dict[str, object], where: str, force: bool) -> None:
-    """Compare recorded digests of code with the code itself, and take them out of the
-    document.
+    """Compare recorded digests of code with the code, and remove them.
+
+    They are taken out of the document.
 
     Raises
     ------

@@ -35,8 +35,10 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Budget:
-    """Budget of each search: seconds, or a number of candidates, which makes the search
-    the same on any machine. The confirmation of a counterexample comes on top.
+    """Budget of each search: seconds, or a number of candidates.
+
+    A number of candidates makes the search the same on any machine. The confirmation of
+    a counterexample comes on top.
     """
 
     seconds: float = 20.0
@@ -103,10 +105,12 @@ class SearchResult:
 
     @property
     def candidates(self) -> int:
+        """Number of candidates that the search evaluated; 0 without a finding."""
         return 0 if self.finding is None else self.finding.evaluations
 
     @property
     def seconds(self) -> float:
+        """Seconds that the search took, rounded to 0.01; 0 without a finding."""
         return 0.0 if self.finding is None else round(self.finding.seconds, 2)
 
 
@@ -135,7 +139,10 @@ class ClaimReport:
     verdicts: list[StandardVerdict] = field(default_factory=list)
 
     def evidence(self, status: Status) -> list[str]:
-        """What refutes the statement, given its stored status or a counterexample."""
+        """Return what refutes the statement.
+
+        It counts the given stored status, a counterexample and violated bounds.
+        """
         found = []
         if status.refuted:
             found.append(f"{status.how} (`{status.command}`)")

@@ -1,8 +1,7 @@
-"""Experiment files: one TOML or JSON format for ``dfltheory train``, ``validate`` and
-``sweep``.
+"""Experiment files: one format for ``dfltheory train``, ``validate`` and ``sweep``.
 
-A file is one :class:`Experiment`: a cell, or the grid of cells of ``[sweep]``, each
-checked before any runs.
+A file is TOML or JSON. It is one :class:`Experiment`: a cell, or the grid of cells of
+``[sweep]``, each checked before any runs.
 
 >>> experiment = load_experiment("experiment.toml")               # doctest: +SKIP
 >>> [cell.settings for cell in experiment.cells]                  # doctest: +SKIP
@@ -45,9 +44,7 @@ MAX_CELLS = 10_000
 
 @dataclass(frozen=True)
 class Axis:
-    """One line of ``[sweep]``: fields that move together, and the values that they take
-    in turn.
-    """
+    """One line of ``[sweep]``: fields that move together, and their values in turn."""
 
     fields: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
@@ -83,8 +80,9 @@ class Experiment:
         return self.cell.instance()
 
     def cases(self) -> list[Case]:
-        """Return a case for each cell: columns along the first axis, rows along the
-        others.
+        """Return a case for each cell.
+
+        Columns are along the first axis, rows along the others.
 
         Raises
         ------
@@ -146,8 +144,9 @@ def load_experiment(
 
 
 def load_document(path: str | Path) -> dict[str, object]:
-    """Return the sections of an experiment file, unchecked: TOML, or JSON by its
-    suffix.
+    """Return the sections of an experiment file, unchecked.
+
+    The file is TOML, or JSON by its suffix.
 
     Raises
     ------
@@ -178,8 +177,9 @@ def load_document(path: str | Path) -> dict[str, object]:
 
 
 def _depth(document: object) -> int:
-    """Return how deep tables and lists are nested; at most one more than ``MAX_DEPTH``
-    is counted.
+    """Return how deep tables and lists are nested.
+
+    At most one more than ``MAX_DEPTH`` is counted.
     """
     level, depth = [document], 0
     while depth <= MAX_DEPTH:
@@ -206,8 +206,9 @@ def read_experiment(
     imports: bool = True,
     force: bool = False,
 ) -> Experiment:
-    """Return an experiment of a parsed document, as :func:`load_experiment` returns
-    that of a file.
+    """Return an experiment of a parsed document.
+
+    It is what :func:`load_experiment` returns of a file.
     """
     base = copy.deepcopy(dict(document))
     typed = frozenset(
@@ -285,8 +286,9 @@ def _moved_fields(name: str, values: list[object]) -> set[str]:
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted names and their lists: quoted ("run.rounds") and bare (run.rounds)
-    keys mean the same.
+    """Yield dotted names and their lists.
+
+    Quoted ("run.rounds") and bare (run.rounds) keys mean the same.
     """
     for key, value in table.items():
         name = f"{above}.{key}" if above else key
@@ -325,8 +327,9 @@ def _set(document: dict[str, Any], name: str, value: Any) -> None:
 def _checked_cell(
     base: Mapping[str, object], cell: Cell, imports: bool, force: bool
 ) -> Cell:
-    """Return the cell with its checked sections; with unchecked ones if it names code
-    and nothing may be imported.
+    """Return the cell with its checked sections.
+
+    They stay unchecked if it names code and nothing may be imported.
     """
     document = copy.deepcopy(dict(base))
     for name, value in cell.settings.items():

@@ -16,11 +16,10 @@ def mathml(latex: str, display: str = "inline") -> Any:
 
 
 def html_text(text: str) -> Any:
-    """Return text as HTML: formulas between dollar signs, code between backticks, no
-    stars of bold words.
+    """Return text as HTML, without the stars of bold words.
 
-    Stars of bold words are at the start and the end of a word; those of a power are
-    not.
+    Formulas are between dollar signs, code between backticks. Stars of bold words are
+    at the start and the end of a word; those of a power are not.
     """
     from markupsafe import Markup, escape
 

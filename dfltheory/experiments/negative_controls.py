@@ -1,5 +1,4 @@
-"""Negative controls of a search: statements that are slightly stronger than the given
-one.
+"""Negative controls of a search: statements slightly stronger than the given one.
 
 A control changes the bound by a factor that makes it smaller: 1/2, 1/T, 1/m, 1/K or
 1 - lam. The search gets the same budget for each. A control that is refuted shows that

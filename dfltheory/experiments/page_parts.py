@@ -42,8 +42,9 @@ MEANINGS = {
 
 
 def figure_name(title: str, group: str) -> str:
-    """The file name of a study's figure: what it has of a-z and digits, and a mark of
-    its own.
+    """Return the file name of a study's figure.
+
+    It has a-z and digits of the group, and a mark of its own.
     """
     plain = re.sub("[^a-z0-9]+", "-", group.lower())[:80].strip("-") or "figure"
     mark = sha256(repr((title, group)).encode()).hexdigest()[:6]
@@ -69,6 +70,7 @@ def anchor(name: str) -> str:
 
 
 def embedded(figure: Path) -> str:
+    """Return an SVG or PNG file as a ``data:`` address."""
     kind = {".svg": "svg+xml", ".png": "png"}[figure.suffix]
     return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode(
         "ascii"
@@ -117,8 +119,9 @@ def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return the kind of a verdict; if the statement is refuted in general, with what
-    refutes it.
+    """Return the kind of a verdict.
+
+    If the statement is refuted in general, the text states what refutes it.
     """
     if not verdict.status.refuted:
         return verdict.kind
@@ -126,8 +129,9 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def reasons_of(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
-    """Return a line for each variant, kind and reason, with the runs that it is given
-    for.
+    """Return a line for each variant, kind and reason.
+
+    It names the runs for which the reason is given.
     """
     places: dict[tuple[str, str], list[str]] = {}
     for case, verdict in verdicts:

@@ -1,5 +1,7 @@
-"""A referee's page on one statement: verdict, findings, refutation, what holds instead,
-where the bound is nonvacuous.
+"""A referee's page on one statement.
+
+It has the verdict, findings, the refutation, what holds instead, and where the bound is
+nonvacuous.
 """
 
 from __future__ import annotations
@@ -147,7 +149,9 @@ _DRAW = "With the counterexample's file the page draws it:"
 
 
 def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
-    """The status that a counterexample file gives to a statement: it is replayed first.
+    """Return the status that a counterexample file gives to a statement.
+
+    The file is replayed first.
 
     Raises
     ------
@@ -218,8 +222,9 @@ def write(
     budget: Budget | None = None,
     claim: Path | None = None,
 ) -> Written:
-    """Examine a statement and write the page and ``claim.json``, each whole or not at
-    all.
+    """Examine a statement and write the page and ``claim.json``.
+
+    Each is written whole or not at all.
 
     Parameters
     ----------

@@ -49,8 +49,10 @@ def _axes(x: str, y: str) -> tuple[Figure, Any]:
 def refutation_picture(
     file: Path, theorem: Theorem, instead: Theorem | None
 ) -> tuple[Any, str]:
-    """The saved counterexample: what is measured above the printed bound and below the
-    corrected one, at each horizon; for O(.) the ratio along the family.
+    """Return a picture of the saved counterexample, and its text.
+
+    It shows what is measured above the printed bound and below the corrected one, at
+    each horizon; for O(.) the ratio along the family.
     """
     document = read_document(file)
     if not document.get("violated"):
@@ -101,8 +103,9 @@ _APART = (
 def _along(
     file: Path, theorem: Theorem, instead: Theorem | None
 ) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
-    """What a saved instance measures, and the bounds at its constants, at horizons up
-    to its own.
+    """Return the horizons of a saved instance, and what is measured and bounded there.
+
+    The bounds are those at its constants; the horizons go up to its own.
     """
     instance = built(instance_of(file)[0])
     batch, T = core.Batch.of(instance), instance.rounds
@@ -137,8 +140,9 @@ def _along(
 
 
 def phase_picture(theorem: Theorem) -> tuple[Any, str]:
-    """Over T and the spectral gap: speaks, vacuous, or no step size meets the
-    conditions.
+    """Return a picture of where the bound is informative, over T and the spectral gap.
+
+    Elsewhere it is vacuous, or no step size meets the conditions.
     """
     gap, known = (
         next((n for n in ("lam", "q") if n in theorem.needs), None),

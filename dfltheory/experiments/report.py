@@ -1,5 +1,6 @@
-"""A study saved as a folder: tables, figures, and one HTML page that loads no other
-file.
+"""A study saved as a folder: tables, figures, and one HTML page.
+
+The page loads no other file.
 """
 
 from __future__ import annotations
@@ -91,10 +92,11 @@ class Study:
         return pd.concat(parts, ignore_index=True)
 
     def save(self, folder: str | Path) -> Path:
-        """Write config.json, verdicts.json, history.csv, what there is of
-        scorecard.json, figures and report.html; returns the last.
+        """Write the files of the study to a folder; return the page.
 
-        They are moved into the folder after the last one is complete
+        They are config.json, verdicts.json, history.csv, what there is of
+        scorecard.json, figures and report.html; report.html is the page. They are moved
+        into the folder after the last one is complete
         (:func:`dfltheory.files.filling`).
         """
         with filling(folder) as new:
@@ -289,8 +291,9 @@ def _group(
 
 
 def tables(study: Study) -> list[object]:
-    """A table of verdicts for each group of cases and each theorem: a row for each run
-    and variant.
+    """Return a table of verdicts for each group of cases and each theorem.
+
+    It has a row for each run and variant.
     """
     from rich.table import Table
     from rich.text import Text
@@ -330,8 +333,9 @@ def tables(study: Study) -> list[object]:
 
 
 def print_study(study: Study) -> None:
-    """The tables of verdicts on the terminal, then why some decide nothing, and what
-    was not tested.
+    """Print the tables of verdicts on the terminal.
+
+    After them come why some decide nothing, and what was not tested.
     """
     from rich.console import Console
 

@@ -1,6 +1,6 @@
-"""Readers of results: verdicts from JSON, histories from safetensors, and the table of
-a sweep.
+"""Readers of results: verdicts, histories, and the table of a sweep.
 
+Verdicts are read from JSON, histories from safetensors.
 A sweep's folder has ``sweep.json`` (the list of cells), ``cells/KEY.json`` and
 ``cells/KEY.safetensors`` (record and history of each cell; KEY is the hash of its
 configuration and of the format of random numbers) and ``results.csv`` (a row for each
@@ -187,8 +187,9 @@ class Results:
         ]
 
     def runs(self, cells: Sequence[CellResult] | None = None) -> Labelled:
-        """Return the histories of finished cells by the settings that differ, for plots
-        of several runs.
+        """Return the histories of finished cells by the settings that differ.
+
+        They are for plots of several runs.
         """
         if cells is None:
             cells = [cell for cell in self.cells if cell.status == "done"]
@@ -244,8 +245,9 @@ def _listed_cell(root: Path) -> Read:
 
 
 def read_record(folder: Path, key: str) -> dict[str, object] | None:
-    """Return the record of a finished cell; None if record or history are missing or
-    damaged.
+    """Return the record of a finished cell.
+
+    None if record or history are missing or damaged.
     """
     path = folder / CELLS / f"{key}.json"
     try:

@@ -52,8 +52,9 @@ STEPS = ("0.1", "0.01")
 
 @dataclass(frozen=True)
 class Setting:
-    """Options of the task, horizon, and how the step sizes are chosen: ``schedule``,
-    ``largest``, or a number.
+    """Options of the task, the horizon, and how the step sizes are chosen.
+
+    ``step`` is ``schedule``, ``largest``, or a number.
     """
 
     options: Mapping[str, float]
@@ -131,8 +132,10 @@ def _first_that_applies(
     settings: Sequence[Setting],
     say: Callable[[str], None],
 ) -> tuple[StandardVerdict, int]:
-    """The verdict in the first setting to which the theorem applies, with its position;
-    else the one in the first setting.
+    """Return the verdict in the first setting to which the theorem applies.
+
+    Its position is returned too. If there is none, it is the verdict in the first
+    setting.
     """
     first = None
     for position, setting in enumerate(settings):

@@ -64,8 +64,7 @@ def sweep(
     retry_failed: bool = False,
     progress: bool = False,
 ) -> Sweep:
-    """Run the cells of an experiment that a folder does not contain yet, then write the
-    tables there.
+    """Run the cells of an experiment that a folder lacks, then write the tables there.
 
     A cell whose worker process dies is run once more, and is kept as failed if the
     worker dies again. Tables and report of an earlier call stay until all cells have

@@ -82,8 +82,9 @@ def _settings(cell: CellResult) -> str:
 
 
 def _brief(name: str, value: object) -> str:
-    """Return a setting as text that fits above a panel: names bare, numbers with their
-    field.
+    """Return a setting as text that fits above a panel.
+
+    Names are bare, numbers have their field.
     """
     if isinstance(value, (str, dict)):
         return short(value)
@@ -167,8 +168,9 @@ def _panels_along_axes(
     axes: tuple[tuple[str, ...], ...],
     folder: Path,
 ) -> dict[str, Path]:
-    """Return figures by caption: panels along each axis, the others at their first
-    values.
+    """Return figures by caption: panels along each axis.
+
+    The other axes are at their first values.
     """
     captions: dict[str, Path] = {}
     first = done[0].settings
@@ -197,8 +199,9 @@ def _panels_along_axes(
 def _over_axes(
     results: Results, axes: tuple[tuple[str, ...], ...], folder: Path
 ) -> dict[str, Path]:
-    """Return figures by caption: measured / bound over each axis, and the fitted rate
-    along numeric ones.
+    """Return figures of measured / bound over each axis, by caption.
+
+    Along numeric axes, the figures of the fitted rate are added.
     """
     captions: dict[str, Path] = {}
     frame = results.frame
@@ -226,11 +229,11 @@ def _over_axes(
 def _curves(
     frame: pd.DataFrame, field: str, swept: list[str]
 ) -> tuple[pd.DataFrame, str]:
-    """Return the rows with a ratio and their column ``curve``, and the settings that
-    are fixed.
+    """Return the rows with a ratio and the settings that are fixed.
 
-    A curve is a variant at one value of each other swept field. If there are too many
-    curves, the other fields are fixed at their first values.
+    The rows have a column ``curve``. A curve is a variant at one value of each other
+    swept field. If there are too many curves, the other fields are fixed at their first
+    values.
     """
     judged = frame[np.isfinite(frame["ratio"].astype(float))]
     others = [name for name in swept if name != field and judged[name].nunique() > 1]
@@ -270,11 +273,10 @@ def _numeric(values: pd.Series) -> bool:
 def rate_points(
     frame: pd.DataFrame, field: str, swept: list[str]
 ) -> tuple[pd.DataFrame | None, str]:
-    """Return x, measured and bound of one variant along a numeric field, and the
-    settings that are fixed.
+    """Return x, measured and bound of one variant along a numeric field.
 
-    The other swept fields are fixed at their first values. None if there are fewer than
-    3 positive points.
+    The settings that are fixed are returned too: the other swept fields are fixed at
+    their first values. None if there are fewer than 3 positive points.
     """
     if not {"measured", "bound", "variant"} <= set(frame.columns):
         return None, ""

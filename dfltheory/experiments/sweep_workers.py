@@ -80,11 +80,10 @@ def cell_results(
 
 
 def run_cell(key: str, cell: Cell) -> Finished:
-    """Train and compare on one thread, so that the numbers do not depend on where the
-    cell runs.
+    """Train and compare on one thread.
 
-    Nothing is raised: an error becomes a record with ``status`` "failed", its type,
-    message and traceback.
+    The numbers then do not depend on where the cell runs. Nothing is raised: an error
+    becomes a record with ``status`` "failed", its type, message and traceback.
     """
     record = {**_identified(key, cell), "version": installed_versions()}
     history = None
@@ -128,8 +127,9 @@ def _lost(key: str, cell: Cell, error: BaseException) -> Finished:
 
 
 def _summary(run: History) -> dict[str, Any]:
-    """Return what the tidy table contains of a run: constants, network, the last
-    measurements.
+    """Return what the tidy table contains of a run.
+
+    It has the constants, the network and the last measurements.
     """
     last = {name: array[:, -1] for name, array in run.measures().items()}
     several = {name: values for name, values in last.items() if len(values) > 1}
@@ -177,11 +177,10 @@ def _on_processes(
 def _until_a_death(
     waiting: deque[Job], processes: int
 ) -> Generator[Finished, None, tuple[list[Job], str]]:
-    """Run the cells of ``waiting``, which is emptied, until all are done or a worker
-    dies.
+    """Run the cells of ``waiting`` until all are done or a worker dies.
 
-    At most as many cells are handed out as there are workers, so that few are running
-    at a death.
+    ``waiting`` is emptied. At most as many cells are handed out as there are workers,
+    so that few are running at a death.
 
     Returns
     -------

@@ -105,8 +105,9 @@ def verdict_from_dict(
 
 
 def load_verdicts(path: str | Path) -> list[Verdict]:
-    """Return the verdicts of a ``verdicts.json``, as ``dfltheory validate --out``
-    writes it.
+    """Return the verdicts of a ``verdicts.json``.
+
+    ``dfltheory validate --out`` writes it.
     """
     document = read_json(path)
     if not isinstance(document, list):

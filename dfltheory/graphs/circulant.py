@@ -17,10 +17,10 @@ from dfltheory.graphs.matrices import ROUNDING, Matrix, compress, is_sparse
 
 
 def group_kernel(W: Matrix) -> np.ndarray | None:
-    """Return the first column of a matrix whose entries depend on differences, on a
-    hypercube or on Z_a x Z_b; None if they do not.
+    """Return the first column of a matrix whose entries depend on differences.
 
-    The discrete Fourier transform of its array is the spectrum.
+    The differences are on a hypercube or on Z_a x Z_b; None if the entries depend on
+    more. The discrete Fourier transform of its array is the spectrum.
     """
     kernel = hypercube_kernel(W)
     return circulant_kernel(W) if kernel is None else kernel
@@ -56,8 +56,9 @@ def circulant_kernel(W: Matrix) -> np.ndarray | None:
 
 
 def hypercube_kernel(W: Matrix) -> np.ndarray | None:
-    """Return the first column of a matrix whose entries depend on the bits in which
-    the numbers of two clients differ.
+    """Return the first column of a matrix whose entries depend on differing bits.
+
+    These are the bits in which the numbers of two clients differ.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class CitedConstants:
 
     @property
     def q(self) -> float:
-        """q = lam^(1/(e+1)), rounded."""
+        """The rate q = lam^(1/(e+1)), rounded."""
         return 1.0 - self.one_minus_q
 
 

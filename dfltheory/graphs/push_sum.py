@@ -78,7 +78,7 @@ class PushSumConstants:
 
     @property
     def standing(self) -> str:
-        """ "computed" if the constants hold in all rounds, else "estimate"."""
+        """Return "computed" if the constants hold in all rounds, else "estimate"."""
         return "computed" if self.exact else "estimate"
 
     def __str__(self) -> str:

@@ -216,8 +216,9 @@ def rounding(sequence: MixingSequence) -> float:
 
 
 def period_of(sequence: Any) -> int | None:
-    """Return after how many rounds the matrices repeat; None if they do not, or if it
-    is not known.
+    """Return after how many rounds the matrices repeat.
+
+    None if they do not repeat, or if it is not known.
     """
     if sequence.random or getattr(sequence, "needs_losses", False):
         return None

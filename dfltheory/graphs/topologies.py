@@ -214,8 +214,9 @@ OTHER_NAMES = {
 
 
 def topology_key(name: str) -> str:
-    """Return the name of :data:`TOPOLOGIES` that a name means, and any other name with
-    "_" for "-".
+    """Return the name of :data:`TOPOLOGIES` that a name means.
+
+    Any other name is returned with "_" for "-".
     """
     key = name.replace("-", "_")
     return OTHER_NAMES.get(key, key)

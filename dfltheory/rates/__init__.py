@@ -1,4 +1,4 @@
-r"""Do measured rates have the exponents that a theorem predicts?
+r"""Comparison of measured rates with the exponents that a theorem predicts.
 
 `rate_fit` measures a theorem's left-hand side over T, K, m, 1 - lam, rho or sigma under
 the theorem's schedule, fits the exponent with an interval, and compares it with the one

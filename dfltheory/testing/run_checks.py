@@ -32,7 +32,7 @@ from dfltheory.training.oracle import RoundOracle
 
 
 def check_in_pieces(algorithm: Algorithm) -> None:
-    """Computing some clients at a time gives the same states."""
+    """Check that computing some clients at a time gives the same states."""
     expected = record_states(algorithm, make_task())
     for chunk in (1, 2):
         actual = record_states(algorithm, make_task(chunk=chunk), seeds=2)
@@ -45,7 +45,7 @@ def check_in_pieces(algorithm: Algorithm) -> None:
 
 
 def check_resumed(algorithm: Algorithm) -> None:
-    """A run that is resumed from a checkpoint has the same states."""
+    """Check that a run that is resumed from a checkpoint has the same states."""
     # Attributes that an instance sets during a run are lost with its process.
     new_instance = dataclasses.replace(algorithm)
 
@@ -68,7 +68,7 @@ def check_resumed(algorithm: Algorithm) -> None:
 
 
 def check_seeds_alone(algorithm: Algorithm) -> None:
-    """A run of one seed has the states of that seed in a run of two."""
+    """Check that a run of one seed has the states of that seed in a run of two."""
     both = record_states(algorithm, make_task())
     x0 = initial_models(algorithm, make_task())
     alone = record_states(algorithm, make_task(), seeds=[1], x0=x0[1:])
@@ -135,7 +135,7 @@ def check_weight_decay(algorithm: Algorithm) -> None:
 
 
 def check_stationary_point(algorithm: Algorithm) -> None:
-    """A common minimizer at which all clients start does not move."""
+    """Check that a common minimizer at which all clients start does not move."""
     minimizer = np.arange(1.0, 4.0)
     task = Quadratic(np.ones(3), np.tile(minimizer, (M, 1)))
     start = torch.as_tensor(minimizer).expand(1, M, 3).clone()
@@ -174,7 +174,7 @@ def check_divergence(algorithm: Algorithm) -> None:
 
 
 def check_immutable(algorithm: Algorithm) -> None:
-    """A run does not change hyperparameters or set attributes."""
+    """Check that a run does not change hyperparameters or set attributes."""
     hyperparameters = dataclasses.asdict(algorithm)
     attributes = set(vars(algorithm))
     record_states(algorithm, make_task())

@@ -1,6 +1,4 @@
-"""Does a bound hold on a run: values of the run by name, applicability, intervals,
-verdicts.
-"""
+"""Check of a bound on a run: values by name, applicability, intervals and verdicts."""
 
 from __future__ import annotations
 

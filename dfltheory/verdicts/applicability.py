@@ -155,7 +155,10 @@ def _missing_statements(
 
 
 def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | None:
-    """The first hyperparameter that the statement does not cover at its value."""
+    """Return why a statement does not cover a hyperparameter at its value.
+
+    It is about the first such hyperparameter; None if there is none.
+    """
     required = theorem.scope.letters
     own = hyperparameter_values(algorithm)
     lacking = [name for name in required if name not in own]
@@ -209,7 +212,7 @@ def absent_values(theorem: Theorem) -> Mapping[str, object]:
 
 
 def quantities_of(theorem: Theorem) -> set[str]:
-    """The quantities in the bound, the conditions and the schedule of a theorem."""
+    """Return the quantities in a theorem's bound, conditions and schedule."""
     names = {*theorem.needs, *theorem.schedule}
     for rule in theorem.schedule.values():
         names |= {symbol.name for symbol in sympify(rule).free_symbols}
@@ -219,12 +222,12 @@ def quantities_of(theorem: Theorem) -> set[str]:
 
 
 def unrestricted_steps(theorem: Theorem, kind: type[Any]) -> set[str]:
-    """Return the step sizes of an algorithm class that a statement covers at every
-    value, by glossary name.
+    """Return the step sizes of an algorithm that a statement covers at every value.
 
-    A statement with constants that contains no step size at all holds for all of them.
-    One that contains some of them leaves the others undefined; one in O(.), or with a
-    schedule, is about step sizes that it chooses itself.
+    They are given by glossary name. A statement with constants that contains no step
+    size at all holds for all of them. One that contains some of them leaves the others
+    undefined; one in O(.), or with a schedule, is about step sizes that it chooses
+    itself.
     """
     if theorem.order or theorem.schedule or theorem.kind == "lower bound":
         return set()
@@ -252,8 +255,9 @@ def hyperparameter_values(algorithm: Algorithm) -> dict[str, Any]:
 
 
 def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
-    """Why a corollary does not apply, which holds for the step sizes of its schedule
-    alone.
+    """Return why a corollary does not apply at these step sizes.
+
+    It holds for the step sizes of its schedule alone.
     """
     replaced = [
         name for name in theorem.schedule if name not in theorem.needs and name != "Q"

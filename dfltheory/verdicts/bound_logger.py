@@ -182,7 +182,7 @@ class BoundLogger:
         self._rounds.append(t)
 
     def _run_until_now(self) -> History:
-        """The record so far, at the horizon whose last round is the last logged one.
+        """Return the record so far, at the horizon whose last round is the last logged.
 
         Facts of the network are computed once, for the whole run.
         """

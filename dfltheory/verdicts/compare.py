@@ -277,10 +277,10 @@ def _of_start(value: Any, start: int) -> Any:
 
 
 def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> Bounds:
-    """The bound at f0_gap and at both ends of its rounding error, with the rounding
-    error of the other constants.
+    """Return the bound at f0_gap and at both ends of its rounding error.
 
-    Starts are treated as distinct even if they differ only by their errors.
+    The ends contain the rounding error of the other constants. Starts are treated as
+    distinct even if they differ only by their errors.
     """
     theorem = values.theorem
     gap, error = np.broadcast_arrays(inputs.get("f0_gap", 0.0), values.f0_gap_error)

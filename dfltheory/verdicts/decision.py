@@ -17,8 +17,9 @@ from dfltheory.verdicts.verdict import ASSUMED, Kind
 
 
 class Bounds(NamedTuple):
-    """The bound and its ends within rounding, numbers or (S,) where the starts
-    differ.
+    """The bound and its ends within rounding.
+
+    They are numbers, or (S,) where the starts differ.
     """
 
     low: Array
@@ -27,9 +28,7 @@ class Bounds(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A kind, its reason, and about how many seeds would decide it, if that is
-    known.
-    """
+    """A kind, its reason, and about how many seeds would decide it, if known."""
 
     kind: Kind
     reason: str
@@ -119,8 +118,9 @@ def decide(
 
 
 def _log_evidence(left: LeftHandSide, ratios: Array) -> float:
-    """log of the e-value against the claim that the left-hand side is within its
-    bound.
+    """Return the log of the e-value against the claim.
+
+    The claim is that the left-hand side is within its bound.
     """
     if left.is_maximum:
         return evidence.log_evidence_of_any(ratios)

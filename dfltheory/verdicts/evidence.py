@@ -54,7 +54,7 @@ def in_bounds(samples: Array, bounds: Array | float) -> Array:
 
 @np.errstate(divide="ignore", invalid="ignore")
 def log_evidence(ratios: Array) -> Array:
-    """log e of each column of X_s/b_s (S, R).
+    """Return log e of each column of X_s/b_s (S, R).
 
     -inf where a sample is negative or nan.
     """

@@ -176,6 +176,7 @@ class LeftHandSide:
 
     @property
     def seeds(self) -> int:
+        """Number of seeds of the run."""
         return self.run.grad_norm_sq.shape[0]
 
     @property

@@ -64,8 +64,11 @@ class Derived(NamedTuple):
 
 
 def _weighted_block_gradients(run: History) -> Array | None:
-    """(eta_u K_u ||grad_u F||^2 + eta_v K_v Delta_v)/4: a/(4 L_u) and b/(4 L_v) with
-    a = eta_u K_u L_u and b = eta_v K_v L_v."""
+    """Return (eta_u K_u ||grad_u F||^2 + eta_v K_v Delta_v)/4.
+
+    Its terms have the weights a/(4 L_u) and b/(4 L_v) with a = eta_u K_u L_u and
+    b = eta_v K_v L_v.
+    """
     recorded = run.measures()
     if not {"grad_u_sq_next", "grad_v_sq"} <= set(recorded):
         return None
@@ -170,7 +173,7 @@ def objective_at_start(run: History, theorem: Theorem) -> Array | None:
 
 
 def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
-    """f - f* of each seed, (S,), with the rounding error of the difference alone."""
+    """Return f - f* of each seed, (S,), with the difference's own rounding error."""
     if not theorem.scope.two_blocks:
         gap = run.gap_at(theorem.lhs.start)
         return None if gap is None else Gap(*gap)

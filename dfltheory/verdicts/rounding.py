@@ -83,7 +83,7 @@ class RoundingError:
 
 
 def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
-    """Rounding error of the measure of a left-hand side.
+    """Return the rounding error of the measure of a left-hand side.
 
     ===================  ==========================================================
     measure              error
@@ -162,7 +162,7 @@ def _condition_number(sizes: Sizes) -> Numbers:
 
 
 def _distance_per_round(sizes: Sizes) -> Numbers:
-    """eta K ||g_i||, how far a client moves in a round.
+    """Return eta K ||g_i||, how far a client moves in a round.
 
     2/(L K) for an unknown step size.
     """
@@ -181,7 +181,7 @@ def _roundings_per_round(sizes: Sizes) -> Numbers:
 
 
 def _error_per_round(sizes: Sizes) -> Numbers:
-    """Rounding error of the models in one round."""
+    """Return the rounding error of the models in one round."""
     distance, roundings = _distance_per_round(sizes), _roundings_per_round(sizes)
     rounded = (
         roundings * (sizes.size + distance) + (1 + _condition_number(sizes)) * distance
@@ -257,7 +257,9 @@ def _block_error(sizes: Sizes) -> Numbers:
 
 
 def _gap_error(sizes: Sizes) -> RoundingError:
-    """|f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2: sqrt(L/2) |e| of the
+    """Return the rounding error of f - f* where the models have an error e.
+
+    |f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2: sqrt(L/2) |e| of the
     root.
     """
     if sizes.L is None:

@@ -213,7 +213,7 @@ def _completed(
 
 
 def computes(theorem: Theorem) -> bool:
-    """Does the theorem need a quantity that says how it is computed?"""
+    """Return whether the theorem needs a quantity that states how it is computed."""
     return any(theorem.glossary[name].of is not None for name in theorem.needs)
 
 
@@ -227,6 +227,7 @@ class RecordedRun(Source):
         self.run = run
 
     def constants(self, theorem: Theorem) -> Values:
+        """Return the constants of the run, without ``f0_gap``."""
         values = dict(self.run.values())
         values.pop("f0_gap", None)  # that of the first measured round: see `gap`
         return values
@@ -255,6 +256,7 @@ class RecordedRun(Source):
         return found, {n: RoundingError(shift=e) for n, e in errors.items()}
 
     def start(self, theorem: Theorem) -> Values:
+        """Return ``x0_sq`` and ``x0_spread``, and ``x_star_sq`` if measured at 0."""
         run = self.run
         values: Values = {}
         for name, squares in (("x0_sq", run.x0_sq), ("x0_spread", run.x0_spread)):
@@ -289,19 +291,23 @@ class RecordedRun(Source):
         return Gap(_collapsed(gap.value)[()], _collapsed(gap.error + rounding))
 
     def gap_differences(self, theorem: Theorem) -> Any:
+        """Return each seed's objective at the start minus their mean; 0 if unknown."""
         value = objective_at_start(self.run, theorem)
         return 0.0 if value is None else _collapsed(value - value.mean())[()]
 
     def given_gap_error(self, theorem: Theorem) -> object:
+        """Return the rounding error of the objective at the start; 0 if unknown."""
         value = objective_at_start(self.run, theorem)
         return (
             np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
         )
 
     def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
+        """Return the rounding errors of the start at the run's sizes."""
         return start_errors(run_sizes(self.run, theorem.lhs))
 
     def estimated(self, theorem: Theorem) -> set[str]:
+        """Return the names of the run's and network's constants that are estimates."""
         sources = (self.run.constants, self.run.network)
         return {
             name
@@ -311,6 +317,7 @@ class RecordedRun(Source):
         }
 
     def check_given(self, theorem: Theorem, given: Mapping[str, object]) -> None:
+        """Check given values against the run, with rho0 completed by the schedule."""
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
         if "rho0" in given:  # what the run's rho is under the theorem's schedule

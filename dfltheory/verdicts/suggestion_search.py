@@ -361,7 +361,7 @@ class _Search:
         return {}
 
     def exactly(self, values: Mapping[str, float]) -> Suggestion:
-        """These values, at which every condition holds."""
+        """Return these values, at which every condition holds, as a suggestion."""
         return Suggestion(tuple(Change(n, v, v, v) for n, v in values.items()))
 
     def hopeless(self) -> str:

@@ -37,7 +37,7 @@ class Source(ABC):
         return {}
 
     def gap(self, theorem: Theorem) -> Gap | None:
-        """f - f* at the theorem's first round; None if it is unknown."""
+        """Return f - f* at the theorem's first round; None if it is unknown."""
         return None
 
     def gap_differences(self, theorem: Theorem) -> Any:
@@ -66,11 +66,11 @@ class Source(ABC):
         return set()
 
     def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
-        """Rounding errors of what `start` returns."""
+        """Return the rounding errors of what `start` returns."""
         return {}
 
     def given_gap_error(self, theorem: Theorem) -> Any:
-        """Rounding error of `gap_differences`."""
+        """Return the rounding error of `gap_differences`."""
         return 0.0
 
 

@@ -88,7 +88,7 @@ class Proof(Expressions):
         self.names[name] = value
 
     def step(self, name, source):
-        """A vector, or a fact ``rule(arguments) |- left <= right``."""
+        """Declare a vector, or a fact ``rule(arguments) |- left <= right``."""
         call, bar, claim = source.partition(" |- ")
         if not bar:
             value = self.evaluate(source)
@@ -106,7 +106,7 @@ class Proof(Expressions):
         self.declare(name, self.fact(left, relation, right, arguments))
 
     def apply(self, name, arguments, stated):
-        """What a rule says of its arguments."""
+        """Return what a rule says of its arguments."""
         need(name in SCHEMAS or name in RULES, f"there is no rule {name}")
         hypotheses = (SCHEMAS.get(name) or RULES[name])[0]
         wanted = {h for h in hypotheses.split(", ") if h}
@@ -123,7 +123,7 @@ class Proof(Expressions):
         return linear(left), relation, linear(right)
 
     def side(self, source, own):
-        """Are all side conditions met?"""
+        """Return whether all side conditions are met."""
         node = ast.parse(f"({source},)", mode="eval").body
         for part in node.elts:
             if isinstance(part, ast.Compare):
@@ -135,7 +135,7 @@ class Proof(Expressions):
         return True
 
     def fact(self, left, relation, right, arguments):
-        """A new fact, about one step k at most."""
+        """Return a new fact, about one step k at most."""
         terms = [*left.terms, *right.terms]
         vectors = [v for m, _ in terms if not m.steps for v in (m.vec, m.other)]
         phases = {phase(v) for v in vectors if type(v) is Linear} - {None}
@@ -148,21 +148,21 @@ class Proof(Expressions):
     # -- declarations
 
     def line_claim(self, name):
-        """The name of the statement."""
+        """Read the name of the statement."""
         self.claim = name
 
     def line_assume(self, hypothesis, words):
-        """A hypothesis, and the statement's words for it."""
+        """Read a hypothesis, and the statement's words for it."""
         self.assumed[hypothesis] = words
 
     def line_condition(self, name, source):
-        """An inequality that holds in the region."""
+        """Read an inequality that holds in the region."""
         taken = name in self.conditions or name in EXPONENTIAL
         need(" <= " in source and not taken, "no new inequality")
         self.conditions[name] = source
 
     def line_coordinate(self, source, *ends):
-        """A new quantity, with its range; or the range of a total of weights."""
+        """Read a new quantity with its range, or the range of a total of weights."""
         name, _, means = source.partition(" = ")
         value, strict = self.evaluate(means), ends[0] == "> 0"
         totals = [w["at"] for w in self.weights.values()]
@@ -182,7 +182,7 @@ class Proof(Expressions):
         self.region.ranges[name] = (0, high, strict, high is None)
 
     def line_value(self, source):
-        """A symbol, or a power of one, in terms of the coordinates."""
+        """Read a symbol, or a power of one, in terms of the coordinates."""
         name, _, formula = source.partition(" = ")
         old = self.evaluate(name)
         means = self.evaluate(formula, **self.coordinates)
@@ -227,7 +227,7 @@ class Proof(Expressions):
             need(given == self.evaluate(at["squares"], count=symbol("K")), "squares")
 
     def meanings(self, name):
-        """The symbols of weights in closed form."""
+        """Return the symbols of weights in closed form."""
         at, K = self.weights[name], symbol("K")
         pairs = [("at", "total", K), ("before", "total", K - ONE)]
         if at["squared"].isidentifier():
@@ -235,7 +235,7 @@ class Proof(Expressions):
         return {at[key]: self.evaluate(at[f], count=n) for key, f, n in pairs}
 
     def line_define(self, source, used=None):
-        """An abbreviation of the statement, and an equal expression to be used."""
+        """Read an abbreviation of the statement, and an equal expression to be used."""
         name, _, formula = source.partition(" = ")
         if used is not None:
             names = names_in(formula) | names_in(used)
@@ -253,7 +253,7 @@ class Proof(Expressions):
             self.declare(name, Formula(formula if used is None else used))
 
     def line_algorithm(self, source):
-        """An update of the algorithm."""
+        """Read an update of the algorithm."""
         name, _, formula = source.partition(" = ")
         need(name in UPDATES and name not in self.algorithm, f"{name} is no update")
         facts = [v for v in self.names.values() if type(v) is Fact]
@@ -262,11 +262,11 @@ class Proof(Expressions):
         self.shared = "u" if "kept" in self.algorithm else ""
 
     def line_left(self, source):
-        """The left-hand side of the statement."""
+        """Read the left-hand side of the statement."""
         self.left = self.evaluate(source)
 
     def line_term(self, source):
-        """A term of the bound."""
+        """Read a term of the bound."""
         name, _, formula = source.partition(" = ")
         need(name not in self.terms, f"{name} is declared twice")
         self.terms[name] = formula
@@ -281,7 +281,7 @@ class Proof(Expressions):
         need(self.region.add_hint(products), "a factor may be negative")
 
     def line_prove(self, name):
-        """The fact that gives the statement."""
+        """Check the fact that gives the statement."""
         fact = self.names[name]
         need(type(fact) is Fact and fact.left == self.left, "another left-hand side")
         rest = number(0)
@@ -297,7 +297,7 @@ class Proof(Expressions):
     # -- a corollary: other step sizes, or larger constants
 
     def line_corollary(self, name):
-        """The statements that follow are those of a corollary."""
+        """Begin a corollary, whose statements follow."""
         self.parent = (self.conditions, self.definitions, self.terms)
         need(self.proved, "nothing is proved yet")
         self.conditions, self.definitions, self.terms = {}, {}, {}
@@ -311,8 +311,9 @@ class Proof(Expressions):
         polynomials.POWER_VALUES.clear()
 
     def line_cases(self, source):
-        """The lines up to ``follows`` are checked for K = 1, 2, ..., n one by one, and
-        for all K > n together.
+        """Collect the lines up to ``follows``, to be checked by cases of K.
+
+        They are checked for K = 1, 2, ..., n one by one, and for all K > n together.
         """
         name, _, count = source.partition(" ")
         first = not (self.conditions or self.definitions or self.schedule)
@@ -341,7 +342,7 @@ class Proof(Expressions):
             need(self.complete, "a case without an end")
 
     def line_schedule(self, source):
-        """A step size of the corollary, in its range."""
+        """Read a step size of the corollary, in its range."""
         name, _, formula = source.partition(" = ")
         low, high, strict, _ = SYMBOLS[name]
         value = self.evaluate(formula)
@@ -350,7 +351,10 @@ class Proof(Expressions):
         self.schedule[name] = value
 
     def line_follows(self, _=""):
-        """The parent's conditions hold, and its bound is at most the corollary's."""
+        """Check that the corollary follows from its parent.
+
+        The parent's conditions hold, and its bound is at most the corollary's.
+        """
         conditions, definitions, terms = self.parent
         own = dict(self.schedule)
         for name, (formula, used) in definitions.items():
@@ -380,12 +384,12 @@ class Proof(Expressions):
 
 
 def names_in(source):
-    """The names in an expression."""
+    """Return the names in an expression."""
     return {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
 
 
 def premises(arguments):
-    """The facts among the arguments of a rule."""
+    """Yield the facts among the arguments of a rule."""
     for given in arguments:
         if type(given) is Fact:
             yield given
@@ -394,7 +398,7 @@ def premises(arguments):
 
 
 def shown(quotient):
-    """A short text of a quotient."""
+    """Return a short text of a quotient."""
     return polynomials.text(quotient)[:300]
 
 

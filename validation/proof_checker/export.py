@@ -63,7 +63,7 @@ def proof_text(claim: str) -> str:
 
 
 def _with_cases(text: str) -> str:
-    """The proof with the lines by cases of K."""
+    """Return the proof with the lines by cases of K."""
     theorem, head, rest = text.partition(f"corollary {CASES}\n")
     first, term, others = rest.partition("term t1")
     return f"{theorem}{head}cases K 19\n{first}{_BY_CASES}{term}{others}"

@@ -37,12 +37,12 @@ class Expressions:
         self.region = Region()
 
     def evaluate(self, source, **own):
-        """The value of an expression."""
+        """Return the value of an expression."""
         spend(1 + len(source) // 4)
         return self.value(ast.parse(source.strip(), mode="eval").body, own)
 
     def value(self, node, own):
-        """The value of a node of Python's syntax tree."""
+        """Return the value of a node of Python's syntax tree."""
         spend(1)
         if isinstance(node, ast.Constant):
             return number(node.value) if type(node.value) is int else node.value
@@ -63,7 +63,7 @@ class Expressions:
         return self.call(node.func.id, arguments)
 
     def divided(self, left, node, own):
-        """A quotient by a product, one factor after the other."""
+        """Return a quotient by a product, one factor after the other."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             return self.divided(self.divided(left, node.left, own), node.right, own)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
@@ -73,7 +73,7 @@ class Expressions:
         return left / self.value(node, own)
 
     def operation(self, node, own):
-        """A sum, product, quotient or power."""
+        """Return a sum, product, quotient or power."""
         if isinstance(node.op, ast.Div):
             return self.divided(self.value(node.left, own), node.right, own)
         left, right = self.value(node.left, own), self.value(node.right, own)
@@ -87,7 +87,10 @@ class Expressions:
         return power(left, right)
 
     def named(self, name, own):
-        """A name: of an argument, a declaration, a vector or a symbol."""
+        """Return what a name means.
+
+        It is that of an argument, a declaration, a vector or a symbol.
+        """
         if name in own:
             return own[name]
         if name in self.names:
@@ -106,7 +109,7 @@ class Expressions:
         return symbol(name)
 
     def call(self, name, arguments):
-        """A moment, a moment over steps or rounds, or a vector."""
+        """Return a moment, a moment over steps or rounds, or a vector."""
         if name in ("sq", "root", "root_w", "inner", "value"):
             atoms = [a for v in arguments for a, _ in v.terms]
             need(all(type(a) is Atom for a in atoms), "a moment is one of vectors")
@@ -131,7 +134,7 @@ class Expressions:
 
 
 def linear(value):
-    """A linear combination; 0 is one, too."""
+    """Return a value that is a linear combination; 0 is one, too."""
     if type(value) is Quotient and not value.top:
         return Linear()
     need(type(value) is Linear, "not a linear combination")

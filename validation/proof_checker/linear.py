@@ -21,9 +21,11 @@ PHASES = {
 
 
 class Atom(NamedTuple):
-    """A family U_i of a round; ``step``: "", "k", or (n, weights) for a sum over j < n;
-    ``mean``: over the clients; ``point``: of a gradient; ``pushed``: over the push-sum
-    weights; ``block``: of coordinates.
+    """A family U_i of a round.
+
+    ``step``: "", "k", or (n, weights) for a sum over j < n; ``mean``: over the clients;
+    ``point``: of a gradient; ``pushed``: over the push-sum weights; ``block``: of
+    coordinates.
     """
 
     name: str
@@ -77,11 +79,11 @@ class Linear:
         return type(other) is Linear and not (self - other).terms
 
     def get(self, key):
-        """The coefficient of an atom or a moment."""
+        """Return the coefficient of an atom or a moment."""
         return next((c for k, c in self.terms if k == key), number(0))
 
     def replace(self, **fields):
-        """The same with other fields in each atom or moment."""
+        """Return the same with other fields in each atom or moment."""
         return Linear([(key._replace(**fields), c) for key, c in self.terms])
 
 
@@ -95,7 +97,7 @@ class Fact(NamedTuple):
 
 
 def atom(name, step="", mean=False):
-    """A vector of one atom."""
+    """Return a vector of one atom."""
     return Linear([(Atom(name, step, mean), number(1))])
 
 
@@ -105,20 +107,20 @@ def moment(kind, *of):
 
 
 def mean(v):
-    """The mean over the clients."""
+    """Return the mean over the clients."""
     need(not any(a.pushed for a, _ in v.terms), "a mean of weighted vectors")
     return v.replace(mean=True)
 
 
 def block_of(v):
-    """The one block of a vector."""
+    """Return the one block of a vector."""
     found = {a.block for a, _ in v.terms} or {""}
     need(len(found) == 1, "a vector of several blocks")
     return found.pop()
 
 
 def phase(v):
-    """The phase on whose step k a vector depends, or None."""
+    """Return the phase on whose step k a vector depends, or None."""
     spend(len(v.terms))
     found = {a.block for a, _ in v.terms if a.step == "k" or a.step[:1] == ("k",)}
     found |= {phase(a.point) for a, _ in v.terms if a.point is not None}
@@ -127,7 +129,7 @@ def phase(v):
 
 
 def free(m):
-    """Does a vector, or a moment, depend on the step k?"""
+    """Return whether a vector, or a moment, depends on the step k."""
     if type(m) is Moment:
         vectors = [v for v in (m.vec, m.other) if type(v) is Linear]
         return not m.steps and any(map(free, vectors))
@@ -135,7 +137,7 @@ def free(m):
 
 
 def steps(v):
-    """The number of steps of the phase on which a vector depends."""
+    """Return the number of steps of the phase on which a vector depends."""
     need(phase(v) is not None, "the vector does not depend on the step")
     return symbol(PHASES[phase(v)][0])
 
@@ -155,7 +157,7 @@ def total(v, n, weights="1"):
 
 
 def whole(weights, n):
-    """The sum of the weights of n steps."""
+    """Return the sum of the weights of n steps."""
     own = current.proof.weights[weights]
     for count, name in (
         (symbol("K"), own["at"]),
@@ -167,7 +169,7 @@ def whole(weights, n):
 
 
 def squares(weights, n):
-    """The sum of the squared weights of n steps."""
+    """Return the sum of the squared weights of n steps."""
     own = current.proof.weights[weights]
     if n == symbol("K") and own["squared"] != "-":
         return current.proof.evaluate(own["squared"])
@@ -175,7 +177,7 @@ def squares(weights, n):
 
 
 def gradient(point, name=None):
-    """grad f_i(point_i), or its part of a block; g at the local models."""
+    """Return grad f_i(point_i), or its part of a block; g at the local models."""
     name = current.proof.shared if name is None else name
     local = current.proof.algorithm["personal" if name == "v" else "local"]
     if point == local:
@@ -184,14 +186,14 @@ def gradient(point, name=None):
 
 
 def full(point):
-    """grad f at a common point."""
+    """Return grad f at a common point."""
     own = [a for a, _ in point.terms if a.block == current.proof.shared]
     need(all(a.mean and not a.pushed for a in own), "grad f is at a common point")
     return mean(gradient(point))
 
 
 def following(v):
-    """A mean of states, or the dual, in the next round."""
+    """Return a mean of states, or the dual, in the next round."""
     after = Linear()
     for a, c in v.terms:
         own = {("dual", ""): "dual_after", ("x", "v"): "kept"}.get((a.name, a.block))
@@ -214,14 +216,14 @@ def following(v):
 
 
 def moved():
-    """What the numerators of push-sum move by."""
+    """Return what the numerators of push-sum move by."""
     move = current.proof.algorithm["sent"] - atom("x")
     need(all(a.pushed for a, _ in move.terms), "no push-sum algorithm")
     return move.replace(pushed=False)
 
 
 def noise(v):
-    """Is a vector a martingale difference of step k?"""
+    """Return whether a vector is a martingale difference of step k."""
     share = {(a.name, a.mean): c for a, c in v.terms}
     return all(
         a.step == "k"
@@ -238,8 +240,7 @@ def noise(v):
 
 
 def known(v, step, of):
-    """Is a vector known before the sample of step k of a phase, or at its start?"""
-
+    """Return whether v is known before the sample of step k, or at a phase's start."""
     spend(len(v.terms))
 
     def is_known(a):

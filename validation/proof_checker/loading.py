@@ -23,7 +23,7 @@ def check(source: str) -> Any:
 
 
 def rules() -> list[str]:
-    """The names of the rules."""
+    """Return the names of the rules."""
     return sorted([*check_proof.SCHEMAS, *check_proof.RULES])
 
 

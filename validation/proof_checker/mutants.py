@@ -37,7 +37,7 @@ class Mutant:
 
 
 def steps(lines: Lines) -> list[int]:
-    """The places of the lines that are no part of the statement."""
+    """Return the places of the lines that are no part of the statement."""
     return [
         i for i, line in enumerate(lines) if line and line.split()[0] not in STATEMENT
     ]
@@ -81,7 +81,7 @@ def changed_premise(lines: Lines, rng: random.Random) -> Mutant | None:
 
 
 def changed_sign(lines: Lines, rng: random.Random) -> Mutant | None:
-    """A sum is a difference, or an inequality an equality."""
+    """Make a sum a difference, or an inequality an equality."""
     place = rng.choice(steps(lines))
     head, line = _split(lines[place])
     signs = list(re.finditer(r" \+ | <= ", line))
@@ -102,7 +102,7 @@ def changed_order(lines: Lines, rng: random.Random) -> Mutant | None:
 
 
 def dropped_hypothesis(lines: Lines, rng: random.Random) -> Mutant | None:
-    """A hypothesis, a condition or the range of a quantity is missing."""
+    """Remove a hypothesis, a condition or the range of a quantity."""
     places = [
         i for i, line in enumerate(lines) if line.startswith(("assume ", "condition "))
     ]
@@ -111,7 +111,7 @@ def dropped_hypothesis(lines: Lines, rng: random.Random) -> Mutant | None:
 
 
 def dropped_premise(lines: Lines, rng: random.Random) -> Mutant | None:
-    """A sum of inequalities has one less."""
+    """Remove one inequality of a sum."""
     place = rng.choice([i for i in steps(lines) if "= combine(" in lines[i]])
     head, line = _split(lines[place])
     pairs = re.findall(r"\(f\d+a?, .*?\)(?=, \(f|\) \|-)", line)
@@ -165,7 +165,7 @@ def draw(source: str, count: int, seed: int) -> list[Mutant]:
 
 
 def accepted(mutant: Mutant) -> bool:
-    """Does the checker accept a changed proof?"""
+    """Return whether the checker accepts a changed proof."""
     try:
         check(mutant.text)
     except ProofError:
@@ -174,8 +174,10 @@ def accepted(mutant: Mutant) -> bool:
 
 
 def needed(lines: Lines) -> set[str]:
-    """The lines that the proof needs: the statement, what its last fact follows from,
-    and every declaration without a name.
+    """Return the lines that the proof needs.
+
+    They are the statement, what its last fact follows from, and every declaration
+    without a name.
     """
     named = {x.split(" = ")[0]: x for x in lines if re.match(r"[fv]\d+a? = ", x)}
     kept = {x for x in lines if x not in named.values()}
@@ -189,7 +191,7 @@ def needed(lines: Lines) -> set[str]:
 
 
 def canonical(lines: Lines) -> set[str]:
-    """The needed lines without hints, each fact named by what it says."""
+    """Return the needed lines without hints, each fact named by what it says."""
     claims = {}
     for line in lines:
         name, _, rest = line.partition(" = ")
@@ -206,11 +208,12 @@ def canonical(lines: Lines) -> set[str]:
 
 
 def equivalent(mutant: Mutant, source: str) -> bool:
-    """Is a changed proof the same one in another order, from an equal premise, with
-    another hint, or with a change in a line that it does not need?
+    """Return whether a changed proof is the same one.
 
-    A hint is a nonnegative multiple of a condition of the statement, which the checker
-    verifies. It affects how an inequality is shown, not what is proved.
+    It may have another order, an equal premise, another hint, or a change in a line
+    that it does not need. A hint is a nonnegative multiple of a condition of the
+    statement, which the checker verifies. It affects how an inequality is shown, not
+    what is proved.
     """
     return canonical(list(mutant.lines)) == canonical(source.splitlines())
 

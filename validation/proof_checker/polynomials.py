@@ -61,7 +61,7 @@ def spend(work):
 
 
 def merged(pairs):
-    """The sum of monomials, as a polynomial."""
+    """Return the sum of monomials, as a polynomial."""
     total = {}
     spend(len(pairs))
     for key, c in pairs:
@@ -72,7 +72,7 @@ def merged(pairs):
 
 
 def times(left, right):
-    """The product of two polynomials; the square of a root is its radicand."""
+    """Return the product of two polynomials; the square of a root is its radicand."""
     need(len(left) * len(right) <= MOST_PRODUCTS, "the polynomials are too long")
     spend(len(left) * len(right) + 1)
     pairs = []
@@ -90,8 +90,9 @@ def times(left, right):
 
 
 def split(poly):
-    """Coefficient, monomial and rest of a polynomial, their product; the rest is
-    monic, without negative exponents, and no variable divides it.
+    """Return coefficient, monomial and rest of a polynomial, which is their product.
+
+    The rest is monic, without negative exponents, and no variable divides it.
     """
     names = {n for key in poly for n, _ in key}
     spend(len(names) * len(poly))
@@ -110,7 +111,7 @@ class Quotient:
         self.top, self.bottom = top, dict(bottom)
 
     def over(self, bottom):
-        """The numerator over a larger denominator."""
+        """Return the numerator over a larger denominator."""
         top = self.top
         for factor, power in bottom.items():
             for _ in range(power - self.bottom.get(factor, 0)):
@@ -162,12 +163,12 @@ class Quotient:
 
 
 def number(value):
-    """A rational number."""
+    """Return a rational number."""
     return Quotient({(): Fraction(value)} if value else {})
 
 
 def symbol(name):
-    """A symbol."""
+    """Return a symbol."""
     return Quotient({((name, 1),): Fraction(1)})
 
 
@@ -194,24 +195,24 @@ def power(base, exponent):
 
 
 def text(quotient):
-    """A name of a quotient: equal texts are equal quotients."""
+    """Return a name of a quotient: equal texts are equal quotients."""
     spend(len(quotient.top))
     factors = sorted((text_of(f), p) for f, p in quotient.bottom.items())
     return f"{text_of(quotient.top.items())}/{factors}"
 
 
 def text_of(poly):
-    """A name of a polynomial, in which equal numbers have equal texts."""
+    """Return a name of a polynomial, in which equal numbers have equal texts."""
     return str(sorted((monomial_text(key), str(Fraction(c))) for key, c in poly))
 
 
 def monomial_text(key):
-    """A name of a monomial."""
+    """Return a name of a monomial."""
     return " ".join(f"{n}^{Fraction(e)}" for n, e in key)
 
 
 def symbol_of_power(base, name):
-    """The symbol of base^(n - offset)."""
+    """Return the symbol of base^(n - offset)."""
     DEMANDS.append((base, ">="))
     new = f"[{text(base)}]^{name}"
     need(len(new) <= MOST_NAME, "the base of a power is too long")
@@ -220,7 +221,10 @@ def symbol_of_power(base, name):
 
 
 def root_of(quotient):
-    """The square root: of squares, of monomials, and a symbol for what is left."""
+    """Return the square root of a quotient.
+
+    It consists of roots of squares and of monomials, and a symbol for what is left.
+    """
     DEMANDS.append((quotient, ">="))
     top, bottom = quotient.top, {}
     for factor, degree in quotient.bottom.items():
@@ -261,7 +265,7 @@ class Region:
         self.ranges, self.hints = dict(ranges), []
 
     def holds(self, quotient, relation):
-        """Is a quotient shown to be >= 0, > 0 or != 0?"""
+        """Return whether a quotient is shown to be >= 0, > 0 or != 0."""
         if relation == "!=":
             return self.holds(quotient, ">") or self.holds(-quotient, ">")
         strict = relation == ">"
@@ -290,8 +294,9 @@ class Region:
         return self.by_coefficients(top, strict)
 
     def by_coefficients(self, poly, strict):
-        """Are all coefficients in s and t nonnegative? Strict: is one of them positive
-        wherever s or t may be 0?
+        """Return whether all coefficients in s and t are nonnegative.
+
+        Strict: one of them is positive wherever s or t may be 0.
         """
         terms, corners = self.in_slacks(with_later_steps(poly))
         if min(terms.values(), default=0) < 0:
@@ -304,8 +309,10 @@ class Region:
         return all(any(not k & zero for k in kept) for zero in zeros)
 
     def in_slacks(self, poly):
-        """A polynomial, times a positive number, in variables s, t >= 0: x^(1/d) is low
-        + s, or (low t + high s)/(s + t). Also, for each x, which of s, t may be 0.
+        """Return a polynomial, times a positive number, in variables s, t >= 0.
+
+        x^(1/d) is low + s, or (low t + high s)/(s + t). Also, for each x, which of s, t
+        may be 0.
         """
         corners = []
         for name in sorted({n for key in poly for n, _ in key}):
@@ -343,7 +350,7 @@ class Region:
         return {s: one * high, t: one * low}, {s: one, t: one}, at_low + at_high
 
     def range(self, name):
-        """The range of a symbol, a power or a root."""
+        """Return the range of a symbol, a power or a root."""
         if name in ROOTS:
             return 0, None, self.plain(Quotient(ROOTS[name]), True), True
         if name in POWERS:
@@ -355,7 +362,7 @@ class Region:
 
 
 def raised(poly, degree):
-    """A power of a polynomial."""
+    """Return a power of a polynomial."""
     result = {(): Fraction(1)}
     for _ in range(degree):
         result = times(result, poly)
@@ -363,8 +370,9 @@ def raised(poly, degree):
 
 
 def with_later_steps(poly):
-    """Where the step k < K is in a polynomial: times a power of K, and K = k + 1 +
-    later_steps.
+    """Return a polynomial in which the step k < K is used, if it contains k.
+
+    It is multiplied by a power of K, and K = k + 1 + later_steps.
     """
     if not any(n == "k" for key in poly for n, _ in key):
         return poly

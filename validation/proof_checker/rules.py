@@ -103,13 +103,14 @@ SCHEMAS = {
 
 
 def quantity(name):
-    """A quantity of the statement."""
+    """Return a quantity of the statement."""
     return current.proof.named(name, {})
 
 
 def steepness(u, v, name):
-    """L_b, or chi (L_b L_c)^(1/2) for gradients in block b at points that differ in
-    c.
+    """Return L_b, or chi (L_b L_c)^(1/2).
+
+    The latter is for gradients in block b at points that differ in c.
     """
     here = quantity(PHASES[current.proof.shared if name is None else name][1])
     there = quantity(PHASES[block_of(u - v)][1])
@@ -119,32 +120,35 @@ def steepness(u, v, name):
 
 
 def slope(u, d):
-    """grad f_i in the block of D; grad f where D is the same at all clients."""
+    """Return grad f_i in the block of D; grad f where D is the same at all clients."""
     g = gradient(u, block_of(d))
     common = all(a.mean and not a.pushed for a, _ in d.terms)
     return mean(g) if common else g
 
 
 def is_sam(u):
-    """Is it what SAM adds, its conditional mean, or their difference?"""
+    """Return whether u is what SAM adds, its conditional mean, or their difference."""
     e, ehat = (atom(a, "k").replace(block=current.proof.shared) for a in ("e", "ehat"))
     return u in (e, ehat, e - ehat)
 
 
 def shared_dev():
-    """x - mean x in the block that the network mixes."""
+    """Return x - mean x in the block that the network mixes."""
     x = atom("x").replace(block=current.proof.shared)
     return x - mean(x)
 
 
 def diversity_at(u):
-    """Is the diversity of the gradients assumed at this point?"""
+    """Return whether the diversity of the gradients is assumed at this point."""
     x = atom("x").replace(block="u")
     return not current.proof.shared or u == mean(x) + current.proof.algorithm["kept"]
 
 
 def dual_part(u):
-    """Is it the dual, its mean, or the rest, of an algorithm that has one?"""
+    """Return whether u is the dual, its mean, or the rest.
+
+    False for algorithms without a dual.
+    """
     dual = atom("dual")
     return "dual_after" in current.proof.algorithm and u in (
         dual,
@@ -157,7 +161,7 @@ RULES = {}
 
 
 def rule(hypotheses):
-    """A rule with premises or with any number of arguments."""
+    """Register a rule with premises or with any number of arguments."""
 
     def keep(function):
         RULES[function.__name__] = (hypotheses, function)
@@ -167,7 +171,7 @@ def rule(hypotheses):
 
 
 def single(form, kinds):
-    """The moment that is alone on the left-hand side."""
+    """Return the moment that is alone on the left-hand side."""
     need(len(form.terms) == 1 and form.terms[0][1] == ONE, "one moment on the left")
     need(form.terms[0][0].kind in kinds, "another kind of moment on the left")
     return form.terms[0][0]
@@ -195,8 +199,10 @@ def bilinear(stated, u, *parts):
 
 @rule("")
 def steps_max(stated, v, n, weights, upto=None):
-    """root(sum_{j<n} c(n-j) U_j) <= (sum of n weights) root[max k](U); for n = k of
-    K - 1 or K weights.
+    """Bound the root of a sum over steps by the largest root.
+
+    root(sum_{j<n} c(n-j) U_j) <= (sum of n weights) root[max k](U); for n = k of K - 1
+    or K weights.
     """
     K = steps(v)
     need(upto is None or (n == symbol("k") and upto in (K - ONE, K)), "k < K")
@@ -254,8 +260,10 @@ def take_root(stated, fact):
 
 @rule("")
 def combine(stated, *pairs):
-    """sum_j c_j (l_j - r_j) <= 0 for c_j >= 0 gives L <= R where R - L exceeds the sum
-    of c_j (r_j - l_j) by squares, roots and constants of coefficients >= 0.
+    """Add inequalities with multipliers c_j >= 0.
+
+    sum_j c_j (l_j - r_j) <= 0 for c_j >= 0 gives L <= R where R - L exceeds the sum of
+    c_j (r_j - l_j) by squares, roots and constants of coefficients >= 0.
     """
     left, relation, right = stated
     rest = right - left
@@ -310,8 +318,9 @@ def mean_over_steps(c, phases):
 
 @rule("")
 def average(stated, fact, index):
-    """The mean over the steps or the rounds of an inequality between squares; for roots
-    Minkowski's inequality.
+    """Return the mean over the steps or the rounds of an inequality between squares.
+
+    For roots it is Minkowski's inequality.
     """
     where = {"k": {"steps": "mean"}, "t": {"rounds": "mean"}}[index]
     terms = [*fact.left.terms, *fact.right.terms]
@@ -323,13 +332,13 @@ def average(stated, fact, index):
 
 @rule("")
 def largest(stated, fact):
-    """The largest over the steps of a root or a square."""
+    """Return the largest over the steps of a root or a square."""
     squared = any(m.kind == "sq" for m, _ in fact.left.terms)
     return normed(fact, ("sq",) if squared else ("root", "root_w"), {"steps": "max"})
 
 
 def normed(fact, kinds, where):
-    """A norm over the steps or the rounds of both sides."""
+    """Return a norm over the steps or the rounds of both sides."""
     need(free(single(fact.left, kinds)) or "rounds" in where, "no step to range over")
     for m, c in fact.right.terms:
         need(m.kind in (*kinds, "one") and "k" not in c.names, "another kind of moment")
@@ -354,7 +363,9 @@ def recursion(fact):
 
 @rule("")
 def convolution(stated, fact):
-    """root[next](U) <= p root(U) + sum_j c_j b_j gives root[mean t](U) <=
+    """Bound the mean over the rounds of a recursion between roots.
+
+    root[next](U) <= p root(U) + sum_j c_j b_j gives root[mean t](U) <=
     root[start](U)/(T (1 - p^2))^(1/2) + sum_j c_j b_j[mean t]/(1 - p).
     """
     now, p, rest = recursion(fact)
@@ -369,8 +380,9 @@ def convolution(stated, fact):
 
 @rule("")
 def invariant(stated, fact, start):
-    """root[next](U) <= p root(U) + c and root[start](U) <= 0 give root(U) <=
-    c/(1 - p).
+    """Bound a recursion between roots that starts at 0 and adds a constant.
+
+    root[next](U) <= p root(U) + c and root[start](U) <= 0 give root(U) <= c/(1 - p).
     """
     now, p, rest = recursion(fact)
     begin = single(start.left, ("root", "root_w"))
@@ -381,7 +393,9 @@ def invariant(stated, fact, start):
 
 @rule("below, mean kept")
 def telescope(stated, fact):
-    """E f(w^{t+1}) - E f(w^t) <= r_t at the mean model w in every round gives 0 <=
+    """Sum up the change of E f(w^t) over the rounds.
+
+    E f(w^{t+1}) - E f(w^t) <= r_t at the mean model w in every round gives 0 <=
     f0_gap/T + mean of r_t.
     """
     w = current.proof.algorithm["mean_model"]

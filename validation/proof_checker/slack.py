@@ -44,7 +44,7 @@ def smallest_shares(claim: str) -> dict[str, int]:
 
 
 def proved_theorems() -> list[str]:
-    """The claims with a script of one case."""
+    """Return the claims with a script of one case."""
     return [
         claim
         for claim, script in scripts().items()
