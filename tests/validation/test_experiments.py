@@ -49,7 +49,7 @@ def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
     assert key == experiment.key
     assert experiment.not_tested
     assert key.replace(".", "_") in run_all.EXPERIMENTS
-    cases = experiment.cases(True)
+    cases = list(experiment.cases(True))
     assert {case.key for case in cases} == {key}
     assert any(experiment.growing(case) for case in cases)
     assert any(
