@@ -64,6 +64,7 @@ def test_core_installation_runs_make_validate(tmp_path):
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_core_installation_runs_an_experiment_of_make_validate(tmp_path):
     finished = run_with_core_only(
         "validation.run_all", "--only", "crossings", "--out", str(tmp_path / "out")

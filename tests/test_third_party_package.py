@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # every command, in two installations
+
 ROOT = Path(__file__).parents[1]
 
 ALGORITHM = '''

@@ -409,6 +409,7 @@ def box(intervals, rng, size=4000):
     return np.stack(columns, axis=1)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     TERMS, INTERVALS, INTERVALS, st.lists(st.tuples(TERMS, st.booleans()), max_size=2)

@@ -971,6 +971,7 @@ def last_fact(claim: str, case: int = 0) -> r.Fact:
     return proof.prove(**proof.weights)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("claim", "case"), CLAIMS)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_fact_of_every_script_holds_in_runs_of_the_algorithm(claim, case, seed):
@@ -1041,6 +1042,7 @@ def test_every_script_ends_in_its_theorem(claim):
     assert "proved from" in str(answer)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("claim", sorted(UNPROVED))
 def test_of_the_unproved_scripts_only_the_comparison_with_the_bound_is_missing(claim):
     missing = proved.checked(claim).missing
@@ -1048,6 +1050,7 @@ def test_of_the_unproved_scripts_only_the_comparison_with_the_bound_is_missing(c
     assert all("at most the bound" in why for why in missing)
 
 
+@pytest.mark.slow
 def test_a_proof_in_two_cases_needs_both():
     claim = "dfedsam.theorem_4_5:corrected"
     theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
@@ -1065,6 +1068,7 @@ def test_a_proof_in_two_cases_needs_both():
         )
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -1093,6 +1097,7 @@ def test_what_a_proof_does_not_use_is_told():
     ).unused == ("clients are many",)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -1134,6 +1139,7 @@ def test_a_network_or_a_start_of_another_kind_is_refused(scope, why):
     assert any(why in said for said in answer.missing)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -1154,6 +1160,7 @@ def test_a_lower_constant_is_refused(claim):
         )
 
 
+@pytest.mark.slow
 def test_a_lower_constant_of_theorem_a_and_a_larger_step_are_refused():
     script, theorem = (
         f("dfedsam.theorem_4_5", "corrected")
@@ -1203,6 +1210,7 @@ def test_theorem_m_with_a_lower_constant_or_without_a_condition_is_refused():
     assert "another left-hand side" in str(proved.check(other, script))
 
 
+@pytest.mark.slow
 def test_windows_that_contract_are_no_rounds_that_do():
     """The proof of the one is none of the other, and q^(1/window) in the place of q
     proves nothing.
@@ -1228,6 +1236,7 @@ def test_windows_that_contract_are_no_rounds_that_do():
     assert told == ("not shown: what is derived is at most the bound",)
 
 
+@pytest.mark.slow
 def test_another_left_hand_side_is_refused():
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     script = proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]

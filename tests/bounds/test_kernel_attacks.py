@@ -110,6 +110,7 @@ def stated(claim):
     return registry.get(*claim.split(":")), script
 
 
+@pytest.mark.slow
 def test_a_range_is_that_of_a_new_quantity():
     theorem, script = stated(SGPSM)
     parts = {
@@ -181,6 +182,7 @@ def test_a_proof_about_another_algorithm_is_none():
     )
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("claim", "of", "why"),
     [
@@ -248,7 +250,7 @@ SLACK = {
 """
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "claim",
     [c for c, script in proved.scripts().items() if isinstance(script, Corollary)],

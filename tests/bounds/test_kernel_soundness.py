@@ -710,6 +710,7 @@ def test_range_is_that_of_a_finite_number(means):
     assert "the range of y does not follow" in told
 
 
+@pytest.mark.slow
 def test_condition_of_cases_is_real():
     theorem, script = stated()
     bare = replace(script, prove=lambda **_: last_fact())

@@ -123,6 +123,7 @@ def test_corners_meet(thm, chosen, seeds):
     check(thm, judged(thm, seeds, **change))
 
 
+@pytest.mark.slow
 def test_most_corners_are_judged_and_not_set_aside():
     """The test above would pass if everything were "not applicable"."""
     corrected = [t for t in CLOSED if t.variant.startswith("corrected")]

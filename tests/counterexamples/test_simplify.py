@@ -180,7 +180,7 @@ def test_stored_families_diverge(file):
     assert replay(file).violated
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "file", sorted({*SIMPLE} - {*FAMILIES}), ids=lambda file: file.stem
 )

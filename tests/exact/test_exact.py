@@ -180,6 +180,7 @@ def test_dfedadmm_and_its_auxiliary_sequence_equal_enumeration(outcomes, weights
         agree(low, totals, ("grad_norm_sq", "loss", "grad_norm_sq_w"))
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["common", "commuting", "random", "diagonal"]),
     st.integers(0, 50),

@@ -39,6 +39,7 @@ def page():
     )
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
     assert not re.search(
         r'(?:src|href)="(?!#)(?!data:)[^"]*"',
@@ -74,7 +75,9 @@ def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one(
     # of another left-hand side
     for side, drawn in (("mean", True), ("min", False), ("last", False)):
         other = replace(corrected, lhs=replace(corrected.lhs, aggregate=side))
-        assert ("corrected" in referee_pictures._along(SHORT, printed, other)[1]) is drawn
+        assert (
+            "corrected" in referee_pictures._along(SHORT, printed, other)[1]
+        ) is drawn
         least = replace(printed, lhs=replace(printed.lhs, aggregate=side))
         assert ("corrected" in referee_pictures._along(SHORT, least, corrected)[1]) is (
             side != "last"
@@ -101,7 +104,10 @@ def test_where_a_bound_says_something_is_drawn_only_where_something_is_known_wit
     drawn, words = referee_pictures.phase_picture(bounds.get("dfedsgpsm.theorem_1"))
     assert "<svg" in drawn
     assert "Vacuous" in words
-    assert referee_pictures.phase_picture(bounds.get("dfedsam.corollary_4_6")) == (None, "")
+    assert referee_pictures.phase_picture(bounds.get("dfedsam.corollary_4_6")) == (
+        None,
+        "",
+    )
 
 
 def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):

@@ -38,6 +38,7 @@ def test_every_printed_theorem_with_constants_is_crossed_and_no_corrected_one(ou
         )
 
 
+@pytest.mark.slow
 def test_the_o_of_dfedsmdc_grows_and_the_corrected_bound_is_never_reached(family):
     printed, corrected = family
     assert np.all(

@@ -22,6 +22,7 @@ def like(algorithm, **changed):
     )
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "key",
     [

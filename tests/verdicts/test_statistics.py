@@ -11,7 +11,7 @@ from scipy import stats
 
 from dfltheory.confidence import half_widths, upper_limits
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.verdicts import statistics
+from dfltheory.verdicts import simultaneous_limits
 from dfltheory.verdicts.evidence import lower_limits
 from dfltheory.verdicts.simultaneous_limits import (
     ENOUGH,
@@ -83,7 +83,7 @@ def test_few_seeds_look_at_the_averages_of_the_last_rounds():
 def test_averages_are_the_literal_ones(rounds, seeds, most):
     data = np.random.default_rng(rounds).normal(size=(seeds, rounds))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistics, "_MOST_ROUNDS", most)
+        patch.setattr(simultaneous_limits, "_MOST_ROUNDS", most)
         ends, found = averages(data, len(data) < ENOUGH)
     wanted, stride, length = {}, -(-rounds // most), 1
     while True:
