@@ -161,7 +161,7 @@ def descent_floor(at: Numbers, measure: str) -> Any:
     """Return the floor of the way to the minimum.
 
     f_i = f, f(x) = L x^2/2 for abs(x) <= g/L, else g abs(x) - g^2/(2 L), and gradients
-    are exact: all clients move alike.
+    are exact: all clients make the same step.
 
     As long as abs(x) >= g/L, a round moves by at most s g, with the effective step s of
     ``travel`` (s = eta K for gradient descent). After t rounds from x_0 = g/L + s g t
