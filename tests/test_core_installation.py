@@ -30,6 +30,7 @@ def test_packages_of_extras_are_hidden():
     assert "No module named pyarrow" in finished.stderr
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [

@@ -284,6 +284,7 @@ half = descent(factor=sp.Rational(1, 8))
 """
 
 
+@pytest.mark.slow
 def test_the_command_line_searches_a_file_and_a_name(tmp_path, monkeypatch, capsys):
     (tmp_path / "own.py").write_text(OWN_FILE)
     monkeypatch.chdir(tmp_path)

@@ -346,7 +346,13 @@ def test_the_error_around_the_minimizer_is_that_of_its_proof():
     assert theorem.bound.has(s.lam)
 
 
-@pytest.mark.parametrize("prefix", PAPERS)
+AUDITED = [
+    pytest.param(prefix, marks=[pytest.mark.slow] * (prefix == "yuan2016"))
+    for prefix in PAPERS
+]
+
+
+@pytest.mark.parametrize("prefix", AUDITED)
 def test_the_audit_finds_no_error(prefix):
     found = [f for t in bounds.statements(prefix) for f in audit(t)]
     assert [f for f in found if f.severity == "error"] == []

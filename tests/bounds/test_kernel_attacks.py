@@ -345,6 +345,7 @@ def test_a_proof_holds_beside_quantities_that_have_its_letters():
     assert [f for f in found if f.severity == "error"] == []
 
 
+@pytest.mark.slow
 def test_a_theorem_that_speaks_of_a_letter_is_not_proved_with_a_sum_or_a_range_of_this_name():
     theorem, script = stated(SGPSM)
     for name, why in (
@@ -382,6 +383,7 @@ def test_the_symbol_of_a_sum_says_no_more_than_its_sign():
             replace(sgpsm.MOMENTUM, **{name: sp.Symbol("x", positive=True)})
 
 
+@pytest.mark.slow
 def test_the_weights_of_a_proof_are_those_of_its_script():
     theorem, script = stated(SGPSM)
     assert "weights that its script does not name" in str(
@@ -436,6 +438,7 @@ def test_coefficients_are_demanded_before_they_add_up():
     assert s.sigma_l - 1 in [d.expr for d in fact.demands if d.why == "a coefficient"]
 
 
+@pytest.mark.slow
 def test_the_gradient_is_measured_where_the_theorem_says():
     theorem, script = stated(SGPSM)
     fact = script.prove(**script.weights)

@@ -728,6 +728,7 @@ def test_condition_of_cases_is_real():
         )
 
 
+@pytest.mark.slow
 def test_symbol_of_a_script_has_no_range_of_an_unused_quantity():
     """A number called ``y`` is neither at most 1 nor absent because the theorem
     declares such a quantity.

@@ -532,6 +532,7 @@ def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:1")
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_sweep_whose_cluster_does_not_answer_creates_no_folder(plan, tmp_path):
     pytest.importorskip("distributed")

@@ -79,6 +79,7 @@ def test_the_traps_constants():
     )
 
 
+@pytest.mark.slow
 def test_the_cover_says_what_its_verdicts_say(outcomes, family):
     import matplotlib.pyplot as plt
 
