@@ -167,7 +167,7 @@ ORDERS = {
     "their paper first": ("theirs.paper", "none"),
     "their paper last": ("dfltheory dfltheory.counterexamples.finding", "all"),
     "among others": (
-        "dfltheory.bounds.papers.wang2021 theirs.paper dfltheory.bounds.papers.lean",
+        "dfltheory.verdicts theirs.paper dfltheory.counterexamples",
         "none",
     ),
 }
