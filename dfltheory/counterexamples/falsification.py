@@ -94,7 +94,8 @@ def falsify(
             " 'last'), min or mean"
         )
     started, before, found = time.monotonic(), clock(0), dict[str, Finding]()
-    for k, (name, reading) in enumerate(asked := readings(theorem)):
+    asked = readings(theorem)
+    for k, (name, reading) in enumerate(asked):
         left = budget - (clock(sum(one.evaluations for one in found.values())) - before)
         share = max(left, 0.0) / (len(asked) - k)
         if found and share < 0.05 * budget:
