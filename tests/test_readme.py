@@ -97,9 +97,8 @@ def test_pictures_are_followed_by_the_command_that_makes_them():
     from validation.figures import catalogue
 
     made = {path: name for name, path in catalogue().items()}
-    pictures = re.findall(
-        r"!\[[^\]]*\]\(([^)]+)\)\n\n(.*?)\n\n", README, flags=re.DOTALL
-    )
+    picture = r"(?:!\[[^\]]*\]\(|<img src=\")(docs/[\w/]+\.png)[^\n]*\n\n(.*?)\n\n"
+    pictures = re.findall(picture, README, flags=re.DOTALL)
     assert len(pictures) == 4
     for path, caption in pictures:
         assert f"`python -m validation.figures --only {made[path]}`" in caption
