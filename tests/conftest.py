@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 _common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=25, **_common)
 settings.register_profile(
-    "ci", max_examples=50, derandomize=True, print_blob=True, **_common
+    "ci", max_examples=25, derandomize=True, print_blob=True, **_common
 )
 settings.register_profile(
     "nightly", max_examples=int(os.environ.get("EXAMPLES", "1000")), **_common

@@ -30,7 +30,6 @@ def test_packages_of_extras_are_hidden():
     assert "No module named pyarrow" in finished.stderr
 
 
-@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [
@@ -38,7 +37,7 @@ def test_packages_of_extras_are_hidden():
             ["dfltheory", "train", "--task", "digits", "--m", "4", "--rounds", "2"],
             "history.csv",
         ),
-        (
+        pytest.param(
             [
                 "dfltheory",
                 "validate",
@@ -49,6 +48,7 @@ def test_packages_of_extras_are_hidden():
                 "20",
             ],
             "report.html",
+            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -61,6 +61,7 @@ def named(path):
 RUN = [p for p in PAGES if blocks(p, "python")]
 LONG = "guides/bound.md"
 """400 rounds of 16 seeds, and three fits of rates."""
+SLOW = (LONG, "gallery.md")
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,7 @@ def registrations_end_with_the_test(monkeypatch):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(p, marks=[pytest.mark.slow] * (named(p) == LONG), id=named(p))
+        pytest.param(p, marks=[pytest.mark.slow] * (named(p) in SLOW), id=named(p))
         for p in RUN
     ],
 )

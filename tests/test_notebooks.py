@@ -10,7 +10,13 @@ import pytest
 
 LESSONS = Path(__file__).parent.parent / "notebooks"
 CLIENTS = "13-fedavg-dfedavg-dfedsam-client-by-client"
-LONG = ("3-does-the-bound-hold", "10-real-images-on-four-networks", CLIENTS)
+LONG = (
+    "3-does-the-bound-hold",
+    "5-is-this-theorem-right",
+    "10-real-images-on-four-networks",
+    "12-which-step-size",
+    CLIENTS,
+)
 """With the slow tests."""
 NEEDS = {"11-the-exact-worst-case": "PEPit"}
 """Packages of the `[dev]` extra; without them the lesson is skipped."""

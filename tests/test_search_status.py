@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from dfltheory import progress
 from dfltheory.counterexamples import falsify
 
@@ -28,6 +30,7 @@ def test_searching_shows_the_best_ratio_on_a_terminal(capsys, monkeypatch):
     assert "2.5" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_falsify_reports_that_it_searches_and_then_confirms():
     calls = []
 

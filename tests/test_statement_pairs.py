@@ -32,6 +32,7 @@ def test_pairs_state_different_claims_and_justify_the_true_one():
     assert len(FILES) == 12
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("file", [marked(file) for file in FILES])
 def test_search_refutes_the_false_statement_and_not_the_true_one(file):
     false, true = (

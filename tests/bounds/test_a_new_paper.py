@@ -133,6 +133,7 @@ def told(tmp_path_factory):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_it_is_found_by_its_entry_point(told):
     keys, papers, title, resting, provenance, value = told["python"]
     assert keys == ["stranger.theorem_1"]

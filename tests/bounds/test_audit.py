@@ -96,7 +96,7 @@ without an entry.
 """
 
 
-@pytest.mark.drawn(25)
+@pytest.mark.drawn(10)
 @pytest.mark.parametrize(("key", "variant"), SOUND)
 def test_no_false_alarm_on_what_is_right(key, variant):
     assert errors(audit_statement(LARGER.get(key, variant))) == []
@@ -540,6 +540,7 @@ def test_the_nearest_claimed_term_is_the_nearest():
     assert near == "; in the claimed term K f0_gap / (T), K^1 should be K^0"
 
 
+@pytest.mark.slow
 def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
     """Over a common denominator a sum once left products of denominators that no term
     has.
@@ -576,6 +577,7 @@ def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
         assert float(product.subs({names[n]: v for n, v in values.items()})) < total
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "term", [None, "optimization", "noise", "drift", "heterogeneity"]
 )

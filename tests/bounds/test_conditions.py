@@ -48,6 +48,7 @@ def errors(findings):
 # -- satisfiable
 
 
+@pytest.mark.drawn(25)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [

@@ -329,6 +329,7 @@ def test_decreasing_steps_on_strongly_convex_functions():
         assert told.kind == "holds", told.reason
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "prefix", ["khaled2019", "lean", "pepit", "bubeck2015", "nesterov2018"]
 )

@@ -148,6 +148,7 @@ SLIPPED = {
 }
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", SLIPPED)
 def test_a_slip_in_one_step_has_a_witness(name):
     judged = last_judged(with_claim(name, SLIPPED[name]))

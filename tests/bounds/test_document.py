@@ -131,6 +131,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("most", [2, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda h: repr(h)[:20])
 def test_every_field_is_attacked_and_nothing_runs(hostile, most, monkeypatch):

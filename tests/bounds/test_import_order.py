@@ -110,6 +110,7 @@ def without_third_party(found):
     return {name: row for name, row in found.items() if "visitor." not in name}
 
 
+@pytest.mark.slow
 def test_statements_have_the_same_results_after_a_third_party_paper(
     expected, with_third_party
 ):

@@ -697,6 +697,7 @@ def test_every_rule_is_attacked():
     ) | BY_THE_SCRIPTS == set(r.RULES)
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.parametrize("name", sorted(ATTACKS))
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6))
@@ -1033,6 +1034,7 @@ PROVED = [claim for claim in proved.scripts() if claim not in UNPROVED]
 HEAVY = ("corrected_no_bounded_gradients",)
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("claim", [late(claim, *HEAVY) for claim in PROVED])
 def test_every_script_ends_in_its_theorem(claim):
     answer = proved.checked(claim)
@@ -1042,7 +1044,7 @@ def test_every_script_ends_in_its_theorem(claim):
     assert "proved from" in str(answer)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", sorted(UNPROVED))
 def test_of_the_unproved_scripts_only_the_comparison_with_the_bound_is_missing(claim):
     missing = proved.checked(claim).missing
@@ -1121,6 +1123,7 @@ def test_without_an_assumption_nothing_is_proved(claim):
         assert all("what is not assumed" in why for why in answer.missing)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("scope", "why"),
     [
@@ -1139,7 +1142,7 @@ def test_a_network_or_a_start_of_another_kind_is_refused(scope, why):
     assert any(why in said for said in answer.missing)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "claim",
     [

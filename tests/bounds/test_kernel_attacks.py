@@ -160,6 +160,7 @@ def test_the_range_of_a_total_says_what_the_total_is():
     assert "the range of gamma is not that of a new quantity" in answer.missing
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -173,6 +174,7 @@ def test_runs_of_another_kind_are_refused(change, why):
     assert any(why in said for said in proved.check(other, script).missing)
 
 
+@pytest.mark.slow
 def test_a_proof_about_another_algorithm_is_none():
     theorem, script = stated(SGPSM)
     other = replace(theorem, scope=replace(theorem.scope, algorithms=("SGP",)))
@@ -250,7 +252,7 @@ SLACK = {
 """
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "claim",
     [c for c, script in proved.scripts().items() if isinstance(script, Corollary)],

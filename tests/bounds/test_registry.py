@@ -97,6 +97,7 @@ def test_registries_are_independent_objects():
     assert registry.get("lian2017.rate", "restated").bound == theorem.bound
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"]
 )

@@ -37,6 +37,7 @@ def test_a_corrected_statement_is_exit_status_0(capsys):
     assert "0 errors" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_of_a_finding_shows_it_again(capsys):
     first = audit("dfedsam.rate_abstract", "printed")[0]
     assert run(first.command.split()[1:]) == 1

@@ -296,6 +296,7 @@ def test_ctrl_c_says_where_and_what_is_kept(capsys, monkeypatch):
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_full_disk_and_an_ascii_terminal(tmp_path):
     line = [sys.executable, "-m", "dfltheory", "topology", "ring", "--m", "4"]
     with open("/dev/full", "w") as full:

@@ -131,6 +131,7 @@ def test_the_table_is_for_people(capsys):
         assert word in out
 
 
+@pytest.mark.slow
 def test_on_images_the_default_is_an_epoch_of_at_most_50_steps_measured_five_times(
     capsys, tmp_path
 ):

@@ -194,6 +194,7 @@ def test_corrected_variants_survive(key, variant):
     assert 0.01 < found.ratio <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [2500, pytest.param(FULL, marks=pytest.mark.slow)])
 def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedule(
     full, monkeypatch

@@ -113,7 +113,7 @@ def test_strongly_convex_problems_are_what_a_fine_grid_and_their_task_say(curve)
         RampTask(**told | {"curve": -1.0})
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [
@@ -180,6 +180,7 @@ leaves 6e-25.
 """
 
 
+@pytest.mark.slow
 def test_the_rounding_of_a_small_gap_between_large_parts_refutes_nothing():
     theorem = bounds.get("pepit.gradient_descent_convex")
     start = [[0.2843668141483011]] * 2

@@ -164,7 +164,7 @@ def test_a_state_stands_still_once_it_moves_by_less_than_the_rounding_of_its_siz
     np.testing.assert_array_equal(moving.still, [True, False])
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [

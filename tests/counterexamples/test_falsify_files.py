@@ -241,6 +241,7 @@ def test_a_family_of_clients_that_start_apart_is_none_of_a_statement_without_the
     assert "no kind of problem" in refused(file, replay)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("field", ["command", "families", "core", "exact", "key"])
 def test_the_page_refuses_outcomes_that_lack_or_damage_a_field(field, tmp_path):
     theorem = next(

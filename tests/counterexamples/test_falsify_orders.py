@@ -298,6 +298,7 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
     assert found.values == tuple(2.4 * 2.0**k for k in range(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [

@@ -308,6 +308,7 @@ def test_numbers_that_are_not_there_are_told_as_none(tmp_path):
     assert "Not searched: " in text
 
 
+@pytest.mark.slow
 def test_a_survey_writes_outcomes_goes_on_and_fails_when_a_corrected_statement_falls(
     tmp_path, monkeypatch, capsys
 ):
@@ -452,6 +453,7 @@ def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that
     )
 
 
+@pytest.mark.slow
 def test_noise_for_ever_violates_what_lacks_its_noise_and_nothing_that_is_proved():
     for theorem in examined():
         highest = noise_for_ever(theorem)

@@ -219,7 +219,7 @@ def test_hyperparameters_are_drawn_where_the_bound_speaks_of_them_and_else_fixed
     }
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [

@@ -332,7 +332,7 @@ def test_of_unequal_push_sum_weights_the_larger_is_the_nearer_one():
     assert history.measures()["grad_norm_sq"][0, -1] == pytest.approx(height**2)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_heads_pull_the_shared_parts_apart_as_the_scalar_map_says(K):
     eta, w, p = 0.05, 0.1, 1.5
@@ -433,6 +433,7 @@ def test_the_printed_theorem_of_dfedsam_falls_from_a_common_start():
     assert certificate.core_at_horizon > 3
 
 
+@pytest.mark.slow
 def test_a_statement_is_read_the_strictest_way_first():
     found = falsify("dfedsam.theorem_4_5", "printed", seconds=1, seed=3)
     assert next(iter(found.readings)) == "common start"

@@ -63,6 +63,7 @@ def in_another_package(folder, value):
     )
 
 
+@pytest.mark.slow
 def test_a_family_of_another_package_is_searched(tmp_path):
     done = in_another_package(tmp_path, "EqualParabolas")
     assert done.returncode == 0, done.stderr

@@ -108,6 +108,7 @@ def test_an_undecided_finding_is_saved_and_read(tmp_path):
     assert again["undecided"] == found.undecided
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "condition",
     [

@@ -150,6 +150,7 @@ LETTERS = {
 }
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", LETTERS)
 @settings(max_examples=20, deadline=None)
 @given(

@@ -58,6 +58,7 @@ def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
     assert "$" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S)
 
 
+@pytest.mark.slow
 def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one():
     printed, corrected = (
         bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "corrected")
@@ -231,6 +232,7 @@ def test_the_search_command_names_the_file_of_ones_own_statement(quick):
     )
 
 
+@pytest.mark.slow
 def test_the_command_passes_the_name_of_the_file_on(quick, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = (
@@ -273,6 +275,7 @@ def counterexample(tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_a_counterexample_file_refutes_after_its_replay(quick, counterexample):
     mine = own_statement()
     assert mine.status.kind == "not examined"

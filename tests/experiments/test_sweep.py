@@ -141,6 +141,7 @@ class Crash(BaseException):
     """The process is gone: nothing after it runs."""
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_write_loses_nothing_and_repeats_nothing(tmp_path, monkeypatch):
     document = tomllib.loads(TEXT)
     del document["sweep"]["algorithm.Q"]
@@ -282,6 +283,7 @@ def test_a_cell_that_kills_its_worker_is_kept_as_failed_and_the_others_go_on(
     assert_same(last.results, whole)
 
 
+@pytest.mark.slow
 def test_a_cell_whose_worker_was_killed_once_runs_again(
     plan, tmp_path, whole, stored, monkeypatch
 ):
@@ -348,6 +350,7 @@ sweep(load_experiment(sys.argv[2]), sys.argv[3], jobs=2)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )

@@ -116,6 +116,7 @@ def study(outcomes):
     return Study("A study", outcomes, ["The rest."], "a test")
 
 
+@pytest.mark.slow
 def test_panels_draw_exactly_the_applicable_verdicts(outcomes):
     """The verdicts are those of the run and those read back from a file."""
     assert {"violated", "holds", "not applicable"} <= {
@@ -218,6 +219,7 @@ def test_plot_of_not_applicable_verdict_shows_reason_and_no_bound(outcomes, whic
     assert str(verdict.suggestions) in words
 
 
+@pytest.mark.slow
 def test_along_draws_applicable_verdicts_as_points(tmp_path):
     cases = [
         dataclasses.replace(c.with_run(rounds=200), variants=("printed", "corrected"))

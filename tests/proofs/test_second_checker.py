@@ -118,6 +118,7 @@ def test_corollary_by_cases_is_accepted():
     assert check(with_cases()).proved[-1] == CASES
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(
     "change",
     [

@@ -24,6 +24,7 @@ def test_the_transient_of_the_speed_up_grows_as_the_rate_promises(over):
     assert str(found.transient) in str(found)
 
 
+@pytest.mark.slow
 def test_the_exponent_in_m_comes_with_the_transient_of_the_speed_up():
     experiment = clients_over(COROLLARY, "m", **NOISE)
     found = rate_fit(COROLLARY, experiment, "m", [2, 3, 4])

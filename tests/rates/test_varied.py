@@ -124,6 +124,7 @@ def test_values_out_of_range_are_rejected(vary, value):
         with_value(named(), COROLLARY, vary, value)
 
 
+@pytest.mark.slow
 def test_a_named_experiment_shows_the_linear_speed_up():
     noise = named(m=2, network="complete", zeta=0.0, distance=0.0, sigma=1.0)
     noise = replace(noise, rounds=10**9, algorithm=replace(noise.algorithm, rho=0.0))

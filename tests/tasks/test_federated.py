@@ -147,6 +147,7 @@ def test_cifar10_is_learned_far_above_chance(data_root):
     assert float(task.accuracy(x[:, 0])) > 0.22  # chance is 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_mnist_with_a_hundred_clients(data_root):
     task = tasks.get(

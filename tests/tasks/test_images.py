@@ -339,6 +339,7 @@ def test_digits_are_bundled():
     assert (np.bincount(found.test_y) * 4 - counts < 4).all()
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "shape", "mean", "deviation", "first"),

@@ -164,6 +164,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
 def test_faulty_algorithm_fails_its_check(kind):
     check, message = FAULTS[kind]

@@ -97,6 +97,7 @@ def test_half_of_sharp_bound_fails_in_one_round():
     assert "b=[[0.0]], noise=0), x0 = [1.0], T = 1" in message  # the smallest instance
 
 
+@pytest.mark.slow
 def test_bound_without_momentum_fails_for_momentum():
     message = failure_message(HeavyBall, dfl.respects(descent(), examples=60))
     assert "HeavyBall breaks respects mine.descent" in message
@@ -159,6 +160,7 @@ def test_network_passes_or_fails_the_law_of_the_theorem():
     assert "symmetric" in message
 
 
+@pytest.mark.slow
 def test_network_fails_only_for_violations_of_its_law():
     """The condition T >= 64 K does not restrict the network."""
     claim = dfl.respects("dfedsam.corollary_4_8", variant="corrected", examples=5)
@@ -177,6 +179,7 @@ def named(name, network):
     return made
 
 
+@pytest.mark.slow
 def test_step_size_that_an_equality_fixes_is_used():
     """The theorem holds at gamma = 1/L and fails at small gamma <= 1/L."""
     check(sgd, dfl.respects("pepit.gradient_descent", variant="example", examples=15))
@@ -231,6 +234,7 @@ def test_reduction_passes_or_fails():
     assert "after 1 rounds the models differ by 0.25" in message
 
 
+@pytest.mark.slow
 def test_theorem_with_two_blocks_passes_or_fails():
     mine = type("Mine", (dfl.algorithms.DFedMDC,), {})
     check(mine, dfl.respects("dfedmdc.theorem_1", variant="corrected", examples=10))

@@ -21,6 +21,7 @@ def first():
     return names
 
 
+@pytest.mark.slow
 def test_first_example_finds_the_error(first):
     with pytest.raises(AssertionError) as failed:
         first["test_my_weights_satisfy_definition_1"]()

@@ -5,6 +5,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import dfltheory
 
 HIDDEN = """
@@ -15,6 +17,7 @@ from dfltheory.testing import near_misses
 """
 
 
+@pytest.mark.slow
 def test_missing_hypothesis_raises_import_error_with_extra():
     process = subprocess.run(
         [sys.executable, "-c", HIDDEN], capture_output=True, text=True

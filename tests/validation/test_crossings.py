@@ -23,6 +23,7 @@ def family():
     return experiment.growing((256, 1024, 4096))
 
 
+@pytest.mark.slow
 def test_every_printed_theorem_with_constants_is_crossed_and_no_corrected_one(outcomes):
     for outcome in outcomes:
         mine = families(outcome.verdicts)

@@ -57,7 +57,7 @@ def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
     )
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "key", [pytest.param(k, marks=pytest.mark.slow) if k in LONG else k for k in KEYS]
 )

@@ -22,7 +22,7 @@ def like(algorithm, **changed):
     )
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [
@@ -81,7 +81,7 @@ def alone(values, times=1):
     return values
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("claims_of", "name", "fixed"),
     [

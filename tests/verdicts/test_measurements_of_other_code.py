@@ -94,7 +94,7 @@ def test_program_without_noise_gets_verdict_bound_and_measurement_of_train(
     assert verdict["terms"] == pytest.approx(trained.terms, rel=1e-10, abs=1e-300)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [((), "holds"), ((SHRUNK, SMALL_NOISE, SMALL_NETWORK), "violated")],
