@@ -44,6 +44,7 @@ NOT_A_CLAIM = (
     re.compile(r"`[^`]*`"),  # code
     re.compile(r"\$[^$]*\$"),  # formulas
     re.compile(r"\]\([^)]*\)"),  # addresses
+    re.compile(r"<img [^>]*>"),  # pictures with a width
     re.compile(r"^#+ .*$", re.MULTILINE),  # headings
     re.compile(
         r"\b(CIFAR|Theorem|Corollary|Definition|Python|Table|Figure)[- ]\d+(\.\d+)*"

@@ -24,6 +24,7 @@ def shown_on(page):
         r"^(```|~~~).*?^\1", "", page.read_text(), flags=re.DOTALL | re.MULTILINE
     )
     found = re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text)
+    found += re.findall(r"<img src=\"([^\"]+)\"", text)
     return {os.path.relpath((page.parent / target).resolve(), ROOT) for target in found}
 
 
