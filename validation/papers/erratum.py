@@ -31,11 +31,11 @@ from validation.papers import FOLDER, PAPERS, statement
 from validation.papers.witness import Witness
 
 Severity = Literal[
-    "the statement is false", "does not follow, repairable", "constant", "typo", "loose"
+    "the statement is false", "does not follow, repairable", "constant", "typo"
 ]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """The worst first."""
-FALSE, REPAIRABLE, CONSTANT, TYPO, LOOSE = SEVERITIES
+FALSE, REPAIRABLE, CONSTANT, TYPO = SEVERITIES
 FoundBy = Literal[
     "a general check",
     "a declared proof step",
@@ -236,6 +236,12 @@ def erratum(name: str) -> Erratum:
     return known[name]
 
 
+def notation(paper: str) -> str:
+    """Return what the symbols of a paper mean, as Markdown."""
+    text = (FOLDER / paper / "errata.toml").read_text(encoding="utf-8")
+    return str(tomllib.loads(text)["notation"])
+
+
 def read_errata(file: Path) -> tuple[Erratum, ...]:
     """Return the errata of a TOML file.
 
@@ -314,6 +320,7 @@ __all__ = [
     "StatementNote",
     "errata",
     "erratum",
+    "notation",
     "notes",
     "read_errata",
 ]
