@@ -17,7 +17,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import expression, need
-from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.regions import conditions_of, joint_glossary
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
@@ -193,7 +193,7 @@ def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
     They are those at which a mechanism is absent, and one local step for an algorithm
     that takes one a round.
     """
-    spoken = (*theorem.needs, *theorem.scope.letters)
+    spoken = (*theorem.needs, *theorem.scope.letters, *theorem.schedule)
     values = {name: int(value) for name, value in NEUTRAL.items()}
     if theorem.scope.names[0] in ONE_LOCAL_STEP:
         values["K"] = 1
@@ -309,6 +309,14 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     for_all_steps = source.kind == "theorem" and theorem.kind != "theorem"
     if not for_all_steps and source.schedule != theorem.schedule:
         missing.append(f"{theorem} and {source} have different schedules")
+    absent = _absent(theorem)
+    missing += [
+        f"{source} is proved for {symbol} = {value} alone"
+        for symbol, value in _absent(source).items()
+        if symbol not in absent
+    ]
+    if joint_glossary(source, theorem) is None:
+        missing.append(f"{theorem} and {source} give a quantity different meanings")
     schedule = theorem.schedule if for_all_steps else {}
     missing += _not_implied(theorem, source, schedule)
     return _answer(theorem, parent.facts, set(parent.assumptions), parent.idle, missing)

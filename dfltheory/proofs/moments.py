@@ -201,12 +201,15 @@ class Moment:
 
     @property
     def phases(self) -> set[str]:
-        """The phases on whose step k it depends."""
-        return {
-            v.phase
-            for v in (self.vec, self.other)
-            if v.phase is not None and not self.steps
-        }
+        """The phases on whose step k it depends.
+
+        Where its coefficients alone contain k, that is the phase of an algorithm with
+        one block: in one with two blocks, k would have two meanings.
+        """
+        if not self.free:
+            return set()
+        phases = (self.vec.phase, self.other.phase)
+        return {phase for phase in phases if phase is not None} or {""}
 
     def at(self, **where: str) -> Moment:
         """Return the same ``steps=`` or ``rounds=`` elsewhere."""

@@ -20,7 +20,7 @@ from pathlib import Path
 import current
 import polynomials
 from expressions import FUNCTIONS, RESERVED, UPDATES, Expressions, Formula, linear
-from linear import Fact, Linear, phase
+from linear import Fact, Linear, free, phase
 from polynomials import DEMANDS, SYMBOLS, ProofError, Region, need, number, symbol
 from rules import ONE, RULES, SCHEMAS
 
@@ -137,8 +137,12 @@ class Proof(Expressions):
     def fact(self, left, relation, right, arguments):
         """Return a new fact, about one step k at most."""
         terms = [*left.terms, *right.terms]
-        vectors = [v for m, _ in terms if not m.steps for v in (m.vec, m.other)]
-        phases = {phase(v) for v in vectors if type(v) is Linear} - {None}
+        phases = set()
+        for m, _ in terms:
+            if free(m):
+                vectors = [v for v in (m.vec, m.other) if type(v) is Linear]
+                # k in coefficients alone is the step of algorithms with one block
+                phases |= {phase(v) for v in vectors} - {None} or {""}
         if any("k" in c.names for _, c in terms):
             for premise in premises(arguments):
                 phases |= premise.phases

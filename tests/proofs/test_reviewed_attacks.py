@@ -1,0 +1,127 @@
+"""False statements that a reader of the rules found to be accepted, and their variants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sympy as sp
+
+from dfltheory.bounds import registry
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.theorem import Condition
+from dfltheory.bounds.units import ONE
+from dfltheory.proofs import comparison, kernel
+from dfltheory.proofs.moments import RuleError, Vec, inner, k
+from dfltheory.proofs.script import Corollary, Range
+from validation.papers.dfedmdc.proof import N_U, N_V, Proof
+from validation.papers.dfedsam import proof
+from validation.papers.dfedsam.proof import SCRIPTS
+from validation.proof_checker.loading import ProofError, check
+
+SCRIPT = SCRIPTS[0]
+PLAIN_SCRIPT = replace(
+    SCRIPT,
+    ranges=(*SCRIPT.ranges[:2], Range(proof.v, s.sigma_l), Range(proof.z, s.sigma_g)),
+    values={**proof.VALUES, s.sigma_l: proof.v, s.sigma_g: proof.z},
+)
+"""The same proof for a statement without SAM."""
+ATTACKS = Path(__file__).parent / "attacks"
+CHILD = Corollary("a:corollary", SCRIPT.claim)
+
+
+def mean_of_step_times_vector(noise: Vec) -> kernel.Fact:
+    """The mean over k of <Y, k Y>, in a fact about the steps of one block."""
+    vector = Proof("DFedMDC", False).g
+    trivial = kernel.young((1,), (1, noise))
+    product = kernel.bilinear(vector, (k, vector))
+    return kernel.average(kernel.add((1, 1), product, trivial), "k")
+
+
+@pytest.mark.parametrize("noise", [N_U, N_V])
+def test_step_in_a_coefficient_is_not_that_of_a_block(noise):
+    with pytest.raises(RuleError):
+        mean_of_step_times_vector(noise)
+
+
+def test_moment_with_the_step_in_a_coefficient_has_the_phase_of_one_block():
+    vector = Proof("DFedMDC", False).g
+    assert inner(vector, vector * k).phases == {""}
+    assert inner(vector, N_U * k).phases <= {"u", ""}
+    assert inner(vector, vector).phases == set()
+    assert inner(vector, vector * k).at(steps="mean").phases == set()
+
+
+def test_second_checker_rejects_a_step_of_two_phases():
+    with pytest.raises(ProofError, match="one phase"):
+        check((ATTACKS / "step_of_two_phases.txt").read_text(encoding="utf-8"))
+
+
+def without_sam():
+    """The corrected theorem with its terms at rho = 0, which does not contain rho."""
+    theorem = registry.get("dfedsam.theorem_4_5", "corrected")
+    absent = {s.rho: 0}
+    definitions = tuple(
+        replace(d, expr=d.expr.subs(absent)) for d in theorem.definitions
+    )
+    parts = {n: part for n, part in theorem.parts.items() if n != "sharpness"}
+    return replace(theorem, parts=parts, definitions=definitions, schedule={})
+
+
+def answer_to_child(monkeypatch, parent, child, script):
+    """What the kernel says of a corollary of a statement that is not registered."""
+    proved = comparison.check(parent, script)
+    assert proved.proved, str(proved)
+    monkeypatch.setitem(comparison._ANSWERS, script, proved)
+    return comparison.check(child, CHILD, {script.claim: script})
+
+
+def test_corollary_has_no_mechanism_that_its_parent_lacks(monkeypatch):
+    parent = without_sam()
+    small = s.L**2 * s.rho**2 / 10**12
+    child = replace(parent, parts={**parent.parts, "sharpness": small})
+    answer = answer_to_child(monkeypatch, parent, child, PLAIN_SCRIPT)
+    assert not answer.proved
+    assert any("rho = 0" in reason for reason in answer.missing)
+
+
+def test_schedule_of_a_corollary_counts_as_a_mechanism(monkeypatch):
+    parent = without_sam()
+    step = {s.eta: 1 / (s.L * sp.sqrt(s.K * s.T))}
+    schedule = {"eta": step[s.eta], "rho": s.rho0 / sp.sqrt(s.T)}
+    child = replace(
+        parent,
+        kind="corollary",
+        parts={n: parent.expand(part).subs(step) for n, part in parent.parts.items()},
+        definitions=(),
+        conditions=tuple(
+            replace(
+                c,
+                left=parent.expand(c.left).subs(step),
+                right=parent.expand(c.right).subs(step),
+            )
+            for c in parent.conditions
+        ),
+        schedule=schedule,
+    )
+    answer = answer_to_child(monkeypatch, parent, child, PLAIN_SCRIPT)
+    assert any("rho = 0" in reason for reason in answer.missing)
+    same = replace(child, schedule={"eta": schedule["eta"]})
+    assert answer_to_child(monkeypatch, parent, same, PLAIN_SCRIPT).proved
+
+
+def test_corollary_gives_a_quantity_the_range_of_its_parent(monkeypatch):
+    theorem = registry.get("dfedsam.theorem_4_5", "corrected")
+
+    def with_limit(**ends):
+        limit = Quantity("cap", "c", ONE, "a limit", **ends)
+        condition = Condition("limit", 8 * s.eta * s.K * s.L, limit.symbol)
+        conditions = (condition, *theorem.conditions[1:])
+        return replace(theorem, quantities=(limit,), conditions=conditions)
+
+    parent = with_limit(high=1)
+    answer = answer_to_child(monkeypatch, parent, with_limit(), SCRIPT)
+    assert any("different meanings" in reason for reason in answer.missing)
+    assert answer_to_child(monkeypatch, parent, parent, SCRIPT).proved
