@@ -258,7 +258,8 @@ def page(made: Sequence[Row]) -> str:
         (
             "**audit**: errors and warnings that the text alone gives (!: warnings"
             " alone). **search**: the worst problem that was found, or measured over"
-            " bound (above 1 it would be refuted); a search that finds nothing proves"
+            " bound (above 1 it would be refuted), and for an O(.) the growth of measured"
+            " over expression along a family; a search that finds nothing proves"
             " nothing. **runs**: verdicts of `make validate`; of a refuted statement"
             " they count for these runs alone. **growth**: for an O(.), the exponent in"
             " T of measured over expression along these runs. **proof**: the status of"
@@ -306,7 +307,9 @@ def refreshed(stored: Sequence[Row]) -> list[Row]:
     for row in rows((), ()):
         old = known.get(row.key, row)
         printed = {name: old.printed[name] for name in ("runs", "growth")}
-        corrected = {name: old.corrected[name] for name in ("runs", "tightness")}
+        corrected = {"runs": old.corrected["runs"]}
+        if old.corrected["tightness"].evidence == "runs":
+            corrected["tightness"] = old.corrected["tightness"]
         row = replace(
             row,
             printed={**row.printed, **printed},

@@ -96,14 +96,20 @@ class Row:
         return cls(document["key"], document["title"], printed, corrected)
 
 
+GROWS = "ratio grows"
+"""Words of a cell on a statement in O(.) that is refuted."""
+
+
 def summary(rows: Sequence[Row]) -> str:
     """Return the main finding in one sentence."""
     wrong = sum(row.refuted for row in rows)
     broken = [row.key for row in rows if row.correction_refuted]
     corrected = f"refuted: {', '.join(broken)}" if broken else "none is refuted"
+    growing = sum(row.refuted and GROWS in row.printed["search"].says for row in rows)
     return (
-        f"{wrong} of {len(rows)} main statements are refuted as printed; of their"
-        f" corrections {corrected}."
+        f"{wrong} of {len(rows)} main statements are refuted as printed:"
+        f" {wrong - growing} by a bound that is exceeded, {growing} in O(.) by growth"
+        f" along a family of problems. Of their corrections {corrected}."
     )
 
 

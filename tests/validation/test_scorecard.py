@@ -77,7 +77,9 @@ def test_what_is_refuted_is_never_said_to_hold(rows):
         )
         assert row.corrected["search"].says.startswith("not refuted: ")
     wrong = sum((key, "printed") in known for key in rows)
-    told = f"{wrong} of {len(rows)} main statements are refuted as printed;"
+    told = (
+        f"{wrong} of {len(rows)} main statements are refuted as printed: 3 by a bound"
+    )
     assert summary(list(rows.values())).startswith(told)
 
 
@@ -87,7 +89,7 @@ def test_a_corrected_statement_that_a_run_breaks_is_told_first():
     ]
     assert broken.corrected["runs"].says == "violated: 1 of 1"
     assert broken.corrected["tightness"].says == "1.2 (runs)"
-    assert "of their corrections refuted: dfedadmm.theorem_1" in summary([broken])
+    assert "Of their corrections refuted: dfedadmm.theorem_1" in summary([broken])
 
 
 def test_growth_is_told_by_its_interval_and_not_against_1(rows):
@@ -246,3 +248,15 @@ def test_the_stored_page_is_what_its_numbers_give_and_they_are_those_of_the_sear
         assert row.corrected["search"] == again[row.key].corrected["search"]
         assert row.corrected["proof"] == again[row.key].corrected["proof"]
         assert row.printed["runs"].says != "not examined"
+
+
+def test_every_replayed_file_of_the_scorecard_exists():
+    stored = [
+        Row.from_dict(d)
+        for d in json.loads(scorecard.NUMBERS.read_text(encoding="utf-8"))
+    ]
+    commands = [cell.command for row in stored for _, _, cell in row.cells]
+    replayed = [c.partition("--replay ")[2] for c in commands if "--replay " in c]
+    assert len(replayed) >= len(stored)
+    missing = [name for name in replayed if not (scorecard.ROOT / name).is_file()]
+    assert missing == []
