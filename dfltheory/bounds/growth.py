@@ -54,7 +54,7 @@ def pacing(parameter: str) -> str:
 
 
 def growth_words(family: Mapping[str, Any]) -> str:
-    """Return the fitted growth of a saved family, and the range of the fit.
+    """Return the growth of a saved family, fitted to its last points, and its range.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def growth_words(family: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        As ``like T^0.62, in step with 1/(1 - lambda), over the range searched (T = 256
-        to 4096)``.
+        As ``like T^0.62, in step with 1/(1 - lambda), at the end of the range searched
+        (T = 256 to 4096)``.
     """
     parameter = str(family["parameter"])
     name = leading(parameter)
@@ -74,9 +74,8 @@ def growth_words(family: Mapping[str, Any]) -> str:
     paced = pacing(parameter)
     step = f"{paced}," if paced else ""
     low, high = (float(family["values"][end]) for end in (0, -1))
-    return (
-        f"like {power}{step} over the range searched ({name} = {low:.4g} to {high:.4g})"
-    )
+    searched = f"the range searched ({name} = {low:.4g} to {high:.4g})"
+    return f"like {power}{step} at the end of {searched}"
 
 
 __all__ = ["growth_words", "leading", "paces", "pacing"]

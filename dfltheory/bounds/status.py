@@ -41,7 +41,7 @@ class Status:
         neither
     how : what refutes it, or what was checked and under which hypotheses
     ratio : measured / bound of the counterexample; of a statement in O(.) the growth of
-        that ratio over the range searched
+        that ratio at the end of the range searched
     counterexample : at most five lines: the clients' functions, W, start, step size,
         measured and bound
     command : what repeats the search or the check

@@ -15,26 +15,26 @@ SAVED = Path(__file__).parents[2] / "docs" / "counterexamples"
 @pytest.mark.parametrize(
     ("parameter", "words"),
     [
-        ("T", "like T^0.62 over the range searched (T = 256 to 4096)"),
+        ("T", "like T^0.62 at the end of the range searched (T = 256 to 4096)"),
         (
             "T*gap",
             (
-                "like T^0.62, in step with 1/(1 - lambda), over the range searched (T ="
-                " 256 to 4096)"
+                "like T^0.62, in step with 1/(1 - lambda), at the end of the"
+                " range searched (T = 256 to 4096)"
             ),
         ),
         (
             "gap*T*T",
             (
-                "like (1/(1 - lambda))^0.62, with T growing like its square, over the"
-                " range searched (1/(1 - lambda) = 256 to 4096)"
+                "like (1/(1 - lambda))^0.62, with T growing like its square, at the"
+                " end of the range searched (1/(1 - lambda) = 256 to 4096)"
             ),
         ),
         (
             "alpha*T*T*T",
             (
-                "like (1/(1 - alpha))^0.62, with T growing like its cube, over the"
-                " range searched (1/(1 - alpha) = 256 to 4096)"
+                "like (1/(1 - alpha))^0.62, with T growing like its cube, at the end"
+                " of the range searched (1/(1 - alpha) = 256 to 4096)"
             ),
         ),
     ],

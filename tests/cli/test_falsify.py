@@ -90,7 +90,7 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
     status, text = dfltheory("--replay", str(tmp_path / "family.json"))
     assert status == 1
     assert "grows like (1/(1 - lambda))^" in text.out
-    assert "over the range searched" in text.out
+    assert "at the end of the range searched" in text.out
     assert ", with T growing like its square," in text.out
 
 
