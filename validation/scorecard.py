@@ -261,12 +261,12 @@ def page(made: Sequence[Row]) -> str:
             " bound (above 1 it would be refuted), and for an O(.) the growth of"
             " measured over expression along a family; a search that finds nothing"
             " proves nothing. **runs**: verdicts of `make validate`; of a refuted"
-            " statement they count for these runs alone. **growth**: for an O(.), the exponent in"
-            " T of measured over expression along these runs. **proof**: the status of"
-            f" the corrected statement: [proved]({TRUSTED}) where the proof kernel"
-            " checked the whole proof, *proved from cited lemmas* where it checked the"
-            " step from them. **tightness**: the largest measured over bound that was"
-            " seen; 1 is sharp."
+            " statement they count for these runs alone. **growth**: for an O(.),"
+            " the exponent in T of measured over expression along these runs."
+            f" **proof**: the status of the corrected statement: [proved]({TRUSTED})"
+            " where the proof kernel checked the whole proof, *proved from cited"
+            " lemmas* where it checked the step from them. **tightness**: the"
+            " largest measured over bound that was seen; 1 is sharp."
         ),
         "",
         "## What repeats each cell",
