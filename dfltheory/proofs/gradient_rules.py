@@ -208,7 +208,8 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
 def clients(alg: Algorithm, v: Vec) -> Claim:
     """Give the square of a mean of independent noises.
 
-    sq(mean V) = sq(V)/m for the noise V of one step.
+    sq(mean V) = sq(V)/m for the noise V of one step: given the past, the clients'
+    noises are independent and have mean zero.
     """
     need(v.noise, "{} is not the noise of one local step", v)
     need(

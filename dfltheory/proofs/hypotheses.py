@@ -76,7 +76,7 @@ PUSHES = Hypothesis(
 )
 WINDOWED = Hypothesis(
     "push-sum windows",
-    "any `window` rounds together contract by q (w-norm)",
+    "no round increases the w-norm, and any `window` rounds together contract it by q",
     WEIGHTS.scope,
 )
 COMMON = Hypothesis(

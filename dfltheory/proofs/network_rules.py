@@ -98,7 +98,8 @@ def _need_one_step_of_push_sum(alg: Algorithm) -> None:
 
 
 _CONVOLUTION = (
-    "Young's inequality for convolutions: Hardy, Littlewood and Polya, 9.4; Minkowski"
+    "Young's inequality for convolutions (Hardy, Littlewood and Polya, Inequalities);"
+    " Minkowski"
 )
 
 

@@ -1,6 +1,6 @@
 """Theorem M of DFedMDC and DFedSMDC as a script of the kernel.
 
-A call is a rule, the last fact the theorem.
+A call applies a rule. The last fact implies the theorem.
 
 A round moves the personal parts v at the clients' u_i, then the shared parts u at the
 new v, and mixes u. As on paper, but <d + e, d + f> is expanded exactly, which halves

@@ -1,7 +1,7 @@
 """Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel.
 
-Each call is a rule, the last fact the theorem. Parts (i) to (iv) are as in the proof on
-paper.
+Each call applies a rule. The last fact implies the theorem. Parts (i) to (iv) are as in
+the proof on paper.
 """
 
 from __future__ import annotations
@@ -152,6 +152,7 @@ def drift(w: Weights) -> r.Fact:
         size,
         r.take_root(r.martingale(r.square(noise), k)),
     )
+    # eta L (K - 1) <= 1/8, whose square is 1/64
     again, lost = sq(apart).at(steps="max"), R(1, 64) / w.most[1]
     terms = (root(start), most, one("Z"), root(g), one("V"))
     square = r.square(path, dict(zip(terms, w.most, strict=True)))
@@ -162,6 +163,7 @@ def drift(w: Weights) -> r.Fact:
     }
     largest = r.solve(r.largest(r.weaken(square, late)))
     mean = r.average(r.square(path, dict(zip(terms, w.drift, strict=True))), "k")
+    # the mean of k^2 over the steps, (K - 1)(2K - 1)/6, at most K(K - 1)/3
     third = {
         m: c * 2 * K / (2 * K - 1)
         for m, c in mean.right.items()
