@@ -424,9 +424,9 @@ def test_signs_of_random_polynomials_are_those_at_random_points(
         there = values(fact, points)
         points = points[there > 1e-12 if strict else there >= 0]
     found = values(terms, points)
-    if polynomials.is_nonnegative(exact(terms), intervals, known):
+    if polynomials.is_nonnegative(exact(terms), polynomials.Box(intervals, known)):
         assert np.min(found, initial=0) >= -1e-9
-    if polynomials.is_positive(exact(terms), intervals, known):
+    if polynomials.is_positive(exact(terms), polynomials.Box(intervals, known)):
         assert np.min(found, initial=1) > 0
 
 
@@ -461,12 +461,16 @@ def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
         Interval(high=QQ(1), open_high=True),
         Interval(high=QQ(1), open_low=True),
     )
-    assert not polynomials.is_positive({(1, 1): QQ(1)}, [closed, opened])
-    assert polynomials.is_positive({(1, 0): QQ(1), (0, 1): QQ(1)}, [closed, opened])
-    assert polynomials.is_positive({(1, 1): QQ(1)}, [opened, opened])
+    assert not polynomials.is_positive(
+        {(1, 1): QQ(1)}, polynomials.Box([closed, opened])
+    )
+    assert polynomials.is_positive(
+        {(1, 0): QQ(1), (0, 1): QQ(1)}, polynomials.Box([closed, opened])
+    )
+    assert polynomials.is_positive({(1, 1): QQ(1)}, polynomials.Box([opened, opened]))
     one_less = {(0, 0): QQ(1), (1, 0): QQ(-1)}
-    assert polynomials.is_positive(one_less, [closed, closed])
-    assert not polynomials.is_positive(one_less, [opened, opened])
+    assert polynomials.is_positive(one_less, polynomials.Box([closed, closed]))
+    assert not polynomials.is_positive(one_less, polynomials.Box([opened, opened]))
 
 
 # -- in the audit

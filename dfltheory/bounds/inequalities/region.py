@@ -9,7 +9,9 @@ by induction over a whole number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +24,7 @@ from sympy.polys.polyerrors import BasePolynomialError
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import (
+    Box,
     Fact,
     Interval,
     Terms,
@@ -41,11 +44,17 @@ from dfltheory.bounds.units import Expr
 _LONGEST = 2000
 """Operations of the longest expression that is tried."""
 _POINTS = 300
+_FIRST_POINTS = 20
+"""Points that are tried before all others: most polynomials are negative at one."""
 _ROUNDING = 1e-9
 _GRID = QQ(1, 2**20)
 """Roots are rounded to multiples of this."""
 _FIRST = 20
 """Values of a whole number that are tried one by one, before all others together."""
+
+
+class TimeLimitError(Exception):
+    """No proof was found before the deadline."""
 
 
 class Region:
@@ -60,6 +69,7 @@ class Region:
     inductions : how many inductions a proof may nest
     glossary : the ranges of quantities; ``Theorem.glossary`` has those that a theorem
         adds
+    deadline : processor time (``time.process_time``) after which no proof is tried
     """
 
     def __init__(
@@ -68,18 +78,27 @@ class Region:
         intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
         inductions: int = 1,
         glossary: Glossary = GLOSSARY,
+        deadline: float = math.inf,
     ):
         self.conditions = tuple(c for c in conditions if _exact(c.slack) is not None)
         self.intervals = intervals
         self.inductions = inductions
         self.glossary = glossary
+        self.deadline = deadline
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Return whether ``expr >= 0`` (``> 0``) is proved in the region.
 
         Points at which it is not defined do not count. What is no exact, real
         expression is not proved.
+
+        Raises
+        ------
+        TimeLimitError
+            After the deadline.
         """
+        if time.process_time() > self.deadline:
+            raise TimeLimitError
         expr = _exact(expr)
         if expr is None:
             return False
@@ -100,7 +119,7 @@ class Region:
     ) -> Region:
         """Return the same quantities under other conditions."""
         most = self.inductions if inductions is None else inductions
-        return Region(conditions, self.intervals, most, self.glossary)
+        return Region(conditions, self.intervals, most, self.glossary, self.deadline)
 
     def rational(self) -> Region:
         """Return the region of the conditions without roots and symbolic exponents."""
@@ -186,16 +205,16 @@ class _Quotient:
         self.symbols: list[Any] = sorted(
             set().union(*(e.free_symbols for e in parts)), key=str
         ) or [sp.Dummy(nonnegative=True)]
-        self.intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
-        self.facts: list[Fact] = []
-        self.points = _points(self.rewriting, self.symbols)
+        intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
+        points = _points(self.rewriting, self.symbols)
+        self.box = Box(intervals, (), _test(points), _test(points))
         found = [(self._fact(expr), strict) for expr, strict in known]
-        self.facts = [Fact(terms, strict) for terms, strict in found if terms]
-        for fact in self.facts:
-            self.points = self.points[_values(fact.terms, self.points) >= -_ROUNDING]
-        self.intervals = [
-            _tightened(x, i, self.facts) for i, x in enumerate(self.intervals)
-        ]
+        facts = [Fact(terms, strict) for terms, strict in found if terms]
+        intervals = [_tightened(x, i, facts) for i, x in enumerate(intervals)]
+        on_box = _box_points(intervals)
+        for fact in facts:
+            points = points[_values(fact.terms, points) >= -_ROUNDING]
+        self.box = Box(intervals, facts, _test(points), _test(on_box))
 
     def has_sign(self, strict: bool) -> bool:
         """Return whether the quotient is proved to be positive, or nonnegative.
@@ -231,19 +250,9 @@ class _Quotient:
     def _proved(self, poly: sp.Poly, strict: bool) -> bool:
         prove = is_positive if strict else is_nonnegative
         terms = poly.as_dict(native=True)
-        return prove(
-            terms, self.intervals, self.facts, self._possible
-        ) or self._by_induction(poly, strict)
-
-    def _possible(self, terms: Terms) -> bool:
-        """Return whether a polynomial is nonnegative at random points of the region.
-
-        The polynomial is in the variables of the rewriting.
-        """
-        return (
-            not len(self.points)
-            or float(_values(terms, self.points).min()) >= -_ROUNDING
-        )
+        if not self.box.possible(terms):
+            return False
+        return prove(terms, self.box) or self._by_induction(poly, strict)
 
     def _by_induction(self, poly: sp.Poly, strict: bool) -> bool:
         """Prove a sign by induction over the whole number in an exponent.
@@ -319,6 +328,25 @@ def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarr
     return np.floor(values) if whole else values
 
 
+def _box_points(intervals: Sequence[Interval]) -> np.ndarray:
+    """Return random points of a box, (points, variables), many near its corners."""
+    rng = np.random.default_rng(0)
+    return np.stack([_draw(x, False, rng) for x in intervals], axis=1)
+
+
+def _test(points: np.ndarray) -> Callable[[Terms], bool]:
+    """Return a test of whether a polynomial is nonnegative at these points."""
+    first, others = points[:_FIRST_POINTS], points[_FIRST_POINTS:]
+
+    def is_possible(terms: Terms) -> bool:
+        return all(
+            not len(some) or float(_values(terms, some).min()) >= -_ROUNDING
+            for some in (first, others)
+        )
+
+    return is_possible
+
+
 def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
     """Return the values of a polynomial relative to the sum of its terms' sizes."""
     exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
@@ -380,4 +408,4 @@ def _powers(expr: Expr) -> list[Expr]:
     return [p for p in expr.atoms(sp.Pow) if p.exp.free_symbols]
 
 
-__all__ = ["EVERYWHERE", "Region"]
+__all__ = ["EVERYWHERE", "Region", "TimeLimitError"]
