@@ -17,6 +17,7 @@ from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, check, error, warning
+from dfltheory.checks.network_constants import check_network_constants
 from dfltheory.checks.simpler import check_simpler, simpler_statements
 from dfltheory.checks.special import (
     ENDS,
@@ -47,9 +48,10 @@ def check_extremes(
     """Check a bound at the extremes of its quantities.
 
     The extremes are the ends of every range; the simplest case; SAM's own fixed point;
-    simpler algorithms; Q -> infinity; the schedule for large T.
+    simpler algorithms; small extreme graphs; Q -> infinity; the schedule for large T.
     """
     yield from check_simpler(theorem, registry=registry)
+    yield from check_network_constants(theorem)
     if theorem.order:
         yield from sam_fixed_point_in_order(theorem)
     if theorem.kind not in _KINDS:
