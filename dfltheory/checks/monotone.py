@@ -60,8 +60,8 @@ error.
 """
 _LONG = 100
 """Operations of the longest formula that is tried."""
-_SECONDS = 10
-"""Processor time for the proofs on one statement."""
+_SECONDS = 5
+"""Processor time for the proofs about one constant."""
 
 
 def has_monotonicity(theorem: Theorem) -> bool:
@@ -96,7 +96,7 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
     undecided: list[str] = []
     left: dict[str, None] = {}
     moves = _moved_with(theorem)
-    signs = _Signs(theorem, time.process_time() + _SECONDS)
+    signs = _Signs(theorem)
     for name in theorem.needs:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
@@ -105,6 +105,7 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         if finding is not None:
             yield finding
             continue
+        signs.region.deadline = time.process_time() + _SECONDS
         try:
             unproved = [
                 part
@@ -153,17 +154,12 @@ def _moved_with(theorem: Theorem) -> set[str]:
 class _Signs:
     """Signs and directions that are proved under the conditions of a theorem.
 
-    Parameters
-    ----------
-    theorem : the statement
-    deadline : processor time after which ``TimeLimitError`` is raised
+    After the deadline of ``region`` its methods raise ``TimeLimitError``.
     """
 
-    def __init__(self, theorem: Theorem, deadline: float):
+    def __init__(self, theorem: Theorem):
         self.theorem = theorem
-        self.region = Region(
-            conditions_of(theorem), glossary=theorem.glossary, deadline=deadline
-        )
+        self.region = Region(conditions_of(theorem), glossary=theorem.glossary)
         self.known: dict[Expr, bool] = {}
 
     def is_monotone(self, term: Expr, name: str, up: bool) -> bool:
