@@ -128,10 +128,10 @@ def _falls(theorem: Theorem) -> bool:
     """
     x = sp.Symbol("x", positive=True)
     spread: Expr = sp.expand(scheduled(theorem, theorem.bound).subs(s.T, x**-2))
-    terms = [
-        (c, *rest.as_base_exp())
-        for c, rest in (t.as_independent(x) for t in sp.Add.make_args(spread))
-    ]
+    terms = []
+    for term in sp.Add.make_args(spread):
+        c, rest = term.as_independent(x)
+        terms.append((c, *rest.as_base_exp()))
     if not all(base == x and p.is_Integer and p > 0 for _, base, p in terms):
         return False
     least = min(p for *_, p in terms)
@@ -145,13 +145,11 @@ def _many_gossip_steps(
 ) -> Iterator[Finding]:
     if "Q" not in points or any(c.name.startswith("Q") for c in theorem.conditions):
         return
-    exact = theorem.evaluate(
-        where="nan",
-        **{**points, "lam": 0 * points["lam"], "Q": np.ones_like(points["Q"])},
-    )
-    many = theorem.evaluate(
-        where="nan", **{**points, "Q": np.full_like(points["Q"], 1e6)}
-    )
+    averaged = {"lam": 0 * points["lam"], "Q": np.ones_like(points["Q"])}
+    at_once = {**points, **averaged}
+    repeated = {**points, "Q": np.full_like(points["Q"], 1e6)}
+    exact = theorem.evaluate(where="nan", **at_once)
+    many = theorem.evaluate(where="nan", **repeated)
     ratio = np.nan_to_num(np.broadcast_to(exact / many, len(points["Q"])), nan=1.0)
     # another check reports what a slip makes negative
     ratio = np.where(ratio > 0, ratio, 1.0)

@@ -277,11 +277,11 @@ def _exact(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> Fall 
 def _scheduled_exactly(theorem: Theorem, numbers: Setting) -> bool:
     """Return whether the steps are those of the schedule, without a rounding error."""
     known = {name: sp.Rational(v.item()) for name, v in numbers.arrays().items()}
-    return all(
-        step.subs({symbol: known[symbol.name] for symbol in step.free_symbols})
-        == known[name]
-        for name, step in _put_in(theorem).items()
-    )
+    for name, step in _put_in(theorem).items():
+        values = {symbol: known[symbol.name] for symbol in step.free_symbols}
+        if step.subs(values) != known[name]:
+            return False
+    return True
 
 
 def _fewest_clients(

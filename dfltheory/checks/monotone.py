@@ -264,9 +264,8 @@ def _sampled(
         moved = points[name] + 0.01 * (1 - points[name])
     else:
         moved = points[name] * 1.01 + 1e-9
-    after = np.broadcast_to(
-        theorem.evaluate(where="nan", **{**points, name: moved}), value.shape
-    )
+    changed = {**points, name: moved}
+    after = np.broadcast_to(theorem.evaluate(where="nan", **changed), value.shape)
     gain = (value - after) if up else (after - value)
     relative = np.where(
         np.isfinite(gain), gain / np.maximum(np.abs(value), 1e-300), -np.inf

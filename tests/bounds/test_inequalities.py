@@ -19,10 +19,11 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import polynomials
 from dfltheory.bounds.inequalities.by_form import nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import Fact, Interval
-from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
+from dfltheory.bounds.inequalities.region import EVERYWHERE, Region, TimeLimitError
 from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting
 from dfltheory.bounds.regions import admissible, values_of
 from dfltheory.bounds.theorem import Condition
+from dfltheory.checks import monotone as monotone_check
 from dfltheory.checks.monotone import check_monotone
 
 R = sp.Rational
@@ -535,3 +536,17 @@ def test_strict_signs_by_form():
     assert not positive(s.sigma_l)
     assert not positive(1 - s.delta)  # delta may be 1
     assert not positive(1 - s.L)
+
+
+def test_region_raises_after_its_deadline():
+    region = Region(deadline=0.0)
+    with pytest.raises(TimeLimitError):
+        region.holds(s.L * s.eta)
+
+
+def test_monotonicity_that_takes_too_long_is_not_decided(monkeypatch):
+    monkeypatch.setattr(monotone_check, "_SECONDS", -1)
+    theorem = registry.get("dfedadmm.theorem_1", "corrected")
+    (finding,) = check_monotone(theorem)
+    assert "not decided" in finding.message
+    assert finding.severity == "note"

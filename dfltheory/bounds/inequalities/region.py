@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import sympy as sp
 from sympy import QQ
 from sympy.polys.polyerrors import BasePolynomialError
@@ -34,8 +33,14 @@ from dfltheory.bounds.inequalities.polynomials import (
 from dfltheory.bounds.inequalities.rewriting import (
     NoProofError,
     Rewriting,
-    is_whole,
     least_value,
+)
+from dfltheory.bounds.inequalities.samples import (
+    ROUNDING,
+    box_points,
+    is_nonnegative_at,
+    region_points,
+    relative_values,
 )
 from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
@@ -43,10 +48,6 @@ from dfltheory.bounds.units import Expr
 
 _LONGEST = 2000
 """Operations of the longest expression that is tried."""
-_POINTS = 300
-_FIRST_POINTS = 20
-"""Points that are tried before all others: most polynomials are negative at one."""
-_ROUNDING = 1e-9
 _GRID = QQ(1, 2**20)
 """Roots are rounded to multiples of this."""
 _FIRST = 20
@@ -206,15 +207,19 @@ class _Quotient:
             set().union(*(e.free_symbols for e in parts)), key=str
         ) or [sp.Dummy(nonnegative=True)]
         intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
-        points = _points(self.rewriting, self.symbols)
-        self.box = Box(intervals, (), _test(points), _test(points))
+        points = region_points(self.rewriting, self.symbols)
+        self.box = Box(
+            intervals, (), is_nonnegative_at(points), is_nonnegative_at(points)
+        )
         found = [(self._fact(expr), strict) for expr, strict in known]
         facts = [Fact(terms, strict) for terms, strict in found if terms]
         intervals = [_tightened(x, i, facts) for i, x in enumerate(intervals)]
-        on_box = _box_points(intervals)
+        on_box = box_points(intervals)
         for fact in facts:
-            points = points[_values(fact.terms, points) >= -_ROUNDING]
-        self.box = Box(intervals, facts, _test(points), _test(on_box))
+            points = points[relative_values(fact.terms, points) >= -ROUNDING]
+        self.box = Box(
+            intervals, facts, is_nonnegative_at(points), is_nonnegative_at(on_box)
+        )
 
     def has_sign(self, strict: bool) -> bool:
         """Return whether the quotient is proved to be positive, or nonnegative.
@@ -297,63 +302,6 @@ class _Quotient:
             elif not self._proved(factor, strict=True):
                 rest *= factor**power
         return rest.as_dict(native=True)
-
-
-def _points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
-    """Return random points of the box, (points, variables).
-
-    A variable that stands for an expression has its value.
-    """
-    meanings = [rewriting.back(symbol) for symbol in symbols]
-    free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)
-    rng = np.random.default_rng(0)
-    drawn = [
-        _draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng)
-        for symbol in free
-    ]
-    with np.errstate(all="ignore"):
-        columns = sp.lambdify(free, meanings, modules="numpy")(*drawn)
-        points = np.stack(
-            [np.broadcast_to(column, _POINTS) for column in columns], axis=1
-        )
-    return points[np.isfinite(points).all(axis=1)]
-
-
-def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarray:
-    """Random values in an interval, many near its ends."""
-    low = float(interval.low)
-    if interval.high is not None:
-        return low + (float(interval.high) - low) * rng.beta(0.5, 0.5, _POINTS)
-    values = low + 10.0 ** rng.uniform(-3, 4, _POINTS)
-    return np.floor(values) if whole else values
-
-
-def _box_points(intervals: Sequence[Interval]) -> np.ndarray:
-    """Return random points of a box, (points, variables), many near its corners."""
-    rng = np.random.default_rng(0)
-    return np.stack([_draw(x, False, rng) for x in intervals], axis=1)
-
-
-def _test(points: np.ndarray) -> Callable[[Terms], bool]:
-    """Return a test of whether a polynomial is nonnegative at these points."""
-    first, others = points[:_FIRST_POINTS], points[_FIRST_POINTS:]
-
-    def is_possible(terms: Terms) -> bool:
-        return all(
-            not len(some) or float(_values(terms, some).min()) >= -_ROUNDING
-            for some in (first, others)
-        )
-
-    return is_possible
-
-
-def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
-    """Return the values of a polynomial relative to the sum of its terms' sizes."""
-    exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
-    with np.errstate(all="ignore"):
-        powers = points[:, None, :] ** exponents  # (points, terms, variables)
-        products = powers.prod(axis=2) * np.array([float(c) for c in terms.values()])
-        return np.nan_to_num(products.sum(axis=1) / np.abs(products).sum(axis=1))
 
 
 def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
