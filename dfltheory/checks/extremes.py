@@ -24,6 +24,7 @@ from dfltheory.checks.special import (
     ends_of_ranges,
     sam_fixed_point_in_order,
     simplest_case,
+    vanishing_left_side,
 )
 from dfltheory.errors import InputError
 
@@ -61,6 +62,7 @@ def check_extremes(
     except InputError:
         return
     yield from ends_of_ranges(theorem, points)
+    yield from vanishing_left_side(theorem, points)
     if theorem.kind not in ("theorem", "corollary"):
         return
     yield from _many_gossip_steps(theorem, points)
