@@ -181,6 +181,14 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
         yield note(f"against {derived.variant}", "it is looser than what is derived")
 
 
+def _term_values(
+    theorem: Theorem, name: str, points: dict[str, np.ndarray]
+) -> np.ndarray:
+    """Return the values of a term at points."""
+    needed = {quantity: points[quantity] for quantity in theorem.needs}
+    return np.asarray(theorem.evaluate_terms(where="ignore", **needed)[name])
+
+
 def _term(
     printed: Theorem, derived: Theorem, name: str, points: dict[str, np.ndarray]
 ) -> str | None:
@@ -190,12 +198,7 @@ def _term(
     """
     if name not in derived.parts:
         return None
-    ones, twos = (
-        theorem.evaluate_terms(where="ignore", **{n: points[n] for n in theorem.needs})[
-            name
-        ]
-        for theorem in (printed, derived)
-    )
+    ones, twos = (_term_values(t, name, points) for t in (printed, derived))
     with np.errstate(all="ignore"):
         ratio = np.asarray(ones / twos, dtype=float)
     ratio = ratio[np.isfinite(ratio)] if ratio.ndim else ratio.reshape(1)

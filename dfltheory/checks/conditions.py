@@ -72,11 +72,9 @@ def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
                 power.exp.is_odd is not False or (value == 0).any()
             ):
                 i = int(np.argmin(value))
-                place = {
-                    n: v
-                    for n, v in at(points, i).items()
-                    if n in {s.name for s in power.base.free_symbols}
-                }
+                inside = {s.name for s in power.base.free_symbols}
+                point = at(points, i)
+                place = {n: v for n, v in point.items() if n in inside}
                 yield error(
                     f"term {name}",
                     f"its denominator {power.base} is {value[i]:.3g} at"

@@ -99,7 +99,8 @@ def compare_rate(
     schedule is the least or the largest of some quantities, each of these cases is
     compared.
     """
-    order = (3 if claim.order else 2) if order is None else order
+    if order is None:
+        order = 3 if claim.order else 2
     messages: set[str] = set()
     for schedule, pairs in cases(claim.schedule):
         for finding in _compared(
@@ -124,10 +125,9 @@ def cases(
     one = min(found, key=sp.count_ops)  # innermost first
     for argument in one.args:
         others = [other for other in one.args if other != argument]
-        pairs = [
-            (argument, other) if isinstance(one, sp.Min) else (other, argument)
-            for other in others
-        ]
+        pairs = [(other, argument) for other in others]
+        if isinstance(one, sp.Min):
+            pairs = [(argument, other) for other in others]
         chosen = {
             name: sp.sympify(e).xreplace({one: argument})
             for name, e in schedule.items()
@@ -203,10 +203,8 @@ def _compared_terms(
             fails=fails,
         )
     for mono in claimed:
-        theirs = [
-            _renamed(d, {} if "beta" in loose else {"sigma_g": "beta"}).without(loose)
-            for d in derived
-        ]
+        names = {} if "beta" in loose else {"sigma_g": "beta"}
+        theirs = [_renamed(d, names).without(loose) for d in derived]
         if claim.order and not covered(mono.without(loose), theirs, region, shares):
             yield note(
                 "rate",
@@ -258,7 +256,9 @@ def fails_how(mono: Monomial, claimed: Sequence[Monomial]) -> str:
 
     It is ``fixed`` where the term is slower in T than every claimed one.
     """
-    return "fixed" if all(mono["T"] > other["T"] for other in claimed) else "uniform"
+    if all(mono["T"] > other["T"] for other in claimed):
+        return "fixed"
+    return "uniform"
 
 
 def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
@@ -267,12 +267,8 @@ def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
     The text says where they differ.
     """
     scale = sorted({"T", "K", "m", "1 - lam", "L", "rho0", "Phi"})
-    own = {(a, e) for a, e in mono.exponents if a not in scale}
-    similar = [
-        c
-        for c in claimed
-        if own and own == {(a, e) for a, e in c.exponents if a not in scale}
-    ]
+    own = set(mono.without(scale).exponents)
+    similar = [c for c in claimed if own and own == set(c.without(scale).exponents)]
     if not similar:
         return ""
     other = min(similar, key=lambda c: sum(abs(c[a] - mono[a]) for a in scale))
@@ -349,7 +345,8 @@ def _moderate(
     if seed == 0:
         return everyday(names, glossary)
     drawn = draw(names, 1, np.random.default_rng(seed), glossary)
-    least = {name: -math.inf if glossary[name].high == 1 else 1e-3 for name in drawn}
+    least = dict.fromkeys(drawn, 1e-3)
+    least |= dict.fromkeys((n for n in drawn if glossary[n].high == 1), -math.inf)
     return {name: max(float(values[0]), least[name]) for name, values in drawn.items()}
 
 

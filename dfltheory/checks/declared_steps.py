@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import sympy as sp
 
@@ -82,7 +81,7 @@ def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
     }
 
 
-def _numbers(values: Mapping[Any, Fraction]) -> str:
+def _numbers(values: Mapping[sp.Symbol, Fraction] | Mapping[str, Fraction]) -> str:
     return (
         ", ".join(f"{name} = {value}" for name, value in values.items()) or "no values"
     )

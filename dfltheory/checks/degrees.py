@@ -32,9 +32,8 @@ class Degree:
             return self.of_unit(self.units[expr.name])
         if isinstance(expr, sp.Pow) and expr.exp.is_Rational:
             return self.of(expr.base) * float(expr.exp)
-        parts = (
-            [self.of(part) for part in expr.args] if isinstance(expr, _GROWING) else []
-        )
+        arguments = expr.args if isinstance(expr, _GROWING) else ()
+        parts = [self.of(argument) for argument in arguments]
         if isinstance(expr, sp.Mul):
             return np.sum(parts, axis=0)
         if isinstance(expr, (sp.Add, sp.Max)):

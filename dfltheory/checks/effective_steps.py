@@ -2,15 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 
-Numbers = Mapping[str, Any]
-"""Fractions or arrays: eta, L, m, T, K, alpha, lam_admm; ``steps``: gradient steps from
-one measured model to the next; ``size``: a noise, gradient, distance or radius;
-``lam``; ``n``: rounds of a transient; ``first`` and ``last``: the measured rounds;
-``aggregate``: over them; ``algorithm``: that of the instance.
-"""
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Numbers of a family of problems: arrays of one shape.
+
+    They are floats, or objects that are fractions.
+
+    Attributes
+    ----------
+    K, m, T, L, eta, rho, rho0, alpha, lam_admm, lam : as in the glossary
+    size : a noise, gradient, distance or radius
+    n : rounds of a transient
+    steps : gradient steps from one measured model to the next
+    first, last : the measured rounds
+    aggregate : over the rounds
+    algorithm : that of the instance
+    """
+
+    K: np.ndarray
+    m: np.ndarray
+    T: np.ndarray
+    L: np.ndarray
+    eta: np.ndarray
+    rho: np.ndarray
+    rho0: np.ndarray
+    alpha: np.ndarray
+    lam_admm: np.ndarray
+    size: np.ndarray
+    lam: np.ndarray
+    n: np.ndarray
+    steps: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    aggregate: str
+    algorithm: str | None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the numbers by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: value
+            for name, value in values.items()
+            if name not in ("aggregate", "algorithm")
+        }
+
+    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Setting:
+        """Return the setting with a change of every array."""
+        changed = {name: change(value) for name, value in self.arrays().items()}
+        return replace(self, **changed)
+
+
 PLAIN = ("DFedAvg", "DPSGD", "LocalSGD", "FedAvg", "DFedSAM", "OSGP", "SGP")
 """Algorithms whose rounds are local gradient steps and an average: DFedSAM at rho = 0;
 DPSGD where it adapts before it combines; push-sum on a doubly stochastic matrix, where
@@ -30,7 +77,7 @@ clients have one objective and exact gradients.
 """
 
 
-def travel(at: Numbers) -> Any:
+def travel(at: Setting) -> np.ndarray:
     """Return the effective step of a round.
 
     That is how far a gradient 1 that never changes moves the measured point; for a
@@ -47,28 +94,28 @@ def travel(at: Numbers) -> Any:
     round; for 0 < eta <= lam and a dual between 0 and g no other point of the round is
     beyond the next w.
     """
-    if at["algorithm"] in DUAL:
-        return at["lam_admm"]
-    alpha, steps = at["alpha"], at["steps"]
-    if at["algorithm"] == KEPT:
-        return at["eta"] * steps / (1 - alpha)
+    if at.algorithm in DUAL:
+        return at.lam_admm
+    alpha, steps = at.alpha, at.steps
+    if at.algorithm == KEPT:
+        return at.eta * steps / (1 - alpha)
     slow = alpha * (1 - alpha**steps) / (1 - alpha)
-    return at["eta"] * (steps - slow) / (1 - alpha)
+    return at.eta * (steps - slow) / (1 - alpha)
 
 
-def is_travel_exact(at: Numbers) -> Any:
+def is_travel_exact(at: Setting) -> np.ndarray | bool:
     """Return whether ``travel`` is derived here: with dual variables for eta <= lam."""
-    return at["eta"] <= at["lam_admm"] if at["algorithm"] in DUAL else True
+    return at.eta <= at.lam_admm if at.algorithm in DUAL else True
 
 
-def is_local_descent(at: Numbers) -> Any:
+def is_local_descent(at: Setting) -> np.ndarray | bool:
     """Return whether rounds are local steps and an average here.
 
     With dual variables they are for K = 1 and eta = lam: then dual' is the gradient at
     x, w = x, and x' = W (x - lam dual').
     """
-    if at["algorithm"] in DUAL:
-        return (at["K"] == 1) & (at["eta"] == at["lam_admm"])
+    if at.algorithm in DUAL:
+        return (at.K == 1) & (at.eta == at.lam_admm)
     return True
 
 
@@ -79,7 +126,7 @@ __all__ = [
     "PLAIN",
     "SAM",
     "SPANS",
-    "Numbers",
+    "Setting",
     "is_local_descent",
     "is_travel_exact",
     "travel",

@@ -28,7 +28,11 @@ def everyday(
 
     The value is 1 for what has no usual value, and 1/2 for a share.
     """
-    return {n: _USUAL.get(n, 0.5 if glossary[n].high == 1 else 1.0) for n in names}
+    found = {}
+    for name in names:
+        default = 0.5 if glossary[name].high == 1 else 1.0
+        found[name] = _USUAL.get(name, default)
+    return found
 
 
 __all__ = ["everyday"]

@@ -17,12 +17,14 @@ from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, check, error, warning
+from dfltheory.checks.network_constants import check_network_constants
 from dfltheory.checks.simpler import check_simpler, simpler_statements
 from dfltheory.checks.special import (
     ENDS,
     ends_of_ranges,
     sam_fixed_point_in_order,
     simplest_case,
+    vanishing_left_side,
 )
 from dfltheory.errors import InputError
 
@@ -47,9 +49,10 @@ def check_extremes(
     """Check a bound at the extremes of its quantities.
 
     The extremes are the ends of every range; the simplest case; SAM's own fixed point;
-    simpler algorithms; Q -> infinity; the schedule for large T.
+    simpler algorithms; small extreme graphs; Q -> infinity; the schedule for large T.
     """
     yield from check_simpler(theorem, registry=registry)
+    yield from check_network_constants(theorem)
     if theorem.order:
         yield from sam_fixed_point_in_order(theorem)
     if theorem.kind not in _KINDS:
@@ -59,6 +62,7 @@ def check_extremes(
     except InputError:
         return
     yield from ends_of_ranges(theorem, points)
+    yield from vanishing_left_side(theorem, points)
     if theorem.kind not in ("theorem", "corollary"):
         return
     yield from _many_gossip_steps(theorem, points)
@@ -126,10 +130,10 @@ def _falls(theorem: Theorem) -> bool:
     """
     x = sp.Symbol("x", positive=True)
     spread: Expr = sp.expand(scheduled(theorem, theorem.bound).subs(s.T, x**-2))
-    terms = [
-        (c, *rest.as_base_exp())
-        for c, rest in (t.as_independent(x) for t in sp.Add.make_args(spread))
-    ]
+    terms = []
+    for term in sp.Add.make_args(spread):
+        c, rest = term.as_independent(x)
+        terms.append((c, *rest.as_base_exp()))
     if not all(base == x and p.is_Integer and p > 0 for _, base, p in terms):
         return False
     least = min(p for *_, p in terms)
@@ -143,13 +147,11 @@ def _many_gossip_steps(
 ) -> Iterator[Finding]:
     if "Q" not in points or any(c.name.startswith("Q") for c in theorem.conditions):
         return
-    exact = theorem.evaluate(
-        where="nan",
-        **{**points, "lam": 0 * points["lam"], "Q": np.ones_like(points["Q"])},
-    )
-    many = theorem.evaluate(
-        where="nan", **{**points, "Q": np.full_like(points["Q"], 1e6)}
-    )
+    averaged = {"lam": 0 * points["lam"], "Q": np.ones_like(points["Q"])}
+    at_once = {**points, **averaged}
+    repeated = {**points, "Q": np.full_like(points["Q"], 1e6)}
+    exact = theorem.evaluate(where="nan", **at_once)
+    many = theorem.evaluate(where="nan", **repeated)
     ratio = np.nan_to_num(np.broadcast_to(exact / many, len(points["Q"])), nan=1.0)
     # another check reports what a slip makes negative
     ratio = np.where(ratio > 0, ratio, 1.0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,11 +19,13 @@ from dfltheory.checks.effective_steps import (
     PLAIN,
     SAM,
     SPANS,
-    Numbers,
+    Setting,
     is_local_descent,
     is_travel_exact,
     travel,
 )
+
+Constants = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class FloorInstance:
     measures: tuple[str, ...]
     aggregates: tuple[str, ...]
     gossip: bool
-    constants: Callable[[Numbers, str], dict[str, Any]]
-    value: Callable[[Numbers, str], Any]
+    constants: Callable[[Setting, str], Constants]
+    value: Callable[[Setting, str], np.ndarray]
     everywhere: bool = False
     mechanism: tuple[str, ...] = ()
 
@@ -65,27 +66,28 @@ _ONE = ("Q", "delta", "C", "window")
 _GIVEN = ("L", "m", "T", "K", "eta", "alpha", "lam_admm")
 
 
-def _without(at: Numbers) -> dict[str, Any]:
+def _without(at: Setting) -> Constants:
     """Return the constants with all that may be absent set to 0, the rest as given.
 
     Averaging is exact, so that the push-sum weights are 1 and C = 1.
     """
-    known = dict.fromkeys(_NOTHING, 0 * at["L"])
-    known |= dict.fromkeys(_ONE, 1 + 0 * at["L"])
-    return {**known, **{name: at[name] for name in _GIVEN}}
+    known = dict.fromkeys(_NOTHING, 0 * at.L)
+    known |= dict.fromkeys(_ONE, 1 + 0 * at.L)
+    given = at.arrays()
+    return {**known, **{name: given[name] for name in _GIVEN}}
 
 
 # -- averaged noise
 
 
-def noise_constants(at: Numbers, measure: str) -> dict[str, Any]:
+def noise_constants(at: Setting, measure: str) -> Constants:
     """Constants of :func:`noise_floor`; W averages exactly."""
-    known = {**_without(at), "sigma_l": at["size"], "B": at["size"]}
-    known |= dict.fromkeys(("mu", "mu_each"), at["L"])
-    return {**known, "S2": 2 * at["size"] ** 2}
+    known = {**_without(at), "sigma_l": at.size, "B": at.size}
+    known |= dict.fromkeys(("mu", "mu_each"), at.L)
+    return {**known, "S2": 2 * at.size**2}
 
 
-def _impulse(at: Numbers) -> tuple[Any, Any, Any]:
+def _impulse(at: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return sums of the response of local steps to one gradient, and whether it fits.
 
     The steps are y' = y - eta v', v' = alpha v + L y on the parabola, and h_n is what a
@@ -93,7 +95,7 @@ def _impulse(at: Numbers) -> tuple[Any, Any, Any]:
     of h_n and of h_n^2 over n < K, and whether every h_n >= 0 and eta L times the first
     sum is at most 1.
     """
-    drift, alpha, steps = at["eta"] * at["L"], at["alpha"], at["steps"]
+    drift, alpha, steps = at.eta * at.L, at.alpha, at.steps
     moved = speed = 1 + 0 * drift
     total = square = 0 * drift
     positive = drift > 0
@@ -107,7 +109,7 @@ def _impulse(at: Numbers) -> tuple[Any, Any, Any]:
     return total, square, positive & (drift * total <= 1)
 
 
-def noise_floor(at: Numbers, measure: str) -> Any:
+def noise_floor(at: Setting, measure: str) -> np.ndarray:
     """Return the floor of averaged gradient noise.
 
     f_i(x) = L x^2/2, and stochastic gradients are L x + xi with independent xi = sigma
@@ -128,36 +130,36 @@ def noise_floor(at: Numbers, measure: str) -> Any:
     moments. Without strong convexity the floor is the same.
     """
     total, square, bounded = _impulse(at)
-    scale = {"f_gap": at["L"] / 2, "dist_sq": 1}.get(measure, at["L"] ** 2)
-    drift = at["eta"] * at["L"] * total
+    scale = {"f_gap": at.L / 2, "dist_sq": 1}.get(measure, at.L**2)
+    drift = at.eta * at.L * total
     gap = drift * (2 - drift)  # 1 - a^2
-    limit = (at["eta"] * at["size"]) ** 2 * square / (at["m"] * gap)
-    if at["aggregate"] == "mean":
-        share = 1 - 1 / ((at["last"] - at["first"] + 1) * gap)
+    limit = (at.eta * at.size) ** 2 * square / (at.m * gap)
+    if at.aggregate == "mean":
+        share = 1 - 1 / ((at.last - at.first + 1) * gap)
     else:
-        share = 1 - 1 / (1 + at["last"] * gap)
+        share = 1 - 1 / (1 + at.last * gap)
     return scale * limit * share * (bounded & is_local_descent(at))
 
 
 # -- the way to the minimum
 
 
-def descent_constants(at: Numbers, measure: str) -> dict[str, Any]:
+def descent_constants(at: Setting, measure: str) -> Constants:
     """Constants of :func:`descent_floor`."""
     known = _without(at)
-    way = travel(at) * at["last"]
+    way = travel(at) * at.last
     if measure == "f_gap":
-        start = at["size"]
-        slope = at["L"] * start / (2 * way * at["L"] + 1)
+        start = at.size
+        slope = at.L * start / (2 * way * at.L + 1)
     else:
-        slope = at["size"]
-        start = slope / at["L"] + way * slope
-    known["f0_gap"] = slope * start - slope**2 / (2 * at["L"])
+        slope = at.size
+        start = slope / at.L + way * slope
+    known["f0_gap"] = slope * start - slope**2 / (2 * at.L)
     known["x_star_sq"] = start**2
     return {**known, "B": slope, "S2": slope**2}
 
 
-def descent_floor(at: Numbers, measure: str) -> Any:
+def descent_floor(at: Setting, measure: str) -> np.ndarray:
     """Return the floor of the way to the minimum.
 
     f_i = f, f(x) = L x^2/2 for abs(x) <= g/L, else g abs(x) - g^2/(2 L), and gradients
@@ -170,25 +172,25 @@ def descent_floor(at: Numbers, measure: str) -> Any:
     least x_0 - t s g >= g/L, and f - f* = L R^2/(2 (2 t s L + 1)) there; f falls along
     the way. Where the origin enters, it is x_0.
     """
-    way = travel(at) * at["last"]
+    way = travel(at) * at.last
     if measure == "f_gap":
-        floor = at["L"] * at["size"] ** 2 / (2 * (2 * way * at["L"] + 1))
+        floor = at.L * at.size**2 / (2 * (2 * way * at.L + 1))
     else:
-        floor = at["size"] ** 2
+        floor = at.size**2
     return floor * is_travel_exact(at)
 
 
 # -- a late slope
 
 
-def late_constants(at: Numbers, measure: str) -> dict[str, Any]:
+def late_constants(at: Setting, measure: str) -> Constants:
     """Constants of :func:`late_floor`."""
-    known = {**_without(at), "f0_gap": at["size"] ** 2 / at["L"], "B": at["size"]}
+    known = {**_without(at), "f0_gap": at.size**2 / at.L, "B": at.size}
     del known["mu"], known["mu_each"]
-    return {**known, "S2": at["size"] ** 2}
+    return {**known, "S2": at.size**2}
 
 
-def late_floor(at: Numbers, measure: str) -> Any:
+def late_floor(at: Setting, measure: str) -> np.ndarray:
     """Return the floor of a slope that is reached late.
 
     f_i = f and gradients are exact: f(x) = -L x^2/2 for 0 <= x <= X = g/L, then slope
@@ -200,34 +202,34 @@ def late_floor(at: Numbers, measure: str) -> Any:
     to x_0, and some x_0 leads to X. From x = X on f falls by L x_0^2/2 + g^2/(2 L), so
     that f(x_0) - inf f = g^2/L. Only the last round is bounded.
     """
-    return at["size"] ** 2
+    return at.size**2
 
 
 # -- opposing gradients
 
 
-def _radius(at: Numbers) -> Any:
+def _radius(at: Setting) -> np.ndarray:
     """Return rho of :func:`consensus_floor`."""
     local = travel(at)
-    drift = local * at["L"]
-    spread = at["lam"] * (1 - at["lam"] ** at["n"]) / (1 - at["lam"])
-    slowed = 1 + drift * at["n"] + drift**2 * at["n"] * spread
-    return local * spread * at["size"] / slowed
+    drift = local * at.L
+    spread = at.lam * (1 - at.lam**at.n) / (1 - at.lam)
+    slowed = 1 + drift * at.n + drift**2 * at.n * spread
+    return local * spread * at.size / slowed
 
 
-def consensus_constants(at: Numbers, measure: str) -> dict[str, Any]:
+def consensus_constants(at: Setting, measure: str) -> Constants:
     """Constants of :func:`consensus_floor`."""
     radius = _radius(at)
-    known = {**_without(at), "sigma_g": at["size"], "lam": at["lam"], "q": at["lam"]}
-    known["f0_gap"] = at["L"] * radius**2 / 2
-    known["B"] = known["beta"] = at["size"] + at["L"] * radius
+    known = {**_without(at), "sigma_g": at.size, "lam": at.lam, "q": at.lam}
+    known["f0_gap"] = at.L * radius**2 / 2
+    known["B"] = known["beta"] = at.size + at.L * radius
     known["S2"] = known["B"] ** 2
     for name in ("mu", "mu_each", "C"):
         del known[name]
     return known
 
 
-def consensus_floor(at: Numbers, measure: str) -> Any:
+def consensus_floor(at: Setting, measure: str) -> np.ndarray:
     """Return the floor of opposing gradients.
 
     Half of the clients have f_i(x) = h(x) - b x, half h(x) + b x, h'(x) =
@@ -247,51 +249,51 @@ def consensus_floor(at: Numbers, measure: str) -> Any:
     and large n its square is almost (e L)^2 sigma_g^2 lambda^2/(1 - lambda)^2. W is
     symmetric, so that push-sum has the weights 1 and q = lambda.
     """
-    kept = 1 - travel(at) * at["L"] * at["n"]
+    kept = 1 - travel(at) * at.L * at.n
     positive = kept * (kept > 0)
-    return (at["L"] * _radius(at) * positive) ** 2 * is_local_descent(at)
+    return (at.L * _radius(at) * positive) ** 2 * is_local_descent(at)
 
 
 # -- all methods
 
 
-def span_constants(at: Numbers, measure: str) -> dict[str, Any]:
+def span_constants(at: Setting, measure: str) -> Constants:
     """Constants of :func:`span_floor`; f(x_0) - f* is not among them."""
-    known = {**_without(at), "x_star_sq": at["size"] ** 2}
+    known = {**_without(at), "x_star_sq": at.size**2}
     del known["f0_gap"]
     return known
 
 
-def span_floor(at: Numbers, measure: str) -> Any:
+def span_floor(at: Setting, measure: str) -> np.ndarray:
     """Return the floor of Theorem 3.14 of Bubeck (2015).
 
     Some convex quadratic function, here the objective of every client, has f(x) - f* >=
     3 L norm(x_0 - x*)^2/(32 (N + 2)^2) at all points of the span of x_0 and N
     gradients.
     """
-    steps = at["steps"] * at["last"]
-    return 3 * at["L"] * at["size"] ** 2 / (32 * (steps + 2) ** 2)
+    steps = at.steps * at.last
+    return 3 * at.L * at.size**2 / (32 * (steps + 2) ** 2)
 
 
 # -- SAM's fixed point
 
 
-def sam_constants(at: Numbers, measure: str) -> dict[str, Any]:
+def sam_constants(at: Setting, measure: str) -> Constants:
     """Constants of :func:`sam_floor`; network and blocks are arbitrary."""
-    known = {**_without(at), "rho": at["rho"], "rho0": at["rho0"], "lam": at["lam"]}
-    known |= {"q": at["lam"], "S2": 0 * at["L"], "B": at["L"] * at["rho"]}
-    known["f0_gap"] = at["L"] * at["rho"] ** 2 / 2
-    known |= dict.fromkeys(("K_u", "K_v"), at["K"])
-    known |= dict.fromkeys(("eta_u", "eta_v"), at["eta"])
-    known |= dict.fromkeys(("L_u", "L_v"), at["L"])
+    known = {**_without(at), "rho": at.rho, "rho0": at.rho0, "lam": at.lam}
+    known |= {"q": at.lam, "S2": 0 * at.L, "B": at.L * at.rho}
+    known["f0_gap"] = at.L * at.rho**2 / 2
+    known |= dict.fromkeys(("K_u", "K_v"), at.K)
+    known |= dict.fromkeys(("eta_u", "eta_v"), at.eta)
+    known |= dict.fromkeys(("L_u", "L_v"), at.L)
     absent = ("L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u")
-    known |= dict.fromkeys(absent, 0 * at["L"])
+    known |= dict.fromkeys(absent, 0 * at.L)
     for name in ("mu", "mu_each"):
         del known[name]
     return known
 
 
-def sam_floor(at: Numbers, measure: str) -> Any:
+def sam_floor(at: Setting, measure: str) -> np.ndarray:
     """Return the floor of SAM's fixed point.
 
     f_i = f with f'(x) = L max(rho - abs(x), 0), exact gradients and the common start 0.
@@ -301,8 +303,8 @@ def sam_floor(at: Numbers, measure: str) -> Any:
     blocks f depends on the shared one alone, and the left side is L_u rho^2.
     """
     if measure.startswith("two_block"):
-        return at["L"] * at["rho"] ** 2
-    return (at["L"] * at["rho"]) ** 2
+        return at.L * at.rho**2
+    return (at.L * at.rho) ** 2
 
 
 INSTANCES = (

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.regions import Points, values_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.effective_steps import DUAL, KEPT, MOMENTUM, PLAIN
+from dfltheory.checks.effective_steps import DUAL, KEPT, MOMENTUM, PLAIN, Setting
 from dfltheory.checks.finding import Finding, check, error
 from dfltheory.checks.floor_instances import INSTANCES, FloorInstance
 from dfltheory.errors import InputError
@@ -101,12 +101,12 @@ def _network(theorem: Theorem, instance: FloorInstance) -> bool:
 class _Draw:
     """Random values of what an instance leaves open, and the constants."""
 
-    numbers: dict[str, Any]
+    numbers: Setting
     constants: Points
     floor: np.ndarray
 
 
-def _numbers(theorem: Theorem, instance: FloorInstance) -> dict[str, Any]:
+def _numbers(theorem: Theorem, instance: FloorInstance) -> Setting:
     """Powers of 2 and of 4, so that roots of counts are whole and all values exact."""
     rng = np.random.default_rng(0)
     algorithm = _algorithm(theorem, instance)
@@ -120,36 +120,37 @@ def _numbers(theorem: Theorem, instance: FloorInstance) -> dict[str, Any]:
     n = 2.0 ** rng.integers(0, 9, _COUNT)
     alpha = 1 - 2.0 ** -rng.integers(0, 8, _COUNT).astype(float)
     penalty = 2.0 ** rng.integers(0, 5, _COUNT)
-    return {
-        "K": K,
-        "m": m,
-        "T": T,
-        "L": L,
-        "eta": eta,
-        "rho": size,
-        "rho0": size,
-        "alpha": alpha if algorithm in (*MOMENTUM, KEPT) else 0 * alpha,
-        "lam_admm": eta * penalty if algorithm in DUAL else eta,
-        "size": size,
-        "lam": lam if instance.gossip or instance.everywhere else 0 * lam,
-        "n": n,
-        "steps": np.ones(_COUNT) if algorithm == "LocalSGD" else K,
-        "aggregate": theorem.lhs.aggregate,
-        "algorithm": algorithm,
-    }
+    return Setting(
+        K=K,
+        m=m,
+        T=T,
+        L=L,
+        eta=eta,
+        rho=size,
+        rho0=size,
+        alpha=alpha if algorithm in (*MOMENTUM, KEPT) else 0 * alpha,
+        lam_admm=eta * penalty if algorithm in DUAL else eta,
+        size=size,
+        lam=lam if instance.gossip or instance.everywhere else 0 * lam,
+        n=n,
+        steps=np.ones(_COUNT) if algorithm == "LocalSGD" else K,
+        first=0 * T,
+        last=T,
+        aggregate=theorem.lhs.aggregate,
+        algorithm=algorithm,
+    )
 
 
-def _completed(theorem: Theorem, numbers: Mapping[str, Any]) -> dict[str, Any]:
+def _completed(theorem: Theorem, numbers: Setting) -> Setting | None:
     """With the steps of the schedule and the rounds of the left side."""
-    known = dict(numbers)
-    arrays = {n: v for n, v in known.items() if isinstance(v, np.ndarray)}
+    arrays = numbers.arrays()
+    chosen: dict[str, np.ndarray] = {}
     for name, step in _put_in(theorem).items():
         if any(s.name not in arrays for s in step.free_symbols):
-            return {}
-        (known[name],) = values_of([step], arrays)
-    ends = values_of([theorem.lhs.first, theorem.lhs.last], arrays)
-    known["first"], known["last"] = ends
-    return known
+            return None
+        (chosen[name],) = values_of([step], arrays)
+    first, last = values_of([theorem.lhs.first, theorem.lhs.last], arrays)
+    return replace(numbers, **chosen, first=first, last=last)
 
 
 def _put_in(theorem: Theorem) -> dict[str, Expr]:
@@ -161,12 +162,10 @@ def _put_in(theorem: Theorem) -> dict[str, Expr]:
     }
 
 
-def _drawn(
-    theorem: Theorem, instance: FloorInstance, numbers: Mapping[str, Any]
-) -> _Draw | None:
+def _drawn(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> _Draw | None:
     """None where the instance does not give a constant that the theorem needs."""
     known = _completed(theorem, numbers)
-    if not known:
+    if known is None:
         return None
     measure = theorem.lhs.measure
     with np.errstate(all="ignore"):
@@ -178,7 +177,7 @@ def _drawn(
         return None
     if _is_bounded(theorem) and {"mu", "mu_each"} & set(theorem.needs):
         return None
-    size = len(known["T"])
+    size = len(known.T)
     points = {
         name: np.broadcast_to(np.asarray(constants[name], dtype=float), (size,))
         for name in theorem.needs
@@ -202,7 +201,7 @@ def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
         theorem.evaluate(where="nan", **draw.constants), (size,)
     ).astype(float)
     usable = np.isfinite(bound) & np.isfinite(draw.floor) & (draw.floor > 0)
-    usable &= draw.numbers["last"] >= draw.numbers["first"]
+    usable &= draw.numbers.last >= draw.numbers.first
     ratio = np.full(size, np.inf)
     ratio[usable] = bound[usable] / draw.floor[usable]
     return ratio
@@ -233,7 +232,7 @@ def _lowest(theorem: Theorem, instance: FloorInstance) -> Fall | None:
     low = np.flatnonzero(ratio <= max(least, 0.9))
     if not len(low):
         low = np.flatnonzero(ratio < 1 - 1e-9)
-    numbers = [v for v in draw.numbers.values() if isinstance(v, np.ndarray)]
+    numbers = draw.numbers.arrays().values()
     with np.errstate(all="ignore"):
         digits = sum(np.abs(np.log2(np.where(v > 0, v, 1.0)[low])) for v in numbers)
     for i in low[np.argsort(digits)][:_TRIED]:
@@ -243,29 +242,24 @@ def _lowest(theorem: Theorem, instance: FloorInstance) -> Fall | None:
     return None
 
 
-def _at(numbers: Mapping[str, Any], index: int) -> dict[str, Any]:
-    """One of the draws in fractions; counts as whole numbers."""
-    chosen: dict[str, Any] = {}
-    for name, values in numbers.items():
-        if not isinstance(values, np.ndarray):
-            chosen[name] = values
-            continue
-        value = Fraction(float(values[index]))
-        chosen[name] = int(value) if name == "n" else value
-    return chosen
+def _at(numbers: Setting, index: int) -> Setting:
+    """One of the draws in fractions, as arrays of length 1."""
+
+    def exact(values: np.ndarray) -> np.ndarray:
+        return np.array([Fraction(float(values[index]))], dtype=object)
+
+    return numbers.each(exact)
 
 
-def _exact(
-    theorem: Theorem, instance: FloorInstance, numbers: Mapping[str, Any]
-) -> Fall | None:
+def _exact(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> Fall | None:
     """Return the bound below the floor in fractions, where all conditions hold.
 
     The result is None where it is not below, or where a value is irrational.
     """
     measure = theorem.lhs.measure
     constants = instance.constants(numbers, measure)
-    floor = Fraction(instance.value(numbers, measure))
-    known = {name: Fraction(constants[name]) for name in theorem.needs}
+    floor = Fraction(instance.value(numbers, measure).item())
+    known = {name: Fraction(constants[name].item()) for name in theorem.needs}
     values = RationalValues(theorem, known)
     try:
         for condition in theorem.conditions:
@@ -280,22 +274,14 @@ def _exact(
     return Fall(known, bound, floor) if bound < floor else None
 
 
-def _scheduled_exactly(theorem: Theorem, numbers: Mapping[str, Any]) -> bool:
+def _scheduled_exactly(theorem: Theorem, numbers: Setting) -> bool:
     """Return whether the steps are those of the schedule, without a rounding error."""
+    known = {name: sp.Rational(v.item()) for name, v in numbers.arrays().items()}
     for name, step in _put_in(theorem).items():
-        known = {
-            symbol: _rational(numbers[symbol.name]) for symbol in step.free_symbols
-        }
-        if step.subs(known) != _rational(numbers[name]):
+        values = {symbol: known[symbol.name] for symbol in step.free_symbols}
+        if step.subs(values) != known[name]:
             return False
     return True
-
-
-def _rational(value: Any) -> Any:
-    import sympy as sp
-
-    number = Fraction(value)
-    return sp.Rational(number.numerator, number.denominator)
 
 
 def _fewest_clients(
@@ -309,13 +295,8 @@ def _fewest_clients(
     if "m" not in theorem.needs:
         return None
     clients = np.arange(2.0, _MOST_CLIENTS + 1, 2)
-    numbers = {
-        name: np.full(len(clients), values[index])
-        if isinstance(values, np.ndarray)
-        else values
-        for name, values in draw.numbers.items()
-    }
-    numbers["m"] = clients
+    repeated = draw.numbers.each(lambda v: np.full(len(clients), v[index]))
+    numbers = replace(repeated, m=clients)
     moved = _drawn(theorem, instance, numbers)
     if moved is None:
         return None

@@ -116,11 +116,11 @@ def contradiction(
         or -answer.fun < _TOLERANCE
     ):
         return None
-    used = [
-        f"({table[i][0]}){'' if w == 1 else f'^{w:.4g}'}"
-        for i, w in enumerate(answer.x)
-        if w > _TOLERANCE
-    ]
+    used = []
+    for i, weight in enumerate(answer.x):
+        if weight > _TOLERANCE:
+            power = "" if weight == 1 else f"^{weight:.4g}"
+            used.append(f"({table[i][0]}){power}")
     return f"the product of {' and '.join(used)} says {np.exp(-answer.fun):.6g} <= 1"
 
 

@@ -5,15 +5,15 @@ A bound must not be negative, and worse constants must not improve it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
-from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.inequalities.region import Region, TimeLimitError
 from dfltheory.bounds.regions import (
     Points,
     at,
@@ -60,6 +60,8 @@ error.
 """
 _LONG = 100
 """Operations of the longest formula that is tried."""
+_SECONDS = 5
+"""Processor time for the proofs about one constant."""
 
 
 def has_monotonicity(theorem: Theorem) -> bool:
@@ -89,8 +91,12 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
             f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}",
             point=at(points, i),
         )
-    proofs, samples, left = [], [], {}
+    proofs: list[str] = []
+    samples: list[str] = []
+    undecided: list[str] = []
+    left: dict[str, None] = {}
     moves = _moved_with(theorem)
+    signs = _Signs(theorem)
     for name in theorem.needs:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
@@ -99,22 +105,37 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         if finding is not None:
             yield finding
             continue
-        unproved = [
-            part
-            for part, e in theorem.terms.items()
-            if not _monotone(theorem, e, name, up)
-        ]
+        signs.region.deadline = time.process_time() + _SECONDS
+        try:
+            unproved = [
+                part
+                for part, term in theorem.terms.items()
+                if not signs.is_monotone(term, name, up)
+            ]
+        except TimeLimitError:
+            undecided.append(name)
+            continue
         if unproved:
             samples.append(name)
             left |= dict.fromkeys(unproved)
         else:
             proofs.append(name)
-    yield note(
-        "bound",
+    yield note("bound", _summary(proofs, samples, left, undecided))
+
+
+def _summary(
+    proofs: list[str], samples: list[str], left: Iterable[str], undecided: list[str]
+) -> str:
+    """Return in which constants a bound is monotone, and how this is known."""
+    text = (
         f"monotone as it should be in: {', '.join(proofs) or 'none'} (proved); "
         f"{', '.join(samples) or 'none'} (sampled)"
-        + (f"; no proof was found for the terms: {', '.join(left)}" if left else ""),
     )
+    if left:
+        text += f"; no proof was found for the terms: {', '.join(left)}"
+    if undecided:
+        text += f"; not decided in {_SECONDS} s: {', '.join(undecided)} (sampled)"
+    return text
 
 
 def _moved_with(theorem: Theorem) -> set[str]:
@@ -130,78 +151,84 @@ def _moved_with(theorem: Theorem) -> set[str]:
     }
 
 
-def _monotone(theorem: Theorem, term: Expr, name: str, up: bool) -> bool:
-    """Return whether a term is proved monotone in a constant under the conditions.
+class _Signs:
+    """Signs and directions that are proved under the conditions of a theorem.
 
-    It must not fall (or not rise) where the conditions hold. A maximum is monotone if
-    each of its arguments is, as the term is continuous; a sum if each term is; a
-    product of nonnegative factors if each factor is; a power if its base is. Otherwise
-    the sign of the derivative decides.
+    After the deadline of ``region`` its methods raise ``TimeLimitError``.
     """
-    symbol, largest = (
-        theorem.glossary[name].symbol,
-        next(iter(term.atoms(sp.Max)), None),
-    )
-    if largest is not None:
-        return all(
-            _monotone(theorem, term.xreplace({largest: side}), name, up)
-            for side in largest.args
+
+    def __init__(self, theorem: Theorem):
+        self.theorem = theorem
+        self.region = Region(conditions_of(theorem), glossary=theorem.glossary)
+        self.known: dict[Expr, bool] = {}
+
+    def is_monotone(self, term: Expr, name: str, up: bool) -> bool:
+        """Return whether a term is proved monotone in a constant.
+
+        It must not fall (or not rise) where the conditions hold. A maximum is monotone
+        if each of its arguments is, as the term is continuous; a sum if each term is; a
+        product of nonnegative factors if each factor is; a power if its base is.
+        Otherwise the sign of the derivative decides.
+        """
+        glossary = self.theorem.glossary
+        symbol = glossary[name].symbol
+        largest = next(iter(term.atoms(sp.Max)), None)
+        if largest is not None:
+            return all(
+                self.is_monotone(term.xreplace({largest: side}), name, up)
+                for side in largest.args
+            )
+        if symbol not in term.free_symbols or monotone(term, name, up, glossary):
+            return True
+        parts = self._parts(term, up)
+        by_parts = bool(parts) and all(
+            self.is_monotone(part, name, way) for part, way in parts
         )
-    if symbol not in term.free_symbols or monotone(term, name, up, theorem.glossary):
-        return True
-    parts = _parts(theorem, term, up)
-    by_parts = bool(parts) and all(
-        _monotone(theorem, part, name, way) for part, way in parts
-    )
-    return by_parts or _grows(theorem, term, symbol, up)
+        return by_parts or self._grows(term, symbol, up)
 
+    def _parts(self, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
+        """Return parts of a term, and whether each must rise for the term to go ``up``.
 
-def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
-    """Return parts of a term, and whether each must rise for the term to go ``up``.
+        There are none where this is not known.
+        """
+        base, power = term.as_base_exp()
+        if term.is_Add:
+            return [(part, up) for part in term.args]
+        if power != 1 and power.is_number:
+            return [(base, up == bool(power > 0))] if self.is_nonnegative(base) else []
+        if term.is_Mul and all(map(self.is_nonnegative, term.args)):
+            return [(factor, up) for factor in term.args]
+        return []
 
-    There are none where this is not known.
-    """
-    base, power = term.as_base_exp()
-    if term.is_Add:
-        return [(part, up) for part in term.args]
-    if power != 1 and power.is_number:
-        return [(base, up == bool(power > 0))] if _nonnegative(theorem, base) else []
-    if term.is_Mul and all(_nonnegative(theorem, factor) for factor in term.args):
-        return [(factor, up) for factor in term.args]
-    return []
+    def _grows(self, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
+        """Return whether the derivative has the right sign.
 
+        For a whole number it is the growth from n to n + 1. Where there is no
+        derivative, since a root is 0, the term is continuous.
+        """
+        growth: Expr = sp.diff(term, symbol)
+        if self.theorem.glossary[symbol.name].integer:
+            growth = term.subs(symbol, symbol + 1) - term
+        roots = {
+            sp.sqrt(p.base)
+            for p in growth.atoms(sp.Pow)
+            if p.exp == -sp.S.Half and symbol in p.free_symbols
+        }
+        growth = sp.expand_mul(growth * sp.Mul(*roots)) if roots else growth
+        return self.is_nonnegative(growth if up else -growth)
 
-def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
-    """Return whether the derivative has the right sign.
+    def is_nonnegative(self, expr: Expr) -> bool:
+        """Return whether an expression is proved nonnegative.
 
-    For a whole number it is the growth from n to n + 1. Where there is no derivative,
-    since a root is 0, the term is continuous.
-    """
-    if theorem.glossary[symbol.name].integer:
-        growth: Any = term.subs(symbol, symbol + 1) - term
-    else:
-        growth = sp.diff(term, symbol)
-    roots = {
-        sp.sqrt(p.base)
-        for p in growth.atoms(sp.Pow)
-        if p.exp == -sp.S.Half and symbol in p.free_symbols
-    }
-    growth = sp.expand_mul(growth * sp.Mul(*roots)) if roots else growth
-    return _nonnegative(theorem, growth if up else -growth)
-
-
-@lru_cache(maxsize=1000)
-def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
-    """Return whether an expression is proved nonnegative where the conditions hold.
-
-    Factors are asked for with each constant again.
-    """
-    if nonnegative(expr, theorem.glossary):
-        return True
-    if _is_refuted(theorem, expr):
-        return False
-    region = Region(conditions_of(theorem), glossary=theorem.glossary)
-    return sp.count_ops(expr) <= _LONG and region.holds(expr)
+        Factors are asked for with each constant again.
+        """
+        if expr not in self.known:
+            self.known[expr] = nonnegative(expr, self.theorem.glossary) or (
+                not _is_refuted(self.theorem, expr)
+                and sp.count_ops(expr) <= _LONG
+                and self.region.holds(expr)
+            )
+        return self.known[expr]
 
 
 def _is_refuted(theorem: Theorem, expr: Expr) -> bool:
@@ -237,9 +264,8 @@ def _sampled(
         moved = points[name] + 0.01 * (1 - points[name])
     else:
         moved = points[name] * 1.01 + 1e-9
-    after = np.broadcast_to(
-        theorem.evaluate(where="nan", **{**points, name: moved}), value.shape
-    )
+    changed = {**points, name: moved}
+    after = np.broadcast_to(theorem.evaluate(where="nan", **changed), value.shape)
     gain = (value - after) if up else (after - value)
     relative = np.where(
         np.isfinite(gain), gain / np.maximum(np.abs(value), 1e-300), -np.inf

@@ -5,12 +5,15 @@ They are compared with those of registered theorems on the simpler method.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 
-from dfltheory.bounds.monomials import Monomial
-from dfltheory.bounds.rates import covered, leading
+import sympy as sp
+
+from dfltheory.bounds.monomials import Monomial, Shares
+from dfltheory.bounds.rates import covered, expanded
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
@@ -26,6 +29,7 @@ SIMPLER: dict[tuple[str | type, str], str] = {
 }
 """The algorithm that is left; several gossip steps do not change its name."""
 _ORDER = 4
+Exponents = tuple[tuple[str, Fraction], ...]
 
 
 def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
@@ -109,20 +113,53 @@ def without(theorem: Theorem, name: str) -> Theorem:
 def different_terms(one: Theorem, other: Theorem) -> tuple[list[str], list[str]]:
     """Return the monomials of each that nothing in the other covers.
 
-    Step sizes stay as they are.
+    Step sizes stay as they are. Of two such monomials that cover each other one is
+    listed.
     """
     plain = replace(other, parts=other.terms, definitions=(), conditions=())
     mine, theirs = _monomials(one), _monomials(plain)
     shares = one.shares | other.shares
-    extra = [str(mono) for mono in mine if not covered(mono, theirs, (), shares)]
-    lost = [str(mono) for mono in theirs if not covered(mono, mine, (), shares)]
-    return extra, lost
+    extra = _not_covered(mine, theirs, shares, one.shares)
+    lost = _not_covered(theirs, mine, shares, other.shares)
+    return [str(mono) for mono in extra], [str(mono) for mono in lost]
+
+
+def _not_covered(
+    rows: Sequence[Monomial], by: Sequence[Monomial], shares: Shares, own_shares: Shares
+) -> list[Monomial]:
+    """Return the monomials that ``by`` does not cover, without those they cover."""
+    left = [mono for mono in rows if not _is_covered(mono, by, shares)]
+    for mono in sorted(left, key=_factor_count, reverse=True):
+        others = [other for other in left if other is not mono]
+        if _is_covered(mono, others, own_shares):
+            left = others
+    return left
+
+
+def _is_covered(mono: Monomial, by: Sequence[Monomial], shares: Shares) -> bool:
+    """Return whether a monomial is at most a constant times the sum of others."""
+    known = tuple(dict.fromkeys(other.exponents for other in by))
+    return mono.exponents in known or _are_covering(mono.exponents, known, shares)
+
+
+@lru_cache(4096)
+def _are_covering(one: Exponents, by: tuple[Exponents, ...], shares: Shares) -> bool:
+    """Return whether products of powers cover another one.
+
+    Variants of a theorem have the same products with other coefficients.
+    """
+    mono, *others = (Monomial(sp.S.One, exponents) for exponents in (one, *by))
+    return covered(mono, others, (), shares)
+
+
+def _factor_count(mono: Monomial) -> int:
+    return len(mono.exponents)
 
 
 @lru_cache(64)
 def _monomials(theorem: Theorem) -> tuple[Monomial, ...]:
-    """Return the monomials of a bound whose definitions are written out."""
-    return leading(theorem, _ORDER, {}, ())
+    """Return the monomials that are added in a bound with definitions written out."""
+    return tuple(row for row in expanded(theorem, _ORDER, {}, ()) if row.added)
 
 
 __all__ = ["ABSENT", "check_neutral", "different_terms", "has_neutral", "without"]

@@ -61,7 +61,8 @@ def lost_powers(claim: Theorem, source: Theorem) -> list[Monomial]:
 def _powers(theorem: Theorem) -> list[Monomial]:
     """Return the terms of a rate as powers of counts, gaps and definitions alone."""
     terms = [mono.without(_CONSTANTS) for mono in leading(theorem, _ORDER)]
-    return [Monomial(sp.S.One, powers) for powers in {m.exponents: m for m in terms}]
+    different = dict.fromkeys(mono.exponents for mono in terms)
+    return [Monomial(sp.S.One, powers) for powers in different]
 
 
 def _count(compared: tuple[Theorem, list[Monomial]]) -> int:

@@ -117,11 +117,8 @@ class SmallSteps:
                 "demands on the constants alone:"
                 f" {'; '.join(c.name for c in self.demands)}"
             )
-        given = (
-            f" with {' and '.join(c.name for c in self.demands)}"
-            if self.demands
-            else ""
-        )
+        names = " and ".join(c.name for c in self.demands)
+        given = f" with {names}" if names else ""
         return (
             f"met together for every value of the other quantities{given}, by"
             f" {', '.join(way)} for every small e > 0 (proved: the lowest coefficient"

@@ -84,9 +84,10 @@ def simpler_statements(
     mine = mechanisms(theorem)
     if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
         return []
+    known = registry.peers(theorem) if others is None else others
     return [
         other
-        for other in (registry.peers(theorem) if others is None else others)
+        for other in known
         if mechanisms(other) < mine
         and _comparable(theorem, other, mine - mechanisms(other))
     ]
@@ -172,7 +173,8 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     size = len(next(iter(points.values()), ()))
     if not size:
         return
-    points = {n: np.full(size, gone[n]) if n in gone else v for n, v in points.items()}
+    fixed = {n: np.full(size, gone[n]) for n in points if n in gone}
+    points = {**points, **fixed}
     mine, theirs = bound_at(theorem, points), bound_at(other, points)
     with np.errstate(all="ignore"):
         ratio = (mine / theirs)[np.isfinite(mine / theirs)]

@@ -43,6 +43,12 @@ _EQUAL = {"lam_admm": "eta"}
 are the gradients.
 """
 _FOREVER = 1e15
+_STEPS = ("eta", "eta_u", "eta_v", "lam_admm", "rho", "rho0")
+_CAUSES = {
+    **dict.fromkeys(("drift", "local_step_sq", "consensus", "u_step"), _STEPS),
+    "ascent_spread": ("rho", "rho0"),
+}
+"""Measure -> quantities without which it is 0."""
 
 
 def _at(points: Points, values: Mapping[str, object]) -> Points:
@@ -109,6 +115,38 @@ def _jumps(
         with np.errstate(all="ignore"):
             gaps.append(np.abs(after - value))
     return (gaps[1] > gaps[0] / 2) & (gaps[1] > 1e-6 * np.abs(value))
+
+
+def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[Finding]:
+    """Check bounds of lemmas where their left side is 0.
+
+    Local steps, and what is made of them, vanish with the step size and SAM's radius;
+    the spread of SAM's perturbations vanishes with the radius. A bound that stays is
+    loose there.
+    """
+    names = _CAUSES.get(theorem.lhs.measure, ())
+    if theorem.kind != "lemma":
+        return
+    if theorem.lhs.measure == "consensus" and not theorem.scope.common_start:
+        return
+    gone = {n: 1e-12 * points[n] for n in names if n in points}
+    if not gone:
+        return
+    there = _at(points, gone)
+    size = len(next(iter(points.values())))
+    usual, kept = (
+        np.broadcast_to(theorem.evaluate(where="ignore", **point), size)
+        for point in (points, there)
+    )
+    stays = _applies(theorem, there) & (kept > 1e-3 * np.abs(usual))
+    if stays.any():
+        i = int(np.argmax(stays))
+        yield warning(
+            "bound",
+            f"for {' and '.join(gone)} -> 0 the left side vanishes, but the bound stays"
+            f" at {kept[i]:.4g} (of {usual[i]:.4g}) at {numbers(at(there, i))}",
+            point=at(there, i),
+        )
 
 
 def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
@@ -216,4 +254,5 @@ __all__ = [
     "ends_of_ranges",
     "sam_fixed_point_in_order",
     "simplest_case",
+    "vanishing_left_side",
 ]

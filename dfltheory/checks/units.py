@@ -221,12 +221,14 @@ def _mend(theorem: Theorem, missing: Unit) -> str | None:
                 for name, e in zip(names, exponents, strict=True):
                     unit = unit * theorem.glossary[name].unit ** e
                 if unit == missing:
-                    factor = " ".join(
-                        f"{n}^{e}" if e != 1 else n
-                        for n, e in zip(names, exponents, strict=True)
-                    )
+                    pairs = zip(names, exponents, strict=True)
+                    factor = " ".join(_power_text(n, e) for n, e in pairs)
                     return f"a factor {factor} would give it the right unit"
     return None
+
+
+def _power_text(name: str, exponent: Fraction) -> str:
+    return name if exponent == 1 else f"{name}^{exponent}"
 
 
 __all__ = ["check_units", "scaling_limit"]

@@ -287,10 +287,8 @@ def _answer(
     idle: tuple[Hypothesis, ...],
     missing: list[str],
 ) -> Checked:
-    said, unused = (
-        tuple(t for t in theorem.assumptions if (t in used) is which)
-        for which in (True, False)
-    )
+    said = tuple(text for text in theorem.assumptions if text in used)
+    unused = tuple(text for text in theorem.assumptions if text not in used)
     return Checked(theorem, facts, said, unused, idle, tuple(missing))
 
 

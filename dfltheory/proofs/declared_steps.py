@@ -180,10 +180,7 @@ class DeclaredProof:
                     s.claim, self._symbols, self.theorem.moments, bound
                 ),
             )
-            sides = [
-                {self.moments[m] if m else ONE: c for m, c in side.items()}
-                for side in (claim.left, claim.right)
-            ]
+            sides = [self._by_moment(side) for side in (claim.left, claim.right)]
             found[name] = self._reading(
                 name,
                 "claim",
@@ -192,6 +189,10 @@ class DeclaredProof:
                 ),
             )
         return found
+
+    def _by_moment(self, side: Mapping[str, Expr]) -> dict[Moment, Expr]:
+        """Return the coefficients of named moments; an empty name is 1."""
+        return {self.moments[m] if m else ONE: c for m, c in side.items()}
 
     def _region_of_steps(self) -> StepRegion:
         conditions = [

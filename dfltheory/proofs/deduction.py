@@ -166,11 +166,8 @@ class Deduction:
     def _exactly_at(self, point: Point) -> MomentRows | None:
         """Everything at a point; None where a constant is irrational."""
         rows = self._rows(point, value_at)
-        pinned = [
-            place
-            for place in range(len(self.moments))
-            if any(row[place] is None for row in rows)
-        ]
+        columns = zip(*rows, strict=True)
+        pinned = [place for place, column in enumerate(columns) if None in column]
         if self.moments.index(ONE) in pinned:
             return None
         filled = [tuple(x or Fraction(0) for x in row) for row in rows]

@@ -40,6 +40,10 @@ _TOKEN = object()
 _ISSUED: WeakSet[Fact] = WeakSet()
 
 
+def _form_text(side: Form) -> str:
+    return " + ".join(f"({c}) {m}" for m, c in side.items()) or "0"
+
+
 class Fact:
     """``left <= right`` (``==`` if ``equal``); see the module. Only rules make one."""
 
@@ -67,11 +71,8 @@ class Fact:
         raise RuleError("a Fact does not change")
 
     def __str__(self) -> str:
-        sides = (
-            " + ".join(f"({c}) {m}" for m, c in x.items()) or "0"
-            for x in (self.left, self.right)
-        )
-        return (" == " if self.equal else " <= ").join(sides)
+        relation = "==" if self.equal else "<="
+        return f"{_form_text(self.left)} {relation} {_form_text(self.right)}"
 
     @property
     def phases(self) -> set[str]:

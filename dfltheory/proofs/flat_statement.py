@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import sympy as sp
 from sympy.printing.str import StrPrinter
@@ -32,7 +31,7 @@ WEIGHTS = "M"
 class _Printer(StrPrinter):
     """Expressions of Python with rational numbers: powers, no roots."""
 
-    def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+    def _print_Pow(self, expr: sp.Pow, rational: bool = False) -> str:
         return super()._print_Pow(expr, rational=True)
 
 
@@ -63,10 +62,10 @@ class FlatStatement:
         self.values = {old: new for old, new in script.values.items() if not new.is_Add}
         used = {str(x) for new in self.values.values() for x in new.free_symbols}
         self.ranges = [r for r in script.ranges if str(r.symbol) in used | self.totals]
-        self.names = {
-            r.symbol: str(r.symbol) if str(r.symbol) in self.totals else f"c_{r.symbol}"
-            for r in self.ranges
-        }
+        self.names: dict[sp.Symbol, str] = {}
+        for declared in self.ranges:
+            name = str(declared.symbol)
+            self.names[declared.symbol] = name if name in self.totals else f"c_{name}"
 
     def expr(self, expr: Expr) -> str:
         """Text of an expression."""
@@ -169,10 +168,11 @@ class FlatStatement:
         at, before = weights.at, weights.before
         sums = [weights.weight, weights.total, weights.squares]
         parts = [self.expr(x) for x in sums]
-        parts += [
-            "-" if x is None else self.expr(x) for x in (at, before, weights.squared)
-        ]
+        parts += map(self._closed_form, (at, before, weights.squared))
         self.lines.append(f"weights {WEIGHTS} | {' | '.join(parts)}")
+
+    def _closed_form(self, total: Expr | None) -> str:
+        return "-" if total is None else self.expr(total)
 
     def _write_value(self, old: sp.Symbol, new: Expr) -> None:
         left, right = self.expr(old), self.expr(new)
@@ -246,10 +246,11 @@ class FlatStatement:
         return given.subs(self._simple_values(), simultaneous=True)
 
     def _intervals(self) -> dict[sp.Symbol, Interval]:
-        return {
-            r.symbol: Interval(high=None if r.high is None else rational(r.high))
-            for r in self.ranges
-        }
+        found = {}
+        for declared in self.ranges:
+            high = None if declared.high is None else rational(declared.high)
+            found[declared.symbol] = Interval(high=high)
+        return found
 
 
 def _is_root(expr: Expr) -> bool:

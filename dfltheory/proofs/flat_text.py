@@ -98,7 +98,7 @@ class FlatProof(FlatStatement):
         parts = [f"({self.coefficient(c)})*{self.moment(m)}" for m, c in linear.items()]
         return " + ".join(parts) or "0"
 
-    def argument(self, given: Any) -> str:
+    def argument(self, given: object) -> str:
         """Text of an argument of a rule."""
         if isinstance(given, Fact):
             return self.facts[id(given)]
@@ -133,7 +133,7 @@ class FlatProof(FlatStatement):
         given = [*fact.arguments.args, *fact.arguments.kwargs.values()]
         return [a for a in given if not isinstance(a, Algorithm)]
 
-    def rule(self, name: str, arguments: Iterable[Any], fact: Fact) -> None:
+    def rule(self, name: str, arguments: Iterable[object], fact: Fact) -> None:
         """Write a line for a rule, and the fact's name."""
         texts = [self.argument(a) for a in arguments]
         self.facts[id(fact)] = self.line(name, texts, fact.left, fact.right, fact.equal)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import sympy as sp
 from sympy.solvers.simplex import InfeasibleLPError, UnboundedLPError, linprog
@@ -46,13 +45,12 @@ def minimum(
     return _fraction(least), [_fraction(value) for value in where]
 
 
-def _numbers(row: Row) -> list[Any]:
+def _numbers(row: Row) -> list[sp.Expr]:
     return [sp.Rational(value.numerator, value.denominator) for value in row]
 
 
-def _fraction(value: Any) -> Fraction:
-    exact: Any = sp.Rational(value)
-    return Fraction(int(exact.p), int(exact.q))
+def _fraction(value: sp.Rational | int) -> Fraction:
+    return Fraction(str(value))
 
 
 __all__ = ["minimum"]

@@ -63,7 +63,7 @@ def _programs(there: MomentRows, extra: Sequence[int] = ()) -> tuple[Rows, Rows]
     at_most, equal = [], []
     for place, moment in enumerate(there.moments):
         row = [premise[place] for premise in there.premises]
-        row += [Fraction(-1 if place == own else 0) for own in extra]
+        row += [-Fraction(place == own) for own in extra]
         rows = equal if moment.kind in SIGNED else at_most
         rows.append((row, there.claim[place]))
     return at_most, equal
@@ -181,7 +181,10 @@ def _within(
         ([Fraction(int(j == place)) for j in range(count)], value)
         for place, value in known.items()
     ]
-    bounds = [(-largest if m.kind in SIGNED else 0, largest) for m in there.moments]
+    bounds = []
+    for moment in there.moments:
+        least = -largest if moment.kind in SIGNED else 0
+        bounds.append((least, largest))
     found = minimum(there.claim, at_most, equal, bounds)
     if found is None or found[0] >= 0:
         return None

@@ -39,7 +39,9 @@ def _vector(vec: Vec, single: bool) -> str:
         minus = coefficient.could_extract_minus_sign()
         size = -coefficient if minus else coefficient
         factor = "" if size == 1 else f"{_factor(write_formula(size))}*"
-        sign = (" - " if minus else " + ") if pieces else ("-" if minus else "")
+        sign = "-" if minus else ""
+        if pieces:
+            sign = " - " if minus else " + "
         pieces.append(f"{sign}{factor}{_atom(atom, single)}")
     return "".join(pieces) or "0*x"
 

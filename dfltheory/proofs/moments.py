@@ -217,9 +217,8 @@ class Moment:
 
     def __str__(self) -> str:
         inside = f"{self.vec}, {self.other}" if self.kind == "inner" else str(self.vec)
-        marks = ", ".join(
-            x for x in (f"{self.steps} k" if self.steps else "", self.rounds) if x
-        )
+        steps = f"{self.steps} k" if self.steps else ""
+        marks = ", ".join(x for x in (steps, self.rounds) if x)
         return (
             f"1[{self.label}]"
             if self.kind == "one"

@@ -168,10 +168,10 @@ def convolution(fact: Fact) -> Claim:
     root[start](U)/sqrt(T (1 - p^2)) + (1/(1 - p)) sum_j c_j b_j[mean t].
     """
     now, p, rest, demands = _recursion(fact)
-    right = {
-        m if m.kind == "one" else m.at(rounds="mean"): c / (1 - p)
-        for m, c in rest.items()
-    }
+    right = {}
+    for moment, c in rest.items():
+        over_rounds = moment if moment.kind == "one" else moment.at(rounds="mean")
+        right[over_rounds] = c / (1 - p)
     started = {now.at(rounds="start"): 1 / sp.sqrt(s.T * (1 - p**2))}
     return Claim(
         {now.at(rounds="mean"): sp.S.One}, form((right, 1), (started, 1)), demands

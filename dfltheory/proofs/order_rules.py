@@ -38,11 +38,8 @@ def largest(fact: Fact) -> Claim:
     The largest over the steps of one root or square, from a fact of this kind that
     holds at every step.
     """
-    return _normed(
-        fact,
-        "sq" if any(m.kind == "sq" for m in fact.left) else "root",
-        {"steps": "max"},
-    )
+    squared = any(m.kind == "sq" for m in fact.left)
+    return _normed(fact, "sq" if squared else "root", {"steps": "max"})
 
 
 def _normed(fact: Fact, kind: str, where: dict[str, str]) -> Claim:

@@ -8,6 +8,7 @@ with complaints proves nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,8 @@ class ScriptRegion:
         """
         meanings = {r.symbol: r.means for r in script.ranges}
         slacks = [slack for slack, _ in self._slacks]
-        equations = [x for x in slacks if any(sp.expand(x + y) == 0 for y in slacks)]
+        pairs = itertools.product(slacks, slacks)
+        equations = list(dict.fromkeys(x for x, y in pairs if sp.expand(x + y) == 0))
         for old, new in script.values.items():
             back = _merged(new.subs(meanings))
             solutions = [sp.solve(equation, old) for equation in equations]

@@ -250,7 +250,7 @@ def _factored(expr: Expr) -> tuple[Expr, dict[Expr, Expr]]:
     """
     number: Expr = sp.S.One
     powers: dict[Expr, Expr] = {}
-    product: Any = sp.factor(expr)
+    product: Expr = sp.factor(expr)
     for factor in sp.Mul.make_args(product):
         base, exponent = factor.as_base_exp()
         if factor.is_number:

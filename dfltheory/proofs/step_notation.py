@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 import sympy as sp
 
@@ -28,6 +28,7 @@ from dfltheory.proofs.moments import (
     EHAT,
     Algorithm,
     Atom,
+    Claim,
     E,
     G,
     Moment,
@@ -106,6 +107,13 @@ class _Scaled:
         return self.vec * self.factor
 
 
+NotationValue: TypeAlias = (
+    "sp.Expr | _Scaled | Moment | LinearFact | NotationList | dict[Moment, sp.Expr]"
+)
+"""What a part of a rule or of a moment can be."""
+NotationList: TypeAlias = "list[NotationValue]"
+
+
 class StepNotation:
     """Reads the moments and the rules of one statement.
 
@@ -127,7 +135,7 @@ class StepNotation:
         self._algorithm = algorithm
         self._moments = moments
         self._facts = facts
-        self._names: dict[str, Any] = {**symbols, "k": k, **facts}
+        self._names: dict[str, NotationValue] = {**symbols, "k": k, **facts}
         vectors = {"x": X, "g": G, "n": N, "e": E, "e_mean": EHAT, "xbar": X.mean()}
         if algorithm is not None:
             vectors |= {"y": algorithm.local, "sent": algorithm.sent}
@@ -160,7 +168,7 @@ class StepNotation:
 
     # -- the syntax tree
 
-    def _read(self, text: str) -> Any:
+    def _read(self, text: str) -> NotationValue:
         self._nodes = 0
         if len(text) > LONGEST:
             raise InputError(f"a rule or a moment has at most {LONGEST} characters")
@@ -175,7 +183,7 @@ class StepNotation:
         except (InputError, UnknownNameError) as wrong:
             raise InputError(f"{text!r:.80}: {wrong}") from None
 
-    def _value(self, node: ast.expr, depth: int) -> Any:
+    def _value(self, node: ast.expr, depth: int) -> NotationValue:
         self._nodes += 1
         if depth > DEEPEST or self._nodes > PARTS:
             raise InputError(f"at most {DEEPEST} deep and {PARTS} parts are read")
@@ -200,7 +208,7 @@ class StepNotation:
                 return self._call(name, arguments, depth + 1)
         raise InputError("this is not part of a rule or a moment")
 
-    def _named(self, name: str) -> Any:
+    def _named(self, name: str) -> NotationValue:
         if name not in self._names and ALIASES.get(name, name) in RULE_NAMES:
             return self._apply(ALIASES.get(name, name), [])
         if name not in self._names:
@@ -220,7 +228,9 @@ class StepNotation:
             found[moment] = _scalar(self._value(entry, depth))
         return found
 
-    def _call(self, name: str, arguments: Sequence[ast.expr], depth: int) -> Any:
+    def _call(
+        self, name: str, arguments: Sequence[ast.expr], depth: int
+    ) -> NotationValue:
         if name == "own":
             if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
                 raise InputError("own(NAME) is a vector of your own")
@@ -234,7 +244,7 @@ class StepNotation:
             return _placed(name, values)
         return self._apply(ALIASES.get(name, name), values)
 
-    def _vector(self, name: str, values: list[Any]) -> Vec:
+    def _vector(self, name: str, values: list[NotationValue]) -> Vec:
         if name == "sum":
             n = GLOSSARY["K"].symbol if len(values) == 1 else _scalar(values.pop())
             return _vectors(name, values, 1)[0].sum(n)
@@ -247,7 +257,7 @@ class StepNotation:
 
     # -- rules
 
-    def _apply(self, name: str, values: list[Any]) -> LinearFact:
+    def _apply(self, name: str, values: list[NotationValue]) -> LinearFact:
         """Return what a rule of the kernel says, with claims of steps as facts.
 
         The rule's function is called without the wrapper that makes a fact of the
@@ -255,15 +265,15 @@ class StepNotation:
         """
         if name not in RULE_NAMES:
             raise UnknownNameError("rule", name, {*RULE_NAMES, *ALIASES})
-        says: Callable[..., Any] = getattr(kernel, name).__wrapped__
+        says: Callable[..., Claim] = getattr(kernel, name).__wrapped__
         arguments = self._arguments(name, says, values)
         claim = says(*arguments)
         return from_claim(name, claim, arguments)
 
     def _arguments(
-        self, name: str, says: Callable[..., Any], values: list[Any]
-    ) -> list[Any]:
-        arguments: list[Any] = []
+        self, name: str, says: Callable[..., Claim], values: list[NotationValue]
+    ) -> list[object]:
+        arguments: list[object] = []
         rest = list(values)
         for parameter in inspect.signature(says).parameters.values():
             kind = str(parameter.annotation)
@@ -298,31 +308,32 @@ def _own(name: str) -> Vec:
     return Vec.of(((Atom(f"own {name}"), sp.S.One),))
 
 
-def _scalar(given: Any) -> Expr:
+def _scalar(given: NotationValue) -> Expr:
     if not isinstance(given, sp.Basic):
         raise InputError("a number or a formula of quantities must be here")
     return given
 
 
-def _vectors(name: str, values: list[Any], count: int) -> list[Vec]:
-    if len(values) != count or not all(isinstance(v, _Scaled) for v in values):
+def _vectors(name: str, values: list[NotationValue], count: int) -> list[Vec]:
+    found = [v.whole for v in values if isinstance(v, _Scaled)]
+    if len(values) != count or len(found) != count:
         raise InputError(f"{name} takes {count} vector{'s' * (count > 1)}")
-    return [v.whole for v in values]
+    return found
 
 
-def _placed(name: str, values: list[Any]) -> Moment:
+def _placed(name: str, values: list[NotationValue]) -> Moment:
     if len(values) != 1 or not isinstance(values[0], Moment):
         raise InputError(f"{name} takes one moment")
     return values[0].at(**_WHERE[name])
 
 
-def _part(given: Any) -> tuple[Expr, Vec]:
+def _part(given: NotationValue) -> tuple[Expr, Vec]:
     if not isinstance(given, _Scaled):
         raise InputError("the parts of a sum are vectors with factors")
     return given.factor, given.vec
 
 
-def _argument(kind: str, given: Any) -> Any:
+def _argument(kind: str, given: NotationValue) -> object:
     """Return a value as the parameter of a rule asks for it."""
     if kind.startswith("Vec") and isinstance(given, _Scaled):
         return given.whole
@@ -339,13 +350,15 @@ def _argument(kind: str, given: Any) -> Any:
     raise InputError(f"an argument must be of the kind {kind}")
 
 
-def _product(factor: Expr, given: Any) -> Any:
+def _product(factor: Expr, given: NotationValue) -> NotationValue:
     if isinstance(given, _Scaled):
         return _Scaled(given.vec, factor * given.factor)
     return build("Mul", [factor, _scalar(given)])
 
 
-def _operation(sign: ast.operator, left: Any, right: Any) -> Any:
+def _operation(
+    sign: ast.operator, left: NotationValue, right: NotationValue
+) -> NotationValue:
     match sign:
         case ast.Add() | ast.Sub():
             return _sum(left, right, isinstance(sign, ast.Sub))
@@ -360,7 +373,7 @@ def _operation(sign: ast.operator, left: Any, right: Any) -> Any:
     raise InputError("signs are + - * / ^")
 
 
-def _sum(left: Any, right: Any, minus: bool) -> Any:
+def _sum(left: NotationValue, right: NotationValue, minus: bool) -> NotationValue:
     if minus:
         right = _product(sp.S.NegativeOne, right)
     if isinstance(left, _Scaled) and isinstance(right, _Scaled):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -47,7 +46,7 @@ def rational_points(
         found |= sp.sympify(condition.slack).free_symbols
     ordered = sorted(found, key=str)
     rng = np.random.default_rng(0)
-    drawn: dict[sp.Symbol, Any] = {
+    drawn: dict[sp.Symbol, np.ndarray] = {
         x: rng.choice(_choices(x, glossary), _TRIED) for x in ordered
     }
     columns = {x.name: values.astype(float) for x, values in drawn.items()}
@@ -70,7 +69,9 @@ def rational_points(
     ]
 
 
-def _at_indices(drawn: Mapping[sp.Symbol, Any], indices: Iterable[int]) -> list[Point]:
+def _at_indices(
+    drawn: Mapping[sp.Symbol, np.ndarray], indices: Iterable[int]
+) -> list[Point]:
     return [{x: values[i] for x, values in drawn.items()} for i in indices]
 
 
@@ -88,7 +89,9 @@ def _admissible(
 
 def _complexity(point: Point) -> int:
     """Digits of the values; 0 and 1 are special, and count as long."""
-    return sum(len(str(x)) if x not in (0, 1) else _LONG for x in point.values())
+    special = [x for x in point.values() if x in (0, 1)]
+    others = [x for x in point.values() if x not in (0, 1)]
+    return _LONG * len(special) + sum(len(str(x)) for x in others)
 
 
 def _choices(symbol: sp.Symbol, glossary: Mapping[str, Quantity]) -> np.ndarray:
@@ -98,7 +101,9 @@ def _choices(symbol: sp.Symbol, glossary: Mapping[str, Quantity]) -> np.ndarray:
         texts, low, high = _COUNTS, 0.0, float("inf")
     else:
         low, high = entry.low, entry.high
-        texts = _COUNTS if entry.integer else _STEPS if entry.step else _SIZES
+        texts = _STEPS if entry.step else _SIZES
+        if entry.integer:
+            texts = _COUNTS
         texts = _SHARES if high == 1 else texts
     numbers = [Fraction(text) for text in texts]
     if entry is not None and entry.high != 1 and not entry.integer and low > 0:

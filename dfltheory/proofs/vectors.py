@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import sympy as sp
 
@@ -167,10 +166,10 @@ class Vec:
     def __sub__(self, other: Vec) -> Vec:
         return self + other * sp.S.NegativeOne
 
-    def __mul__(self, factor: Any) -> Vec:
+    def __mul__(self, factor: sp.Expr | int) -> Vec:
         return Vec.of((a, c * expression(factor)) for a, c in self.terms)
 
-    def __rmul__(self, factor: Any) -> Vec:
+    def __rmul__(self, factor: sp.Expr | int) -> Vec:
         return self * factor
 
     def __neg__(self) -> Vec:
@@ -334,7 +333,9 @@ def shown(a: Atom) -> str:
     elif a.step:
         name += "_k"
     name += f"[{a.block}]" if a.block else ""
-    return f"mean({name})" if a.mean else f"{name}/w" if a.pushed else name
+    if a.mean:
+        return f"mean({name})"
+    return f"{name}/w" if a.pushed else name
 
 
 def _atom(name: str, step: str | None = None, mean: bool = False) -> Vec:

@@ -22,6 +22,7 @@ from dfltheory.checks.special import (
     ends_of_ranges,
     sam_fixed_point_in_order,
     simplest_case,
+    vanishing_left_side,
 )
 from dfltheory.errors import InputError
 
@@ -52,6 +53,21 @@ def test_a_bound_must_be_a_number_and_a_limit_at_the_ends(term, name):
     assert list(ends_of_ranges(GOOD, POINTS)) == []
     found = list(ends_of_ranges(planted(more=term), POINTS))
     assert [(f.severity, f.place) for f in found] == [("error", name)]
+
+
+def test_consensus_of_a_lemma_vanishes_with_the_step():
+    lemma = bounds.get("wang2021.lemma_2")
+    lemma = replace(lemma, scope=replace(lemma.scope, common_start=True))
+    points = points_of(lemma, 200)
+    assert list(vanishing_left_side(lemma, points)) == []
+    stays = planted(lemma, more=s.sigma_l**2 / s.L**2)
+    (finding,) = vanishing_left_side(stays, points)
+    assert (finding.severity, finding.place) == ("warning", "bound")
+    assert finding in [replace(f, **UNNAMED) for f in check_extremes(stays)]
+
+
+UNNAMED = {"check": "", "key": "", "variant": ""}
+"""The fields of a finding that its check fills in."""
 
 
 def test_momentum_going_to_zero():

@@ -70,8 +70,9 @@ def numbers(**changes):
     at |= {"K": Fraction(2), "steps": Fraction(2), "size": Fraction(3)}
     at |= {"lam": Fraction(3, 4), "n": 4, "aggregate": "mean"}
     at |= {"first": Fraction(0), "last": Fraction(39)}
+    at |= {"rho": Fraction(0), "rho0": Fraction(0)}
     at |= {"algorithm": "DFedAvg", "alpha": Fraction(0), **changes}
-    return {"lam_admm": at["eta"], **at}
+    return effective_steps.Setting(**{"lam_admm": at["eta"], **at})
 
 
 METHODS = {
@@ -100,7 +101,7 @@ def method(name, **changes):
     """An algorithm, its numbers, and the measure of its squared gradients."""
     algorithm, own = METHODS[name]
     at = numbers(**own, **changes)
-    at["steps"] = at["K"]
+    at = replace(at, steps=at.K)
     measure = "grad_norm_sq_w" if "dual" in name else "grad_norm_sq"
     return algorithm, at, measure
 
@@ -122,14 +123,14 @@ def test_noise_floor_is_below_the_exact_expectation(name, rounds):
         floor = float(instances.noise_floor(at, measure))
         assert floor <= mean * (1 + 1e-12)
         assert floor == pytest.approx(mean, rel=12 / rounds)
-        final = float(instances.noise_floor({**at, "aggregate": "last"}, measure))
+        final = float(instances.noise_floor(replace(at, aggregate="last"), measure))
         assert final <= last * (1 + 1e-12)
         assert final == pytest.approx(last, rel=12 / rounds)
 
 
 def test_noise_floor_with_dual_variables_is_that_of_gradient_steps():
     _, at, measure = method("dual as gradient steps")
-    plain = {**at, "algorithm": "DFedAvg"}
+    plain = replace(at, algorithm="DFedAvg")
     assert instances.noise_floor(at, measure) == instances.noise_floor(plain, measure)
     task = dfl.tasks.Quadratic(np.full((4, 1, 1), 2.0), np.zeros((4, 1)))
     start = np.ones(1)
@@ -143,7 +144,7 @@ def test_noise_floor_with_dual_variables_is_that_of_gradient_steps():
     dual, plain = runs[0].extra["grad_norm_sq_w"][0], runs[1].grad_norm_sq[0]
     assert np.asarray(dual) == pytest.approx(np.asarray(plain))
     for other in ({"lam_admm": Fraction(1, 16)}, {"K": Fraction(2)}):
-        assert instances.noise_floor({**at, **other}, measure) == 0
+        assert instances.noise_floor(replace(at, **other), measure) == 0
 
 
 def test_noise_floor_is_none_where_models_could_leave_the_parabola():
@@ -236,10 +237,10 @@ def test_consensus_floor_is_below_every_round(eta, K, lam, n):
     known = instances.consensus_constants(at, "grad_norm_sq")
     radius = float(instances._radius(at))
     task = Tent(4, 2, radius, 3)
-    W = halves(4, float(at["lam"]))
-    assert sorted(np.linalg.eigvalsh(W))[-2] == pytest.approx(float(at["lam"]))
+    W = halves(4, float(at.lam))
+    assert sorted(np.linalg.eigvalsh(W))[-2] == pytest.approx(float(at.lam))
     run = dfl.train(
-        dfl.algorithms.DFedAvg(eta=float(at["eta"]), K=K),
+        dfl.algorithms.DFedAvg(eta=float(at.eta), K=K),
         task,
         W,
         3 * n,
@@ -257,7 +258,7 @@ def test_consensus_floor_is_below_every_round(eta, K, lam, n):
 def test_consensus_floor_is_below_every_round_of_other_algorithms(name):
     eta = Fraction(1, 1024)
     algorithm, at, measure = method(name, eta=eta, lam=Fraction(7, 8), n=16)
-    at["lam_admm"] = eta
+    at = replace(at, lam_admm=eta)
     changed = {"lam": float(eta)} if "dual" in name else {}
     radius = float(instances._radius(at))
     task = Tent(4, 2, radius, 3)
@@ -275,7 +276,7 @@ def test_consensus_floor_is_below_every_round_of_other_algorithms(name):
 
 def test_consensus_floor_approaches_its_limit():
     at = numbers(eta=Fraction(1, 2**30), n=2**7, lam=Fraction(3, 4))
-    limit = (at["eta"] * 2 * 2) ** 2 * 9 * (Fraction(3, 4) / Fraction(1, 4)) ** 2
+    limit = (at.eta * 2 * 2) ** 2 * 9 * (Fraction(3, 4) / Fraction(1, 4)) ** 2
     assert 0.999 * limit < instances.consensus_floor(at, "grad_norm_sq") < limit
 
 
@@ -286,9 +287,9 @@ def test_consensus_floor_approaches_its_limit():
 def test_span_floor_is_that_of_the_registered_lower_bound(changes):
     at = numbers(**changes)
     registered = bounds.get("bubeck2015.theorem_3_14")
-    rounds = int(at["steps"] * at["last"])
+    rounds = int(at.steps * at.last)
     value = registered.evaluate(
-        L=2, mu=0, T=rounds, x_star_sq=float(at["size"] ** 2), where="ignore"
+        L=2, mu=0, T=rounds, x_star_sq=float(at.size**2), where="ignore"
     )
     assert float(instances.span_floor(at, "f_gap")) == pytest.approx(float(value))
 
@@ -457,8 +458,8 @@ def test_drawn_slips_are_found_without_false_alarms():
 def test_radius_is_the_spread_after_the_transient():
     at = numbers(n=16)
     radius = instances._radius(at)
-    local, lam = at["eta"] * at["steps"], at["lam"]
-    moved = local * at["L"] * at["n"]
-    spread = lam * (1 - lam ** at["n"]) / (1 - lam)
-    slowed = at["size"] - moved * at["L"] * radius
+    local, lam = at.eta * at.steps, at.lam
+    moved = local * at.L * at.n
+    spread = lam * (1 - lam**at.n) / (1 - lam)
+    slowed = at.size - moved * at.L * radius
     assert local * spread * slowed == radius * (1 + moved)

@@ -19,10 +19,11 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import polynomials
 from dfltheory.bounds.inequalities.by_form import nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import Fact, Interval
-from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
+from dfltheory.bounds.inequalities.region import EVERYWHERE, Region, TimeLimitError
 from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting
 from dfltheory.bounds.regions import admissible, values_of
 from dfltheory.bounds.theorem import Condition
+from dfltheory.checks import monotone as monotone_check
 from dfltheory.checks.monotone import check_monotone
 
 R = sp.Rational
@@ -424,9 +425,9 @@ def test_signs_of_random_polynomials_are_those_at_random_points(
         there = values(fact, points)
         points = points[there > 1e-12 if strict else there >= 0]
     found = values(terms, points)
-    if polynomials.is_nonnegative(exact(terms), intervals, known):
+    if polynomials.is_nonnegative(exact(terms), polynomials.Box(intervals, known)):
         assert np.min(found, initial=0) >= -1e-9
-    if polynomials.is_positive(exact(terms), intervals, known):
+    if polynomials.is_positive(exact(terms), polynomials.Box(intervals, known)):
         assert np.min(found, initial=1) > 0
 
 
@@ -461,12 +462,16 @@ def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
         Interval(high=QQ(1), open_high=True),
         Interval(high=QQ(1), open_low=True),
     )
-    assert not polynomials.is_positive({(1, 1): QQ(1)}, [closed, opened])
-    assert polynomials.is_positive({(1, 0): QQ(1), (0, 1): QQ(1)}, [closed, opened])
-    assert polynomials.is_positive({(1, 1): QQ(1)}, [opened, opened])
+    assert not polynomials.is_positive(
+        {(1, 1): QQ(1)}, polynomials.Box([closed, opened])
+    )
+    assert polynomials.is_positive(
+        {(1, 0): QQ(1), (0, 1): QQ(1)}, polynomials.Box([closed, opened])
+    )
+    assert polynomials.is_positive({(1, 1): QQ(1)}, polynomials.Box([opened, opened]))
     one_less = {(0, 0): QQ(1), (1, 0): QQ(-1)}
-    assert polynomials.is_positive(one_less, [closed, closed])
-    assert not polynomials.is_positive(one_less, [opened, opened])
+    assert polynomials.is_positive(one_less, polynomials.Box([closed, closed]))
+    assert not polynomials.is_positive(one_less, polynomials.Box([opened, opened]))
 
 
 # -- in the audit
@@ -531,3 +536,17 @@ def test_strict_signs_by_form():
     assert not positive(s.sigma_l)
     assert not positive(1 - s.delta)  # delta may be 1
     assert not positive(1 - s.L)
+
+
+def test_region_raises_after_its_deadline():
+    region = Region(deadline=0.0)
+    with pytest.raises(TimeLimitError):
+        region.holds(s.L * s.eta)
+
+
+def test_monotonicity_that_takes_too_long_is_not_decided(monkeypatch):
+    monkeypatch.setattr(monotone_check, "_SECONDS", -1)
+    theorem = registry.get("dfedadmm.theorem_1", "corrected")
+    (finding,) = check_monotone(theorem)
+    assert "not decided" in finding.message
+    assert finding.severity == "note"

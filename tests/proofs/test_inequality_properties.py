@@ -15,6 +15,7 @@ from sympy import QQ
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.polynomials import (
+    Box,
     Interval,
     is_nonnegative,
     is_positive,
@@ -98,10 +99,10 @@ def least_value(terms, box):
 def check_claims(problem):
     terms, box = problem
     least = None
-    if is_nonnegative(terms, box):
+    if is_nonnegative(terms, Box(box)):
         least = least_value(terms, box)
         assert least >= 0
-    if is_positive(terms, box):
+    if is_positive(terms, Box(box)):
         assert (least_value(terms, box) if least is None else least) > 0
 
 
@@ -151,7 +152,7 @@ LEAST_POWER = 0.925
 
 def test_power_does_not_fall():
     problems_ = true_inequalities(400, 1)
-    proved = sum(is_nonnegative(terms, box) for terms, box in problems_)
+    proved = sum(is_nonnegative(terms, Box(box)) for terms, box in problems_)
     assert proved / len(problems_) >= LEAST_POWER
 
 

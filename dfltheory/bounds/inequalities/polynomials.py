@@ -62,88 +62,83 @@ def _always(terms: Terms) -> bool:
     return True
 
 
-def is_nonnegative(
-    terms: Terms,
-    intervals: Sequence[Interval],
-    facts: Sequence[Fact] = (),
-    possible: Callable[[Terms], bool] = _always,
-    most_facts: int = 2,
-) -> bool:
-    """Return whether a polynomial is proved nonnegative where the facts are.
+Test = Callable[[Terms], bool]
 
-    It has no negative value where the facts have none.
+
+@dataclass(frozen=True)
+class Box:
+    """Where the sign of a polynomial is asked for.
 
     Parameters
     ----------
-    terms : the polynomial
-    intervals : those of its variables
+    intervals : those of the variables
     facts : polynomials in the same variables that are not negative in the region
     possible : False for a polynomial that is known to be negative somewhere in the
-        region: no proof is tried
-    most_facts : number of facts that are used one after the other
-
-    Returns
-    -------
-    bool
-        False where no proof was found.
+        region, the part of the box where no fact is negative: no proof is tried
+    possible_on_box : False for one that is known to be negative somewhere in the box:
+        its coefficients are not computed
     """
-    if not possible(terms):
+
+    intervals: Sequence[Interval]
+    facts: Sequence[Fact] = ()
+    possible: Test = _always
+    possible_on_box: Test = _always
+
+
+_MOST_FACTS = 2
+"""Number of facts that are used one after the other."""
+
+
+def is_nonnegative(terms: Terms, box: Box, most_facts: int = _MOST_FACTS) -> bool:
+    """Return whether a polynomial is proved to have no negative value in the region.
+
+    False where no proof was found.
+    """
+    if not box.possible(terms):
         return False
     return all(
-        _by_coefficients(group, intervals, _HALVINGS)
-        or _by_facts(group, intervals, facts, possible, most_facts)
-        for group in _groups(terms, intervals, facts)
+        _by_coefficients(group, box) or _by_facts(group, box, most_facts)
+        for group in _groups(terms, box)
     )
 
 
-def is_positive(
-    terms: Terms,
-    intervals: Sequence[Interval],
-    facts: Sequence[Fact] = (),
-    possible: Callable[[Terms], bool] = _always,
-    most_facts: int = 2,
-) -> bool:
-    """Return whether a polynomial is proved positive on the box.
-
-    Only points at which the facts are not negative count.
-    """
-    if not possible(terms):
+def is_positive(terms: Terms, box: Box, most_facts: int = _MOST_FACTS) -> bool:
+    """Return whether a polynomial is proved positive in the region."""
+    if not box.possible(terms):
         return False
-    table = _bernstein(terms, intervals)
+    table = _bernstein(terms, box.intervals)
     if table is not None and _positive_at_ends(
-        table, intervals, _degrees(terms, len(intervals))
+        table, box.intervals, _degrees(terms, len(box.intervals))
     ):
         return True
     if not most_facts:
         return False
-    strict_facts = [fact for fact in facts if fact.strict]
+    strict_facts = [fact for fact in box.facts if fact.strict]
     return any(
-        is_positive(rest, intervals, facts, possible, most_facts - 1)
-        for _, rest in _divisions(terms, intervals, facts)
+        is_positive(rest, box, most_facts - 1)
+        for _, rest in _divisions(terms, box.intervals, box.facts)
     ) or any(
-        is_positive(factor, intervals)
-        and is_nonnegative(rest, intervals, facts, possible, most_facts - 1)
-        for factor, rest in _divisions(terms, intervals, strict_facts)
+        is_positive(factor, Box(box.intervals))
+        and is_nonnegative(rest, box, most_facts - 1)
+        for factor, rest in _divisions(terms, box.intervals, strict_facts)
     )
 
 
-def _groups(
-    terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
-) -> Iterator[Terms]:
+def _groups(terms: Terms, box: Box) -> Iterator[Terms]:
     """Yield the coefficients of the products of free variables.
 
     These are the variables that are in no fact, and that only are not negative.
     """
     used = {
         i
-        for fact in facts
+        for fact in box.facts
         for exponents in fact.terms
         for i, e in enumerate(exponents)
         if e
     }
     free = [
         i
-        for i, x in enumerate(intervals)
+        for i, x in enumerate(box.intervals)
         if x.low == 0 and x.high is None and i not in used
     ]
     groups: dict[Exponents, dict[Exponents, Any]] = {}
@@ -154,9 +149,17 @@ def _groups(
     yield from groups.values()
 
 
-def _by_coefficients(
+def _by_coefficients(terms: Terms, box: Box) -> bool:
+    return box.possible_on_box(terms) and _has_nonnegative_coefficients(
+        terms, box.intervals, _HALVINGS
+    )
+
+
+def _has_nonnegative_coefficients(
     terms: Terms, intervals: Sequence[Interval], halvings: int
 ) -> bool:
+    if all(x.low >= 0 for x in intervals) and min(terms.values(), default=0) >= 0:
+        return True
     table = _bernstein(terms, intervals)
     if table is None:
         return False
@@ -171,36 +174,38 @@ def _by_coefficients(
     middle = (whole.low + whole.high) / QQ(2)
     halves = (replace(whole, high=middle), replace(whole, low=middle))
     return all(
-        _by_coefficients(
+        _has_nonnegative_coefficients(
             terms, [*intervals[:widest], half, *intervals[widest + 1 :]], halvings - 1
         )
         for half in halves
     )
 
 
-def _by_facts(
-    terms: Terms,
-    intervals: Sequence[Interval],
-    facts: Sequence[Fact],
-    possible: Callable[[Terms], bool],
-    most: int,
-) -> bool:
-    """Return whether subtracting a multiple of a fact leaves a nonnegative rest."""
-    return (
-        most > 0
-        and possible(terms)
-        and any(
-            possible(rest)
-            and (
-                _by_coefficients(rest, intervals, _HALVINGS)
-                or (
-                    _negative(rest) <= _negative(terms)
-                    and _by_facts(rest, intervals, facts, possible, most - 1)
-                )
-            )
-            for _, rest in _divisions(terms, intervals, facts)
-        )
-    )
+def _by_facts(terms: Terms, box: Box, most: int, tried: set[Any] | None = None) -> bool:
+    """Return whether subtracting a multiple of a fact leaves a nonnegative rest.
+
+    Parameters
+    ----------
+    most : number of facts that are used one after the other
+    tried : pairs of ``most`` and a rest that were examined
+    """
+    if not most or not box.possible(terms):
+        return False
+    tried = set() if tried is None else tried
+    for _, rest in _divisions(terms, box.intervals, box.facts):
+        key = (most, frozenset(rest.items()))
+        if key in tried:
+            continue
+        tried.add(key)
+        if not box.possible(rest):
+            continue
+        if _by_coefficients(rest, box):
+            return True
+        if _negative(rest) <= _negative(terms) and _by_facts(
+            rest, box, most - 1, tried
+        ):
+            return True
+    return False
 
 
 def _negative(terms: Terms) -> int:
@@ -223,7 +228,7 @@ def _divisions(
         ]
         for pivot, only_negative in itertools.product(pivots, (True, False)):
             factor, rest = _divided(terms, fact, pivot, only_negative)
-            if factor and _by_coefficients(factor, intervals, 0):
+            if factor and _has_nonnegative_coefficients(factor, intervals, 0):
                 yield factor, rest
         if len(terms) * len(fact) > _MOST_PAIRS:
             continue
@@ -233,7 +238,7 @@ def _divisions(
             if number * share > 0 and _divides(pivot, exponents):
                 shift = tuple(a - b for a, b in zip(exponents, pivot, strict=True))
                 factor = {shift: number / share}
-                if _by_coefficients(factor, intervals, 0):
+                if _has_nonnegative_coefficients(factor, intervals, 0):
                     yield factor, _without(terms, fact, shift, number / share)
 
 
@@ -261,11 +266,12 @@ def _divided(
     where there is none, or it is long.
     """
     rest, factor = dict(terms), {}
+    needed = [(i, p) for i, p in enumerate(pivot) if p]
     for _ in range(_MOST_STEPS):
         hits = [
             e
             for e, c in rest.items()
-            if (c < 0 or not only_negative) and _divides(pivot, e)
+            if (c < 0 or not only_negative) and all(e[i] >= p for i, p in needed)
         ]
         if not hits:
             return factor, rest
@@ -371,4 +377,4 @@ def _compatible(exponents: Exponents, corner: Sequence[int | None]) -> bool:
     return all(at is None or e == at for e, at in zip(exponents, corner, strict=True))
 
 
-__all__ = ["Fact", "Interval", "Terms", "is_nonnegative", "is_positive"]
+__all__ = ["Box", "Fact", "Interval", "Terms", "is_nonnegative", "is_positive"]

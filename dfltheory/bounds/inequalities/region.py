@@ -9,12 +9,13 @@ by induction over a whole number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import sympy as sp
 from sympy import QQ
 from sympy.polys.polyerrors import BasePolynomialError
@@ -22,6 +23,7 @@ from sympy.polys.polyerrors import BasePolynomialError
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import (
+    Box,
     Fact,
     Interval,
     Terms,
@@ -31,8 +33,14 @@ from dfltheory.bounds.inequalities.polynomials import (
 from dfltheory.bounds.inequalities.rewriting import (
     NoProofError,
     Rewriting,
-    is_whole,
     least_value,
+)
+from dfltheory.bounds.inequalities.samples import (
+    ROUNDING,
+    box_points,
+    is_nonnegative_at,
+    region_points,
+    relative_values,
 )
 from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
@@ -40,12 +48,14 @@ from dfltheory.bounds.units import Expr
 
 _LONGEST = 2000
 """Operations of the longest expression that is tried."""
-_POINTS = 300
-_ROUNDING = 1e-9
 _GRID = QQ(1, 2**20)
 """Roots are rounded to multiples of this."""
 _FIRST = 20
 """Values of a whole number that are tried one by one, before all others together."""
+
+
+class TimeLimitError(Exception):
+    """No proof was found before the deadline."""
 
 
 class Region:
@@ -60,6 +70,7 @@ class Region:
     inductions : how many inductions a proof may nest
     glossary : the ranges of quantities; ``Theorem.glossary`` has those that a theorem
         adds
+    deadline : processor time (``time.process_time``) after which no proof is tried
     """
 
     def __init__(
@@ -68,18 +79,27 @@ class Region:
         intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
         inductions: int = 1,
         glossary: Glossary = GLOSSARY,
+        deadline: float = math.inf,
     ):
         self.conditions = tuple(c for c in conditions if _exact(c.slack) is not None)
         self.intervals = intervals
         self.inductions = inductions
         self.glossary = glossary
+        self.deadline = deadline
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Return whether ``expr >= 0`` (``> 0``) is proved in the region.
 
         Points at which it is not defined do not count. What is no exact, real
         expression is not proved.
+
+        Raises
+        ------
+        TimeLimitError
+            After the deadline.
         """
+        if time.process_time() > self.deadline:
+            raise TimeLimitError
         expr = _exact(expr)
         if expr is None:
             return False
@@ -100,7 +120,7 @@ class Region:
     ) -> Region:
         """Return the same quantities under other conditions."""
         most = self.inductions if inductions is None else inductions
-        return Region(conditions, self.intervals, most, self.glossary)
+        return Region(conditions, self.intervals, most, self.glossary, self.deadline)
 
     def rational(self) -> Region:
         """Return the region of the conditions without roots and symbolic exponents."""
@@ -186,16 +206,20 @@ class _Quotient:
         self.symbols: list[Any] = sorted(
             set().union(*(e.free_symbols for e in parts)), key=str
         ) or [sp.Dummy(nonnegative=True)]
-        self.intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
-        self.facts: list[Fact] = []
-        self.points = _points(self.rewriting, self.symbols)
+        intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
+        points = region_points(self.rewriting, self.symbols)
+        self.box = Box(
+            intervals, (), is_nonnegative_at(points), is_nonnegative_at(points)
+        )
         found = [(self._fact(expr), strict) for expr, strict in known]
-        self.facts = [Fact(terms, strict) for terms, strict in found if terms]
-        for fact in self.facts:
-            self.points = self.points[_values(fact.terms, self.points) >= -_ROUNDING]
-        self.intervals = [
-            _tightened(x, i, self.facts) for i, x in enumerate(self.intervals)
-        ]
+        facts = [Fact(terms, strict) for terms, strict in found if terms]
+        intervals = [_tightened(x, i, facts) for i, x in enumerate(intervals)]
+        on_box = box_points(intervals)
+        for fact in facts:
+            points = points[relative_values(fact.terms, points) >= -ROUNDING]
+        self.box = Box(
+            intervals, facts, is_nonnegative_at(points), is_nonnegative_at(on_box)
+        )
 
     def has_sign(self, strict: bool) -> bool:
         """Return whether the quotient is proved to be positive, or nonnegative.
@@ -231,19 +255,9 @@ class _Quotient:
     def _proved(self, poly: sp.Poly, strict: bool) -> bool:
         prove = is_positive if strict else is_nonnegative
         terms = poly.as_dict(native=True)
-        return prove(
-            terms, self.intervals, self.facts, self._possible
-        ) or self._by_induction(poly, strict)
-
-    def _possible(self, terms: Terms) -> bool:
-        """Return whether a polynomial is nonnegative at random points of the region.
-
-        The polynomial is in the variables of the rewriting.
-        """
-        return (
-            not len(self.points)
-            or float(_values(terms, self.points).min()) >= -_ROUNDING
-        )
+        if not self.box.possible(terms):
+            return False
+        return prove(terms, self.box) or self._by_induction(poly, strict)
 
     def _by_induction(self, poly: sp.Poly, strict: bool) -> bool:
         """Prove a sign by induction over the whole number in an exponent.
@@ -288,44 +302,6 @@ class _Quotient:
             elif not self._proved(factor, strict=True):
                 rest *= factor**power
         return rest.as_dict(native=True)
-
-
-def _points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
-    """Return random points of the box, (points, variables).
-
-    A variable that stands for an expression has its value.
-    """
-    meanings = [rewriting.back(symbol) for symbol in symbols]
-    free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)
-    rng = np.random.default_rng(0)
-    drawn = [
-        _draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng)
-        for symbol in free
-    ]
-    with np.errstate(all="ignore"):
-        columns = sp.lambdify(free, meanings, modules="numpy")(*drawn)
-        points = np.stack(
-            [np.broadcast_to(column, _POINTS) for column in columns], axis=1
-        )
-    return points[np.isfinite(points).all(axis=1)]
-
-
-def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarray:
-    """Random values in an interval, many near its ends."""
-    low = float(interval.low)
-    if interval.high is not None:
-        return low + (float(interval.high) - low) * rng.beta(0.5, 0.5, _POINTS)
-    values = low + 10.0 ** rng.uniform(-3, 4, _POINTS)
-    return np.floor(values) if whole else values
-
-
-def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
-    """Return the values of a polynomial relative to the sum of its terms' sizes."""
-    exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
-    with np.errstate(all="ignore"):
-        powers = points[:, None, :] ** exponents  # (points, terms, variables)
-        products = powers.prod(axis=2) * np.array([float(c) for c in terms.values()])
-        return np.nan_to_num(products.sum(axis=1) / np.abs(products).sum(axis=1))
 
 
 def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
@@ -380,4 +356,4 @@ def _powers(expr: Expr) -> list[Expr]:
     return [p for p in expr.atoms(sp.Pow) if p.exp.free_symbols]
 
 
-__all__ = ["EVERYWHERE", "Region"]
+__all__ = ["EVERYWHERE", "Region", "TimeLimitError"]

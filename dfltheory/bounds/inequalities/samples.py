@@ -1,0 +1,83 @@
+"""Random points of a box, at which polynomials are tried before a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.inequalities.polynomials import Interval, Terms
+from dfltheory.bounds.inequalities.rewriting import Rewriting, is_whole
+
+_POINTS = 300
+_FIRST_POINTS = 20
+"""Points that are tried before all others: most polynomials are negative at one."""
+ROUNDING = 1e-9
+"""Relative values above minus this are taken for nonnegative."""
+
+
+def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
+    """Return random points of the box, (points, variables).
+
+    A variable that stands for an expression has its value.
+    """
+    meanings = [rewriting.back(symbol) for symbol in symbols]
+    free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)
+    rng = np.random.default_rng(0)
+    drawn = [
+        _draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng)
+        for symbol in free
+    ]
+    with np.errstate(all="ignore"):
+        columns = sp.lambdify(free, meanings, modules="numpy")(*drawn)
+        points = np.stack(
+            [np.broadcast_to(column, _POINTS) for column in columns], axis=1
+        )
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarray:
+    """Random values in an interval, many near its ends."""
+    low = float(interval.low)
+    if interval.high is not None:
+        return low + (float(interval.high) - low) * rng.beta(0.5, 0.5, _POINTS)
+    values = low + 10.0 ** rng.uniform(-3, 4, _POINTS)
+    return np.floor(values) if whole else values
+
+
+def box_points(intervals: Sequence[Interval]) -> np.ndarray:
+    """Return random points of a box, (points, variables), many near its corners."""
+    rng = np.random.default_rng(0)
+    return np.stack([_draw(x, False, rng) for x in intervals], axis=1)
+
+
+def is_nonnegative_at(points: np.ndarray) -> Callable[[Terms], bool]:
+    """Return a test of whether a polynomial is nonnegative at these points."""
+    first, others = points[:_FIRST_POINTS], points[_FIRST_POINTS:]
+
+    def is_possible(terms: Terms) -> bool:
+        return all(
+            not len(some) or float(relative_values(terms, some).min()) >= -ROUNDING
+            for some in (first, others)
+        )
+
+    return is_possible
+
+
+def relative_values(terms: Terms, points: np.ndarray) -> np.ndarray:
+    """Return the values of a polynomial relative to the sum of its terms' sizes."""
+    exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
+    with np.errstate(all="ignore"):
+        powers = points[:, None, :] ** exponents  # (points, terms, variables)
+        products = powers.prod(axis=2) * np.array([float(c) for c in terms.values()])
+        return np.nan_to_num(products.sum(axis=1) / np.abs(products).sum(axis=1))
+
+
+__all__ = [
+    "ROUNDING",
+    "box_points",
+    "is_nonnegative_at",
+    "region_points",
+    "relative_values",
+]

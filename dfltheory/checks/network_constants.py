@@ -1,0 +1,244 @@
+"""Network constants that a statement gives by a formula of m, on extreme graphs.
+
+Conditions such as ``q = (1 - m^-m)^(1/m)`` claim a contraction for every network that
+the statement covers. Small graphs on which mixing is slow, or weights are small, refute
+a formula that promises too much. A condition in one direction, as ``q <= 1 - 1/m``,
+excludes these graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
+from dfltheory.checks.finding import Finding, error, warning
+
+SIZES = range(2, 9)
+"""Numbers of clients that are tried."""
+_ROUNDS = 60
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class SmallNetwork:
+    """A named mixing matrix (m, m); column j is what client j sends."""
+
+    name: str
+    matrix: np.ndarray
+
+
+def _metropolis(adjacency: np.ndarray) -> np.ndarray:
+    """Return Metropolis weights of an undirected graph without loops."""
+    degrees = adjacency.sum(axis=1)
+    weights = adjacency / (1 + np.maximum.outer(degrees, degrees))
+    return weights + np.diag(1 - weights.sum(axis=1))
+
+
+def _uniform(sends: np.ndarray) -> np.ndarray:
+    """Return the matrix in which each client sends equal shares, also to itself."""
+    shares = sends + np.eye(len(sends))
+    return shares / shares.sum(axis=0)
+
+
+def _path(m: int) -> np.ndarray:
+    """Return the adjacency matrix of a path."""
+    return np.eye(m, k=1) + np.eye(m, k=-1)
+
+
+def _star(m: int) -> np.ndarray:
+    """Return the adjacency matrix of a star with the hub 0."""
+    adjacency = np.zeros((m, m))
+    adjacency[0, 1:] = adjacency[1:, 0] = 1
+    return adjacency
+
+
+def _directed_ring(m: int) -> np.ndarray:
+    """Return where each client sends to the next one."""
+    return np.roll(np.eye(m), 1, axis=0)
+
+
+def _path_with_return(m: int) -> np.ndarray:
+    """Return where each client sends to the next one and to client 0."""
+    sends = np.eye(m, k=-1)
+    sends[0, 1:] = 1
+    return sends
+
+
+def extreme_networks(theorem: Theorem, m: int) -> list[SmallNetwork]:
+    """Return small networks on m clients that the statement covers."""
+    law = theorem.scope.network
+    if callable(law) or law == "none":
+        return []
+    found = [
+        SmallNetwork("complete graph", np.full((m, m), 1 / m)),
+        SmallNetwork("path with Metropolis weights", _metropolis(_path(m))),
+        SmallNetwork("star with Metropolis weights", _metropolis(_star(m))),
+    ]
+    if law in ("doubly stochastic", "column-stochastic"):
+        ring = _uniform(_directed_ring(m))
+        found.append(SmallNetwork("directed ring with equal shares", ring))
+    if law == "column-stochastic":
+        sends = {"star": _star(m), "directed path with returns": _path_with_return(m)}
+        found += [
+            SmallNetwork(f"{name} with equal shares", _uniform(sent))
+            for name, sent in sends.items()
+        ]
+    return found
+
+
+# -- exact constants
+
+
+def contraction(matrix: np.ndarray) -> float:
+    """Return ||W - 11'/m|| of a doubly stochastic matrix."""
+    return float(np.linalg.norm(matrix - 1 / len(matrix), 2))
+
+
+def least_rate(matrix: np.ndarray) -> float:
+    """Return the second largest modulus of an eigenvalue.
+
+    Every q with ||z_i^t - xbar|| <= C q^t for all t, whatever C, is at least that.
+    """
+    sizes = np.sort(np.abs(np.linalg.eigvals(matrix)))
+    return float(sizes[-2])
+
+
+def least_weight(matrix: np.ndarray) -> float:
+    """Return the least push-sum weight over the rounds."""
+    weights, least = np.ones(len(matrix)), 1.0
+    for _ in range(_ROUNDS):
+        weights = matrix @ weights
+        least = min(least, float(weights.min()))
+    return least
+
+
+def disagreements(matrix: np.ndarray) -> np.ndarray:
+    """Return max_ij |z_i^t - xbar| from x = e_j for t = 1, 2, ..., (rounds,)."""
+    m, power, found = len(matrix), np.eye(len(matrix)), []
+    for _ in range(_ROUNDS):
+        power = matrix @ power
+        models = power / power.sum(axis=1, keepdims=True)
+        found.append(np.abs(models - 1 / m).max())
+    return np.array(found)
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """How a constant is computed, and whether a larger or a smaller one is safe."""
+
+    exact: Callable[[np.ndarray], float]
+    meaning: str
+    larger_is_safe: bool
+
+
+_CONSTANTS = {
+    "lam": _Constant(contraction, "||W - 11'/m||", True),
+    "q": _Constant(least_rate, "the second largest modulus of an eigenvalue", True),
+    "delta": _Constant(least_weight, "the least push-sum weight", False),
+}
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A constant as a function of m; ``exact``: equal to it, not only bounded by it."""
+
+    of_m: Expr
+    exact: bool
+
+    def at(self, m: int) -> float:
+        """Return the stated value for m clients."""
+        return float(self.of_m.subs(s.m, m))
+
+    @property
+    def finding(self) -> Callable[..., Finding]:
+        """Error for a wrong value; warning for a condition that excludes a graph."""
+        return error if self.exact else warning
+
+
+def check_network_constants(theorem: Theorem) -> Iterator[Finding]:
+    """Compare constants that the conditions give by m with the exact ones."""
+    formulas = formulas_of_m(theorem)
+    for name, formula in formulas.items():
+        if name in _CONSTANTS:
+            yield from _first_refuted(theorem, name, formula)
+    if {"C", "q"} <= set(formulas):
+        yield from _first_refuted_pair(theorem, formulas["C"], formulas["q"])
+
+
+def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
+    """Return the network constants that conditions give by m alone, by name.
+
+    They are upper ends of lam, q and C and lower ends of delta; a number is one where
+    the constant is equal to it. Networks that contract in each round have ``window`` =
+    1.
+    """
+    ends: dict[tuple[str, bool], Expr] = {}
+    for condition in conditions_of(theorem):
+        left, right = (
+            sp.sympify(side).subs(s.window, 1)
+            for side in (condition.left, condition.right)
+        )
+        for constant, formula, is_upper in ((left, right, True), (right, left, False)):
+            if constant.is_Symbol and formula.free_symbols <= {s.m}:
+                ends[constant.name, is_upper] = formula
+    found = {}
+    for (name, is_upper), formula in ends.items():
+        if name in (*_CONSTANTS, "C") and is_upper == (name != "delta"):
+            is_exact = ends.get((name, not is_upper)) == formula
+            if is_exact or formula.free_symbols:
+                found[name] = Formula(formula, is_exact)
+    return found
+
+
+def _first_refuted(theorem: Theorem, name: str, formula: Formula) -> Iterator[Finding]:
+    """Yield the smallest network on which a constant is not what it should be."""
+    constant = _CONSTANTS[name]
+    for m in SIZES:
+        stated = formula.at(m)
+        for network in extreme_networks(theorem, m):
+            exact = constant.exact(network.matrix)
+            excess = exact - stated if constant.larger_is_safe else stated - exact
+            if not excess <= _ROUNDING:
+                yield formula.finding(
+                    name,
+                    f"{name} = {formula.of_m} is {stated:.6g} for m = {m}, but on the"
+                    f" {network.name} {constant.meaning} is {exact:.6g}",
+                    m=m,
+                    network=network.name,
+                    stated=stated,
+                    exact=exact,
+                )
+                return
+
+
+def _first_refuted_pair(theorem: Theorem, C: Formula, q: Formula) -> Iterator[Finding]:
+    """Yield the smallest network on which C q^t is below a disagreement."""
+    rounds = np.arange(1, _ROUNDS + 1)
+    for m in SIZES:
+        stated = C.at(m) * q.at(m) ** rounds
+        for network in extreme_networks(theorem, m):
+            exact = disagreements(network.matrix)
+            refuted = np.flatnonzero(exact > stated + _ROUNDING)
+            if len(refuted):
+                i = int(refuted[0])
+                yield C.finding(
+                    "C",
+                    f"C q^t with C = {C.of_m} and q = {q.of_m} is {stated[i]:.6g} for m"
+                    f" = {m} and t = {rounds[i]}, but on the {network.name} a model"
+                    f" that starts at e_j is {exact[i]:.6g} from the mean",
+                    m=m,
+                    network=network.name,
+                    stated=float(stated[i]),
+                    exact=float(exact[i]),
+                )
+                return
+
+
+__all__ = ["Formula", "check_network_constants", "extreme_networks", "formulas_of_m"]

@@ -1,0 +1,106 @@
+"""Network constants by a formula of m: wrong ones are refuted on a small graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory import bounds
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.theorem import Condition
+from dfltheory.checks.extremes import check_extremes
+from dfltheory.checks.network_constants import (
+    SIZES,
+    check_network_constants,
+    extreme_networks,
+    least_weight,
+)
+
+SYMMETRIC = bounds.get("dfedsam.theorem_4_5", "corrected")
+DIRECTED = bounds.get("dfedsgpsm.theorem_1", "corrected")
+
+
+def with_constants(theorem, **formulas):
+    """The statement in which network constants are formulas."""
+    own = []
+    for name, formula in formulas.items():
+        symbol = getattr(s, name)
+        own += [Condition(name, symbol, formula), Condition(name, formula, symbol)]
+    return replace(theorem, conditions=(*own, *theorem.conditions))
+
+
+RETURNS = "directed path with returns with equal shares"
+WRONG = [
+    (SYMMETRIC, "lam", 1 - 1 / s.m, "path with Metropolis weights"),
+    (DIRECTED, "q", 1 - 1 / s.m, "path with Metropolis weights"),
+    (DIRECTED, "q", sp.Rational(1, 2), "path with Metropolis weights"),
+    (DIRECTED, "delta", 1 / s.m, RETURNS),
+    (DIRECTED, "delta", 1 / (2 * s.m), RETURNS),
+]
+
+
+@pytest.mark.parametrize(("theorem", "name", "formula", "network"), WRONG)
+def test_wrong_formula_is_refuted_on_a_graph(theorem, name, formula, network):
+    statement = with_constants(theorem, **{name: formula})
+    (finding,) = check_network_constants(statement)
+    assert (finding.severity, finding.place) == ("error", name)
+    assert finding.evidence["network"] == network
+    assert finding in [replace(f, **blank()) for f in check_extremes(statement)]
+
+
+def blank():
+    """The fields that a check fills in."""
+    return {"check": "", "key": "", "variant": ""}
+
+
+VALID = [
+    (SYMMETRIC, {"lam": 1 - 1 / (4 * s.m**2)}),
+    (DIRECTED, {"q": (1 - s.m**-s.m) ** (1 / s.m)}),
+    (DIRECTED, {"delta": s.m**-s.m}),
+    (DIRECTED, {"C": 4 * s.m**s.m, "q": (1 - s.m**-s.m) ** (1 / s.m)}),
+    (DIRECTED, {"C": 1 / s.delta}),
+]
+
+
+@pytest.mark.parametrize(("theorem", "formulas"), VALID)
+def test_valid_formula_passes(theorem, formulas):
+    assert list(check_network_constants(with_constants(theorem, **formulas))) == []
+
+
+def test_constant_that_is_too_small_for_its_rate_is_refuted():
+    rate = (1 - s.m**-s.m) ** (1 / s.m)
+    statement = with_constants(DIRECTED, C=1 / s.m, q=rate)
+    (finding,) = check_network_constants(statement)
+    assert finding.place == "C"
+    assert finding.evidence["exact"] > finding.evidence["stated"]
+
+
+def test_condition_in_one_direction_excludes_graphs():
+    condition = Condition("contraction", s.lam, 1 - 1 / s.m)
+    statement = replace(SYMMETRIC, conditions=(condition,))
+    (finding,) = check_network_constants(statement)
+    assert (finding.severity, finding.place) == ("warning", "lam")
+    fixed = replace(SYMMETRIC, conditions=(Condition("fast", s.lam, sp.S.Half),))
+    assert list(check_network_constants(fixed)) == []
+    safe = replace(SYMMETRIC, conditions=(Condition("slow", 1 - 1 / s.m, s.lam),))
+    assert list(check_network_constants(safe)) == []
+
+
+def test_registered_statements_have_no_wrong_network_constants():
+    for theorem in bounds.registry.REGISTRY.statements():
+        assert list(check_network_constants(theorem)) == []
+
+
+@pytest.mark.parametrize("theorem", [SYMMETRIC, DIRECTED])
+def test_extreme_networks_obey_the_law_of_the_statement(theorem):
+    for m in SIZES:
+        for network in extreme_networks(theorem, m):
+            matrix = network.matrix
+            np.testing.assert_allclose(matrix.sum(axis=0), 1)
+            assert (matrix >= 0).all()
+            assert 0 < least_weight(matrix) <= 1
+            if theorem is SYMMETRIC:
+                np.testing.assert_allclose(matrix, matrix.T)
