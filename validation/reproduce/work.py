@@ -9,29 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from dfltheory.errors import InputError
-from dfltheory.files import filling, remove_halves, write_text
+from dfltheory.files import filling, remove_halves
 from dfltheory.progress import counted
 from validation.reproduce import pictures
 from validation.reproduce.cells import Result, digest, perform
 from validation.reproduce.items import Entry, Item
 from validation.reproduce.outcome import Outcome
 from validation.reproduce.scales import SCALES
-from validation.reproduce.spectral import Spectral
 
 
-def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
+def reproduce(item: Item, options: argparse.Namespace) -> list[Path]:
     """Write the files of one item.
 
     Cells that have been run, for this or another item, are not run again.
     """
     if options.seeds < 1 or options.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
-    if isinstance(item, Spectral):
-        name = f"{item.key}.md"
-        with filling(options.out) as new:
-            write_text(new / name, item.page())
-        print(item.page())
-        return [options.out / name]
     scale, seeds = SCALES[options.scale], range(options.seeds)
     cells = item.cells()
     documents = {
