@@ -35,7 +35,9 @@ class Measure:
 
 
 def _final(result: Result, name: str) -> float:
-    return float(result.final.get(name, math.nan))
+    value = result.final.get(name, math.nan)
+    assert isinstance(value, float)
+    return value
 
 
 def _accuracy(result: Result) -> float:
@@ -143,7 +145,8 @@ class Item:
     ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's,
     in words; ``base``: what all entries have in common; ``printed``: row -> its printed
     numbers, in the order of the columns (empty where the paper only draws); ``form``:
-    how it is drawn; ``unsaid``: what the paper leaves open, and what is taken for it;
+    how it is drawn; ``unsaid``: what the paper leaves open, and what is taken
+    for it;
     ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
     """
 
@@ -157,7 +160,7 @@ class Item:
     measure: str = "accuracy"
     printed: Mapping[str, Sequence[Printed]] = field(default_factory=dict)
     orders: Sequence[Order] = ()
-    form: Literal["bars", "curves", "surfaces"] = "bars"
+    form: Literal["", "curves", "surfaces"] = ""
     unsaid: str = ""
     axis: str = "round"
     per_round: Mapping[str, int] = field(default_factory=dict)
