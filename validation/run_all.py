@@ -47,7 +47,7 @@ EXPERIMENTS = {
     "effects": effects.run,
     "images": images.run,
 }
-"""Name -> ``run(quick)``, which returns claims and outcomes; the page has this order."""
+"""Name -> ``run(quick)``, which returns claims and outcomes; in the page's order."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
