@@ -34,7 +34,7 @@ class GrowthLaw:
     statement: str
     relation: str
     ratio: str
-    lines: tuple[str, ...]
+    lines: list[str]
     derivation: str
     parameter: str = "T"
 
@@ -48,8 +48,7 @@ class GrowthLaw:
 def growth_laws() -> dict[str, GrowthLaw]:
     """Return the laws by the key of their statement."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["law"]
-    laws = (GrowthLaw(**{**row, "lines": tuple(row["lines"])}) for row in rows)
-    return {law.statement: law for law in laws}
+    return {row["statement"]: GrowthLaw(**row) for row in rows}
 
 
 __all__ = ["GrowthLaw", "growth_laws"]

@@ -56,12 +56,17 @@ def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
     return f"{what} --seconds {seconds:g} --seed {seed}{more}"
 
 
+def _rank(outcome: dict[str, Any]) -> tuple[bool, float]:
+    """Refutations come last, then the largest ratio."""
+    return outcome["violated"], float(outcome["ratio"])
+
+
 def both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """Combine the outcomes of two searches of one statement.
 
     It is that of the better one, with what both looked at.
     """
-    better = max(before, now, key=lambda one: (one["violated"], float(one["ratio"])))
+    better = max(before, now, key=_rank)
     sums = {name: before[name] + now[name] for name in ("evaluations", "seconds")}
     told = [
         (n, row["ratio"], row["evaluations"])

@@ -52,10 +52,9 @@ def _row(folder: Path, name: str) -> tuple[str, ...]:
     before, after = (
         read_json(place / f"{name}.json") for place in (folder, folder / "simple")
     )
-    cells = [
-        f"{old} → {new}" if old != new else old
-        for old, new in zip(_cells(before), _cells(after), strict=True)
-    ]
+    cells = []
+    for old, new in zip(_cells(before), _cells(after), strict=True):
+        cells.append(old if old == new else f"{old} → {new}")
     if after.get("divergence") is not None:
         law = growth_laws()[after["key"]]
         sign = "" if law.relation == "=" else f"{law.relation} "

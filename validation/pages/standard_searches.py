@@ -56,16 +56,17 @@ def _best(theorem: Theorem, seconds: float) -> Search:
     )
     found = best_of(theorem, arms)
     names = list(theorem.parts)
-    without = [
-        max(arm.niche(len(names) + k) for arm in arms) for k in range(len(names))
-    ]
+    needed = []
+    for place, name in enumerate(names, start=len(names)):
+        if max(arm.niche(place) for arm in arms) > 1:
+            needed.append(name)
     row: Search = {
         "ratio": 0.0,
         "candidates": sum(arm.evaluations for arm in arms),
         "families": len({arm.space.name for arm in arms}),
         "refuted": False,
         "instance": "no admissible candidate",
-        "needed": [n for n, ratio in zip(names, without, strict=True) if ratio > 1],
+        "needed": needed,
     }
     if found is not None:
         family, instance, certificate = found

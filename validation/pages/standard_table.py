@@ -128,7 +128,11 @@ def vacuous(entries: Iterable[Row]) -> str:
 
 def ratios(entries: Iterable[Row]) -> str:
     """Return bound/measured in each setting."""
-    return " / ".join(number(ratio_of(e)) if "bound" in e else "–" for e in entries)
+    return " / ".join(_ratio(entry) for entry in entries)
+
+
+def _ratio(entry: Row) -> str:
+    return number(ratio_of(entry)) if "bound" in entry else "–"
 
 
 def comparison(entries: Iterable[Row]) -> str:

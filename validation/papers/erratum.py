@@ -289,7 +289,8 @@ def _table(entry: Any) -> Mapping[str, str]:
 def _definition(
     name: str, table: Mapping[str, str], symbols: Mapping[str, Expr]
 ) -> Definition:
-    symbol = sp.Symbol(name, **{table.get("sign", "real"): True})
+    sign = {table.get("sign", "real"): True}
+    symbol = sp.Symbol(name, **sign)
     formula = read_formula(table["formula"], symbols)
     return Definition(
         symbol, formula, table.get("latex", name), table.get("meaning", "")

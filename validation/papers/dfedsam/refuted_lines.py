@@ -11,6 +11,13 @@ import sympy as sp
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.units import Expr
 from validation.papers import bound
+from validation.papers.dfedsam.finite_problem import (
+    bound_of_8,
+    gradient_at_mean,
+    length,
+    mean_step,
+    round_distance,
+)
 from validation.papers.finite_problems import (
     Array,
     FiniteProblem,
@@ -149,16 +156,6 @@ def lemma_D4_recursion(k: int, x: Fraction, y: Fraction) -> Pair:
     return geometric * x + a ** (k - 1) * y, a * geometric * x + a * y
 
 
-def bound_of_8(problem: FiniteProblem, t: int, noise: Number) -> Number:
-    """Return C_2 eta^2, the right side of (8), with ``noise`` for sigma_l^2."""
-    K, L, eta, rho = problem.K, problem.L, problem.eta, problem.rho
-    here = problem.sq(problem.gradient(problem.gossip.x[t]))
-    moments = L**2 * rho**2 + problem.sigma_g_sq + noise + here
-    turning = problem.one * 4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1)
-    ascent = problem.one * 2 * K * rho**2 / (2 * K - 1)
-    return 2 * K * (turning + 8 * K * eta**2 * moments) + ascent
-
-
 # -- Lemmas D.5 and D.6
 
 
@@ -183,11 +180,6 @@ def lemmas_D5_and_D6(problem: FiniteProblem, run: Recording, t: int) -> Pair:
         network = (problem.lam**problem.Q + 1) * phi_without_factor(problem)
     drift = bound_of_8(problem, t, problem.sigma_l_sq)
     return problem.sq(centered(run.x[t])), drift * network
-
-
-def round_distance(problem: FiniteProblem, t: int) -> Number:
-    """Return the mean square of x^t - z^t."""
-    return problem.sq(problem.gossip.x[t] - problem.gossip.z[t])
 
 
 @LINES.refutes("proof of Lemma D.5, for any j", "proof of Lemma D.6, for any j")
@@ -229,21 +221,6 @@ def square_of_two_sums(problem: FiniteProblem) -> Pair:
 
 
 # -- the main proof, D.2 and D.3
-
-
-def mean_step(problem: FiniteProblem, t: int) -> Array:
-    """Return zbar^t - xbar^t."""
-    return average_clients(problem.gossip.z[t] - problem.gossip.x[t])
-
-
-def gradient_at_mean(problem: FiniteProblem, t: int) -> Array:
-    """Return grad f(xbar^t)."""
-    return problem.gradient(average_clients(problem.gossip.x[t]))
-
-
-def length(u: Array) -> Array:
-    """Return the Euclidean norms, rational in one dimension."""
-    return abs(u[..., 0]) if u.shape[-1] == 1 else np.sqrt((u**2).sum(axis=-1))
 
 
 def sum_of_squares(problem: FiniteProblem, t: int) -> Number:
