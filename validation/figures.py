@@ -131,7 +131,7 @@ def differing(stored: Path, made: Path) -> float:
     )
 
 
-def pixels(path: Path) -> list[Any]:
+def pixels(path: Path) -> list[np.ndarray]:
     """Return each picture of a PNG file or a notebook as an array in [0, 1].
 
     Shape (height, width, 3 or 4).

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from dfltheory.files import read_json, write_json
 from validation.counterexamples.hand_made import HAND_MADE
 from validation.counterexamples.mistakes import Version, versions
 from validation.counterexamples.power import known_without_search, searched_once
-from validation.searched import FOLDER, outcomes
+from validation.searched import FOLDER, Outcome, outcomes
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -139,7 +139,7 @@ def _confirmed(
 
 
 @cache
-def _saved_instances() -> list[tuple[str, dict[str, Any]]]:
+def _saved_instances() -> list[tuple[str, Outcome]]:
     """Return the names and instances of all saved outcomes that have one."""
     return [
         (f"{outcome['key']}-{outcome['variant']}.json", outcome["instance"])
@@ -148,7 +148,7 @@ def _saved_instances() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def _built(document: dict[str, Any], theorem: Theorem) -> Instance | None:
+def _built(document: Outcome, theorem: Theorem) -> Instance | None:
     """Build an instance for the statement's algorithms from a saved problem."""
     try:
         return built(document, theorem.scope.algorithms)

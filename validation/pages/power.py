@@ -27,8 +27,9 @@ from validation.counterexamples.planted_reasons import (
     unshown,
 )
 from validation.counterexamples.power import all_planted
-from validation.pages.falsify import Outcome, outcomes_of
+from validation.pages.falsify import outcomes_of
 from validation.pages.templates import filled
+from validation.searched import Outcome
 
 _INTRODUCTION = """# The power of the searches
 

@@ -104,7 +104,7 @@ class Erratum:
     origin: str = ""
     bears_on: tuple[str, ...] = ()
     terms: dict[str, dict[str, str]] = field(default_factory=dict)
-    definitions: dict[str, Any] = field(default_factory=dict)
+    definitions: dict[str, str | dict[str, str]] = field(default_factory=dict)
     conditions: dict[str, dict[str, str]] = field(default_factory=dict)
     scope: dict[str, dict[str, Any]] = field(default_factory=dict)
     corrected: str = ""
@@ -281,7 +281,7 @@ def _names(formulas: Iterable[str]) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", " ".join(formulas)))
 
 
-def _table(entry: Any) -> Mapping[str, str]:
+def _table(entry: str | Mapping[str, str]) -> Mapping[str, str]:
     """Return a definition, written as a formula alone or as a table, as a table."""
     return {"formula": entry} if isinstance(entry, str) else entry
 

@@ -16,6 +16,8 @@ from dfltheory.errors import InputError
 from validation.paper_setups import PAPERS, paper_file
 from validation.reproduce.cells import Cell, Result
 
+Settings = Mapping[str, Any]
+"""Fields of a cell, or a table of a paper's file."""
 Entry = tuple[str, str]
 """(row, column)."""
 Printed = float | str | None
@@ -93,7 +95,7 @@ class Line:
     """
 
     label: str
-    sets: Mapping[str, Any] = field(default_factory=dict)
+    sets: Settings = field(default_factory=dict)
     measure: str = ""
     target: float | None = None
 
@@ -154,7 +156,7 @@ class Item:
     title: str
     source: str
     setting: str
-    base: Mapping[str, Any]
+    base: Settings
     rows: Sequence[Line]
     columns: Sequence[Line]
     measure: str = "accuracy"
@@ -228,7 +230,7 @@ class Item:
         return self.printed[row][self.column_labels.index(column)]
 
 
-def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
+def merged(*parts: Settings) -> dict[str, Any]:
     """Return the settings together: later ones win, and tables are joined."""
     whole: dict[str, Any] = {}
     for part in parts:
@@ -279,12 +281,12 @@ def items() -> dict[str, Item]:
     return found
 
 
-def _row(row: str | Mapping[str, Any]) -> Line:
+def _row(row: str | Settings) -> Line:
     """Return a row: a method by its label, or what the file says of it."""
     return method_row(row) if isinstance(row, str) else Line(**row)
 
 
-def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
+def _item(paper: Settings, record: Settings) -> Item:
     """Return a record of a paper's file as an item."""
     fields = dict(record)
     name = fields.pop("name")
