@@ -34,7 +34,7 @@ class GrowthLaw:
     statement: str
     relation: str
     ratio: str
-    lines: list[str]
+    lines: tuple[str, ...]
     derivation: str
     parameter: str = "T"
 
@@ -48,7 +48,11 @@ class GrowthLaw:
 def growth_laws() -> dict[str, GrowthLaw]:
     """Return the laws by the key of their statement."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["law"]
-    return {row["statement"]: GrowthLaw(**row) for row in rows}
+    laws = {}
+    for row in rows:
+        row["lines"] = tuple(row["lines"])
+        laws[row["statement"]] = GrowthLaw(**row)
+    return laws
 
 
 __all__ = ["GrowthLaw", "growth_laws"]

@@ -48,7 +48,7 @@ def simplified(file: Path) -> Finding:
 def lines_of(finding: Finding) -> tuple[str, ...]:
     """Its lines; for a family those of its growth law."""
     if finding.divergence is not None:
-        return tuple(growth_laws()[finding.key].lines)
+        return growth_laws()[finding.key].lines
     return hand_check_lines(finding)
 
 
