@@ -38,7 +38,6 @@ reproduce: $(RUN) ## the papers' tables and figures that are known, and how to r
 
 figures: $(DEV) ## every picture of the README, the documentation and the notebooks, made again
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.figures
-	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.paper_figures
 
 generated: $(DEV) ## every page that code writes: audit, errata, proofs, counterexamples, fields, coverage, fidelity, atlas, covered statements
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.proofs docs/proofs.md
@@ -51,7 +50,7 @@ generated: $(DEV) ## every page that code writes: audit, errata, proofs, counter
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.coverage docs/coverage.json docs/verdicts.md
 	@$(BIN)/python -m tests.fidelity.page docs/fidelity.md
 	@$(BIN)/python -m tests.mutation --page docs/reliability.md
-	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.atlas docs/atlas.md docs/advice.json
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.atlas docs/atlas.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.standard docs/standard.md
 	@$(BIN)/python -m validation.predictors
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.scorecard docs/scorecard.json README.md paper.md

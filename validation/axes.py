@@ -53,7 +53,13 @@ def cases(quick: bool = True) -> Iterator[Case]:
 
 
 def _case(
-    along: str, column: str, task: Any, T: int, K: int, gap: float = 1.0, **further: Any
+    along: str,
+    column: str,
+    task: dfl.tasks.Task,
+    T: int,
+    K: int,
+    gap: float = 1.0,
+    **further: Any,
 ) -> Case:
     W = (1 - gap) * np.eye(task.m) + gap / task.m
     placed = {

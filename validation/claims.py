@@ -39,6 +39,7 @@ from dfltheory.verdicts.verdict import Kind
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
+    from dfltheory.bounds.clauses import LeftSide
     from dfltheory.experiments.cases import Outcome
     from dfltheory.training.history import History
     from dfltheory.verdicts.verdict import Verdict
@@ -240,7 +241,7 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
     be at most ``within`` times the measurement at a point; the ratio is that of the
     loosest panel's nearest bound to ``within``.
     """
-    nearest: dict[tuple[str, str, Any], float] = {}
+    nearest: dict[tuple[str, str, LeftSide], float] = {}
     for outcome in outcomes:
         case = outcome.case
         for verdict in outcome.verdicts:

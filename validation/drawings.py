@@ -7,9 +7,10 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfltheory.experiments.cases import perform_all
 from dfltheory.files import write_json
@@ -20,52 +21,129 @@ from validation import experiment_cases, learning, predictors
 from validation.rate_drawings import RATE, rates, speed_up
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    from dfltheory.experiments.cases import Outcome
+    from validation.crossings import Family
 
     Picture = Figure | bytes
 
+Array = NDArray[np.float64]
+MEANINGS = ("printed", "corrected")
 TIMES = Path(__file__).parent.parent / "docs/figures/linear_in_m.json"
+LEGEND = {
+    "measured": "measured (exact)",
+    "bound, printed": "printed bound",
+    "bound, corrected": "corrected bound",
+    "known without a theorem": "known without a theorem",
+}
+"""Names of lines, and what the legend of the crossings calls them."""
 
 
-def crossings(outcomes: Sequence[Any] | None = None) -> Figure:
+def all_crossings() -> Figure:
+    """Run the crossings and draw them."""
+    return crossings(perform_all(experiment.cases()), experiment.growing())
+
+
+def crossings(outcomes: Sequence[Outcome], growth: Sequence[Family]) -> Figure:
     """Draw runs that cross printed bounds (above), not corrected ones (below)."""
     import matplotlib.pyplot as plt
 
-    outcomes = perform_all(experiment.cases()) if outcomes is None else outcomes
     with look.style():
         figure = plt.figure(figsize=(look.TWO_COLUMNS + 1.4, 4.3), layout="constrained")
         grid = figure.subplots(2, len(outcomes) + 1, sharex="col", sharey="col")
-        handles: dict[str, Any] = {}
+        handles: dict[str, Line2D] = {}
         for column, outcome in zip(grid.T, outcomes):
             column[0].set_title(outcome.case.column.replace(", ", "\n"))
-            for ax, meaning in zip(column, ("printed", "corrected")):
-                verdict = families(outcome.verdicts)[meaning][0]
-                curves([verdict], ax, legend=False)
-                _write_ratio(ax, verdict)
-                ax.set(
-                    ylabel="",
-                    xlabel="" if meaning == "printed" else "horizon $T$ (rounds)",
-                )
-                ax.tick_params(labelbottom=meaning == "corrected", labelleft=True)
-                shown = zip(*reversed(ax.get_legend_handles_labels()))
-                handles |= {
-                    name.split(",")[0].replace("bound", f"bound, {meaning}"): h
-                    for name, h in shown
-                }
-        _growth(grid[:, -1], experiment.growing())
+            for ax, meaning in zip(column, MEANINGS):
+                handles |= _draw_crossing(ax, outcome, meaning)
+            column[1].set_xlabel("horizon $T$ (rounds)")
+        for ax, family, meaning in zip(grid[:, -1], growth, MEANINGS):
+            _draw_growth(ax, family, meaning)
+        grid[0, -1].set_title("DFedSMDC, Theorem 2\nan O(.): measured / expression")
+        grid[1, -1].set_xlabel("horizon $T$ of the schedule")
         grid[0, 0].set_ylabel("as printed", fontsize=10)
         grid[1, 0].set_ylabel("corrected", fontsize=10)
-        order = [
-            "measured",
-            "bound, printed",
-            "bound, corrected",
-            "known without a theorem",
-        ]
-        names = ["measured (exact)", "printed bound", "corrected bound", order[-1]]
         figure.legend(
-            [handles[n] for n in order], names, loc="outside lower center", ncols=4
+            [handles[name] for name in LEGEND],
+            list(LEGEND.values()),
+            loc="outside lower center",
+            ncols=4,
         )
     return figure
+
+
+def _draw_crossing(ax: Axes, outcome: Outcome, meaning: str) -> dict[str, Line2D]:
+    """Draw one bound, and write the ratio at the last horizon; return named lines."""
+    verdict = families(outcome.verdicts)[meaning][0]
+    curves([verdict], ax, legend=False)
+    lines = _lines(ax)
+    _shade_excess(ax, lines, 0.25)
+    note = f"{verdict.kind}: measured is\n{verdict.ratio:.2g} times the bound"
+    _write(ax, (0.97, 0.95), note, ha="right", va="top")
+    ax.set(xlabel="", ylabel="")
+    ax.tick_params(labelbottom=meaning == "corrected", labelleft=True)
+    return {
+        name.replace("bound", f"bound, {meaning}"): line for name, line in lines.items()
+    }
+
+
+def _lines(ax: Axes) -> dict[str, Line2D]:
+    """Return the lines of axes by the first words of their labels."""
+    return {str(line.get_label()).split(",")[0]: line for line in ax.get_lines()}
+
+
+def _points(line: Line2D) -> tuple[Array, Array]:
+    x, y = line.get_data()
+    return np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+
+
+def _shade_excess(ax: Axes, lines: dict[str, Line2D], opacity: float) -> None:
+    """Shade where what is measured exceeds the bound."""
+    at, measured = _points(lines["measured"])
+    below = np.interp(at, *_points(lines["bound"]))
+    ax.fill_between(
+        at,
+        below,
+        measured,
+        where=measured > below,
+        color=lines["bound"].get_color(),
+        alpha=opacity,
+        linewidth=0,
+    )
+
+
+def _write(
+    ax: Axes, place: tuple[float, float], text: str, ha: str = "left", va: str = ""
+) -> None:
+    """Write into axes, at a place in shares of their width and height."""
+    ax.text(
+        *place,
+        text,
+        transform=ax.transAxes,
+        ha=ha,
+        va=va or "baseline",
+        weight="bold",
+        fontsize=7,
+    )
+
+
+def _draw_growth(ax: Axes, family: Family, meaning: str) -> None:
+    """Draw measured over expression of the printed O(.) or of the corrected bound."""
+    line_style = look.MEANINGS[meaning] | {"markersize": 4, "linewidth": 1.2}
+    ax.plot(family.horizons, family.ratios, **line_style)
+    ax.set(xscale="log", yscale="log")
+    ax.axhline(1.0, color="0.5", linewidth=0.8)
+    if meaning == "printed":
+        e = fit_exponent(family.horizons, family.ratios, bend=False)
+        words = f"grows like $T^{{{e.estimate:.2f}}}$\nover the range shown"
+        _write(ax, (0.97, 0.05), words, ha="right")
+    else:
+        largest = f"{max(family.ratios):.2g}"
+        words = f"holds: at most {largest} of\nthe bound where it applies"
+        _write(ax, (0.04, 0.95), words, va="top")
 
 
 def one_theorem() -> Figure:
@@ -76,9 +154,8 @@ def one_theorem() -> Figure:
     with look.style():
         figure = plt.figure(figsize=(6.4, 2.6), layout="constrained")
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
-        for ax, meaning in zip(axes, ("printed", "corrected")):
-            verdict = families(outcome.verdicts)[meaning][0]
-            curves([verdict], ax, legend=False)
+        for ax, meaning in zip(axes, MEANINGS):
+            curves([families(outcome.verdicts)[meaning][0]], ax, legend=False)
             _label_curves(ax)
             ax.set(xlabel="rounds $T$", ylabel="")
         axes[0].set_title("as printed: violated")
@@ -87,95 +164,27 @@ def one_theorem() -> Figure:
     return figure
 
 
-def _label_curves(ax: Any) -> None:
+def _label_curves(ax: Axes) -> None:
     """Name both curves, and shade where the bound is exceeded."""
-    lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
-    for line in ax.get_lines():
-        if line.get_label().startswith("known"):
+    lines = _lines(ax)
+    for name, line in lines.items():
+        if name.startswith("known"):
             line.remove()
-    measured, bound = lines["measured"], lines["bound"]
-    at, y = (np.asarray(part, dtype=float) for part in measured.get_data())
-    x, z = (np.asarray(part, dtype=float) for part in bound.get_data())
-    below = np.interp(at, x, z)
-    ax.fill_between(
-        at, below, y, where=y > below, color=bound.get_color(), alpha=0.3, linewidth=0
+    _shade_excess(ax, lines, 0.3)
+    named = (
+        ("bound", "bound of the theorem", 1 / 6, (8, 4)),
+        ("measured", "measured", 0, (4, -11)),
     )
-    ax.annotate(
-        "bound of the theorem",
-        (x[len(x) // 6], z[len(z) // 6]),
-        xytext=(8, 4),
-        textcoords="offset points",
-        color=bound.get_color(),
-    )
-    ax.annotate(
-        "measured",
-        (at[1], y[1]),
-        xytext=(4, -11),
-        textcoords="offset points",
-        color=measured.get_color(),
-    )
-
-
-def _write_ratio(ax: Any, verdict: Any) -> None:
-    """Shade where the bound is exceeded, and write the ratio at the last horizon."""
-    lines = {line.get_label().split(",")[0]: line for line in ax.get_lines()}
-    at, y = (np.asarray(part, dtype=float) for part in lines["measured"].get_data())
-    x, bound = (np.asarray(part, dtype=float) for part in lines["bound"].get_data())
-    low = np.interp(at, x, bound)
-    ax.fill_between(
-        at,
-        low,
-        y,
-        where=y > low,
-        color=lines["bound"].get_color(),
-        alpha=0.25,
-        linewidth=0,
-    )
-    note = f"{verdict.kind}: measured is\n{verdict.ratio:.2g} times the bound"
-    ax.text(
-        0.97,
-        0.95,
-        note,
-        transform=ax.transAxes,
-        ha="right",
-        va="top",
-        weight="bold",
-        fontsize=7,
-    )
-
-
-def _growth(axes: Any, families: Any) -> None:
-    """Draw measured over expression of the printed O(.) and of the corrected bound."""
-    axes[0].set_title("DFedSMDC, Theorem 2\nan O(.): measured / expression")
-    for ax, family, meaning in zip(axes, families, ("printed", "corrected")):
-        worn = look.MEANINGS[meaning] | {"markersize": 4, "linewidth": 1.2}
-        ax.plot(family.horizons, family.ratios, **worn)
-        ax.set(xscale="log", yscale="log")
-        ax.axhline(1.0, color="0.5", linewidth=0.8)
-    e = fit_exponent(families[0].horizons, families[0].ratios, bend=False)
-    words = f"grows like $T^{{{e.estimate:.2f}}}$\nover the range shown"
-    axes[0].text(
-        0.97,
-        0.05,
-        words,
-        transform=axes[0].transAxes,
-        ha="right",
-        weight="bold",
-        fontsize=7,
-    )
-    note = (
-        f"holds: at most {max(families[1].ratios):.2g} of\nthe bound where it applies"
-    )
-    axes[1].text(
-        0.04,
-        0.95,
-        note,
-        transform=axes[1].transAxes,
-        va="top",
-        weight="bold",
-        fontsize=7,
-    )
-    axes[1].set_xlabel("horizon $T$ of the schedule")
+    for name, text, share, offset in named:
+        x, y = _points(lines[name])
+        index = max(1, int(share * len(x)))
+        ax.annotate(
+            text,
+            (x[index], y[index]),
+            xytext=offset,
+            textcoords="offset points",
+            color=lines[name].get_color(),
+        )
 
 
 def linear_in_m() -> Figure:
@@ -191,13 +200,13 @@ def linear_in_m() -> Figure:
         ax.plot(
             m, 1e3 * last * m / m[-1], color="0.6", linewidth=4, zorder=1, label="$m^1$"
         )
-        for (name, taken), look in zip(recorded["seconds"].items(), looks()):
+        for (name, taken), line_style in zip(recorded["seconds"].items(), looks()):
             e = fit_exponent(m[m >= 1000], np.array(taken)[m >= 1000], bend=False)
             label = (
                 f"{name}: $m^{{{e.estimate:.2f}}}$, [{e.low:.2f}, {e.high:.2f}] for $m"
                 " \\geq 1000$"
             )
-            ax.plot(m, 1e3 * np.array(taken), label=label, **look)
+            ax.plot(m, 1e3 * np.array(taken), label=label, **line_style)
         ax.set(
             xscale="log",
             yscale="log",
@@ -279,7 +288,7 @@ DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
         "the first run of `make validate` in `validation/crossings.py`",
     ),
     "crossings": (
-        crossings,
+        all_crossings,
         "the runs of `make validate` in `validation/crossings.py`",
     ),
     "networks": (

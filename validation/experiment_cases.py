@@ -62,7 +62,11 @@ def clipped(distance: float, m: int = 8) -> dfl.tasks.Task:
 
 
 def on_networks(
-    task: Any, rounds: int, names: Sequence[str], Q: Sequence[int], **further: Any
+    task: dfl.tasks.Task,
+    rounds: int,
+    names: Sequence[str],
+    Q: Sequence[int],
+    **further: Any,
 ) -> list[Case]:
     """Return cases of Theorem 4.5, a column for each network and a row for each Q.
 

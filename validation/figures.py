@@ -3,7 +3,7 @@
 ``python -m validation.figures`` (``make figures``) writes each of them to its place,
 the same one every time, and the page that lists them; ``--check`` makes them next to
 the stored ones and compares. The one picture of times is drawn from recorded times, and
-``--measure`` takes new ones.
+``--measure`` takes new ones. Figures of the gallery are also written as PDF.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import numpy as np
 
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import replacing, write_text
-from dfltheory.plots.look import write
+from dfltheory.plots.look import save, write
 from validation import drawings
+from validation.paper_figures import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,8 @@ def catalogue() -> dict[str, str]:
         for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
         if pictures_in(path)
     ]
-    drawn = {name: f"{FOLDER}/{name}.png" for name in drawings.DRAWINGS}
+    names = (*drawings.DRAWINGS, *FIGURES)
+    drawn = {name: f"{FOLDER}/{name}.png" for name in names}
     return drawn | {path.stem: f"notebooks/{path.name}" for path in books}
 
 
@@ -129,7 +131,7 @@ def differing(stored: Path, made: Path) -> float:
     )
 
 
-def pixels(path: Path) -> list[Any]:
+def pixels(path: Path) -> list[np.ndarray]:
     """Return each picture of a PNG file or a notebook as an array in [0, 1].
 
     Shape (height, width, 3 or 4).
@@ -191,14 +193,19 @@ def check(chosen: dict[str, str], tolerance: float = 0.001) -> int:
 
 def _write(name: str, to: Path) -> bool:
     """Make one picture or notebook; False where something that it needs is missing."""
-    draw, source = drawings.DRAWINGS.get(name, (None, "its own cells, executed again"))
+    _, source = drawings.DRAWINGS.get(name, (None, "its own runs or cells"))
     print(f"{to.name}: from {source}", flush=True)
     to.parent.mkdir(parents=True, exist_ok=True)
     try:
-        if draw is None:
-            execute(to)
+        if name in FIGURES:
+            figure = FIGURES[name]().get_figure(root=True)
+            assert figure is not None
+            for path in (to, to.with_suffix(".pdf")):
+                save(figure, path)
+        elif name in drawings.DRAWINGS:
+            _write_picture(drawings.DRAWINGS[name][0](), to)
         else:
-            _write_picture(draw(), to)
+            execute(to)
     except DFLTheoryError as error:
         print(f"  left as it is: {error}", file=sys.stderr)
         return False

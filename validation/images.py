@@ -17,8 +17,10 @@ from typing import Any
 import torch
 
 import dfltheory as dfl
+from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.constants import ProblemConstants
 from dfltheory.experiments.cases import Case, Outcome
+from dfltheory.graphs.matrices import Matrix
 from dfltheory.tasks import estimate
 from dfltheory.verdicts.compare import compare
 from validation.claims import Claim, bound_claims
@@ -74,12 +76,12 @@ def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
     ]
 
 
-def dfedsam(c: Constants) -> dfl.algorithms.Algorithm:
+def dfedsam(c: Constants) -> Algorithm:
     """Return DFedSAM with eta just below 1/(10 K L)."""
     return dfl.algorithms.DFedSAM(eta=0.9 / (10 * K * c["L"]), K=K, rho=0.01)
 
 
-def dfedadmm(c: Constants) -> dfl.algorithms.Algorithm:
+def dfedadmm(c: Constants) -> Algorithm:
     """Return DFedADMM with eta just below 1/(96 K L), lambda = sqrt(K) eta.
 
     This is the lambda of the corollary. There is no SAM, so that S2 is known.
@@ -88,13 +90,13 @@ def dfedadmm(c: Constants) -> dfl.algorithms.Algorithm:
     return dfl.algorithms.DFedADMM(eta=unit, K=K, lam=K**0.5 * unit)
 
 
-def dfedsgpsm(c: Constants) -> dfl.algorithms.Algorithm:
+def dfedsgpsm(c: Constants) -> Algorithm:
     """Return DFedSGPSM with eta just below delta/(8 K L), delta = 1 on the ring."""
     eta = 0.9 / (8 * K * c["L"])
     return dfl.algorithms.DFedSGPSM(eta=eta, K=K, alpha=0.5, rho=0.01)
 
 
-def dfedmdc(c: Constants) -> dfl.algorithms.Algorithm:
+def dfedmdc(c: Constants) -> Algorithm:
     """Return DFedMDC with eta_u K_u L_u = eta_v K_v L_v just below 1/32.
 
     This is the condition at lambda = 0.
@@ -129,7 +131,7 @@ def held(task: dfl.tasks.Supervised, rounds: int) -> list[Outcome]:
 
 
 def judged(
-    task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds: int
+    task: dfl.tasks.Supervised, key: str, algorithm: Algorithm, W: Matrix, rounds: int
 ) -> Outcome:
     """Run, estimate constants along the run, and compare variants with constants."""
     means: list[torch.Tensor] = []
@@ -155,13 +157,15 @@ def judged(
     )
 
 
-def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[..., None]:
+def keep(
+    means: list[torch.Tensor], algorithm: Algorithm, rounds: int
+) -> Callable[..., None]:
     """Return a callback that keeps mean models of the first seed.
 
     It keeps those after the first, a middle and the last round.
     """
 
-    def callback(t: int, state: Any, recorder: Any) -> None:
+    def callback(t: int, state: State, recorder: object) -> None:
         if t in (1, rounds // 2, rounds):
             means.append(algorithm.mean(state)[0].detach().clone())
 

@@ -1,17 +1,10 @@
-"""The figures of the gallery, at the width of one column of a paper.
-
-``python -m validation.paper_figures`` writes each of them as PNG (300 pixels an inch)
-and as PDF (TrueType fonts) to ``docs/figures``, the same ones each time; ``--only
-NAME...`` writes these alone.
-"""
+"""How the figures of the gallery are drawn, at the width of one column of a paper."""
 
 from __future__ import annotations
 
-import argparse
 import functools
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import dfltheory as dfl
 from validation.pages.standard_picture import paper_standard
@@ -19,7 +12,9 @@ from validation.pages.standard_picture import paper_standard
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FOLDER = Path(__file__).parent.parent / "docs/figures"
+    from dfltheory.training.history import History
+    from dfltheory.verdicts.verdict import Verdict
+
 NETWORKS = ("ring", "torus", "exponential", "complete")
 KEY = "dfedsam.theorem_4_5"
 
@@ -33,7 +28,7 @@ LEARNERS = {
 
 
 @functools.cache
-def learned(rounds: int = 40, seeds: int = 4) -> dict[str, Any]:
+def learned(rounds: int = 40, seeds: int = 4) -> dict[str, History]:
     """Return runs of three algorithms on digits, with the measures of every client."""
     task = dfl.tasks.digits(m=10, partition="dirichlet", alpha=0.3, test="own")
     ring = dfl.graphs.ring(10)
@@ -51,7 +46,7 @@ def learned(rounds: int = 40, seeds: int = 4) -> dict[str, Any]:
     return runs
 
 
-def verdicts_on_networks(rounds: int = 400, seeds: int = 8) -> dict[str, Any]:
+def verdicts_on_networks(rounds: int = 400, seeds: int = 8) -> dict[str, Verdict]:
     """One experiment on four networks, against the corrected Theorem 4.5."""
     task = dfl.tasks.quadratic(m=16, d=10, zeta=0.3, sigma=0.3, seed=0)
     algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01)
@@ -105,18 +100,3 @@ FIGURES: dict[str, Callable[[], Axes]] = {
     "paper_clients": paper_clients,
 }
 """Name of a file -> how it is drawn."""
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write every figure, or those of the names given."""
-    parser = argparse.ArgumentParser(prog="python -m validation.paper_figures")
-    parser.add_argument("--only", nargs="+", choices=FIGURES, default=list(FIGURES))
-    for name in parser.parse_args(arguments).only:
-        figure: Any = FIGURES[name]().get_figure()
-        for suffix in (".png", ".pdf"):
-            for path in dfl.plots.save(figure, FOLDER / f"{name}{suffix}"):
-                print(path.relative_to(FOLDER.parent.parent))
-
-
-if __name__ == "__main__":
-    main()

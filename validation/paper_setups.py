@@ -35,7 +35,7 @@ class PaperSetup:
     paper: str
     method: str
     cls: type[base.Algorithm]
-    letters: Mapping[str, Any]
+    letters: Mapping[str, float | str]
     epochs: Mapping[str, int]
     rounds: int
     source: str
@@ -44,7 +44,7 @@ class PaperSetup:
     neighbours: int | None = 10
     gossip_directed: bool = field(default=False)
 
-    def build(self, steps_per_epoch: int, **changes: Any) -> base.Algorithm:
+    def build(self, steps_per_epoch: int, **changes: float) -> base.Algorithm:
         """Return the algorithm, with E epochs as E * steps_per_epoch local steps.
 
         ``changes`` replace hyperparameters.
@@ -54,7 +54,7 @@ class PaperSetup:
             raise InputError(
                 f"steps_per_epoch = {steps_per_epoch!r} must be an integer >= 1"
             )
-        hyperparameters = dict(self.letters)
+        hyperparameters: dict[str, Any] = dict(self.letters)
         for name, epochs in self.epochs.items():
             hyperparameters[name] = epochs * steps_per_epoch
         hyperparameters.update(changes)

@@ -1,14 +1,34 @@
-"""Constants of networks as the papers print them, next to the computed ones."""
+"""Constants of networks as the papers print them, next to the computed ones.
+
+``python -m validation.printed_constants docs/reproduce/dfedmdc.table_1.md`` writes the
+page of Table 1 of the DFedMDC paper, which is computed and not trained.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from dfltheory import graphs
-from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.graphs.matrices import check_clients
+from dfltheory.errors import InputError, one_of
+from dfltheory.files import write_text
+from dfltheory.markdown import table
+from validation.pages.templates import filled
+
+SIZES = (16, 64, 256, 1024)
+KEY = "dfedmdc.table_1"
+TITLE = "Spectral gap 1 - lambda of communication topologies"
+HEADS = (
+    "topology",
+    "m",
+    "the paper states",
+    "its value",
+    "computed",
+    "stated / computed",
+)
 
 
 def one(m: int) -> float:
@@ -36,14 +56,18 @@ def exponential(m: int) -> float:
     return 2 / (1 + math.log2(m))
 
 
-_TABLE_1: dict[str, tuple[str, str, Callable[[int], float]]] = {
+_STATED: dict[str, tuple[str, str, Callable[[int], float]]] = {
     "complete": ("=", "1", one),
     "disconnected": ("=", "0", zero),
     "ring": ("~", "16 pi^2 / (3 m^2)", ring),
     "grid": ("O", "1 / (m log2 m)", grid),
-    "exponential": ("=", "2 / (1 + log2 m)", exponential),
+    "directed_exponential": ("=", "2 / (1 + log2 m)", exponential),
 }
-"""Topology -> how its gap is stated, as text, and as a function of m."""
+"""Topology -> how its gap is stated, as text, and as a function of m.
+
+The stated expression of the exponential graph belongs to the directed one with uniform
+weights.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,70 +77,32 @@ class StatedGap:
     Section 3.1 of DFedSAM states the same.
 
     ``relation`` is how it is stated: "=", "~" (approximately) or "O" (up to a
-    constant); ``stated`` the formula at this m; ``true`` the gap of ``weights`` on the
-    same graph, found by ``method``; ``ratio`` = stated / true.
+    constant); ``stated`` the formula at this m.
     """
 
-    topology: str
-    m: int
     relation: str
     formula: str
     stated: float
-    weights: str
     true: float
-    method: str
 
     @property
     def ratio(self) -> float:
         """Stated over true gap."""
-        if self.true:
-            return self.stated / self.true
-        return math.nan if self.stated == 0 else math.inf
-
-    @property
-    def stated_text(self) -> str:
-        """The statement with its value, as in "= 2 / (1 + log2 m) = 0.4"."""
-        stated = (
-            f"O({self.formula})"
-            if self.relation == "O"
-            else f"{self.relation} {self.formula}"
-        )
-        value = f"{self.stated:.6g}"
-        return stated if self.formula == value else f"{stated} = {value}"
-
-    def __str__(self) -> str:
-        """Return both gaps in a line."""
-        return (
-            f"{self.topology}, m = {self.m}: stated {self.stated_text}, true"
-            f" {self.true:.6g} ({self.weights} weights, {self.method}), ratio"
-            f" {self.ratio:.4g}"
-        )
+        return self.stated / self.true if self.true else math.nan
 
 
-def table1(name: str, m: int, weights: str | None = None) -> StatedGap:
+def table1(name: str, m: int) -> StatedGap:
     """Return what Table 1 states for the gap of a topology, with its true gap.
 
-    Known: complete, disconnected, ring, grid (the open grid), exponential, and their
-    relatives ``torus`` (read as grid) and ``directed_exponential`` (whose uniform
-    weights are those that the stated formula belongs to). Weights default to Metropolis
-    on undirected graphs and to uniform ones on directed graphs.
+    Weights are Metropolis on undirected graphs and uniform on directed graphs.
     """
-    m = check_clients(m)
-    key = name.replace("-", "_")
-    stated_as = {"torus": "grid", "directed_exponential": "exponential"}.get(key, key)
-    if stated_as not in _TABLE_1:
-        raise UnknownNameError(
-            "row of Table 1", name, {*_TABLE_1, "torus", "directed_exponential"}
-        )
-    relation, formula, value = _TABLE_1[stated_as]
-    rule = weights or ("uniform" if key.startswith("directed") else "metropolis")
-    if key == "disconnected":  # W = I: no client receives anything
-        gap = 1.0 if m == 1 else 0.0
-        return StatedGap(key, m, relation, formula, value(m), "no", gap, "closed form")
-    report = graphs.spectral_report(key, m=m, weights=rule)
-    return StatedGap(
-        key, m, relation, formula, value(m), rule, report.gap, report.method
-    )
+    one_of("row of Table 1", name, _STATED)
+    relation, formula, value = _STATED[name]
+    gap = 0.0  # W = I: no client receives anything
+    if name != "disconnected":
+        weights = "uniform" if name == "directed_exponential" else "metropolis"
+        gap = graphs.spectral_report(name, m=m, weights=weights).gap
+    return StatedGap(relation, formula, value(m), gap)
 
 
 def remark_1_q(diameter: int, window: int, a: float) -> float:
@@ -128,3 +114,21 @@ def remark_1_q(diameter: int, window: int, a: float) -> float:
         raise InputError(f"a = {a} must lie between 0 and 1")
     e = diameter * window
     return float((1 - a**e) ** (1 / (e + 1)))
+
+
+def page() -> str:
+    """Return the page of Table 1: stated next to computed gaps, at several m."""
+    rows = []
+    for name in _STATED:
+        for m in SIZES:
+            gap = table1(name, m)
+            ratio = f"{gap.ratio:.3g}" if gap.true else "both 0"
+            stated = f"{gap.relation} {gap.formula}"
+            rows.append(
+                (name, m, stated, f"{gap.stated:.4g}", f"{gap.true:.4g}", ratio)
+            )
+    return filled("spectral_gaps", title=TITLE, key=KEY, table=table(HEADS, rows))
+
+
+if __name__ == "__main__":
+    write_text(Path(sys.argv[1]), page())

@@ -15,13 +15,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from dfltheory import bounds
 from dfltheory.files import read_json, write_json, write_text
 from dfltheory.markdown import between, table
 from validation.scorecard_rows import Cell, Row, Tone, markdown, summary
-from validation.searched import below_one, growing, outcomes, ratio_of
+from validation.searched import Document, below_one, growing, outcomes, ratio_of
 
 ROOT = Path(__file__).parent.parent
 AUDIT = ROOT / "docs" / "audit.json"
@@ -42,8 +41,6 @@ LINKS = {
 
 Name = tuple[str, str]
 """Key and variant of a statement."""
-Document = Mapping[str, Any]
-"""A verdict, a claim or an outcome of a search, as read from JSON."""
 Documents = dict[Name, list[Document]]
 
 
@@ -58,9 +55,7 @@ def statements() -> list[str]:
     return [key for key in bounds.keys() if counts(key)]  # noqa: SIM118
 
 
-def rows(
-    verdicts: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, Any]]
-) -> list[Row]:
+def rows(verdicts: Iterable[Document], claims: Iterable[Document]) -> list[Row]:
     """Return the scorecard from verdicts and claims.
 
     Searches and counts of the audit are read from the files in docs.
@@ -150,7 +145,7 @@ def _searched(
     return Cell(f"not refuted: {says}", "open", "search", command, tried_all)
 
 
-def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
+def _runs(key: str, side: str, documents: Sequence[Document]) -> Cell:
     """Return the verdicts of the suite's runs.
 
     A refuted statement that they do not contradict holds on these runs alone.
@@ -182,7 +177,7 @@ def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
     )
 
 
-def _growth(printed: bounds.Theorem, claims: Sequence[Mapping[str, Any]]) -> Cell:
+def _growth(printed: bounds.Theorem, claims: Sequence[Document]) -> Cell:
     """Return how measured over expression grows with T, for a statement in O(.)."""
     if not printed.order:
         return Cell("not an O(.)")

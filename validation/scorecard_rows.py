@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dfltheory.markdown import table as markdown_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PRINTED = ("audit", "search", "runs", "growth")
 CORRECTED = ("proof", "search", "runs", "tightness")
@@ -113,7 +116,7 @@ def summary(rows: Sequence[Row]) -> str:
     )
 
 
-def table(rows: Sequence[Row]) -> Any:
+def table(rows: Sequence[Row]) -> Table:
     """Return the scorecard for a terminal of 80 columns.
 
     Each statement and its corrections have a line, with a mark for every cell and the

@@ -9,15 +9,19 @@ from typing import Any
 from dfltheory.bounds.growth import growth_words
 from dfltheory.files import read_json
 
+Outcome = dict[str, Any]
+"""A committed search, as its file states it."""
+Document = Mapping[str, Any]
+"""A verdict, a claim or a search, as read from JSON."""
 FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 
 
-def outcomes(folder: Path = FOLDER) -> list[dict[str, Any]]:
+def outcomes(folder: Path = FOLDER) -> list[Outcome]:
     """Every committed search, as its file states it."""
     return [read_json(path) for path in sorted(folder.glob("*.json"))]
 
 
-def growing(outcome: Mapping[str, Any]) -> str:
+def growing(outcome: Document) -> str:
     """Return how measured over expression grows along a saved family.
 
     The text is empty for a plain counterexample.
@@ -26,7 +30,7 @@ def growing(outcome: Mapping[str, Any]) -> str:
     return f"ratio grows {growth_words(family)}" if family else ""
 
 
-def ratio_of(document: Mapping[str, Any]) -> float:
+def ratio_of(document: Document) -> float:
     """Return measured over bound of an outcome or a verdict."""
     return float(document["ratio"])
 

@@ -113,7 +113,7 @@ def entries(
     return dict(sorted(found.items()))
 
 
-def _replayed(file: Path, document: Mapping[str, Any]) -> Finding | None:
+def _replayed(file: Path, document: Record) -> Finding | None:
     """Return the outcome run again; None if it gives another result."""
     try:
         finding = replay(file)
@@ -125,9 +125,7 @@ def _replayed(file: Path, document: Mapping[str, Any]) -> Finding | None:
     return finding if same and close else None
 
 
-def _refutation(
-    document: Mapping[str, Any], finding: Finding, name: str, file: str
-) -> Status:
+def _refutation(document: Record, finding: Finding, name: str, file: str) -> Status:
     readings = document.get("readings") or {}
     reading = next((n for n, one in readings.items() if one["violated"]), "")
     under = f", {reading}" if reading and reading != COMMON else ""
@@ -142,7 +140,7 @@ def _refutation(
     )
 
 
-def _search(document: Mapping[str, Any]) -> Status:
+def _search(document: Record) -> Status:
     words = (
         f"no counterexample in {document['evaluations']} candidates,"
         f" {document['seconds']:.0f} s; largest measured/bound"
@@ -151,7 +149,7 @@ def _search(document: Mapping[str, Any]) -> Status:
     return Status(search=words, command=document["command"])
 
 
-def _proof_status(result: Mapping[str, Any]) -> Status:
+def _proof_status(result: Record) -> Status:
     """Return the status that a proof check gives."""
     command = "python -m validation.pages.proofs docs/proofs.md"
     if result["method"] == "kernel-checked":

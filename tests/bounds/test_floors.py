@@ -23,8 +23,7 @@ from dfltheory.checks.neutral import check_neutral, different_terms, without
 from dfltheory.constants import ProblemConstants
 from dfltheory.tasks.noise import FiniteSupport
 from dfltheory.tasks.separable import Clipped, Separable
-from validation.drawn_slip_results import new_alarms
-from validation.drawn_slips import draws, own, slipped
+from tests.bounds.drawn_slips import draws, new_alarms, own, slipped
 
 SLIPS = Path(__file__).parent / "slips"
 

@@ -266,7 +266,7 @@ def test_a_document_has_few_matrices():
 
 
 def test_the_rate_of_windows_is_not_that_of_rounds():
-    from validation.counterexamples.power import planted
+    from validation.counterexamples.planted import planted
 
     ((name, false),) = planted(WINDOWS)
     assert name == "with rounds in place of windows"

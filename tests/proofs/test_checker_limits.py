@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.proofs.mutants import draw
 from validation.proof_checker.export import file_of
 from validation.proof_checker.loading import ProofError, check, check_proof
-from validation.proof_checker.mutants import draw
 
 SHORT = file_of("dfedsgpsm.theorem_1:corrected")
 BEGIN = SHORT.read_text(encoding="utf-8").partition("\nv3 = ")[0]

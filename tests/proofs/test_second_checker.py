@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from dfltheory.cli import run
+from tests.proofs.mutants import accepted, draw, equivalent
 from validation.papers import checked
 from validation.proof_checker.export import CASES, CLAIMS, file_of, proof_text
 from validation.proof_checker.loading import ProofError, check
-from validation.proof_checker.mutants import accepted, draw, equivalent
 
 PROGRAM = Path(__file__).parents[2] / "validation/proof_checker/check_proof.py"
 SHORT = "dfedsgpsm.corollary_1:corrected"

@@ -13,7 +13,7 @@ import sympy as sp
 from pydantic import ValidationError
 
 from validation.papers import PAPERS, statement
-from validation.papers.dfedadmm.refuted_lines import shifted_mean
+from validation.papers.dfedadmm.finite_problem import shifted_mean
 from validation.papers.erratum import (
     BY_CHECKS,
     BY_COUNTEREXAMPLE,

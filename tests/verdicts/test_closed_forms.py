@@ -16,7 +16,7 @@ from dfltheory.counterexamples.closed_forms import (
     strongest,
     two_parabolas,
 )
-from validation.counterexamples.power import examined, planted
+from validation.counterexamples.planted import examined, planted
 
 CURVATURE = Fraction(1, 4)
 

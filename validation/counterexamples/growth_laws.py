@@ -48,8 +48,11 @@ class GrowthLaw:
 def growth_laws() -> dict[str, GrowthLaw]:
     """Return the laws by the key of their statement."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["law"]
-    laws = (GrowthLaw(**{**row, "lines": tuple(row["lines"])}) for row in rows)
-    return {law.statement: law for law in laws}
+    laws = {}
+    for row in rows:
+        row["lines"] = tuple(row["lines"])
+        laws[row["statement"]] = GrowthLaw(**row)
+    return laws
 
 
 __all__ = ["GrowthLaw", "growth_laws"]

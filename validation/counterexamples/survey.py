@@ -16,11 +16,12 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.falsification import falsify, largest, together
 from dfltheory.files import json_text, write_json
+from validation.searched import Outcome
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -56,12 +57,17 @@ def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
     return f"{what} --seconds {seconds:g} --seed {seed}{more}"
 
 
-def both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+def _rank(outcome: Outcome) -> tuple[bool, float]:
+    """Refutations come last, then the largest ratio."""
+    return outcome["violated"], float(outcome["ratio"])
+
+
+def both(before: Outcome, now: Outcome) -> Outcome:
     """Combine the outcomes of two searches of one statement.
 
     It is that of the better one, with what both looked at.
     """
-    better = max(before, now, key=lambda one: (one["violated"], float(one["ratio"])))
+    better = max(before, now, key=_rank)
     sums = {name: before[name] + now[name] for name in ("evaluations", "seconds")}
     told = [
         (n, row["ratio"], row["evaluations"])

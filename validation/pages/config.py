@@ -20,6 +20,8 @@ from dfltheory.markdown import table
 from dfltheory.training.document import NAMED, section_model
 from dfltheory.training.options import builder, names_of
 
+Schema = Mapping[str, Any]
+"""The JSON schema of a section or a field."""
 MARK = "<!-- below: written by validation/pages/config.py -->"
 """The line above the generated part of the page."""
 _PARAMETERS = "Parameters\n----------\n"
@@ -81,13 +83,13 @@ def _section(title: str) -> list[str]:
     return parts
 
 
-def _default(name: str, schema: Mapping[str, Any]) -> str:
+def _default(name: str, schema: Schema) -> str:
     if name in schema.get("required", ()):
         return "required"
     return _shown(schema["properties"][name].get("default"))
 
 
-def words(field: Mapping[str, Any]) -> str:
+def words(field: Schema) -> str:
     """Return the JSON schema of a field in words, as ``an integer >= 1``."""
     if "anyOf" in field:
         alternatives = [
@@ -119,7 +121,7 @@ def words(field: Mapping[str, Any]) -> str:
     ).rstrip()
 
 
-def _list_in_words(field: Mapping[str, Any]) -> str:
+def _list_in_words(field: Schema) -> str:
     each = words(field.get("items", {}))
     return f"a list ({each} each)"
 
@@ -178,7 +180,7 @@ def _keys(section: str, name: str) -> str:
     return ", ".join(keys) or "none"
 
 
-def _shown(default: Any) -> str:
+def _shown(default: object) -> str:
     if default is None:
         return ""
     if isinstance(default, bool):

@@ -11,7 +11,6 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.display import condition_latex
@@ -238,7 +237,7 @@ def _before(note: StatementNote) -> list[StatementNote]:
     return list(all_notes[: all_notes.index(note)])
 
 
-def coverage(paper: str) -> dict[str, Any]:
+def coverage(paper: str) -> dict[str, object]:
     """Return the archived status of every displayed line of a paper."""
     archive = examination(paper)
     explained: dict[str, list[str]] = defaultdict(list)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.growth import growth_words
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
 from dfltheory.files import read_json
 from validation.papers.erratum import FALSE, SEVERITIES, TYPO, Erratum, errata
+from validation.papers.lines import Side
 from validation.papers.witness_comparison import Comparison, compare
 
 _SIMPLE = 10**5
@@ -111,18 +112,18 @@ def _growth(compared: Comparison) -> str:
     return " and ".join(filter(None, (", ".join(ratios[:-1]), ratios[-1])))
 
 
-def _ratio(left: Any, printed: Any) -> str:
+def _ratio(left: Side, printed: Side) -> str:
     if printed == 0:
         return "infinitely many"
     return f"${number(sp.Float(float(left / printed)))}$"
 
 
-def number(value: Any) -> str:
+def number(value: Side) -> str:
     """Return a number as LaTeX: a fraction if it is simple, else three digits."""
-    exact = sp.sympify(value)
+    exact: Expr = sp.sympify(value)
     if not np.isfinite(float(exact)):
         return r"\infty"
-    if exact.is_Rational and max(abs(exact.p), exact.q) <= _SIMPLE:
+    if isinstance(exact, sp.Rational) and max(abs(exact.p), exact.q) <= _SIMPLE:
         if exact.q % 5 == 0 and 10**4 % exact.q == 0:
             return f"{float(exact):g}"
         return str(exact) if exact.q == 1 else rf"\frac{{{exact.p}}}{{{exact.q}}}"

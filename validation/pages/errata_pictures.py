@@ -16,6 +16,7 @@ from dfltheory.files import read_json
 from validation.papers import statement
 from validation.papers.erratum import Erratum, StatementNote, erratum
 from validation.papers.witness_comparison import bound_at, evaluate, points
+from validation.searched import Outcome
 
 STYLE: Any = {
     "svg.hashsalt": "errata",
@@ -46,7 +47,7 @@ def draw(note: StatementNote, docs: Path, file: Path) -> None:
         figure.savefig(file, metadata={"Date": None})
 
 
-def _slopes(axes: Axes, task: dict[str, Any]) -> None:
+def _slopes(axes: Axes, task: Outcome) -> None:
     """Draw the derivatives of the clients, a constant and ramps."""
     knots, widths = np.array(task["knots"]), np.array(task["widths"])
     ends = (knots + widths).max() + 0.7
@@ -85,7 +86,7 @@ def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
     axes.legend()
 
 
-def _growth(axes: Axes, family: dict[str, Any]) -> None:
+def _growth(axes: Axes, family: Outcome) -> None:
     """Measured over claimed along the members of a family."""
     axes.loglog(family["values"], family["ratios"], "ko-")
     growing = next(iter(paces(family["parameter"])))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import number as _number
@@ -22,6 +21,7 @@ from dfltheory.markdown import between, table
 from validation.counterexamples.survey import outcome_file, searched
 from validation.pages import simplified
 from validation.papers.erratum import errata
+from validation.searched import Outcome
 
 REPORTED = (
     "command",
@@ -67,8 +67,6 @@ _HEADS = (
     "file",
 )
 
-Outcome = dict[str, Any]
-"""The outcome of a search, as its file states it."""
 GROUPS = ("audited", "controls", "corrected")
 COUNT = "<!-- counted -->"
 """The line above and below the numbers of refuted statements on other pages."""

@@ -8,31 +8,28 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import number as _number
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS
 from dfltheory.files import read_json, write_text
 from dfltheory.markdown import table
-from validation.counterexamples.human_mistakes import known_false
-from validation.counterexamples.power import (
+from validation.counterexamples import human_mistakes
+from validation.counterexamples.planted import KINDS
+from validation.counterexamples.planted_reasons import (
     FALSE,
-    KINDS,
     UNSEEN,
-    examined,
-    planted,
-    shares_of,
+    PlantedRow,
+    known_false,
     unproved,
     unshown,
 )
+from validation.counterexamples.power import all_planted
 from validation.pages.falsify import outcomes_of
 from validation.pages.templates import filled
-
-Version = dict[str, Any]
-"""A planted version of a statement and what searches found, as in docs/power.json."""
+from validation.searched import Outcome
 
 _INTRODUCTION = """# The power of the searches
 
@@ -55,100 +52,100 @@ _TERMS = """
 without it. *Largest share reached*: the largest measured / bound among problems where the term is half of the
 bound or more.
 
-| statement | term | necessary | largest share reached |
-|---|---|---|---|
 """
+_TERM_HEADS = ("statement", "term", "necessary", "largest share reached")
 
 
 def markdown(folder: Path) -> str:
     """Return the page from the outcome files in ``folder`` and the power next to it."""
     file = folder.parent / "power.json"
-    versions = read_json(file) if file.exists() else []
-    lines = [_INTRODUCTION, _power(versions, folder)] if versions else [_INTRODUCTION]
+    versions: list[PlantedRow] = read_json(file) if file.exists() else []
+    lines = [_INTRODUCTION]
+    if versions:
+        lines.append(_power(versions, folder))
     lines.append(human_mistakes_section())
-    lines.append(_TERMS + "\n".join(_terms(outcomes_of(folder), versions)))
+    rows = _terms(outcomes_of(folder), versions)
+    lines.append(_TERMS + table(_TERM_HEADS, rows))
     return "\n".join(lines) + "\n"
 
 
 def human_mistakes_section(file: Path = MISTAKES_FILE) -> str:
     """Return what was drawn, what is known of it, and which share the search refutes."""
-    rows = read_json(file)
-    searched = [{**row, "search": _search_of(row)} for row in rows if _search_of(row)]
-    false = [row for row in searched if known_false(row)]
-    seconds = sorted({row["search"]["seconds"] for row in searched})
-    words = " or ".join(f"{size:g}" for size in seconds)
+    rows: list[human_mistakes.Row] = read_json(file)
+    searched = [row["search"] for row in rows if "search" in row]
+    false = [
+        row["search"]
+        for row in rows
+        if "search" in row and human_mistakes.known_false(row)
+    ]
+    known = sum(map(human_mistakes.known_false, rows))
     lines = [
         "\n## Mistakes that people make\n",
         f"{len(rows)} versions with one mistake each were drawn by a seed"
         " (`python -m validation.counterexamples.human_mistakes`) from the corrected"
         " statements. Some of them are true. A closed form, a saved problem or one made"
-        f" by hand shows {sum(map(known_false, rows))} to be false without a search."
-        f" **{len(searched)} of the {len(rows)} were searched**, for {words} s of"
-        f" processor each. Refuted: {_share(false)} of those that are known to be false"
-        f" without a search, {_share(searched)} of all that were searched, none of"
+        f" by hand shows {known} to be false without a search."
+        f" **{len(searched)} of the {len(rows)} were searched**, for"
+        f" {_seconds(searched)} s of processor each. Refuted: {_share(false)} of those"
+        " that are known to be false without a search,"
+        f" {_share(searched)} of all that were searched, none of"
         " which is proved true. With so few searches these shares say little about the"
         " others.\n",
-        table(_MISTAKE_HEADS, [*_mistakes(rows)]),
+        table(_MISTAKE_HEADS, _mistakes(rows)),
     ]
     return "\n".join(lines)
 
 
-def _search_of(row: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the newest search of a version."""
-    found: dict[str, Any] | None = row.get("after", row.get("before"))
-    return found
+def _share(searches: Sequence[human_mistakes.Search]) -> str:
+    refuted = sum(search["refuted"] for search in searches)
+    percent = f" ({100 * refuted / len(searches):.0f} %)" if searches else ""
+    return f"{refuted} of {len(searches)}{percent}"
 
 
-def _share(rows: list[dict[str, Any]]) -> str:
-    refuted = sum(row["search"]["refuted"] for row in rows)
-    percent = f" ({100 * refuted / len(rows):.0f} %)" if rows else ""
-    return f"{refuted} of {len(rows)}{percent}"
-
-
-def _mistakes(rows: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _mistakes(rows: Sequence[human_mistakes.Row]) -> Iterator[tuple[object, ...]]:
     """Yield a row of each kind of mistake."""
     for mistake in dict.fromkeys(row["mistake"] for row in rows):
         mine = [row for row in rows if row["mistake"] == mistake]
-        found = [search for row in mine if (search := _search_of(row)) is not None]
-        refuted = sum(search["refuted"] for search in found)
-        counts = len(mine), sum(map(known_false, mine)), len(found), refuted
-        yield mistake, *map(str, counts)
+        searches = [row["search"] for row in mine if "search" in row]
+        refuted = sum(search["refuted"] for search in searches)
+        known = sum(map(human_mistakes.known_false, mine))
+        yield mistake, len(mine), known, len(searches), refuted
 
 
-def _terms(outcomes: list[Version], versions: list[Version]) -> list[str]:
-    """Return a row of every term of the corrected bounds: need and tightness."""
-    planted = {
+def _terms(
+    outcomes: Sequence[Outcome], versions: Iterable[PlantedRow]
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row of every term of the corrected bounds: need and tightness."""
+    refuted = {
         (one["key"], one["variant"], one["version"]): one
         for one in versions
         if one["refuted"]
     }
-    rows = []
-    for one in outcomes:
-        key, variant = one["key"], one["variant"]
+    for outcome in outcomes:
+        key, variant = outcome["key"], outcome["variant"]
         if not variant.startswith("corrected"):
             continue
         for name in registry.get(key, variant).parts:
-            row = planted.get((key, variant, f"without the term {name}"), {})
-            found = one.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
-            most = max(float(found["without"]), float(row.get("ratio", 0.0)))
-            where = f" ({row['family']})" if row else ""
+            row = refuted.get((key, variant, f"without the term {name}"))
+            found = outcome.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
+            most, where = float(found["without"]), ""
+            if row is not None:
+                most = max(most, float(row["ratio"] or 0.0))
+                where = f" ({row['family']})"
             needed = f"yes: {_number(most)}{where}"
-            needed = needed if most > 1 else unshown(key, variant, name, _number(most))
-            rows.append(
-                f"| `{key}` {variant} | {name} | {needed} | {_number(found['share'])} |"
-            )
-    return rows
+            if most <= 1:
+                needed = unshown(key, variant, name, _number(most))
+            yield f"`{key}` {variant}", name, needed, _number(found["share"])
 
 
-def _power(versions: list[Version], folder: Path) -> str:
+def _power(versions: list[PlantedRow], folder: Path) -> str:
     """Return the section on planted versions: the power, and necessary conditions."""
     false = [one for one in versions if unproved(one) is None]
-    known = [one for one in versions if _known_false(one)]
+    known = [one for one in versions if known_false(one)]
     seen = _refuted(known)
     low, high = bracket(versions)
     return filled(
         "power",
-        longer=_longer(versions),
         refuted=_refuted(false),
         all_false=len(false),
         seconds=_seconds(false),
@@ -170,30 +167,17 @@ def _power(versions: list[Version], folder: Path) -> str:
     )
 
 
-def _refuted(versions: list[Version]) -> int:
+def _refuted(versions: list[PlantedRow]) -> int:
     return sum(one["refuted"] for one in versions)
 
 
-def _known_false(one: Version) -> bool:
-    """Return whether a version is known to be false without any search."""
-    return one.get("for ever", 0.0) > 1 or (one["key"], one["version"]) in FALSE
-
-
-def _seconds(searches: list[Version]) -> str:
+def _seconds(searches: Iterable[PlantedRow | human_mistakes.Search]) -> str:
     """Return the different durations of searches, in words."""
-    durations = sorted({one["seconds"] for one in searches})
+    durations = sorted({search["seconds"] for search in searches})
     return " or ".join(f"{seconds:g}" for seconds in durations)
 
 
-def _longer(versions: list[Version]) -> str:
-    """Return words on the versions that a longer search refutes, if there is one."""
-    again = [one["again"] for one in versions if "again" in one]
-    if not again:
-        return ""
-    return f"those that {_seconds(again)} s from another seed refute, "
-
-
-def _necessary(false: list[Version]) -> str:
+def _necessary(false: list[PlantedRow]) -> str:
     """Return the table of conditions, assumptions and windows that are necessary."""
     needed = ("without the condition", "without the assumption of", "with rounds")
     rows = []
@@ -204,7 +188,7 @@ def _necessary(false: list[Version]) -> str:
     return table(("version", "ratio", "worst problem"), rows)
 
 
-def bracket(versions: list[Version]) -> tuple[float, float]:
+def bracket(versions: list[PlantedRow]) -> tuple[float, float]:
     """Return the least and the largest share of the false versions that are refuted.
 
     At least: refuted / (planted, less those that have a reason to be true); at most:
@@ -215,19 +199,17 @@ def bracket(versions: list[Version]) -> tuple[float, float]:
     return _refuted(false) / len(possible), _refuted(false) / len(false)
 
 
-def _left(versions: list[Version], folder: Path) -> str:
+def _left(versions: list[PlantedRow], folder: Path) -> str:
     """How many versions are planted and were not searched yet."""
-    left = -len(versions)
-    for theorem in examined():
-        left += len(list(planted(theorem, shares_of(folder, theorem))))
+    left = len(all_planted(folder)) - len(versions)
     return f" {left} more are planted, and were not searched yet." if left else ""
 
 
-def _kind(one: Version) -> str:
+def _kind(one: PlantedRow) -> str:
     return next(begins for begins in KINDS if one["version"].startswith(begins))
 
 
-def _kinds(versions: list[Version]) -> str:
+def _kinds(versions: list[PlantedRow]) -> str:
     """Return the table of the kinds of planted versions."""
     rows: list[tuple[object, ...]] = []
     for begins, name in KINDS.items():
@@ -245,7 +227,7 @@ def _kinds(versions: list[Version]) -> str:
     return table(heads, rows)
 
 
-def _survivors(false: list[Version]) -> list[str]:
+def _survivors(false: list[PlantedRow]) -> list[str]:
     """Return the false versions that were not refuted, and why they are false."""
     rows = []
     for one in false:
@@ -256,19 +238,16 @@ def _survivors(false: list[Version]) -> list[str]:
     return rows or ["none"]
 
 
-def _why_false(one: Version) -> str:
+def _why_false(one: PlantedRow) -> str:
     """Return why a version that was not refuted is false."""
-    if one.get("for ever", 0.0) > 1:
-        ratio = _number(one["for ever"])
-        return f"{one['closed form']}, as the search did not reach it: ratio {ratio}"
-    if why := FALSE.get((one["key"], one["version"])):
-        return why
-    longer = one["again"]
-    ratio = _number(longer["ratio"])
-    return f"{longer['seconds']:g} s reach {ratio}: {longer['family']}"
+    ratio = one.get("for ever", 0.0)
+    if ratio > 1:
+        form = one.get("closed form")
+        return f"{form}, as the search did not reach it: ratio {_number(ratio)}"
+    return FALSE[one["key"], one["version"]]
 
 
-def _unknown(versions: list[Version]) -> list[str]:
+def _unknown(versions: list[PlantedRow]) -> list[str]:
     """Return the versions that are not known to be false.
 
     Each has a reason to be true, or no search has refuted it.
@@ -287,7 +266,7 @@ def _unknown(versions: list[Version]) -> list[str]:
     ]
 
 
-def _searches(versions: list[Version]) -> str:
+def _searches(versions: list[PlantedRow]) -> str:
     """Return how many versions each search was the last to examine."""
     days: dict[str, list[str]] = defaultdict(list)
     for one in versions:

@@ -19,6 +19,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import PACKAGE, code_digest
 from dfltheory.checks.extremes import limits
 from dfltheory.files import read_json, write_json, write_text
+from dfltheory.markdown import table
 from dfltheory.proofs import comparison, kernel
 from dfltheory.proofs.moments import shown
 from dfltheory.proofs.script import Corollary
@@ -126,9 +127,7 @@ _LIMITS = """
 At the ends of the ranges, for many gossip steps, and under the schedule for many rounds. *Proved*: the bound
 is made of continuous functions, and no divisor vanishes there; for T -> infinity the bound is at most c/T^p,
 p > 0. *Sampled*: neither was proved.
-
-| statement | variant | proved | sampled |
-|---|---|---|---|"""
+"""
 _LOOSE = """
 ## Terms beyond a factor 2
 
@@ -136,12 +135,10 @@ What remains to be proved better, or attacked better. *Reached*: the largest mea
 searches for counterexamples (`docs/counterexamples`) found where the term is half of the bound or more;
 *loose*: one over it. *Without*: the largest measured/bound where the term is left out; above 1 the term is
 needed.
-
-| loose | reached | without | statement | variant | term |
-|---|---|---|---|---|---|"""
+"""
 
 
-def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[str]:
+def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[tuple[str, ...]]:
     """Return the terms of which no instance has reached a half, the loosest first."""
     rows = []
     for t in statuses:
@@ -152,8 +149,8 @@ def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[str]:
             loose = f"{1 / share:.3g}" if share else "no instance"
             cells = (loose, f"{share:.3g}", f"{without:.3g}", f"`{t.key}`", t.variant)
             if share < 1 / 2:
-                rows.append((share, f"| {' | '.join(cells)} | {_plain(name)} |"))
-    return [line for _, line in sorted(rows, key=itemgetter(0))]
+                rows.append((share, (*cells, _plain(name))))
+    return [cells for _, cells in sorted(rows, key=itemgetter(0))]
 
 
 def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
@@ -175,31 +172,30 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
             moments=sum(_length(PROOFS / f"{name}.py") for name in _LANGUAGE),
         ),
         "## What is proved\n",
-        "| statement | variant | status | not used |",
-        "|---|---|---|---|",
     ]
+    rows = []
     for t, status in statuses.items():
-        claim = f"{t.key}:{t.variant}"
-        unused = _unused(claim) if status == "kernel-checked" else ""
-        lines.append(f"| `{t.key}` | {t.variant} | {status} | {_plain(unused)} |")
-    lines.append(_LIMITS)
+        unused = ""
+        if status == "kernel-checked":
+            unused = _unused(f"{t.key}:{t.variant}")
+        rows.append((f"`{t.key}`", t.variant, status, _plain(unused)))
+    lines.append(table(("statement", "variant", "status", "not used"), rows))
+    rows = []
     for t in statuses:
-        cells = (", ".join(names) for names in limits(t).values())
-        lines.append(f"| `{t.key}` | {t.variant} | {' | '.join(map(_plain, cells))} |")
-    lines += [_LOOSE, *_loose(statuses, searched)]
+        cells = (_plain(", ".join(names)) for names in limits(t).values())
+        rows.append((f"`{t.key}`", t.variant, *cells))
+    lines += [_LIMITS, table(("statement", "variant", "proved", "sampled"), rows)]
+    heads = ("loose", "reached", "without", "statement", "variant", "term")
+    lines += [_LOOSE, table(heads, _loose(statuses, searched))]
     lines += ["", "## From what, by which rules", ""]
     for claim in scripts():
         lines += _section(claim)
-    lines += [
-        "## The rules",
-        "",
-        "| rule | says | textbook | uses |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for rule in kernel.RULES.values():
         uses = "; ".join(hypothesis.name for hypothesis in rule.uses)
-        cells = map(_plain, (rule.says, rule.cites, uses))
-        lines.append(f"| `{rule.name}` | {' | '.join(cells)} |")
+        rows.append((f"`{rule.name}`", *map(_plain, (rule.says, rule.cites, uses))))
+    heads = ("rule", "says", "textbook", "uses")
+    lines += ["## The rules", "", table(heads, rows)]
     return "\n".join(lines) + "\n"
 
 

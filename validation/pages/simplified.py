@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dfltheory.counterexamples.certify import number
 from dfltheory.counterexamples.simplify.complexity import (
@@ -15,6 +14,7 @@ from dfltheory.files import read_json
 from dfltheory.markdown import table
 from validation.counterexamples.growth_laws import growth_laws
 from validation.counterexamples.simple import NAMES
+from validation.searched import Outcome
 
 HEADS = ("statement", "ratio", "clients", "pieces", "digits", "rounds")
 _INTRODUCTION = """
@@ -38,7 +38,7 @@ def section(folder: Path) -> str:
     return f"{_INTRODUCTION}\n{table(HEADS, rows)}\n"
 
 
-def most_digits(saved: dict[str, Any]) -> int:
+def most_digits(saved: Outcome) -> int:
     """Return the most digits of one number of a saved instance or family."""
     family = saved.get("divergence")
     if family is None:
@@ -52,10 +52,9 @@ def _row(folder: Path, name: str) -> tuple[str, ...]:
     before, after = (
         read_json(place / f"{name}.json") for place in (folder, folder / "simple")
     )
-    cells = [
-        f"{old} → {new}" if old != new else old
-        for old, new in zip(_cells(before), _cells(after), strict=True)
-    ]
+    cells = []
+    for old, new in zip(_cells(before), _cells(after), strict=True):
+        cells.append(old if old == new else f"{old} → {new}")
     if after.get("divergence") is not None:
         law = growth_laws()[after["key"]]
         sign = "" if law.relation == "=" else f"{law.relation} "
@@ -63,7 +62,7 @@ def _row(folder: Path, name: str) -> tuple[str, ...]:
     return (f"`{name.removesuffix('-printed')}`", *cells)
 
 
-def _cells(saved: dict[str, Any]) -> list[str]:
+def _cells(saved: Outcome) -> list[str]:
     """Return ratio, clients, pieces, digits and rounds."""
     digits = str(most_digits(saved))
     family = saved.get("divergence")

@@ -7,7 +7,6 @@ the page from it and from the searches in ``docs/standard_searches.json``.
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping
@@ -20,16 +19,18 @@ from numpy.typing import NDArray
 
 import dfltheory as dfl
 from dfltheory import bounds
-from dfltheory.files import write_json, write_text
+from dfltheory.files import read_json, write_json, write_text
 from dfltheory.verdicts.run_values import run_values
-from validation.pages.standard_notes import NOTES
-from validation.pages.standard_table import comparison, in_short, overview
+from validation.pages.standard_table import Row, comparison, in_short, overview
+from validation.pages.templates import filled
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
+    from dfltheory.tasks.quadratics import Quadratic
     from dfltheory.training.history import History
 
 Array = NDArray[np.float64]
+Values = Mapping[str, float]
 DOCS = Path(__file__).parents[2] / "docs"
 MEASURED = DOCS / "standard.json"
 SEARCHED = DOCS / "standard_searches.json"
@@ -91,7 +92,7 @@ class Setting:
         W = np.asarray(dfl.graphs.metropolis(graph))
         return (np.eye(CLIENTS) + W) / 2
 
-    def task(self) -> Any:
+    def task(self) -> Quadratic:
         """Quadratics of one Hessian with eigenvalues from 0.1 to 1."""
         return dfl.tasks.quadratic(
             m=CLIENTS, d=DIMENSION, zeta=self.zeta, sigma=self.sigma, seed=0
@@ -105,18 +106,17 @@ SETTINGS = (
 )
 
 
-def algorithm_of(theorem: Theorem, eta: float) -> Any:
+def algorithm_of(theorem: Theorem, eta: float) -> dfl.algorithms.Algorithm:
     """Return the algorithm of the statement's scope."""
     name = str(theorem.scope.algorithms[0])
-    letters: dict[str, Any] = {
-        field: value
-        for field, value in theorem.scope.letters.items()
-        if field in ("order", "lazy")
+    letters = theorem.scope.letters
+    options: dict[str, Any] = {
+        field: letters[field] for field in ("order", "lazy") if field in letters
     }
     if name in ("CooperativeSGD", "EASGD"):
-        letters["K"] = STEPS_BETWEEN
-    kind: Any = dfl.algorithms.get(name)
-    return kind(eta=eta, **letters)
+        options["K"] = STEPS_BETWEEN
+    options["eta"] = eta
+    return dfl.algorithms.get(name)(**options)
 
 
 def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> History:
@@ -133,34 +133,35 @@ def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> Hist
     )
 
 
-def convex_constants(task: Any) -> dict[str, Any]:
+def convex_constants(task: Quadratic) -> dict[str, Any]:
     """Constants of quadratics with one Hessian that runs do not report."""
-    return {"mu_each": task.constants.mu, "sigma_star": task.zeta}
+    mu = task.constants.mu
+    assert mu is not None
+    return {"mu_each": mu, "sigma_star": task.zeta}
 
 
-def values_of(setting: Setting, theorem: Theorem) -> dict[str, Any]:
+def values_of(setting: Setting, theorem: Theorem) -> Values:
     """Return the constants of the setting, by name."""
     return values_in(trained(setting, theorem, 1e-3, 1), setting, theorem)
 
 
-def values_in(run: History, setting: Setting, theorem: Theorem) -> dict[str, Any]:
+def values_in(run: History, setting: Setting, theorem: Theorem) -> Values:
     """Return the constants of a run in the setting, by name."""
     found = dict(run_values(run, theorem)) | convex_constants(setting.task())
     return {name: found[name] for name in theorem.needs if name in found}
 
 
-def best(theorem: Theorem, values: Mapping[str, Any], T: int) -> tuple[float, float]:
+def best(theorem: Theorem, values: Values, T: int) -> tuple[float, float]:
     """Return the least bound at horizon T and its step size.
 
     The result is (inf, nan) where no step size is admissible.
     """
-    at = dict(values) | {"T": float(T)}
+    at: dict[str, Any] = {**values, "T": float(T)}
+    steps = STEPS / float(values["L"])
     if "eta" in theorem.schedule:
-        needed = theorem.schedule["eta"].free_symbols
-        step = float(theorem.schedule["eta"].subs({s: at[s.name] for s in needed}))
-        steps = np.array([step])
-    else:
-        steps = STEPS / float(values["L"])
+        schedule = theorem.schedule["eta"]
+        given = {symbol: at[str(symbol)] for symbol in schedule.free_symbols}
+        steps = np.array([float(schedule.subs(given))])
     if "eta" in theorem.needs:
         at["eta"] = steps
     bound = np.broadcast_to(theorem.evaluate(where="nan", **at), steps.shape)
@@ -178,7 +179,7 @@ def start_of(run: History, measure: str) -> float:
 
 
 def bound_of(
-    setting: Setting, key: str, variant: str, values: Mapping[str, Any]
+    setting: Setting, key: str, variant: str, values: Values
 ) -> tuple[float, float]:
     """Return the bound in a setting, and the step size."""
     theorem = bounds.get(key, variant)
@@ -187,133 +188,89 @@ def bound_of(
         return best(theorem, values, setting.rounds)
     of_step = bounds.get(*other)
     eta = best(of_step, values_of(setting, of_step), setting.rounds)[1]
-    at: dict[str, Any] = dict(values) | {"T": float(setting.rounds), "eta": eta}
+    at: dict[str, Any] = {**values, "T": float(setting.rounds), "eta": eta}
     return float(theorem.evaluate(**at)), eta
 
 
-def row(setting: Setting, key: str, variant: str) -> dict[str, Any]:
+def row(setting: Setting, key: str, variant: str) -> Row:
     """One statement in one setting."""
     theorem = bounds.get(key, variant)
     short = trained(setting, theorem, 1e-3, 1)
     values = values_in(short, setting, theorem)
     bound, eta = bound_of(setting, key, variant, values)
     start = start_of(short, theorem.lhs.measure)
-    speaks = [int(T) for T in HORIZONS if best(theorem, values, int(T))[0] < start]
-    found: dict[str, Any] = {
+    informative = (int(T) for T in HORIZONS if best(theorem, values, int(T))[0] < start)
+    found: Row = {
         "key": key,
         "variant": variant,
         "setting": setting.title,
         "start": start,
-        "informative_from": speaks[0] if speaks else None,
+        "informative_from": next(informative, None),
+        "kind": "conditions not met",
     }
-    if not math.isfinite(bound):
-        return found | {"kind": "conditions not met"}
-    run = trained(setting, theorem, eta, setting.rounds)
-    verdict = dfl.compare(run, theorem, **convex_constants(setting.task()))
-    return found | {
-        "kind": verdict.kind,
-        "eta": eta,
-        "bound": bound,
-        "measured": bound * verdict.ratio,
-    }
+    if math.isfinite(bound):
+        run = trained(setting, theorem, eta, setting.rounds)
+        verdict = dfl.compare(run, theorem, **convex_constants(setting.task()))
+        found["kind"] = verdict.kind
+        found["eta"], found["bound"] = eta, bound
+        found["measured"] = bound * verdict.ratio
+    return found
+
+
+def measured() -> list[Row]:
+    """Return the stored measurements."""
+    return read_json(MEASURED) if MEASURED.exists() else []
 
 
 def measure() -> None:
     """Write every statement in every setting; rows of the file are kept."""
-    known: dict[str, Any] = {}
-    if MEASURED.exists():
-        stored = json.loads(MEASURED.read_text(encoding="utf-8"))
-        known = {name_of(entry): entry for entry in stored}
+    rows = measured()
+    known = {(entry["key"], entry["variant"], entry["setting"]) for entry in rows}
     for setting in SETTINGS:
-        for key, variant in BOUNDS:
-            name = f"{key}:{variant}, {setting.title}"
-            if name not in known:
-                known[name] = row(setting, key, variant)
-                write_json(MEASURED, list(known.values()))
-
-
-def name_of(entry: Mapping[str, Any]) -> str:
-    """Return the name of a row."""
-    return f"{entry['key']}:{entry['variant']}, {entry['setting']}"
+        for name in BOUNDS:
+            if (*name, setting.title) not in known:
+                rows.append(row(setting, *name))
+                write_json(MEASURED, rows)
 
 
 # -- the page
 
+TITLES = [setting.title for setting in SETTINGS]
+COLUMNS = filled(
+    "standard_columns", clients=CLIENTS, settings="; ".join(TITLES)
+).rstrip()
+"""What the columns of the table mean."""
+
 
 def everything() -> str:
     """Return the table of all statements, of docs/standard.md and docs/atlas.md."""
-    entries = json.loads(MEASURED.read_text(encoding="utf-8"))
-    searches = json.loads(SEARCHED.read_text(encoding="utf-8"))
-    titles = [setting.title for setting in SETTINGS]
-    return overview(BOUNDS, OTHERS, entries, searches, titles)
+    return overview(BOUNDS, OTHERS, measured(), read_json(SEARCHED), TITLES)
 
 
 def for_users() -> str:
     """Return the least bounds for D-PSGD in the three settings."""
-    entries = json.loads(MEASURED.read_text(encoding="utf-8"))
-    return in_short(entries, [setting.title for setting in SETTINGS])
-
-
-COLUMNS = f"""*Sharpest instance*: the worst problem that a search found, with the
-time of the search; *ratio* is measured/bound there, so that the statement with all
-terms divided by more than 1/ratio is refuted. *Terms needed*: those without which some
-candidate of the search exceeds the rest of the bound; the search sees their constants,
-and not those of the other terms. The cell is empty where that is not recorded. *Vacuous below* and *bound/measured* are for three settings with {CLIENTS}
-clients: {"; ".join(setting.title for setting in SETTINGS)}. Below that T the bound
-exceeds the measure of the start at every admissible step size, or no step size is
-admissible. Each statement is at its own best step size."""
-"""What the columns of the table mean."""
+    return in_short(measured(), TITLES)
 
 
 def markdown() -> str:
     """Return the text of docs/standard.md."""
-    entries = json.loads(MEASURED.read_text(encoding="utf-8"))
-    parts = [
-        "# The standard theorems",
-        (
-            "Generated by `python -m validation.pages.standard docs/standard.md`. The"
-            " statements of Wang and Joshi (2021), Yuan, Alghunaim and Huang (2023),"
-            " Vogels, Hendrikx and Jaggi (2023) and Lu and De Sa (2023), with their"
-            " places in the texts. *Restated*, *composed* and *homogeneous* variants"
-            " differ from what is printed; [the theorems](theory/index.md) say how."
-        ),
-        "## Statements and searches",
-        COLUMNS,
-        everything(),
-        (
-            "The searches are `python -m validation.pages.standard_searches KEY"
-            " VARIANT SECONDS`. None found a counterexample, which proves nothing. A"
-            " ratio near 1 at a step size near 0 says that the bound starts at the"
-            " start's own value."
-        ),
-        "## What a D-PSGD user gets",
-        for_users(),
-        (
-            f"{CLIENTS} clients with quadratics in {DIMENSION} dimensions, eigenvalues"
-            " from 0.1 to 1, noise 0.3, Metropolis weights W as (I + W)/2. Each"
-            " statement is at its own best admissible step size, with the algorithm of"
-            " its scope: D-PSGD in the order that it covers, `D2` (exact diffusion) for"
-            f" `yuan2023`, and `CooperativeSGD` with K = {STEPS_BETWEEN} for"
-            " `..._network`, `EASGD` with the same K for Theorem 3. *Measured* is the"
-            f" left-hand side of that run, over {SEEDS} seeds. *Start* is the measure"
-            " before round 0: a bound above it is vacuous. *Informative from* is the"
-            " first T of 10, 20, 40, ... at which the bound, at its best step size, is"
-            " below the start. Disagreement is 0 at the start, and least without steps:"
-            " `yuan2023.consensus` takes the step size of `yuan2023.theorem_11`. Bounds"
-            " on different measures are not comparable; their ratios to what they"
-            " bound are."
-        ),
-    ]
+    settings = []
     for setting in SETTINGS:
-        own = [entry for entry in entries if entry["setting"] == setting.title]
+        own = [entry for entry in measured() if entry["setting"] == setting.title]
         heading = f"### {setting.title[:1].upper()}{setting.title[1:]}"
         words = f"zeta = {setting.zeta:g}, T = {setting.rounds}."
-        parts += [heading, words, comparison(own)]
-    parts += [
-        "![Bound over measured value in three settings](figures/paper_standard.png)",
-        NOTES,
-    ]
-    return "\n\n".join(parts) + "\n"
+        settings += [heading, words, comparison(own)]
+    return filled(
+        "standard",
+        columns=COLUMNS,
+        statements=everything(),
+        for_users=for_users(),
+        clients=CLIENTS,
+        dimension=DIMENSION,
+        steps=STEPS_BETWEEN,
+        seeds=SEEDS,
+        settings="\n\n".join(settings),
+    )
 
 
 def main(arguments: list[str]) -> None:

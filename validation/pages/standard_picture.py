@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory import bounds
 from dfltheory.plots import look
-from validation.pages.standard import BOUNDS, MEASURED, SETTINGS, STEPS_BETWEEN
+from validation.pages.standard import BOUNDS, SETTINGS, STEPS_BETWEEN, measured
+from validation.pages.standard_table import ratio_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,18 +30,17 @@ def paper_standard() -> Axes:
     """Bound / measured value of each statement in each setting."""
     import matplotlib.pyplot as plt
 
-    entries: list[dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8"))
     rows = {name: i for i, name in enumerate(reversed(BOUNDS))}
     with look.style():
         figure, ax = plt.subplots(figsize=(look.ONE_COLUMN, 3.6), layout="constrained")
         for setting, marker in zip(SETTINGS, MARKERS, strict=True):
             own = [
                 entry
-                for entry in entries
+                for entry in measured()
                 if entry["setting"] == setting.title and "bound" in entry
             ]
             ax.semilogx(
-                [entry["bound"] / entry["measured"] for entry in own],
+                [ratio_of(entry) for entry in own],
                 [rows[entry["key"], entry["variant"]] for entry in own],
                 marker,
                 markersize=4,

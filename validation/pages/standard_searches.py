@@ -7,27 +7,26 @@ statement for the given processor time, 300 s by default, and stores the result 
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory import bounds
 from dfltheory.counterexamples.falsification import best_of, readings
 from dfltheory.counterexamples.search import processor, search
 from dfltheory.counterexamples.search_spaces import search_spaces
-from dfltheory.files import write_json
+from dfltheory.files import read_json, write_json
 from validation.pages.standard import SEARCHED
+from validation.pages.standard_table import Search
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 SECONDS, SEED = 300.0, 0
-Row = dict[str, Any]
 
 
-def searched(theorem: Theorem, seconds: float = SECONDS) -> Row:
+def searched(theorem: Theorem, seconds: float = SECONDS) -> Search:
     """Search a statement with constants for the given processor time.
 
     The time is divided equally between the readings of its scope; the row is that of
@@ -36,49 +35,50 @@ def searched(theorem: Theorem, seconds: float = SECONDS) -> Row:
     started = time.process_time()
     asked = readings(theorem)
     found = [_best(reading, seconds / len(asked)) for _, reading in asked]
-    sharpest = max(found, key=lambda row: row["ratio"])
-    needed = {name for row in found for name in row["needed"]}
-    return sharpest | {
-        "candidates": sum(row["candidates"] for row in found),
-        "refuted": any(row["refuted"] for row in found),
-        "needed": [name for name in theorem.parts if name in needed],
-        "seconds": round(seconds),
-        "processor": round(time.process_time() - started),
-    }
+    row = max(found, key=_ratio)
+    needed = {name for one in found for name in one.get("needed", ())}
+    row["candidates"] = sum(one["candidates"] for one in found)
+    row["refuted"] = any(one["refuted"] for one in found)
+    row["needed"] = [name for name in theorem.parts if name in needed]
+    row["seconds"] = round(seconds)
+    row["processor"] = round(time.process_time() - started)
+    return row
 
 
-def _best(theorem: Theorem, seconds: float) -> Row:
+def _ratio(row: Search) -> float:
+    return row["ratio"]
+
+
+def _best(theorem: Theorem, seconds: float) -> Search:
     """One reading. ``needed`` are the terms whose omission a candidate refutes."""
     arms = search(
         theorem, search_spaces(theorem), seconds, SEED, math.inf, clock=processor
     )
     found = best_of(theorem, arms)
     names = list(theorem.parts)
-    without = [
-        max(arm.niche(len(names) + k) for arm in arms) for k in range(len(names))
-    ]
-    row: Row = {
+    needed = []
+    for place, name in enumerate(names, start=len(names)):
+        if max(arm.niche(place) for arm in arms) > 1:
+            needed.append(name)
+    row: Search = {
         "ratio": 0.0,
         "candidates": sum(arm.evaluations for arm in arms),
         "families": len({arm.space.name for arm in arms}),
         "refuted": False,
         "instance": "no admissible candidate",
-        "needed": [n for n, ratio in zip(names, without, strict=True) if ratio > 1],
+        "needed": needed,
     }
-    if found is None:
-        return row
-    family, instance, certificate = found
-    return row | {
-        "ratio": float(certificate.exact["ratio"]),
-        "refuted": bool(certificate.violated),
-        "instance": family,
-        "T": instance.rounds,
-    }
+    if found is not None:
+        family, instance, certificate = found
+        row["ratio"] = float(certificate.exact["ratio"])
+        row["refuted"] = bool(certificate.violated)
+        row["instance"], row["T"] = family, instance.rounds
+    return row
 
 
-def store(theorem: Theorem, row: Row) -> None:
+def store(theorem: Theorem, row: Search) -> None:
     """Replace the row of a statement."""
-    rows = json.loads(SEARCHED.read_text(encoding="utf-8"))
+    rows = read_json(SEARCHED)
     rows[f"{theorem.key}:{theorem.variant}"] = row
     write_json(SEARCHED, rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from dfltheory import bounds
 from dfltheory.number_format import number
@@ -12,7 +12,39 @@ from dfltheory.number_format import number
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Row = Mapping[str, Any]
+
+class Row(TypedDict):
+    """One statement in one setting; without a bound where no step size is admissible.
+
+    ``start`` is the measure before round 0; from ``informative_from`` rounds on, the
+    bound at its best step size is below it.
+    """
+
+    key: str
+    variant: str
+    setting: str
+    start: float
+    informative_from: int | None
+    kind: str
+    eta: NotRequired[float]
+    bound: NotRequired[float]
+    measured: NotRequired[float]
+
+
+class Search(TypedDict):
+    """The sharpest instance that a search found; ``needed`` are the terms it needs."""
+
+    ratio: float
+    candidates: int
+    families: int
+    refuted: bool
+    instance: str
+    T: NotRequired[int]
+    needed: NotRequired[list[str]]
+    seconds: NotRequired[float]
+    processor: NotRequired[int]
+
+
 Name = tuple[str, str]
 USER = "DPSGD"
 """The algorithm whose user is addressed."""
@@ -32,7 +64,7 @@ def place_of(theorem: Theorem) -> str:
 
 def ratio_of(entry: Row) -> float:
     """Return bound / measured; inf where there is no bound."""
-    if "bound" not in entry:
+    if "bound" not in entry or "measured" not in entry:
         return math.inf
     return float(entry["bound"]) / float(entry["measured"])
 
@@ -41,7 +73,7 @@ def overview(
     measured: Iterable[Name],
     others: Mapping[Name, str],
     entries: Sequence[Row],
-    searches: Mapping[str, Row],
+    searches: Mapping[str, Search],
     settings: Sequence[str],
 ) -> str:
     """Return the table of all statements, one row each."""
@@ -73,11 +105,13 @@ def identity(name: Name) -> list[str]:
     return [f"`{name[0]}` {name[1]}", place_of(theorem), measure]
 
 
-def search_cells(search: Row) -> list[str]:
+def search_cells(search: Search) -> list[str]:
     """Return the sharpest instance, its ratio and the terms that were seen."""
     kind = "of processor" if "processor" in search else "by the clock"
-    effort = f"{search['seconds']} s {kind}, {search['candidates']} candidates"
-    needed = ", ".join(search["needed"]) or "none" if "needed" in search else ""
+    effort = f"{search.get('seconds')} s {kind}, {search['candidates']} candidates"
+    needed = ""
+    if "needed" in search:
+        needed = ", ".join(search["needed"]) or "none"
     return [f"{search['instance']} ({effort})", number(search["ratio"]), needed]
 
 
@@ -94,7 +128,11 @@ def vacuous(entries: Iterable[Row]) -> str:
 
 def ratios(entries: Iterable[Row]) -> str:
     """Return bound/measured in each setting."""
-    return " / ".join(number(ratio_of(e)) if "bound" in e else "–" for e in entries)
+    return " / ".join(_ratio(entry) for entry in entries)
+
+
+def _ratio(entry: Row) -> str:
+    return number(ratio_of(entry)) if "bound" in entry else "–"
 
 
 def comparison(entries: Iterable[Row]) -> str:
@@ -105,8 +143,8 @@ def comparison(entries: Iterable[Row]) -> str:
         first += str(entry["informative_from"] or "")
         cells = ["", "", "", ""]
         if "bound" in entry:
-            names = ("eta", "bound", "measured")
-            cells = [*(number(entry[name]) for name in names), number(ratio_of(entry))]
+            values = (entry.get(name) for name in ("eta", "bound", "measured"))
+            cells = [*map(number, values), number(ratio_of(entry))]
         rows.append(
             [
                 f"`{entry['key']}` {entry['variant']}",
@@ -131,17 +169,21 @@ def comparison(entries: Iterable[Row]) -> str:
 
 def tightest(entries: Iterable[Row]) -> str:
     """Return a sentence on the least bounds for D-PSGD, by measure."""
-    least: dict[str, Row] = {}
-    for entry in sorted(entries, key=lambda entry: entry.get("bound", math.inf)):
+    words: dict[str, str] = {}
+    for entry in sorted(entries, key=_bound):
         theorem = bounds.get(entry["key"], entry["variant"])
-        if "bound" in entry and theorem.scope.algorithms == (USER,):
-            least.setdefault(theorem.lhs.measure, entry)
-    words = [
-        f"of `{measure}` {number(e['bound'])} by `{e['key']}`,"
-        f" {number(ratio_of(e))} times the measured value"
-        for measure, e in least.items()
-    ]
-    return f"The least bounds for D-PSGD: {'; '.join(words)}."
+        measure = theorem.lhs.measure
+        least = theorem.scope.algorithms == (USER,) and measure not in words
+        if "bound" in entry and least:
+            words[measure] = (
+                f"of `{measure}` {number(entry['bound'])} by `{entry['key']}`,"
+                f" {number(ratio_of(entry))} times the measured value"
+            )
+    return f"The least bounds for D-PSGD: {'; '.join(words.values())}."
+
+
+def _bound(entry: Row) -> float:
+    return entry.get("bound", math.inf)
 
 
 def in_short(entries: Sequence[Row], settings: Iterable[str]) -> str:

@@ -104,7 +104,7 @@ class Erratum:
     origin: str = ""
     bears_on: tuple[str, ...] = ()
     terms: dict[str, dict[str, str]] = field(default_factory=dict)
-    definitions: dict[str, Any] = field(default_factory=dict)
+    definitions: dict[str, str | dict[str, str]] = field(default_factory=dict)
     conditions: dict[str, dict[str, str]] = field(default_factory=dict)
     scope: dict[str, dict[str, Any]] = field(default_factory=dict)
     corrected: str = ""
@@ -287,7 +287,7 @@ def _names(formulas: Iterable[str]) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", " ".join(formulas)))
 
 
-def _table(entry: Any) -> Mapping[str, str]:
+def _table(entry: str | Mapping[str, str]) -> Mapping[str, str]:
     """Return a definition, written as a formula alone or as a table, as a table."""
     return {"formula": entry} if isinstance(entry, str) else entry
 
@@ -295,7 +295,8 @@ def _table(entry: Any) -> Mapping[str, str]:
 def _definition(
     name: str, table: Mapping[str, str], symbols: Mapping[str, Expr]
 ) -> Definition:
-    symbol = sp.Symbol(name, **{table.get("sign", "real"): True})
+    sign = {table.get("sign", "real"): True}
+    symbol = sp.Symbol(name, **sign)
     formula = read_formula(table["formula"], symbols)
     return Definition(
         symbol, formula, table.get("latex", name), table.get("meaning", "")

@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
-Number = Any
-"""A rational or floating-point number; numpy's types do not cover rational ones."""
+Array = np.ndarray
+"""An array of floating-point numbers, or of rational ones as objects."""
+Number = float
+"""A floating-point number, or a Fraction after :func:`exact`. The annotation does not
+mention Fraction, because numpy's types have no arithmetic of arrays with it.
+"""
 Step = Callable[[Array, Array, Array, Array], Array]
 """The next local model from the local model, its gradient, the start and the dual."""
 LOW, STEP, KNOTS = -3, Fraction(1, 2), 13
@@ -35,17 +38,17 @@ class Recording:
         for name in (*of_rounds, *of_steps):
             setattr(self, name, [])
 
-    def __getattr__(self, name: str) -> list[Number]:
+    def __getattr__(self, name: str) -> list[Any]:
         """Raise an error that names the missing quantity."""
         raise AttributeError(f"this run has no {name!r}")
 
-    def start_round(self, **arrays: Any) -> None:
+    def start_round(self, **arrays: Array) -> None:
         """Start a list of steps for a new round, and record its quantities."""
         for name in self._steps:
             getattr(self, name).append([])
         self.add(**arrays)
 
-    def add(self, **arrays: Any) -> None:
+    def add(self, **arrays: Array) -> None:
         """Record quantities of this round or of one of its steps."""
         for name, array in arrays.items():
             values = getattr(self, name)
@@ -54,7 +57,7 @@ class Recording:
             values.append(array)
 
 
-def exact(value: Any) -> Any:
+def exact(value: object) -> object:
     """Return a dyadic number, an array or a problem in rational numbers."""
     if isinstance(value, FiniteProblem):
         changed = {f.name: exact(getattr(value, f.name)) for f in fields(value)}
@@ -275,7 +278,7 @@ class FiniteProblem:
     def _run(
         self,
         rho: Number,
-        step: Callable[[Array, Array, Array, Array], Array],
+        step: Step,
         dual: bool,
     ) -> Recording:
         """Record T rounds of y <- step(y, gradient, x, dual).
@@ -287,10 +290,8 @@ class FiniteProblem:
         of one minibatch at the local and at the ascended models, ``g[t][k]`` and
         ``sam[t][k]``.
         """
-        problem, run = (
-            replace(self, rho=rho),
-            Recording(("x", "z", "dual"), ("y", "delta", "g", "sam")),
-        )
+        problem = replace(self, rho=rho)
+        run = Recording(("x", "z", "dual"), ("y", "delta", "g", "sam"))
         x = self.everywhere(self.start)
         h = 0 * x
         for t in range(self.T):

@@ -11,7 +11,6 @@ rational.
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,14 +21,31 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError, UnknownNameError
-from validation.papers.finite_problems import FiniteProblem, exact
+from dfltheory.files import read_json
+from validation.papers.finite_problems import (
+    Array,
+    FiniteProblem,
+    Number,
+    Recording,
+    exact,
+)
 
-Pair = tuple[Any, Any]
+Scalar = Number | Fraction
+Side = Scalar | Array | Expr
+Pair = tuple[Scalar, Scalar]
 """Left and right side of a line."""
-Sides = Callable[..., Pair]
-RoundSides = Callable[[Any, Any, int], Pair]
+Formulas = tuple[Expr, Expr]
+Arrays = tuple[Array, Array]
+Sides = Callable[..., Pair | Formulas | Arrays]
+PairOfRound = Callable[[FiniteProblem, Recording, int], Pair]
 """Both sides in one round, from a problem, a recorded run and the round."""
+ArraysOfRound = Callable[[FiniteProblem, Recording, int], Pair | Arrays]
+PairOfProblem = Callable[[FiniteProblem], Pair]
+ArraysOfProblem = Callable[[FiniteProblem], Arrays]
+Json = bool | int | float | str | list["Json"] | dict[str, "Json"]
+Argument = Json | Fraction | Array | FiniteProblem
 TOLERANCE = 1e-9
 """Relative excess of the left side from which a line counts as refuted in floating
 point.
@@ -41,12 +57,14 @@ def worst(pairs: Iterable[Pair]) -> Pair:
     return max(pairs, key=_excess)
 
 
-def _excess(pair: Pair) -> Any:
+def _excess(pair: Pair) -> Scalar:
     left, right = pair
     return left - right
 
 
-def in_worst_round(run: str) -> Callable[[RoundSides], Sides]:
+def in_worst_round(
+    run: str,
+) -> Callable[[PairOfRound], Callable[[FiniteProblem], Pair]]:
     """Decorate the sides in round t of a run: evaluate the round of largest excess.
 
     Parameters
@@ -55,7 +73,7 @@ def in_worst_round(run: str) -> Callable[[RoundSides], Sides]:
         Name of the run: a property of the finite problem.
     """
 
-    def decorate(sides: RoundSides) -> Sides:
+    def decorate(sides: PairOfRound) -> PairOfProblem:
         @wraps(sides)
         def worst_sides(problem: FiniteProblem) -> Pair:
             recorded = getattr(problem, run)
@@ -66,7 +84,9 @@ def in_worst_round(run: str) -> Callable[[RoundSides], Sides]:
     return decorate
 
 
-def in_all_rounds(run: str, first: int = 0) -> Callable[[RoundSides], Sides]:
+def in_all_rounds(
+    run: str, first: int = 0
+) -> Callable[[ArraysOfRound], ArraysOfProblem]:
     """Decorate the sides in round t of a run: return those of all rounds as arrays.
 
     Parameters
@@ -77,9 +97,9 @@ def in_all_rounds(run: str, first: int = 0) -> Callable[[RoundSides], Sides]:
         First round that is evaluated.
     """
 
-    def decorate(sides: RoundSides) -> Sides:
+    def decorate(sides: ArraysOfRound) -> ArraysOfProblem:
         @wraps(sides)
-        def all_sides(problem: FiniteProblem) -> Pair:
+        def all_sides(problem: FiniteProblem) -> Arrays:
             recorded = getattr(problem, run)
             rounds = range(first, problem.T)
             left, right = zip(*(sides(problem, recorded, t) for t in rounds))
@@ -98,25 +118,28 @@ class Evaluation:
     """
 
     place: str
-    left: Any
-    right: Any
+    left: Side
+    right: Side
     equality: bool
+
+    @property
+    def deviation(self) -> Number:
+        """The largest absolute difference of the sides."""
+        return np.max(np.abs(np.asarray(self.left) - np.asarray(self.right)))
 
     @property
     def refuted(self) -> bool:
         """Whether the line is false at its witness."""
-        left, right = self.left, self.right
+        left, right = np.asarray(self.left), np.asarray(self.right)
         if self.equality:
-            deviation = np.max(np.abs(np.asarray(left) - np.asarray(right)))
-            size = np.max(np.abs(np.asarray(left))) + np.max(np.abs(np.asarray(right)))
-            return bool(deviation > TOLERANCE * size)
+            size = np.max(np.abs(left)) + np.max(np.abs(right))
+            return bool(self.deviation > TOLERANCE * size)
         return bool(left > right + TOLERANCE * abs(right))
 
     def __str__(self) -> str:
         """Return both sides as text."""
         if isinstance(self.left, np.ndarray):
-            deviation = float(np.max(np.abs(self.left - self.right)))
-            return f"{self.place}: the sides differ by {deviation:.6g}"
+            return f"{self.place}: the sides differ by {float(self.deviation):.6g}"
         sign = "!=" if self.equality else ">"
         return (
             f"{self.place}: left {float(self.left):.6g} {sign} right"
@@ -173,17 +196,14 @@ class RefutedLines:
         return register
 
     @cached_property
-    def witnesses(self) -> dict[str, Any]:
+    def witnesses(self) -> dict[str, dict[str, Json]]:
         """The witness of each line, by place."""
-        file = Path(__file__).parent / self.paper / "witnesses.json"
-        return json.loads(file.read_text(encoding="utf-8"))
+        return read_json(Path(__file__).parent / self.paper / "witnesses.json")
 
-    def arguments(self, place: str) -> dict[str, Any]:
+    def arguments(self, place: str) -> dict[str, Argument]:
         """Return the arguments that the witness of a line gives to its function."""
-        return {
-            name: self._value(value)
-            for name, value in self.witnesses.get(place, {}).items()
-        }
+        witness = self.witnesses.get(place, {})
+        return {name: self._value(value) for name, value in witness.items()}
 
     def evaluate(self, place: str) -> Evaluation:
         """Both sides of a line at its witness.
@@ -205,7 +225,7 @@ class RefutedLines:
         """
         return self._evaluated(place, self.corrections)
 
-    def exact_arguments(self, place: str) -> dict[str, Any]:
+    def exact_arguments(self, place: str) -> dict[str, object]:
         """Return the arguments of a line in rational numbers, where they have them."""
         return {name: exact(value) for name, value in self.arguments(place).items()}
 
@@ -213,43 +233,38 @@ class RefutedLines:
         if place not in lines:
             raise UnknownNameError("refuted line", place, set(lines))
         line, arguments = lines[place], self.arguments(place)
-        point = arguments.pop("point", None)
-        if point is not None:
-            left, right = (_substituted(side, point) for side in line.sides())
+        point = arguments.get("point")
+        if isinstance(point, dict):
+            left, right = (
+                substituted(sp.sympify(side), point) for side in line.sides()
+            )
         else:
-            left, right = _evaluated(line.sides, arguments)
+            try:
+                left, right = line.sides(**self.exact_arguments(place))
+            except (TypeError, AttributeError):  # roots and logarithms
+                left, right = line.sides(**arguments)
         return Evaluation(place, left, right, line.equality)
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: Json) -> Argument:
         if isinstance(value, list):
             return np.array(value, dtype=float)
         if isinstance(value, str):
             return Fraction(value)
-        if isinstance(value, Mapping) and "problem" in value:
-            given = {name: _number(v) for name, v in value.items() if name != "problem"}
-            return self.problems[value["problem"]](**given)
+        if isinstance(value, dict) and "problem" in value:
+            given = {name: _array(v) for name, v in value.items() if name != "problem"}
+            return self.problems[str(value["problem"])](**given)
         return value
 
 
-def _number(value: Any) -> Any:
+def _array(value: Json) -> Any:
     return np.array(value, dtype=float) if isinstance(value, list) else value
 
 
-def _evaluated(sides: Sides, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return both sides in rational numbers, or in floating point."""
-    try:
-        return sides(**{name: exact(value) for name, value in arguments.items()})
-    except (TypeError, AttributeError):  # roots and logarithms of rational numbers
-        return sides(**arguments)
-
-
-def _substituted(side: Any, point: Mapping[str, str]) -> Any:
+def substituted(formula: object, point: Mapping[str, object]) -> Expr:
     """Return the value of a formula at a point, which names its symbols."""
-    expression = sp.sympify(side)
-    values = {
-        symbol: sp.Rational(point[symbol.name]) for symbol in expression.free_symbols
-    }
-    return expression.subs(values)
+    expression = sp.sympify(formula)
+    values = {s: sp.sympify(point[str(s)]) for s in expression.free_symbols}
+    return expression.xreplace(values)
 
 
 def refuted_lines(paper: str) -> RefutedLines:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
@@ -20,14 +20,18 @@ from sympy.parsing.sympy_parser import (
     standard_transformations,
 )
 
+from dfltheory.bounds.units import Expr
 from validation.papers import statement
 from validation.papers.erratum import Erratum
-from validation.papers.lines import refuted_lines
+from validation.papers.lines import Side, refuted_lines, substituted
 from validation.papers.witness import Witness
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
+Values = Mapping[str, Expr]
+Row = tuple[Side, Side, Side]
+"""Left side, printed and corrected right side."""
 CLOSE = sp.Rational(1, 10)
 """Relative deviation up to which the relation ``~`` holds."""
 GROWTH = 2
@@ -40,12 +44,12 @@ class Comparison:
 
     Attributes
     ----------
-    rows : (left, printed, corrected) for each point
+    rows : both readings for each point
     printed_holds, corrected_holds : whether each reading is true there
     exact : all values are rational or algebraic, none is in floating point
     """
 
-    rows: tuple[tuple[Any, Any, Any], ...]
+    rows: tuple[Row, ...]
     printed_holds: bool
     corrected_holds: bool
     exact: bool
@@ -71,11 +75,11 @@ def compare(erratum: Erratum) -> Comparison:
     return _compared(witness, values, (left, printed, corrected))
 
 
-def points(witness: Witness) -> Iterator[dict[str, Any]]:
+def points(witness: Witness) -> Iterator[dict[str, Expr]]:
     """Yield the values of a witness by name, for each point of its family."""
     count = max((len(values) for values in witness.along.values()), default=1)
     for index in range(count):
-        values: dict[str, Any] = {}
+        values: dict[str, Expr] = {}
         for name, members in witness.along.items():
             values[name] = evaluate(members[index], values)
         for name, text in witness.at.items():
@@ -83,25 +87,22 @@ def points(witness: Witness) -> Iterator[dict[str, Any]]:
         yield values
 
 
-def evaluate(text: str, values: Mapping[str, Any]) -> Any:
+def evaluate(text: str, values: Values) -> Expr:
     """Return the value of a formula."""
-    expression: Any = parse_expr(
+    return parse_expr(
         text.replace("^", "**"),
         local_dict=dict(values),
         transformations=(*standard_transformations, rationalize),
     )
-    return expression
 
 
-def bound_at(theorem: Theorem, values: Mapping[str, Any]) -> Any:
+def bound_at(theorem: Theorem, values: Mapping[str, object]) -> Expr:
     """Return the bound of a statement, by the names of its symbols."""
-    expression = sp.sympify(theorem.bound)
-    given = {symbol: values[symbol.name] for symbol in expression.free_symbols}
-    return expression.subs(given)
+    return substituted(theorem.bound, values)
 
 
 def _compared(
-    witness: Witness, values: Mapping[str, Any], sides: tuple[Any, Any, Any]
+    witness: Witness, values: Values, sides: tuple[Expr, Expr, Expr]
 ) -> Comparison:
     left, printed, corrected = sides
     right_left = (
@@ -152,34 +153,40 @@ def _line(erratum: Erratum, witness: Witness) -> Comparison:
             corrected_holds=not again.refuted,
             exact=_exact(left) and _exact(again.left) and _exact(again.right),
         )
+    sides: dict[str, Expr] = {"left": sp.sympify(left), "right": sp.sympify(right)}
     arguments = lines.exact_arguments(witness.line)
-    values = {"left": sp.sympify(left), "right": sp.sympify(right)}
-    values |= _named(arguments, f"{witness.corrected} {witness.excluded_by}")
-    corrected = evaluate(witness.corrected or "right", values)
+    given = _named(arguments, f"{witness.corrected} {witness.excluded_by}")
+    corrected = evaluate(witness.corrected or "right", sides | given)
     if witness.claim:
-        point = {name: sp.Rational(v) for name, v in arguments["point"].items()}
-        values |= point
-        corrected = bound_at(erratum.corrected_statement(witness.claim), point)
+        theorem = erratum.corrected_statement(witness.claim)
+        corrected = bound_at(theorem, _point(arguments))
     relation = "=" if evaluation.equality else witness.relation
     same = witness.model_copy(update={"relation": relation})
-    return _compared(same, values, (values["left"], values["right"], corrected))
+    return _compared(same, sides | given, (sides["left"], sides["right"], corrected))
 
 
-def _named(arguments: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _point(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return the point at which a line of two formulas is evaluated."""
+    point = arguments.get("point", {})
+    assert isinstance(point, dict)
+    return point
+
+
+def _named(arguments: Mapping[str, object], text: str) -> dict[str, Expr]:
     """Return the values of the names of a formula.
 
     They are arguments of a line, values of its point or attributes of its problem.
     """
-    given = {**arguments, **arguments.get("point", {})}
-    found: dict[str, Any] = {}
+    given = {**arguments, **_point(arguments)}
+    found: dict[str, Expr] = {}
     for name in set(re.findall(r"[A-Za-z_]\w*", text)) - {"left", "right"}:
         value = given.get(name, getattr(arguments.get("problem"), name, None))
         if value is not None:
-            found[name] = sp.Rational(value) if isinstance(value, str) else value
-    return {name: sp.sympify(value) for name, value in found.items()}
+            found[name] = sp.sympify(value)
+    return found
 
 
-def _holds(left: Any, right: Any, relation: str) -> bool:
+def _holds(left: Expr, right: Expr, relation: str) -> bool:
     if relation == "=":
         return bool(sp.simplify(left - right) == 0)
     if relation == "~":
@@ -187,7 +194,7 @@ def _holds(left: Any, right: Any, relation: str) -> bool:
     return bool(left <= right)
 
 
-def _exact(value: Any) -> bool:
+def _exact(value: Side) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype == object
     return not sp.sympify(value).has(sp.Float)

@@ -5,8 +5,10 @@ status 1). It uses Python's standard library and the files next to it:
 
 ``polynomials``  quotients of polynomials in fractions, and their signs
 ``linear``       vectors, moments, and linear combinations of them
-``rules``        inequalities from textbooks
+``schemas``      inequalities from textbooks, for a fixed number of vectors
+``rules``        the others
 ``expressions``  the values of expressions
+``declarations`` the lines that declare something
 ``check_proof``  the lines of a proof
 
 docs/proof-format.md documents the format and what is trusted.
@@ -14,43 +16,33 @@ docs/proof-format.md documents the format and what is trusted.
 
 import ast
 import sys
-from fractions import Fraction
 from pathlib import Path
 
 import current
 import polynomials
-from expressions import FUNCTIONS, RESERVED, UPDATES, Expressions, Formula, linear
+from declarations import Declarations, names_in
+from expressions import linear
 from linear import Fact, Linear, free, phase
-from polynomials import DEMANDS, SYMBOLS, ProofError, Region, need, number, symbol
-from rules import ONE, RULES, SCHEMAS
+from polynomials import DEMANDS, SYMBOLS, ProofError, Region, need, number
+from rules import RULES
+from schemas import SCHEMAS
 
 STATEMENT = ("claim", "assume", "condition", "define", "algorithm", "left", "term")
 STATEMENT += ("corollary", "schedule")
-EXPONENTIAL = {
-    "E1": "(1 - 1/K)**K <= 367879442/1000000000",
-    "E2": "367879441/1000000000 <= (1 - 1/K)**(K - 1)",
-}
-"""(1 - 1/K)^K <= 1/e <= (1 - 1/K)^(K-1), for the factors of hints."""
 MOST_CHARACTERS = 500_000
 """Longer files are rejected."""
 MOST_CASES = 50
 """Values of K that are checked one by one."""
 
 
-class Proof(Expressions):
+class Proof(Declarations):
     """What a file has declared and proved so far."""
 
     def __init__(self):
         super().__init__()
-        self.claim = ""
-        self.assumed, self.used = {}, set()
-        self.weights = {}
-        plain = dict.fromkeys(("at", "before", "squared"), "-")
-        self.weights["1"] = {"total": "count", "squares": "count", **plain}
-        self.coordinates, self.definitions, self.conditions = {}, {}, {}
-        self.terms, self.schedule, self.parent = {}, {}, None
-        self.left, self.proved, self.complete = None, [], False
-        self.bounded, self.cases, self.block = set(), 0, None
+        self.used, self.schedule = set(), {}
+        self.proved, self.complete = [], False
+        self.cases, self.block = 0, None
 
     # -- lines
 
@@ -68,24 +60,6 @@ class Proof(Expressions):
         else:
             self.step(word, rest.removeprefix("= "))
         self.flush()
-
-    def flush(self):
-        """Show everything that expressions and rules demanded."""
-        done = set()
-        while DEMANDS:
-            quotient, relation = DEMANDS.pop()
-            key = (polynomials.text(quotient), relation)
-            if key not in done:
-                done.add(key)
-                holds = self.region.holds(quotient, relation)
-                need(holds, f"not shown: {shown(quotient)} {relation} 0")
-
-    def declare(self, name, value):
-        """Give a new name to a value."""
-        taken = name in SYMBOLS or name in FUNCTIONS or name in RESERVED
-        need(name.isidentifier() and not taken, f"{name} is taken")
-        need(name not in self.names, f"{name} is declared twice")
-        self.names[name] = value
 
     def step(self, name, source):
         """Declare a vector, or a fact ``rule(arguments) |- left <= right``."""
@@ -148,141 +122,6 @@ class Proof(Expressions):
                 phases |= premise.phases
         need(len(phases) <= 1, "the step k of a fact is of one phase")
         return Fact(left, right, relation == "==", frozenset(phases))
-
-    # -- declarations
-
-    def line_claim(self, name):
-        """Read the name of the statement."""
-        self.claim = name
-
-    def line_assume(self, hypothesis, words):
-        """Read a hypothesis, and the statement's words for it."""
-        self.assumed[hypothesis] = words
-
-    def line_condition(self, name, source):
-        """Read an inequality that holds in the region."""
-        taken = name in self.conditions or name in EXPONENTIAL
-        need(" <= " in source and not taken, "no new inequality")
-        self.conditions[name] = source
-
-    def line_coordinate(self, source, *ends):
-        """Read a new quantity with its range, or the range of a total of weights."""
-        name, _, means = source.partition(" = ")
-        value, strict = self.evaluate(means), ends[0] == "> 0"
-        totals = [w["at"] for w in self.weights.values()]
-        if name in totals:
-            own = next(w for w in self.weights.values() if w["at"] == name)
-            need(value == self.evaluate(own["total"], count=symbol("K")), "another sum")
-            strict = self.region.ranges[name][2]
-        else:
-            need(name not in self.names and name not in SYMBOLS, f"{name} is taken")
-            DEMANDS.append((value, ">" if strict else ">="))
-        high = Fraction(ends[1].removeprefix("<= ")) if len(ends) > 1 else None
-        if high is not None:
-            DEMANDS.append((number(high) - value, ">="))
-            need(high > 0, "an empty range")
-        self.flush()
-        self.coordinates[name] = value
-        self.region.ranges[name] = (0, high, strict, high is None)
-
-    def line_value(self, source):
-        """Read a symbol, or a power of one, in terms of the coordinates."""
-        name, _, formula = source.partition(" = ")
-        old = self.evaluate(name)
-        means = self.evaluate(formula, **self.coordinates)
-        if means != old:
-            DEMANDS.extend([(means - old, ">="), (old - means, ">=")])
-            self.flush()
-        (((own, degree),), one), *more = old.top.items()
-        need(not more and one == degree == 1 and not old.bottom, "no symbol")
-        new = self.evaluate(formula)
-        if own in polynomials.POWERS:
-            polynomials.POWER_VALUES[own] = new
-        else:
-            need(own in SYMBOLS and own not in self.names, f"{own} has a value")
-            self.names[own] = new
-
-    def line_weights(self, name, weight, *sums):
-        """Weights of a sum over steps, and the closed forms of their sums."""
-        at = dict(
-            zip(("total", "squares", "at", "before", "squared"), sums, strict=True)
-        )
-        for form, term in (("total", weight), ("squares", f"({weight})**2")):
-            start, now, later = (
-                self.evaluate(at[form], count=n)
-                for n in (number(0), symbol("count"), symbol("count") + ONE)
-            )
-            step = self.evaluate(term, lag=symbol("count") + ONE)
-            need(not start.top and later - now == step, f"{form} is no sum")
-        DEMANDS.append((self.evaluate(weight), ">="))
-        self.flush()
-        positive = self.region.holds(self.evaluate(weight, lag=ONE), ">")
-        for key in ("at", "before", "squared"):
-            if at[key].isidentifier():
-                taken = at[key] in SYMBOLS or at[key] in self.names
-                need(not taken and at[key] not in RESERVED, f"{at[key]} is taken")
-                strict = positive and key == "at"
-                self.region.ranges[at[key]] = (0, None, strict, True)
-        self.weights[name] = {**at, "weight": weight}
-        self.declare(name, name)
-        meaning = self.meanings(name)
-        if at["squared"] != "-":
-            given = self.evaluate(at["squared"], **meaning)
-            need(given == self.evaluate(at["squares"], count=symbol("K")), "squares")
-
-    def meanings(self, name):
-        """Return the symbols of weights in closed form."""
-        at, K = self.weights[name], symbol("K")
-        pairs = [("at", "total", K), ("before", "total", K - ONE)]
-        if at["squared"].isidentifier():
-            pairs.append(("squared", "squares", K))
-        return {at[key]: self.evaluate(at[f], count=n) for key, f, n in pairs}
-
-    def line_define(self, source, used=None):
-        """Read an abbreviation of the statement, and an equal expression to be used."""
-        name, _, formula = source.partition(" = ")
-        if used is not None:
-            names = names_in(formula) | names_in(used)
-            closed = {}
-            for weights, own in self.weights.items():
-                if weights != "1" and names & set(own.values()):
-                    closed |= self.meanings(weights)
-            value = self.evaluate(formula, **closed)
-            again = self.evaluate(used, **closed, **self.coordinates)
-            need(again == value, f"{name}: not the same")
-            bounds = names_in(used) & set(self.coordinates)
-            self.bounded |= {name} if self.parent and bounds else set()
-        self.definitions[name] = (formula, used)
-        if used != name:
-            self.declare(name, Formula(formula if used is None else used))
-
-    def line_algorithm(self, source):
-        """Read an update of the algorithm."""
-        name, _, formula = source.partition(" = ")
-        need(name in UPDATES and name not in self.algorithm, f"{name} is no update")
-        facts = [v for v in self.names.values() if type(v) is Fact]
-        need(not facts, "the algorithm is declared before the proof")
-        self.algorithm[name] = self.evaluate(formula)
-        self.shared = "u" if "kept" in self.algorithm else ""
-
-    def line_left(self, source):
-        """Read the left-hand side of the statement."""
-        self.left = self.evaluate(source)
-
-    def line_term(self, source):
-        """Read a term of the bound."""
-        name, _, formula = source.partition(" = ")
-        need(name not in self.terms, f"{name} is declared twice")
-        self.terms[name] = formula
-
-    def line_hint(self, *pairs):
-        """Factors of conditions; their sum is used to show later inequalities."""
-        products = []
-        for factor, name in (pair.split(" times ") for pair in pairs):
-            source = (EXPONENTIAL | self.conditions)[name]
-            left, right = map(self.evaluate, source.split(" <= "))
-            products.append((self.evaluate(factor), right - left))
-        need(self.region.add_hint(products), "a factor may be negative")
 
     def line_prove(self, name):
         """Check the fact that gives the statement."""
@@ -387,11 +226,6 @@ class Proof(Expressions):
         self.complete = True
 
 
-def names_in(source):
-    """Return the names in an expression."""
-    return {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
-
-
 def premises(arguments):
     """Yield the facts among the arguments of a rule."""
     for given in arguments:
@@ -399,11 +233,6 @@ def premises(arguments):
             yield given
         elif type(given) is tuple:
             yield from premises(given)
-
-
-def shown(quotient):
-    """Return a short text of a quotient."""
-    return polynomials.text(quotient)[:300]
 
 
 def check(source):

@@ -141,6 +141,41 @@ def linear(value):
     return value
 
 
+def pushed(v):
+    """Return a vector over the push-sum weights."""
+    return v.replace(pushed=True)
+
+
+def block(name, v):
+    """Return a vector in a block of coordinates."""
+    return v.replace(block=name)
+
+
+def not_mean(v):
+    """Return whether a vector has no mean over the clients."""
+    return not any(a.mean for a, _ in v.terms)
+
+
+def noise_size(v):
+    """Return sigma of the block of a vector."""
+    return quantity(PHASES[block_of(v)][2])
+
+
+def smoothness(d):
+    """Return L of the block of a vector."""
+    return quantity(PHASES[block_of(d)][1])
+
+
+def sam_size():
+    """Return L rho of the block that SAM perturbs."""
+    return quantity(PHASES[current.proof.shared][1]) * quantity("rho")
+
+
+def diversity_size():
+    """Return the diversity of the gradients in the shared block."""
+    return quantity(PHASES[current.proof.shared][3])
+
+
 PLACES = {
     "max_k": {"steps": "max"},
     "mean_k": {"steps": "mean"},
@@ -151,20 +186,20 @@ PLACES = {
 FUNCTIONS = {
     "mean": mean,
     "sum": total,
-    "pushed": lambda v: v.replace(pushed=True),
-    "block": lambda name, v: v.replace(block=name),
-    "grad": lambda *of: gradient(*of),
+    "pushed": pushed,
+    "block": block,
+    "grad": gradient,
     "full": full,
     "steps": steps,
     "block_of": block_of,
     "noise": noise,
-    "not_mean": lambda v: not any(a.mean for a, _ in v.terms),
+    "not_mean": not_mean,
     "known": known,
-    "noise_size": lambda v: quantity(PHASES[block_of(v)][2]),
-    "sam_size": lambda: quantity(PHASES[current.proof.shared][1]) * quantity("rho"),
-    "diversity_size": lambda: quantity(PHASES[current.proof.shared][3]),
+    "noise_size": noise_size,
+    "sam_size": sam_size,
+    "diversity_size": diversity_size,
     "diversity_at": rules.diversity_at,
-    "smoothness": lambda d: quantity(PHASES[block_of(d)][1]),
+    "smoothness": smoothness,
     "steepness": rules.steepness,
     "slope": rules.slope,
     "is_sam": rules.is_sam,

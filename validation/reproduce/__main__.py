@@ -13,15 +13,9 @@ from dfltheory.cli.guard import ended
 from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
-from validation.reproduce.items import Item, printed_text
-from validation.reproduce.items import items as trained_items
+from validation import printed_constants
+from validation.reproduce.items import Item, items, printed_text
 from validation.reproduce.scales import SCALES
-from validation.reproduce.spectral import SPECTRAL, Spectral
-
-
-def items() -> dict[str, Item | Spectral]:
-    """Every table and figure by its key."""
-    return {**trained_items(), SPECTRAL.key: SPECTRAL}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,6 +75,9 @@ def index(folder: Path) -> str:
         )
         data = ", ".join(item.papers_datasets) or "none"
         rows.append((f"`{key}`", item.title, data, links or "no"))
+    computed = printed_constants.KEY
+    link = f"[any scale]({computed}.md)"
+    rows.append((f"`{computed}`", printed_constants.TITLE, "none", link))
     lines.append(table(("key", "what it shows", "image sets", "run here"), rows))
     return "\n\n".join(lines) + "\n"
 
@@ -99,12 +96,9 @@ def print_list() -> None:
     )
 
 
-def print_item(item: Item | Spectral) -> None:
+def print_item(item: Item) -> None:
     """One item: setting, printed numbers, what is run for it."""
     print(f"{item.key}: {item.title}\n{item.source}")
-    if isinstance(item, Spectral):
-        print("Computed at any scale; run it for the numbers.")
-        return
     print(f"setting: {item.setting} {item.unsaid}".rstrip())
     runs = len({repr(cell) for cell in item.cells().values()})
     print(f"{len(item.rows)} rows x {len(item.columns)} columns, {runs} runs a seed")

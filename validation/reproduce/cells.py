@@ -7,13 +7,12 @@ where it was, and tables share cells.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 import torch
@@ -21,8 +20,9 @@ from numpy.typing import NDArray
 
 import dfltheory as dfl
 from dfltheory import models
+from dfltheory.algorithms.base import State
 from dfltheory.errors import UnknownNameError
-from dfltheory.files import write_json
+from dfltheory.files import read_json, write_json
 from dfltheory.identity import value_digest
 from dfltheory.randomness import RANDOM_FORMAT, RunGenerators
 from dfltheory.tasks.images import ImageSet, load
@@ -34,6 +34,56 @@ from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn
 
 TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "complete"}
 """The papers' names of fixed topologies; ``random`` is their time-varying one."""
+
+
+Measured = float | list[float] | list[list[float]]
+"""A number at the end of a run, or the places and heights of a loss surface."""
+
+
+class TaskSection(TypedDict):
+    """The federated problem."""
+
+    name: str
+    m: int
+    model: str
+    batch: int
+    seed: int
+    sampling: Literal["epochs"]
+    test: Literal["all", "own"]
+    partition: Literal["iid", "dirichlet_by_image", "shards"]
+    alpha: NotRequired[float]
+    classes_per_client: NotRequired[int]
+
+
+class RunSection(TypedDict):
+    """Rounds, root seed and the rounds between measurements."""
+
+    rounds: int
+    seed: int
+    evaluate_every: int
+
+
+class ImageCounts(TypedDict):
+    """How many images are drawn first; None: all are taken."""
+
+    train: int | None
+    test: int | None
+
+
+class Document(TypedDict):
+    """What is run: the sections of an experiment, and more.
+
+    ``epochs`` is local work, ``probe`` whether sharpness is measured.
+    """
+
+    task: TaskSection
+    algorithm: Mapping[str, float | str]
+    epochs: Mapping[str, int]
+    run: RunSection
+    images: ImageCounts
+    papers_model: str
+    probe: bool
+    topology: NotRequired[Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +101,7 @@ class Cell:
     dataset: str
     partition: str = "dirichlet 0.3"
     topology: str = "random"
-    letters: Mapping[str, Any] = field(default_factory=dict)
+    letters: Mapping[str, float | str] = field(default_factory=dict)
     epochs: Mapping[str, int] = field(default_factory=dict)
     clients: int = PAPERS_CLIENTS
     neighbors: int = 10
@@ -81,42 +131,31 @@ class Cell:
             rounds=self.rounds or setup.rounds,
         )
 
-    def document(self, scale: Scale, seed: int) -> dict[str, Any]:
-        """Return what is run at this scale: the sections of an experiment, and more.
-
-        Further keys: local work in ``epochs``, the images that are drawn first
-        (``images``), and what else is measured (``probe``).
-        """
+    def document(self, scale: Scale, seed: int) -> Document:
+        """Return what is run at this scale."""
         own, setup = scale.of(self.dataset), self.setup()
-        m, rounds = (
-            max(2, scale.scaled(self.clients, self.dataset)),
-            own.rounds or setup.rounds,
-        )
-        kind, _, value = self.partition.partition(" ")
-        ways: dict[str, dict[str, Any]] = {
-            "iid": {"partition": "iid"},
-            "dirichlet": {
-                "partition": "dirichlet_by_image",
-                "alpha": float(value or 0),
-            },  # as the papers' code
-            "classes": {
-                "partition": "shards",
-                "classes_per_client": int(float(value or 0)),
-            },
+        m = max(2, scale.scaled(self.clients, self.dataset))
+        rounds = own.rounds or setup.rounds
+        task: TaskSection = {
+            "name": self.dataset,
+            "m": m,
+            "model": own.model or self.papers_model,
+            "batch": own.batch,
+            "seed": seed,
+            "sampling": "epochs",
+            "test": "own" if self.personal else "all",
+            "partition": "iid",
         }
-        if kind not in ways:
-            raise UnknownNameError("partition", self.partition, set(ways))
-        document: dict[str, Any] = {
-            "task": {
-                "name": self.dataset,
-                "m": m,
-                "model": own.model or self.papers_model,
-                "batch": own.batch,
-                "seed": seed,
-                "sampling": "epochs",
-                "test": "own" if self.personal else "all",
-                **ways[kind],
-            },
+        kind, _, value = self.partition.partition(" ")
+        if kind == "dirichlet":  # as the papers' code
+            task["partition"], task["alpha"] = "dirichlet_by_image", float(value)
+        elif kind == "classes":
+            task["partition"], task["classes_per_client"] = "shards", int(value)
+        elif kind != "iid":
+            known = {"iid", "dirichlet", "classes"}
+            raise UnknownNameError("partition", self.partition, known)
+        document: Document = {
+            "task": task,
             "algorithm": {"name": setup.cls.__name__.lower(), **setup.letters},
             "epochs": dict(setup.epochs),
             "run": {
@@ -135,7 +174,7 @@ class Cell:
             document["topology"] = self._network(m)
         return document
 
-    def _network(self, m: int) -> dict[str, Any]:
+    def _network(self, m: int) -> dict[str, object]:
         """Return the section of the network.
 
         Fixed topologies have Metropolis weights; on random ones every client draws its
@@ -165,10 +204,10 @@ class Result:
     end in ``final``, and the round at which the run ``diverged``.
     """
 
-    document: Mapping[str, Any]
+    document: Document
     rounds: list[int]
     measures: Mapping[str, list[float]]
-    final: Mapping[str, Any]
+    final: Mapping[str, Measured]
     seconds: float
     diverged: int | None
 
@@ -179,15 +218,13 @@ class Result:
 
     def rounds_to(self, accuracy: float, measure: str = "accuracy") -> float:
         """Return the first measured round with this accuracy; inf if there is none."""
-        reached = [
-            t
-            for t, a in zip(self.rounds, self.measures[measure])
-            if float(a) >= accuracy
-        ]
-        return reached[0] if reached else math.inf
+        for t, reached in zip(self.rounds, self.measures[measure]):
+            if float(reached) >= accuracy:
+                return t
+        return math.inf
 
 
-def digest(document: Mapping[str, Any]) -> str:
+def digest(document: Document) -> str:
     """Return the name of a cell's file.
 
     It depends on the document and on the format of random numbers.
@@ -196,42 +233,40 @@ def digest(document: Mapping[str, Any]) -> str:
 
 
 def perform(
-    document: Mapping[str, Any],
-    folder: Path,
-    data_root: Path | None = None,
-    device: str = "cpu",
+    document: Document, folder: Path, data_root: Path | None, device: str
 ) -> Result:
     """Return the cell's result: read from its file, or run and written."""
     path = folder / f"{digest(document)}.json"
     if not path.exists():
         write_json(path, run(document, data_root, device).__dict__)
-    return Result(**json.loads(path.read_text(encoding="utf-8")))
+    return Result(**read_json(path))
 
 
 def run(
-    document: Mapping[str, Any], data_root: Path | None = None, device: str = "cpu"
+    document: Document, data_root: Path | None = None, device: str = "cpu"
 ) -> Result:
     """Train, and measure."""
     images = some_images(document, data_root)
     instance = instance_of(document, images, device)
-    task, algorithm = cast(dfl.tasks.Supervised, instance.task), instance.algorithm
-    follow = None
+    task, algorithm = instance.task, instance.algorithm
+    assert isinstance(task, dfl.tasks.Supervised)
+    personal = None
     if document["task"]["test"] == "own" and not algorithm.personal:
-        follow = Personal(instance)
-    history = instance.run(callbacks=[follow] if follow else [], progress=False)
+        personal = Personal(instance)
+    history = instance.run(callbacks=[personal] if personal else [], progress=False)
     measures = {}
     for name, values in history.measures().items():
         unit = 100 if "accuracy" in name else 1
         measures[name] = (unit * values[0]).tolist()
-    if follow:
-        measures["client_accuracy"] = follow.accuracies(history.rounds_measured)
-    final: dict[str, Any] = {"rho": getattr(algorithm, "rho", 0.0)}
+    rounds = [int(t) for t in history.rounds_measured]
+    if personal:
+        measures["client_accuracy"] = personal.accuracies(rounds)
+    final: dict[str, Measured] = {"rho": getattr(algorithm, "rho", 0.0)}
     if history.diverged_at is None:
         mean = torch.as_tensor(history.x[0]).to(task.device, task.dtype).mean(0)
         final["train_accuracy"] = 100 * train_accuracy(document, images, mean, device)
         if document["probe"]:
             final |= probed(task, mean)
-    rounds = [int(t) for t in history.rounds_measured]
     return Result(
         document, rounds, measures, final, history.seconds, history.diverged_at
     )
@@ -240,18 +275,17 @@ def run(
 _all_images = lru_cache(maxsize=2)(load)
 
 
-def some_images(document: Mapping[str, Any], root: Path | None) -> ImageSet:
+def some_images(document: Document, root: Path | None) -> ImageSet:
     """Return so many training and test images, drawn by the seed."""
     images = _all_images(document["task"]["name"], root)
     rng = np.random.default_rng([document["run"]["seed"], 7])
-    count = document["images"]["train"]
-    if count is not None:
-        kept = _drawn(rng, len(images.train_y), count)
+    counts = document["images"]
+    if counts["train"] is not None:
+        kept = _drawn(rng, len(images.train_y), counts["train"])
         x, y = images.train_x[kept], images.train_y[kept]
         images = replace(images, train_x=x, train_y=y)
-    count = document["images"]["test"]
-    if count is not None:
-        kept = _drawn(rng, len(images.test_y), count)
+    if counts["test"] is not None:
+        kept = _drawn(rng, len(images.test_y), counts["test"])
         x, y = images.test_x[kept], images.test_y[kept]
         images = replace(images, test_x=x, test_y=y)
     return images
@@ -263,37 +297,29 @@ def _drawn(rng: np.random.Generator, length: int, count: int) -> NDArray[np.int6
 
 
 def instance_of(
-    document: Mapping[str, Any], images: ImageSet, device: str = "cpu"
+    document: Document, images: ImageSet, device: str = "cpu"
 ) -> dfl.Instance:
     """Return the document as objects."""
     task = make_task(document["task"], images, device)
-    name, *letters = document["algorithm"].items()
-    steps = {
-        letter: epochs * task.steps_per_epoch
-        for letter, epochs in document["epochs"].items()
-    }
-    made = dfl.algorithms.get(name[1])(
-        **dict(letters) | steps | radius(document, images)
-    )
-    network = (
-        make_network(document["topology"], task.m, None)
-        if "topology" in document
-        else None
-    )
-    return dfl.Instance(task, made, network, **document["run"])
+    options: dict[str, Any] = dict(document["algorithm"])
+    build = dfl.algorithms.get(str(options.pop("name")))
+    for symbol, epochs in document["epochs"].items():
+        options[symbol] = epochs * task.steps_per_epoch
+    options |= radius(document, images)
+    network = None
+    if "topology" in document:
+        network = make_network(document["topology"], task.m, None)
+    return dfl.Instance(task, build(**options), network, **document["run"])
 
 
 def make_task(
-    section: Mapping[str, Any], images: ImageSet, device: str
+    section: TaskSection, images: ImageSet, device: str
 ) -> dfl.tasks.Supervised:
     """Return the federated problem."""
-    options = {n: v for n, v in section.items() if n not in ("name", "model")}
-    return dfl.tasks.image_task(
-        images,
-        model=module(section["model"], images, section["seed"]),
-        device=device,
-        **options,
-    )
+    options: dict[str, Any] = dict(section)
+    del options["name"]
+    options["model"] = module(section["model"], images, section["seed"])
+    return dfl.tasks.image_task(images, device=device, **options)
 
 
 def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
@@ -306,22 +332,18 @@ def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
         return models.get(name, images.shape, images.classes)
 
 
-def radius(document: Mapping[str, Any], images: ImageSet) -> dict[str, float]:
+def radius(document: Document, images: ImageSet) -> dict[str, float]:
     """Return SAM's radius for a network that is not the paper's.
 
     It is as large relative to the initial parameters.
     """
-    rho, name, papers = (
-        document["algorithm"].get("rho"),
-        document["task"]["model"],
-        document["papers_model"],
-    )
-    if not rho or name == papers:
+    rho = document["algorithm"].get("rho")
+    names = (document["task"]["model"], document["papers_model"])
+    if not rho or names[0] == names[1]:
         return {}
-    ours, theirs = (
-        norm(module(n, images, document["run"]["seed"])) for n in (name, papers)
-    )
-    return {"rho": float(f"{rho * ours / theirs:.3g}")}
+    seed = document["run"]["seed"]
+    ours, theirs = (norm(module(name, images, seed)) for name in names)
+    return {"rho": float(f"{float(rho) * ours / theirs:.3g}")}
 
 
 def norm(network: torch.nn.Module) -> float:
@@ -332,13 +354,12 @@ def norm(network: torch.nn.Module) -> float:
 
 
 def train_accuracy(
-    document: Mapping[str, Any], images: ImageSet, x: torch.Tensor, device: str
+    document: Document, images: ImageSet, x: torch.Tensor, device: str
 ) -> float:
     """Share of the training images that the model x (d,) classifies rightly."""
     same = replace(images, test_x=images.train_x, test_y=images.train_y)
-    accuracy = make_task({**document["task"], "test": "all"}, same, device).accuracy(
-        x[None]
-    )
+    section: TaskSection = {**document["task"], "test": "all"}
+    accuracy = make_task(section, same, device).accuracy(x[None])
     assert accuracy is not None
     return float(accuracy[0])
 
@@ -353,9 +374,10 @@ class Personal:
     """
 
     def __init__(self, instance: dfl.Instance):
-        self._of, self._found = instance, dict[int, float]()
+        self._of = instance
+        self._found: dict[int, float] = {}
 
-    def __call__(self, t: int, state: Any, recorder: Any) -> None:
+    def __call__(self, t: int, state: State, recorder: object) -> None:
         """Evaluate the clients' models at the measured rounds."""
         of = self._of
         if t % of.evaluate_every == 0 or t == of.rounds:
@@ -367,6 +389,6 @@ class Personal:
             assert own is not None
             self._found[t] = 100 * float(own.mean())
 
-    def accuracies(self, rounds: Any) -> list[float]:
+    def accuracies(self, rounds: Sequence[int]) -> list[float]:
         """In percent, at the measured rounds; nan before round 1."""
-        return [self._found.get(int(t), math.nan) for t in rounds]
+        return [self._found.get(t, math.nan) for t in rounds]

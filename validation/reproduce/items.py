@@ -16,6 +16,8 @@ from dfltheory.errors import InputError
 from validation.paper_setups import PAPERS, paper_file
 from validation.reproduce.cells import Cell, Result
 
+Settings = Mapping[str, Any]
+"""Fields of a cell, or a table of a paper's file."""
 Entry = tuple[str, str]
 """(row, column)."""
 Printed = float | str | None
@@ -35,7 +37,9 @@ class Measure:
 
 
 def _final(result: Result, name: str) -> float:
-    return float(result.final.get(name, math.nan))
+    value = result.final.get(name, math.nan)
+    assert isinstance(value, float)
+    return value
 
 
 def _accuracy(result: Result) -> float:
@@ -91,7 +95,7 @@ class Line:
     """
 
     label: str
-    sets: Mapping[str, Any] = field(default_factory=dict)
+    sets: Settings = field(default_factory=dict)
     measure: str = ""
     target: float | None = None
 
@@ -143,7 +147,8 @@ class Item:
     ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's,
     in words; ``base``: what all entries have in common; ``printed``: row -> its printed
     numbers, in the order of the columns (empty where the paper only draws); ``form``:
-    how it is drawn; ``unsaid``: what the paper leaves open, and what is taken for it;
+    how it is drawn; ``unsaid``: what the paper leaves open, and what is taken
+    for it;
     ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
     """
 
@@ -151,13 +156,13 @@ class Item:
     title: str
     source: str
     setting: str
-    base: Mapping[str, Any]
+    base: Settings
     rows: Sequence[Line]
     columns: Sequence[Line]
     measure: str = "accuracy"
     printed: Mapping[str, Sequence[Printed]] = field(default_factory=dict)
     orders: Sequence[Order] = ()
-    form: Literal["bars", "curves", "surfaces"] = "bars"
+    form: Literal["", "curves", "surfaces"] = ""
     unsaid: str = ""
     axis: str = "round"
     per_round: Mapping[str, int] = field(default_factory=dict)
@@ -225,7 +230,7 @@ class Item:
         return self.printed[row][self.column_labels.index(column)]
 
 
-def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
+def merged(*parts: Settings) -> dict[str, Any]:
     """Return the settings together: later ones win, and tables are joined."""
     whole: dict[str, Any] = {}
     for part in parts:
@@ -276,12 +281,12 @@ def items() -> dict[str, Item]:
     return found
 
 
-def _row(row: str | Mapping[str, Any]) -> Line:
+def _row(row: str | Settings) -> Line:
     """Return a row: a method by its label, or what the file says of it."""
     return method_row(row) if isinstance(row, str) else Line(**row)
 
 
-def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
+def _item(paper: Settings, record: Settings) -> Item:
     """Return a record of a paper's file as an item."""
     fields = dict(record)
     name = fields.pop("name")

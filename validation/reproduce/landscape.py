@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 import dfltheory as dfl
 
 
-def probed(task: dfl.tasks.Supervised, mean: torch.Tensor) -> dict[str, Any]:
+def probed(
+    task: dfl.tasks.Supervised, mean: torch.Tensor
+) -> dict[str, float | list[float] | list[list[float]]]:
     """Return the sharpness of f at the mean model, and a loss surface."""
     from dfltheory.tasks import estimate
 

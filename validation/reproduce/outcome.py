@@ -146,7 +146,7 @@ class Outcome:
             self._legend(),
             self.table(),
             *self._orders(),
-            f"![{item.title}]({self.name}.svg)",
+            f"![{item.title}]({self.name}.svg)" if item.form else "",
             (
                 "At a reduced scale these numbers say nothing of the paper's own: only"
                 " which of its comparisons appear under the reductions above."

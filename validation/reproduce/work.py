@@ -6,45 +6,35 @@ import argparse
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dfltheory.errors import InputError
-from dfltheory.files import filling, remove_halves, write_text
+from dfltheory.files import filling, remove_halves
 from dfltheory.progress import counted
 from validation.reproduce import pictures
-from validation.reproduce.cells import Result, digest, perform
+from validation.reproduce.cells import Document, Result, digest, perform
 from validation.reproduce.items import Entry, Item
 from validation.reproduce.outcome import Outcome
 from validation.reproduce.scales import SCALES
-from validation.reproduce.spectral import Spectral
 
 
-def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
+def reproduce(item: Item, options: argparse.Namespace) -> list[Path]:
     """Write the files of one item.
 
     Cells that have been run, for this or another item, are not run again.
     """
     if options.seeds < 1 or options.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
-    if isinstance(item, Spectral):
-        name = f"{item.key}.md"
-        with filling(options.out) as new:
-            write_text(new / name, item.page())
-        print(item.page())
-        return [options.out / name]
     scale, seeds = SCALES[options.scale], range(options.seeds)
-    cells = item.cells()
-    documents = {
-        (e, seed): cell.document(scale, seed)
-        for e, cell in cells.items()
-        for seed in seeds
-    }
+    documents = {}
+    for entry, cell in item.cells().items():
+        for seed in seeds:
+            documents[entry, seed] = cell.document(scale, seed)
     (options.out / "cells").mkdir(parents=True, exist_ok=True)
     with filling(options.out) as new:
         remove_halves(options.out / "cells" / "*.json")
         results = perform_all(documents, options)
         outcome = Outcome.of(item, scale, seeds, results)
-        saved = [*outcome.save(new), pictures.save(outcome, results, new)]
+        saved = [*outcome.save(new), *pictures.save(outcome, results, new)]
     written = [options.out / path.name for path in saved]
     print(outcome.page())
     print("written: " + ", ".join(map(str, written)))
@@ -52,7 +42,7 @@ def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
 
 
 def perform_all(
-    documents: Mapping[tuple[Entry, int], Mapping[str, Any]],
+    documents: Mapping[tuple[Entry, int], Document],
     options: argparse.Namespace,
 ) -> dict[tuple[Entry, int], Result]:
     """Every document's result. The longest first, so that processes end together."""
@@ -76,7 +66,7 @@ def perform_all(
 
 
 def _one(
-    document: Mapping[str, Any], folder: Path, data_root: Path | None, device: str
+    document: Document, folder: Path, data_root: Path | None, device: str
 ) -> Result:
     import torch
 
@@ -84,9 +74,10 @@ def _one(
     return perform(document, folder, data_root, device)
 
 
-def _work(document: Mapping[str, Any]) -> float:
+def _work(document: Document) -> float:
     """About how much a run has to do."""
-    letters = document["algorithm"]
-    passes = sum(document["epochs"].values()) * (2 if letters.get("rho") else 1)
-    clients = math.ceil(document["task"]["m"] * letters.get("participation", 1.0))
+    algorithm = document["algorithm"]
+    passes = sum(document["epochs"].values()) * (2 if algorithm.get("rho") else 1)
+    share = float(algorithm.get("participation", 1.0))
+    clients = math.ceil(document["task"]["m"] * share)
     return passes * clients * document["run"]["rounds"]

@@ -1,15 +1,12 @@
 """Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel.
 
 Each call is a rule, the last a theorem.
-
-With r = eta/lam_admm, K local steps move x by -lam_admm sum_{j<K} r (1-r)^(K-1-j) (g_j
-- dual), and the auxiliary w = xbar - lam_admm theta (mean dual) moves by
--(lam_admm/gamma) times the mean of the weighted sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import sympy as sp
 
@@ -22,46 +19,34 @@ from dfltheory.proofs.moments import (
     MEAN,
     NOISE,
     SAMPLED,
-    Algorithm,
     E,
     G,
-    Lag,
     N,
     Vec,
     X,
-    count,
     k,
-    lag,
     one,
     root,
     sq,
 )
 from dfltheory.proofs.script import Corollary, Range, Script
 from validation.papers.dfedadmm import notation as stated
+from validation.papers.dfedadmm.algorithm import (
+    BEFORE,
+    NEW,
+    THETA,
+    WEIGHTS,
+    A,
+    K,
+    L,
+    g,
+    own,
+    pen,
+    share,
+    w,
+)
 from validation.papers.dfedadmm.notation import gamma
 
-L, K, pen = s.L, s.K, s.lam_admm
-share = s.eta / pen
-BEFORE = sp.Symbol("p", nonnegative=True)
-WEIGHTS = Lag(
-    share * (1 - share) ** (lag - 1),
-    1 - (1 - share) ** count,
-    share * (1 - (1 - share) ** (2 * count)) / (2 - share),
-    gamma,
-    BEFORE,
-    share * gamma * (2 - gamma) / (2 - share),
-)
-NEW = DUAL * (1 - gamma) + SAMPLED.sum(K, WEIGHTS)
-THETA = (1 - gamma) / gamma
-A = Algorithm(
-    "DFedADMM",
-    X - (SAMPLED - DUAL).sum(k, WEIGHTS) * pen,
-    X - NEW * pen,
-    X.mean() - DUAL.mean() * (pen * THETA),
-    NEW,
-)
-w = A.mean_model
-own, g = A.grad(w), A.full(w)
 HALF, PAID = (
     (sp.Rational(n, n + m), sp.Rational(m, n + m)) for n, m in ((1, 1), (25, 34))
 )
@@ -193,13 +178,17 @@ def whole(moment: r.Fact) -> Noise:
     return lambda: (r.square(size),)
 
 
-def theorem_b1(moment: r.Fact, noise: Noise) -> r.Fact:
-    """Return the descent at w with the distances in it."""
-    return descended(noise, distances(moment))
+def by_steps(moment: Callable[[], r.Fact], noise: Weights) -> r.Fact:
+    """Return the descent at w with the distances in it, and the noise of the steps."""
+    return descended(split(noise), distances(moment()))
+
+
+def by_moment(moment: Callable[[], r.Fact]) -> r.Fact:
+    """Return the descent at w with the distances in it, and noise below the moment."""
+    return descended(whole(moment()), distances(moment()))
 
 
 # -- without bounded gradients: every distance by the others, in the mean over rounds
-# -------------------
 
 xbar = X.mean()
 own_bar, g_bar, apart = A.grad(xbar), A.full(xbar), A.local - xbar
@@ -379,24 +368,14 @@ def given() -> r.Fact:
 
 
 SCRIPTS = (
-    script(
-        "corrected",
-        lambda noise: theorem_b1(bounded_moment(), split(noise)),
-        SMALL,
-        noise=HALF,
-    ),
-    script(
-        "corrected_second_moment",
-        lambda noise: theorem_b1(given(), split(noise)),
-        SMALL,
-        noise=HALF,
-    ),
+    script("corrected", partial(by_steps, bounded_moment), SMALL, noise=HALF),
+    script("corrected_second_moment", partial(by_steps, given), SMALL, noise=HALF),
     script(
         "corrected_larger_penalty",
-        lambda: theorem_b1(given(), split((L * pen, 1 - L * pen))),
+        partial(by_steps, given, (L * pen, 1 - L * pen)),
         BELOW_ONE,
     ),
-    script("corrected_any_penalty", lambda: theorem_b1(given(), whole(given())), ANY),
+    script("corrected_any_penalty", partial(by_moment, given), ANY),
     script(
         "corrected_no_bounded_gradients",
         theorem_b2,
@@ -405,11 +384,7 @@ SCRIPTS = (
         dual=HALF,
         way=WAY,
     ),
-    script(
-        "corrected_small_steps",
-        lambda: theorem_b1(bounded_moment(), whole(bounded_moment())),
-        ANY,
-    ),
+    script("corrected_small_steps", partial(by_moment, bounded_moment), ANY),
     Corollary(
         "dfedadmm.corollary_1:corrected", "dfedadmm.theorem_1:corrected_second_moment"
     ),

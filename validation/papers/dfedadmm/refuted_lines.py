@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from validation.papers import bound
+from validation.papers.dfedadmm.finite_problem import (
+    blend,
+    blended_squares,
+    gamma,
+    moment,
+    shifted_mean,
+)
 from validation.papers.finite_problems import (
     Array,
     FiniteProblem,
@@ -18,45 +23,17 @@ from validation.papers.finite_problems import (
     Recording,
     average_clients,
 )
-from validation.papers.lines import Pair, RefutedLines, in_all_rounds, in_worst_round
+from validation.papers.lines import (
+    Arrays,
+    Formulas,
+    Pair,
+    RefutedLines,
+    in_all_rounds,
+    in_worst_round,
+)
 
 LINES = RefutedLines("dfedadmm")
 THEOREM = "dfedadmm.theorem_1"
-
-
-def ratio(problem: FiniteProblem) -> Number:
-    """Return eta_l/lambda."""
-    return problem.eta / problem.penalty
-
-
-def gamma(problem: FiniteProblem) -> Number:
-    """Return gamma = 1 - (1 - eta_l/lambda)^K."""
-    return 1 - (1 - ratio(problem)) ** problem.K
-
-
-def blend(problem: FiniteProblem, parts: Sequence[Any]) -> Number:
-    """Return sum_k gamma_k part_k, gamma_k = r (1 - r)^(K-1-k), r = eta_l/lambda."""
-    r, total = ratio(problem), 0
-    for k, part in enumerate(parts):
-        total += r * (1 - r) ** (problem.K - 1 - k) * part
-    return total
-
-
-def blended_squares(problem: FiniteProblem, parts: Sequence[Array]) -> Number:
-    """Return sum_k gamma_k of the mean squares of the parts."""
-    return blend(problem, [problem.sq(part) for part in parts])
-
-
-def moment(problem: FiniteProblem) -> Number:
-    """Return sigma_l^2 + B^2."""
-    return problem.sigma_l_sq + problem.B_sq
-
-
-def shifted_mean(problem: FiniteProblem, run: Recording, t: int) -> Array:
-    """Return w^t = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1})."""
-    c, now = gamma(problem), average_clients(run.x[t])
-    before = average_clients(run.x[max(t - 1, 0)])
-    return now + (1 - c) / c * (now - before)
 
 
 # -- numbers of the text and the tables
@@ -220,7 +197,9 @@ def power_without_value(k: int) -> Pair:
     return np.inf if k == 1 else (1 + 1 / (k - 1)) ** k, 5
 
 
-def steps_of_mean(problem: FiniteProblem, run: Recording, t: int, dual: Array) -> Pair:
+def steps_of_mean(
+    problem: FiniteProblem, run: Recording, t: int, dual: Array
+) -> Arrays:
     """Return a step of the mean model, and its formula with a dual of some round."""
     update = gamma(problem) * dual - blend(problem, run.sam[t]) - run.dual[t]
     step = average_clients(run.x[t + 1] - run.x[t])
@@ -229,19 +208,21 @@ def steps_of_mean(problem: FiniteProblem, run: Recording, t: int, dual: Array) -
 
 @LINES.refutes("proof of Lemma 9, fourth", equality=True)
 @in_all_rounds("admm_sam")
-def dual_of_wrong_round(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+def dual_of_wrong_round(problem: FiniteProblem, run: Recording, t: int) -> Arrays:
     """Proof of Lemma 9, fourth: the step of the mean model with the dual of round t."""
     return steps_of_mean(problem, run, t, run.dual[t + 1])
 
 
 @LINES.corrects("proof of Lemma 9, fourth", equality=True)
 @in_all_rounds("admm_sam")
-def dual_of_right_round(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+def dual_of_right_round(problem: FiniteProblem, run: Recording, t: int) -> Arrays:
     """Proof of Lemma 9, fourth: that step with the dual of round t - 1."""
     return steps_of_mean(problem, run, t, run.dual[t])
 
 
-def distances_from_w(problem: FiniteProblem, run: Recording, t: int, sign: int) -> Pair:
+def distances_from_w(
+    problem: FiniteProblem, run: Recording, t: int, sign: int
+) -> Arrays:
     """Return xbar^t - w^t, and its formula with this sign before the duals."""
     c, penalty = gamma(problem), problem.penalty
     newest = -penalty * average_clients(blend(problem, run.sam[t - 1])) / c
@@ -252,14 +233,14 @@ def distances_from_w(problem: FiniteProblem, run: Recording, t: int, sign: int) 
 
 @LINES.refutes("proof of Lemma 10, sixth", equality=True)
 @in_all_rounds("admm_sam", first=1)
-def sign_of_second_term(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+def sign_of_second_term(problem: FiniteProblem, run: Recording, t: int) -> Arrays:
     """Proof of Lemma 10, sixth: xbar^t - w^t with a minus before the duals."""
     return distances_from_w(problem, run, t, sign=-1)
 
 
 @LINES.corrects("proof of Lemma 10, sixth", equality=True)
 @in_all_rounds("admm_sam", first=1)
-def right_sign_of_second_term(problem: FiniteProblem, run: Recording, t: int) -> Pair:
+def right_sign_of_second_term(problem: FiniteProblem, run: Recording, t: int) -> Arrays:
     """Proof of Lemma 10, sixth: xbar^t - w^t with a plus before the duals."""
     return distances_from_w(problem, run, t, sign=1)
 
@@ -296,10 +277,12 @@ def squared_step(problem: FiniteProblem, run: Recording, t: int) -> Pair:
 
 
 @LINES.refutes("C.1, (22)")
-def squared_step_of_22(problem: FiniteProblem) -> Pair:
+@in_worst_round("admm")
+def squared_step_of_22(problem: FiniteProblem, run: Recording, t: int) -> Pair:
     """C.1, (22): R1 times L/2."""
-    left, right = squared_step(problem)
-    return problem.L / 2 * left, problem.L / 2 * right
+    half = problem.L / 2
+    right = half * problem.penalty**2 * moment(problem)
+    return half * problem.sq(step_of_w(problem, run, t)), right
 
 
 def at_perturbed(problem: FiniteProblem, run: Recording, t: int) -> list[Array]:
@@ -377,13 +360,13 @@ def bound_of_R21(problem: FiniteProblem, run: Recording, t: int) -> Pair:
 
 
 @LINES.refutes("C.1, therefore, (a)", "C.1, rearranged", under=THEOREM)
-def gamma_in_the_descent() -> Pair:
+def gamma_in_the_descent() -> Formulas:
     """C.1, (a): the first descent by the second, which uses gamma > 1 - 1/e."""
     return bound("dfedadmm.eq_descent"), bound("dfedadmm.eq_descent_last")
 
 
 @LINES.refutes("C.1, telescoped", under=THEOREM)
-def telescoped_descent() -> Pair:
+def telescoped_descent() -> Formulas:
     """C.1, telescoped: the second descent summed, a factor lambda too many."""
     descent = bound("dfedadmm.eq_descent_last")
     rest = s.f0_gap / s.T + descent.xreplace({s.G_w: sp.S.Zero})
@@ -392,7 +375,7 @@ def telescoped_descent() -> Pair:
 
 
 @LINES.refutes("C.1, kappa, summary", equality=True, under=THEOREM)
-def kappa_with_K() -> Pair:
+def kappa_with_K() -> Formulas:
     """C.1, summary: kappa with K, where Theorem 1 has K^2."""
     kappa = "dfedadmm.definition_kappa"
     return bound(kappa), bound(f"{kappa}:appendix")

@@ -10,6 +10,7 @@ the room that the personal part's step needs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import sympy as sp
 
@@ -212,7 +213,11 @@ class Proof:
         return r.square(rounds, _among(terms, w["spread"]))
 
     def theorem(
-        self, w: Weights, share_g: sp.Expr, share_d: sp.Expr, times: sp.Expr = sp.S.One
+        self,
+        share_g: sp.Expr,
+        share_d: sp.Expr,
+        times: sp.Expr = sp.S.One,
+        **w: Sequence[sp.Expr],
     ) -> r.Fact:
         """Return both descents, summed over the rounds.
 
@@ -224,7 +229,7 @@ class Proof:
         kept = r.solve(summed, {g: share_g, d: share_d}, times)
         return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
-    def same_round(self, w: Weights) -> r.Fact:
+    def same_round(self, **w: Sequence[sp.Expr]) -> r.Fact:
         """Go from V^{t+1} to V^t.
 
         The shared gradient there is bounded by how far the personal part has moved.
@@ -241,7 +246,7 @@ class Proof:
         taken = r.square(step, _among((root(self.d), one("noise")), HALVES))
         near = r.average(r.chain(halves, taken), "t")
         most = sp.Max(2, 1 + sp.Rational(46, 10) * (s.chi * b) ** 2)
-        both = r.add((1 / L_u, most), near, self.theorem(w, 1 / L_u, 1 / L_v, 4 / a))
+        both = r.add((1 / L_u, most), near, self.theorem(1 / L_u, 1 / L_v, 4 / a, **w))
         g, d, here = (
             sq(v).at(rounds="mean") for v in (self.g, self.d, at_start.mean())
         )
@@ -284,12 +289,12 @@ def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
     equal = (*RANGES[:2], sizes), {**VALUES, eta_v: A_ / ((1 + x) * K_v * L_v)}
     made = {
         "corrected_different_steps": (
-            lambda **w: proof.theorem(w, *part),
+            partial(proof.theorem, *part),
             (*RANGES, sizes),
             VALUES,
         ),
-        "corrected": (lambda **w: proof.theorem(w, *whole), *equal),
-        "corrected_same_round": (lambda **w: proof.same_round(w), *equal),
+        "corrected": (partial(proof.theorem, *whole), *equal),
+        "corrected_same_round": (proof.same_round, *equal),
     }
     return (
         *(

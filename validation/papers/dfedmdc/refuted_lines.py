@@ -18,7 +18,7 @@ from validation.papers.finite_problems import (
     second_eigenvalue,
     torus,
 )
-from validation.papers.lines import Pair, RefutedLines
+from validation.papers.lines import Formulas, Pair, RefutedLines
 
 LINES = RefutedLines("dfedmdc", [BlocksProblem])
 
@@ -295,13 +295,13 @@ GAP = (1 - s.lam) ** 2
 
 
 @LINES.refutes("(9)")
-def factor_of_9() -> Pair:
+def factor_of_9() -> Formulas:
     """(9): T_1,u, a sum over K_u steps, by Lemma 5."""
     return s.K_u * HALF_STEP * bound("dfedmdc.lemma_5"), bound("dfedmdc.eq_9")
 
 
 @LINES.refutes("(23)")
-def factor_of_23() -> Pair:
+def factor_of_23() -> Formulas:
     """(23): T_1,u, a sum over K_u steps, by Lemma 6."""
     return s.K_u * HALF_STEP * bound("dfedmdc.lemma_6"), bound("dfedmdc.eq_23")
 
@@ -316,13 +316,13 @@ def solved(lemma: str, display: str) -> Expr:
 
 
 @LINES.refutes("(11)")
-def absorbed_share_of_11() -> Pair:
+def absorbed_share_of_11() -> Formulas:
     """(11): (10) with Lemma 5 in (9), without the share that is absorbed."""
     return solved("dfedmdc.lemma_5", "dfedmdc.eq_9"), bound("dfedmdc.eq_11")
 
 
 @LINES.refutes("(25)")
-def absorbed_share_of_25() -> Pair:
+def absorbed_share_of_25() -> Formulas:
     """(25): (24) with Lemma 6 in (23), without the share that is absorbed."""
     return solved("dfedmdc.lemma_6", "dfedmdc.eq_23"), bound("dfedmdc.eq_25")
 
@@ -334,13 +334,13 @@ def coefficient_of_13(x: Fraction, L_u: Fraction, K_u: int) -> Pair:
 
 
 @LINES.refutes("(33), second")
-def share_of_33() -> Pair:
+def share_of_33() -> Formulas:
     """(33): (27) by the formula that replaces it."""
     return bound("dfedmdc.eq_27"), bound("dfedmdc.eq_33_u")
 
 
 @LINES.refutes("(35)")
-def noise_left_out_of_35() -> Pair:
+def noise_left_out_of_35() -> Formulas:
     """(35): (34) by an expression that is 0 where sigma_v alone is not 0.
 
     No constant of O(.) covers that.

@@ -156,11 +156,8 @@ def drift(w: Weights) -> r.Fact:
     again, lost = sq(apart).at(steps="max"), R(1, 64) / w.most[1]
     terms = (root(start), most, one("Z"), root(g), one("V"))
     square = r.square(path, dict(zip(terms, w.most, strict=True)))
-    late = {
-        m: lost if m == again else c.subs(k, K - 1)
-        for m, c in square.right.items()
-        if m != sq(start)
-    }
+    late = {m: c.subs(k, K - 1) for m, c in square.right.items() if m != sq(start)}
+    late[again] = lost
     largest = r.solve(r.largest(r.weaken(square, late)))
     mean = r.average(r.square(path, dict(zip(terms, w.drift, strict=True))), "k")
     # the mean of k^2 over the steps, (K - 1)(2K - 1)/6, at most K(K - 1)/3
@@ -239,7 +236,10 @@ def script(
         Range(z, s.sigma_g + L * s.rho),
     )
     claim = f"dfedsam.theorem_4_5:{variant}"
-    prove = lambda **weights: theorem_a(Weights(**weights), start(A))  # noqa: E731
+
+    def prove(**weights: Sequence[Expr]) -> r.Fact:
+        return theorem_a(Weights(**weights), start(A))
+
     return Script(claim, prove, GRANTS, ranges, VALUES, weights=vars(w))
 
 

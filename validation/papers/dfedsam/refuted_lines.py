@@ -11,6 +11,13 @@ import sympy as sp
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.units import Expr
 from validation.papers import bound
+from validation.papers.dfedsam.finite_problem import (
+    bound_of_8,
+    gradient_at_mean,
+    length,
+    mean_step,
+    round_distance,
+)
 from validation.papers.finite_problems import (
     Array,
     FiniteProblem,
@@ -22,7 +29,7 @@ from validation.papers.finite_problems import (
     second_eigenvalue,
     torus,
 )
-from validation.papers.lines import Pair, RefutedLines, in_worst_round, worst
+from validation.papers.lines import Formulas, Pair, RefutedLines, in_worst_round, worst
 
 LINES = RefutedLines("dfedsam")
 THEOREM = "dfedsam.theorem_4_5"
@@ -149,16 +156,6 @@ def lemma_D4_recursion(k: int, x: Fraction, y: Fraction) -> Pair:
     return geometric * x + a ** (k - 1) * y, a * geometric * x + a * y
 
 
-def bound_of_8(problem: FiniteProblem, t: int, noise: Number) -> Number:
-    """Return C_2 eta^2, the right side of (8), with ``noise`` for sigma_l^2."""
-    K, L, eta, rho = problem.K, problem.L, problem.eta, problem.rho
-    here = problem.sq(problem.gradient(problem.gossip.x[t]))
-    moments = L**2 * rho**2 + problem.sigma_g_sq + noise + here
-    turning = problem.one * 4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1)
-    ascent = problem.one * 2 * K * rho**2 / (2 * K - 1)
-    return 2 * K * (turning + 8 * K * eta**2 * moments) + ascent
-
-
 # -- Lemmas D.5 and D.6
 
 
@@ -183,11 +180,6 @@ def lemmas_D5_and_D6(problem: FiniteProblem, run: Recording, t: int) -> Pair:
         network = (problem.lam**problem.Q + 1) * phi_without_factor(problem)
     drift = bound_of_8(problem, t, problem.sigma_l_sq)
     return problem.sq(centered(run.x[t])), drift * network
-
-
-def round_distance(problem: FiniteProblem, t: int) -> Number:
-    """Return the mean square of x^t - z^t."""
-    return problem.sq(problem.gossip.x[t] - problem.gossip.z[t])
 
 
 @LINES.refutes("proof of Lemma D.5, for any j", "proof of Lemma D.6, for any j")
@@ -231,21 +223,6 @@ def square_of_two_sums(problem: FiniteProblem) -> Pair:
 # -- the main proof, D.2 and D.3
 
 
-def mean_step(problem: FiniteProblem, t: int) -> Array:
-    """Return zbar^t - xbar^t."""
-    return average_clients(problem.gossip.z[t] - problem.gossip.x[t])
-
-
-def gradient_at_mean(problem: FiniteProblem, t: int) -> Array:
-    """Return grad f(xbar^t)."""
-    return problem.gradient(average_clients(problem.gossip.x[t]))
-
-
-def length(u: Array) -> Number:
-    """Return the Euclidean norms, rational in one dimension."""
-    return abs(u[..., 0]) if u.shape[-1] == 1 else np.sqrt((u**2).sum(axis=-1))
-
-
 def sum_of_squares(problem: FiniteProblem, t: int) -> Number:
     """Return the third line of (21) and (30)."""
     squares = sum(problem.sq(gradient) for gradient in problem.gossip.sam[t])
@@ -256,7 +233,9 @@ def descent_of_20(problem: FiniteProblem, run: Recording, t: int) -> Number:
     """Return the first line of (20) and (29), with the gradients that SAM sees."""
     here = gradient_at_mean(problem, t)
     at_mean = problem.at(average_clients(run.x[t]))
-    difference = sum(average_clients(at_mean - gradient) for gradient in run.sam[t])
+    difference = 0 * here
+    for gradient in run.sam[t]:
+        difference = difference + average_clients(at_mean - gradient)
     descent = -problem.eta * problem.K * problem.sq(here)
     return descent + problem.inner(here, problem.eta * difference)
 
@@ -265,9 +244,10 @@ def descent_of_20(problem: FiniteProblem, run: Recording, t: int) -> Number:
 @in_worst_round("gossip")
 def line_b_of_20(problem: FiniteProblem, run: Recording, t: int) -> Pair:
     """(20) and (29), b): E(ab) by E(a) E(b), gradients' sums by points' sums."""
-    here, moved = gradient_at_mean(problem, t), 0
+    here = gradient_at_mean(problem, t)
+    moved = 0 * here
     for k in range(problem.K):
-        moved += average_clients(run.x[t] - run.y[t][k] - run.delta[t][k])
+        moved = moved + average_clients(run.x[t] - run.y[t][k] - run.delta[t][k])
     product = problem.mean(length(here)) * problem.mean(length(problem.L * moved))
     descent = -problem.eta * problem.K * problem.sq(here)
     return descent_of_20(problem, run, t), descent + problem.eta * product
@@ -329,7 +309,7 @@ def own_gradient_by_common_one(problem: FiniteProblem, run: Recording, t: int) -
 
 
 @LINES.refutes("D.2, (22)", "D.3, (31)", under=THEOREM)
-def lost_factor_of_22() -> Pair:
+def lost_factor_of_22() -> Formulas:
     """(22) and (31): the sum of (20) and (21), where gradients have lost a factor K."""
     return bound("dfedsam.eq_20") + bound("dfedsam.eq_21"), bound("dfedsam.eq_22")
 
@@ -340,13 +320,13 @@ def coefficient(expression: Expr) -> Expr:
 
 
 @LINES.refutes("D.2, (24)", under=THEOREM)
-def denominator_of_24() -> Pair:
+def denominator_of_24() -> Formulas:
     """(24): (23) solved for a gradient whose coefficient is at most 1."""
     return coefficient(bound("dfedsam.eq_23")), sp.S.One
 
 
 @LINES.refutes("D.3, (33)", under=THEOREM)
-def denominator_of_33() -> Pair:
+def denominator_of_33() -> Formulas:
     """(33): (32) solved for a gradient whose coefficient is at most 1."""
     return coefficient(bound("dfedsam.eq_32")), sp.S.One
 
@@ -363,13 +343,13 @@ def descent_with(claim: str) -> Expr:
 
 
 @LINES.refutes("D.2, (25), a", under=THEOREM)
-def denominator_dropped_in_25() -> Pair:
+def denominator_dropped_in_25() -> Formulas:
     """(25), a): (24) in (22), with another denominator."""
     return descent_with("dfedsam.eq_24"), bound("dfedsam.eq_25")
 
 
 @LINES.refutes("D.3, (34), a", under=THEOREM)
-def denominator_dropped_in_34() -> Pair:
+def denominator_dropped_in_34() -> Formulas:
     """(34), a): (33) in (31), with another denominator."""
     return descent_with("dfedsam.eq_33"), bound("dfedsam.eq_34")
 
@@ -382,18 +362,18 @@ def summed(claim: str) -> Expr:
 
 
 @LINES.refutes("D.2, sum", under=THEOREM)
-def sum_of_25() -> Pair:
+def sum_of_25() -> Formulas:
     """D.2, sum: (25) summed, where the display doubles its first term alone."""
     return summed("dfedsam.eq_25"), bound("dfedsam.theorem_4_5:appendix_q1")
 
 
 @LINES.refutes("D.3, sum", under=THEOREM)
-def sum_of_34() -> Pair:
+def sum_of_34() -> Formulas:
     """D.3, sum: (34) summed, where the display doubles its first term alone."""
     return summed("dfedsam.eq_34"), bound("dfedsam.theorem_4_5:appendix")
 
 
 @LINES.refutes("D.3, second sum", under=THEOREM)
-def second_sum_of_34() -> Pair:
+def second_sum_of_34() -> Formulas:
     """D.3, second sum: (34) summed, without 3 eta^2 K L, and with C_2 for C_3."""
     return summed("dfedsam.eq_34"), bound("dfedsam.eq_last")

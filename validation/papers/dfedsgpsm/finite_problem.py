@@ -139,12 +139,12 @@ class PushSumProblem(FiniteProblem):
         """Gradient of f at xbar^0."""
         return self.gradient(self.mean_model)
 
-    def weighed(self, parts: list[Array]) -> Number:
+    def weighed(self, parts: list[Array]) -> Array:
         """(1/n) sum_i sum_k sum_{s<=k} alpha^(k-s) a_{i,s}."""
-        return sum(
-            c * a.sum(axis=1) / self.m
-            for c, a in zip(self.momentum_sums, parts, strict=True)
-        )
+        total = 0 * parts[0].sum(axis=1)
+        for c, part in zip(self.momentum_sums, parts, strict=True):
+            total = total + c * part.sum(axis=1) / self.m
+        return total
 
     def spread(self, parts: list[Array]) -> Number:
         """(1/(n alpha-tilde)) sum_i sum_k sum_{s<=k} alpha^(k-s) E||a_{i,s}||^2."""
@@ -177,7 +177,7 @@ class PushSumProblem(FiniteProblem):
     @cached_property
     def start_size(self) -> Number:
         """||x_i^0||."""
-        return np.linalg.norm(self.start[self.i])
+        return float(np.linalg.norm(self.start[self.i]))
 
 
 __all__ = ["PushSumProblem"]

@@ -11,7 +11,7 @@ from dfltheory.bounds.units import Expr
 from validation.papers import bound, statement
 from validation.papers.dfedsgpsm.finite_problem import PushSumProblem
 from validation.papers.finite_problems import Array, Number
-from validation.papers.lines import Pair, RefutedLines
+from validation.papers.lines import Formulas, Pair, RefutedLines
 
 LINES = RefutedLines("dfedsgpsm", [PushSumProblem])
 THEOREM = "dfedsgpsm.theorem_1"
@@ -61,7 +61,7 @@ def theorem_1(eta: Fraction) -> Pair:
         x0_sq=0.0,
         f0_gap=2900.5,
     )
-    return 1.0, right
+    return 1.0, float(right)
 
 
 @LINES.refutes("proof of Lemma 1, start", equality=True)
@@ -144,7 +144,7 @@ def noise_split_off(problem: PushSumProblem) -> Pair:
 
 
 @LINES.refutes("proof of Lemma 3, closed, sign 5", under=THEOREM)
-def factor_of_sam_in_lemma_3() -> Pair:
+def factor_of_sam_in_lemma_3() -> Formulas:
     """Proof of Lemma 3, closed: 4K times the terms of the recursion."""
     K, alpha, eta = s.K, s.alpha, s.eta
     noise = s.sigma_l**2
@@ -155,7 +155,7 @@ def factor_of_sam_in_lemma_3() -> Pair:
 
 
 @LINES.refutes("proof of Lemma 3, end", under=THEOREM)
-def first_term_of_C1() -> Pair:
+def first_term_of_C1() -> Formulas:
     """Proof of Lemma 3, end: the last display by the lemma, whose C_1 has K for K^2."""
     return bound("dfedsgpsm.lemma_3:appendix"), bound("dfedsgpsm.lemma_3")
 

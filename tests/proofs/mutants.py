@@ -1,6 +1,6 @@
 """Wrong proofs: one change in one line of a proof, drawn by a seed.
 
-``python -m validation.proof_checker.mutants FILE [COUNT] [SEED]`` changes numbers,
+``python -m tests.proofs.mutants FILE [COUNT] [SEED]`` changes numbers,
 rules, premises and the order of lines, drops hypotheses, and counts which changed
 proofs the checker rejects. An accepted one is *equivalent* if it is the same proof in
 another order, if only a hint differs, or if the changed line is used by no line that

@@ -1,18 +1,16 @@
 """Twenty statements, each with one slip drawn at random: what checks are measured by.
 
 The draw knows nothing of the checks: a kind of slip among those that apply to the
-statement, then its place. ``python -m validation.drawn_slips FILE`` writes the draws;
-:func:`slipped` applies one.
+statement, then its place. ``drawn_slips.json`` has the draws of :func:`draws`;
+:func:`slipped` applies one. A slip is found by an error or a warning that the statement
+without it does not have (:func:`new_alarms`).
 """
 
 from __future__ import annotations
 
-import json
 import random
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import sympy as sp
@@ -20,6 +18,8 @@ import sympy as sp
 from dfltheory import bounds
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding
+from dfltheory.checks.run import audit_statement
 
 SEED = 46
 NEWER = "wang_joshi2021"
@@ -185,15 +185,14 @@ def draws(seed: int = SEED) -> list[dict[str, str]]:
     return rows
 
 
-def main(arguments: list[str]) -> int:
-    """Write the draws to a file."""
-    if len(arguments) != 1:
-        print("usage: python -m validation.drawn_slips FILE", file=sys.stderr)
-        return 2
-    text = json.dumps(draws(), indent=1, ensure_ascii=False) + "\n"
-    Path(arguments[0]).write_text(text, encoding="utf-8")
-    return 0
+def alarms(theorem: Theorem) -> list[Finding]:
+    """Errors and warnings."""
+    return [f for f in audit_statement(theorem) if f.severity != "note"]
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def new_alarms(theorem: Theorem, wrong: Theorem) -> tuple[list[Finding], list[Finding]]:
+    """Return the errors on the right statement, and what only the wrong one has."""
+    before = alarms(theorem)
+    known = {(f.check, f.severity, f.place) for f in before}
+    after = [f for f in alarms(wrong) if (f.check, f.severity, f.place) not in known]
+    return [f for f in before if f.severity == "error"], after
