@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
@@ -29,6 +29,8 @@ from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.bounds.units import Unit
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from dfltheory.bounds.clauses import Condition, LeftSide
     from dfltheory.bounds.statement import Statement
 
@@ -99,7 +101,7 @@ def _condition(statement: Statement, condition: Condition) -> str:
     return f"{left} {'<' if condition.strict else '<='} {right}"
 
 
-def _fields(record: Any) -> dict[str, object]:
+def _fields(record: DataclassInstance) -> dict[str, object]:
     """Return the fields of a dataclass that are not at their defaults.
 
     So a new field with a default changes no hash.

@@ -28,6 +28,7 @@ Kind = Literal[
     "theorem", "corollary", "lemma", "equation", "definition", "rate", "lower bound"
 ]
 Number: TypeAlias = "float | np.ndarray"
+Truth: TypeAlias = "bool | np.ndarray"
 Where = Literal["raise", "nan", "ignore"]
 ScalarFunction: TypeAlias = "Callable[..., np.ndarray]"
 _T = GLOSSARY["T"].symbol

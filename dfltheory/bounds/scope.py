@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperparameters
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
@@ -60,14 +60,14 @@ class Scope:
     """
 
     algorithms: tuple[str | type, ...]
-    network: Law | Callable[[Any], str | None]
+    network: Law | Callable[..., str | None]
     sequence: tuple[str, ...] = ("fixed",)
     common_start: bool = False
     participation: Literal["full", "sampled"] = "full"
     bounded_gradients: bool = False
     two_blocks: bool = False
     samplewise: bool = True
-    letters: Mapping[str, Any] = field(default_factory=dict)
+    letters: Mapping[str, object] = field(default_factory=dict)
     notation: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import sympy as sp
 
@@ -17,6 +17,7 @@ from dfltheory.bounds.clauses import (
     Kind,
     LeftSide,
     Number,
+    Truth,
     Where,
     checked_expression,
     checked_quantities,
@@ -188,7 +189,7 @@ class Statement:
             raise InputError(f"{self}: schedule: {wrong}") from None
 
     def _check_formula(
-        self, name: str, formula: Any, defined: Collection[sp.Symbol]
+        self, name: str, formula: object, defined: Collection[sp.Symbol]
     ) -> None:
         place = f"{self}: {name}"
         checked_symbols(
@@ -275,7 +276,7 @@ class Statement:
 
     # -- numeric
 
-    def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
+    def evaluate(self, *, where: Where = "raise", **values: object) -> Number:
         """Return the bound at ``values``.
 
         Names are those of :attr:`glossary`, values numbers or arrays that broadcast
@@ -297,21 +298,25 @@ class Statement:
         return sum(self.evaluate_terms(where=where, **values).values(), 0.0)
 
     def evaluate_terms(
-        self, *, where: Where = "raise", **values: Any
+        self, *, where: Where = "raise", **values: object
     ) -> dict[str, Number]:
         """Return the named terms at ``values``; as ``evaluate``, which is their sum."""
         if where not in ("raise", "nan", "ignore"):
             raise InputError(f"where = {where!r} must be 'raise', 'nan' or 'ignore'")
         return self._evaluator.terms(where, values)
 
-    def check_conditions(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
+    def check_conditions(
+        self, **values: object
+    ) -> list[tuple[Condition, Number, Truth]]:
         """Return each condition with its slack and whether it holds at ``values``.
 
         The slack is the right minus the left side.
         """
         return self._evaluator.conditions(values)
 
-    def condition_sides(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
+    def condition_sides(
+        self, **values: object
+    ) -> list[tuple[Condition, Number, Number]]:
         """Each condition with its left and its right side, at ``values``."""
         return self._evaluator.sides(values)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from dfltheory.bounds.canonical import PACKAGE
 from dfltheory.bounds.clauses import Definition, LeftSide
@@ -20,6 +19,7 @@ from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.unit_text import Interval, write_range, write_unit
+from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -118,7 +118,7 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
         "notation": _notation(theorem, paper),
     }
     lines = ["[[statement]]", *_entries(entries)]
-    tables: dict[str, dict[str, Any]] = {
+    tables: dict[str, Mapping[str, object]] = {
         "scope": _scope(theorem),
         "left": _left(theorem.lhs),
         "definitions": _definitions(theorem),
@@ -154,7 +154,7 @@ def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
     return None if own == inherited else own
 
 
-def _scope(theorem: Statement) -> dict[str, Any]:
+def _scope(theorem: Statement) -> dict[str, object]:
     scope = theorem.scope
     entries: dict[str, object] = {
         "algorithms": [_named_class(algorithm) for algorithm in scope.algorithms],
@@ -280,7 +280,7 @@ def _sign(definition: Definition) -> str | None:
     return None if signs[0] == signs[1] else signs[0]
 
 
-def _sign_of(expression: Any) -> str:
+def _sign_of(expression: Expr) -> str:
     if expression.is_positive:
         return "positive"
     return "nonnegative" if expression.is_nonnegative else "real"

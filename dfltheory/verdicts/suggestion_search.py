@@ -10,22 +10,23 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.tuning import all_hold, interval, tied_steps
-from dfltheory.errors import InputError
-from dfltheory.verdicts.range_ends import (
+from dfltheory.bounds.tuning import (
     admissible_edge,
-    distance_from,
+    all_hold,
+    interval,
     round_towards,
     rounded_inwards,
+    tied_steps,
 )
+from dfltheory.errors import InputError
 from dfltheory.verdicts.suggestions import (
     Change,
     Suggestion,
@@ -36,30 +37,23 @@ from dfltheory.verdicts.suggestions import (
 
 Array = NDArray[np.float64]
 
-
-Derive = Callable[[Values], Mapping[str, Any]]
+Derive = Callable[[Values], Mapping[str, Number]]
 """Returns quantities that are computed from others, as rho0 from rho and T."""
-
 
 LONGEST_RUN = 10_000_000
 """Largest T that is suggested."""
 
-
 MOST_STEPS = 100
 """Largest number of local steps or of gossip steps that is suggested."""
-
 
 STEP_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 1601)
 """Multiples of a step size or a SAM radius that are tried."""
 
-
 COARSE_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 161)
 """As STEP_FACTORS, for changes of two quantities."""
 
-
 HYPERPARAMETERS = ("T", "rho", "rho0", "Q", "K", "K_u", "K_v", "alpha")
 """Quantities of the glossary that a user chooses, in addition to step sizes."""
-
 
 _SAME = 1e-6
 """A step size that differs by less, relatively, follows the schedule."""
@@ -119,7 +113,7 @@ class _Search:
     ):
         self.theorem = theorem
         self.derive = derive
-        self.values = {name: _number(value) for name, value in values.items()}
+        self.values = {name: float(np.mean(value)) for name, value in values.items()}
         self.in_conditions = _names_in_conditions(theorem)
         self.followed = self._followed()
         allowed = {*HYPERPARAMETERS, *theorem.step_names} if names is None else names
@@ -163,14 +157,14 @@ class _Search:
                 found.append(name)
         return tuple(sorted(found))
 
-    def _scheduled(self, name: str, values: Values) -> Any:
+    def _scheduled(self, name: str, values: Values) -> Number:
         rule = self._rule(name)
         symbols = sorted(rule.free_symbols, key=str)
         numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
         with np.errstate(all="ignore"):
             return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
 
-    def at(self, changes: Values) -> dict[str, Any]:
+    def at(self, changes: Values) -> dict[str, Number]:
         """All values after some changes, which may be arrays."""
         values = {**self.values, **changes}
         for name in self.followed:
@@ -181,9 +175,9 @@ class _Search:
             values.update(self.derive(values))
         return {name: values[name] for name in self.theorem.needs}
 
-    def tied(self, changes: Values, values: Values) -> dict[str, Any]:
+    def tied(self, changes: Values, values: Values) -> dict[str, Number]:
         """Step sizes that a condition ties to a changed one by an equality."""
-        found: dict[str, Any] = {}
+        found: dict[str, Number] = {}
         for name in set(changes) & set(self.theorem.step_names):
             for other, solution in tied_steps(self.theorem, name).items():
                 if other in changes:
@@ -251,7 +245,7 @@ class _Search:
     def _change(self, name: str, grid: Array, good: NDArray[np.bool_]) -> Change | None:
         entry = self.theorem.glossary[name]
         places = np.flatnonzero(good)
-        near = int(places[np.argmin(distance_from(grid[places], self.values[name]))])
+        near = int(places[np.argmin(_distance_from(grid[places], self.values[name]))])
         first, last = near, near
         while first > 0 and good[first - 1]:
             first -= 1
@@ -259,7 +253,7 @@ class _Search:
             last += 1
 
         def holds(value: float) -> bool:
-            return bool(self.holds({name: np.asarray(value)}).all())
+            return bool(self.holds({name: value}).all())
 
         low = -math.inf if first == 0 else grid[first]
         high = math.inf if last == len(grid) - 1 else grid[last]
@@ -301,8 +295,8 @@ class _Search:
         if not good.any():
             return
         distance = (
-            distance_from(first, self.values[one])[:, None]
-            + distance_from(second, self.values[other])[None, :]
+            _distance_from(first, self.values[one])[:, None]
+            + _distance_from(second, self.values[other])[None, :]
         )
         distance = np.where(good, distance, np.inf)
         i, j = np.unravel_index(int(distance.argmin()), distance.shape)
@@ -312,7 +306,7 @@ class _Search:
             rounded = self._rounded_of_pair(name, chosen)
             chosen[name] = rounded
             changes.append(Change(name, rounded, rounded, rounded))
-        if self.holds({name: np.asarray(v) for name, v in chosen.items()}).all():
+        if self.holds(chosen).all():
             yield self._suggestion(tuple(changes))
 
     def _coarse(self, name: str) -> Array:
@@ -325,8 +319,7 @@ class _Search:
         """Return the value with few digits at which every condition holds."""
         for digits in range(1, 17):
             value = float(f"{chosen[name]:.{digits}g}")
-            changed = {**chosen, name: value}
-            if self.holds({n: np.asarray(v) for n, v in changed.items()}).all():
+            if self.holds({**chosen, name: value}).all():
                 return value
         return chosen[name]
 
@@ -345,7 +338,7 @@ class _Search:
         if not steps or not set(steps) & self.in_conditions:
             return {}
 
-        def holds(factor: Any) -> NDArray[np.bool_]:
+        def holds(factor: Array | float) -> NDArray[np.bool_]:
             return self.holds({name: step * factor for name, step in steps.items()})
 
         found = interval(holds, STEP_FACTORS)
@@ -356,7 +349,7 @@ class _Search:
                 name: round_towards(step * found.high, -1, digits)
                 for name, step in steps.items()
             }
-            if self.holds({n: np.asarray(v) for n, v in rounded.items()}).all():
+            if self.holds(rounded).all():
                 return rounded
         return {}
 
@@ -382,6 +375,13 @@ class _Search:
         )
 
 
+def _distance_from(values: Array, present: float) -> Array:
+    """Return distances from the present value, by ratio where both are positive."""
+    with np.errstate(all="ignore"):
+        ratio = np.abs(np.log(values / present)) if present > 0 else values * np.nan
+    return np.where(np.isfinite(ratio), ratio, np.abs(values - present) + 100.0)
+
+
 def _names_in(formula: sp.Expr) -> set[str]:
     return {str(symbol) for symbol in formula.free_symbols}
 
@@ -391,10 +391,6 @@ def _names_in_conditions(theorem: Theorem) -> set[str]:
     for condition in theorem.conditions:
         names |= _names_in(theorem.expand(condition.slack))
     return names
-
-
-def _number(value: Any) -> float:
-    return float(np.mean(value))
 
 
 __all__ = ["Derive", "suggest"]

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dfltheory.bounds.clauses import Number
 from dfltheory.errors import InputError
 
-Values = Mapping[str, Any]
+Values = Mapping[str, Number]
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Suggestions:
         text = f"applies for {', or '.join(map(str, self.alternatives))}"
         return f"{text}; {self.note}" if self.note else text
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON."""
         return {
             "text": str(self),

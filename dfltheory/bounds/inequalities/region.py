@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -34,6 +33,7 @@ from dfltheory.bounds.inequalities.rewriting import (
     is_whole,
     least_value,
 )
+from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
@@ -183,9 +183,8 @@ class _Quotient:
         known = [(fact, False) for fact in self.rewriting.facts]
         known += [(self.rewriting.of(c.slack), c.strict) for c in region.conditions]
         parts = (self.over, self.under, *(e for e, _ in known))
-        self.symbols: list[Any] = sorted(
-            set().union(*(e.free_symbols for e in parts)), key=str
-        ) or [sp.Dummy(nonnegative=True)]
+        free: set[Expr] = set().union(*(e.free_symbols for e in parts))
+        self.symbols = sorted(free, key=str) or [sp.Dummy(nonnegative=True)]
         self.intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
         self.facts: list[Fact] = []
         self.points = _points(self.rewriting, self.symbols)
@@ -357,14 +356,13 @@ def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
     return interval
 
 
-def _root_below(number: Any, degree: int) -> Any:
+def _root_below(number: RealNumber, degree: int) -> RealNumber:
     """Return the largest multiple of the grid whose power is at most ``number``."""
-    scaled = number / _GRID**degree
-    root, _ = sp.integer_nthroot(int(scaled.numerator // scaled.denominator), degree)
+    root, _ = sp.integer_nthroot(int(number / _GRID**degree), degree)
     return QQ(int(root)) * _GRID
 
 
-def _exact(given: Any) -> Expr | None:
+def _exact(given: object) -> Expr | None:
     """Return ``given`` as an exact real expression, else None."""
     try:
         expr = sp.sympify(given)

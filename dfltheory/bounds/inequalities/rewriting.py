@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import sympy as sp
 from sympy import QQ
 
 from dfltheory.bounds.inequalities.by_form import Glossary, quantity_of
 from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
@@ -26,7 +26,7 @@ _EULER = (sp.Rational(367879441, 10**9), sp.Rational(367879442, 10**9))
 """Rational numbers below and above 1/e."""
 
 
-Exponents = dict[Expr, tuple[Any, Any]]
+Exponents = dict[Expr, tuple[sp.Integer, sp.Integer]]
 """Power -> the whole numbers c and j of its exponent c n + j."""
 
 
@@ -182,7 +182,7 @@ class Rewriting:
             for power, (slope, start) in own.items()
         }
 
-    def _near_euler(self, power: Expr, shift: Any) -> sp.Symbol:
+    def _near_euler(self, power: Expr, shift: sp.Integer) -> sp.Symbol:
         """(1 - 1/n)^n <= 1/e <= (1 - 1/n)^(n - 1) for n = 1, 2, ... (and 0^0 = 1)."""
         below, above = _EULER
         interval = (
@@ -237,14 +237,11 @@ class Rewriting:
         if base.is_Symbol or base.is_Integer:
             return root
         over, under = sp.fraction(sp.together(base))
-        numerator: Any = sp.factor_list(over)
-        denominator: Any = sp.factor_list(under)
-        number: Any = sp.Rational(numerator[0]) / sp.Rational(denominator[0])
+        numerator, factors = sp.factor_list(over)
+        denominator, divisors = sp.factor_list(under)
+        number = sp.Rational(numerator) / sp.Rational(denominator)
         product: Expr = sp.S.One
-        for factor, power in (
-            *numerator[1],
-            *((f, -power) for f, power in denominator[1]),
-        ):
+        for factor, power in (*factors, *((f, -power) for f, power in divisors)):
             sign = self._sign(factor)
             if sign == 0:
                 return root
@@ -285,9 +282,9 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
     raise NoProofError(f"{symbol} may be negative")
 
 
-def rational(number: Any) -> Any:
+def rational(number: sp.Expr | float) -> RealNumber:
     """Return a rational number of SymPy as an element of ``QQ``."""
-    exact: Any = sp.Rational(number)
+    exact: Expr = sp.Rational(number)
     return QQ(int(exact.p), int(exact.q))
 
 
@@ -297,7 +294,9 @@ def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
     )
 
 
-def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | None:
+def _linear(
+    exponent: Expr, glossary: Glossary
+) -> tuple[sp.Symbol, sp.Integer, sp.Integer] | None:
     """Return n, c and j of an exponent c n + j, for a whole number n.
 
     c > 0 and j are whole. The result is None for other exponents.
