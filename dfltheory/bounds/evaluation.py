@@ -160,15 +160,17 @@ class Evaluator:
             f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names
         )
         sign = ">=" if condition.strict else ">"
-        where = f" at index {tuple(int(i) for i in place)}" if holds.ndim else ""
-        sides = [
-            f"{value[place]:.6g}" if side.is_number else f"{side} = {value[place]:.6g}"
-            for side, value in ((condition.left, left), (condition.right, right))
-        ]
+        where = f" at index {tuple(map(int, place))}" if holds.ndim else ""
+        left_side = _with_value(condition.left, left[place])
+        right_side = _with_value(condition.right, right[place])
         return (
-            f"condition '{condition.name}' of {statement} fails{where}: {sides[0]}"
-            f" {sign} {sides[1]} ({at})"
+            f"condition '{condition.name}' of {statement} fails{where}: {left_side}"
+            f" {sign} {right_side} ({at})"
         )
+
+
+def _with_value(side: Expr, value: float) -> str:
+    return f"{value:.6g}" if side.is_number else f"{side} = {value:.6g}"
 
 
 def _plain(value: ArrayLike, shape: tuple[int, ...]) -> Any:

@@ -105,7 +105,9 @@ def _of_numbers(name: str, numbers: list[Fraction]) -> Expr:
 
 def _check_compared(function: type[sp.Basic], parts: list[Expr]) -> None:
     """Limit the arguments of Max and Min, those of nested ones included."""
-    count = sum(len(part.args) if isinstance(part, function) else 1 for part in parts)
+    count = 0
+    for part in parts:
+        count += len(part.args) if isinstance(part, function) else 1
     if count > COMPARED:
         raise InputError(
             f"{function.__name__} takes at most {COMPARED} arguments in a formula, not"

@@ -112,7 +112,10 @@ def admissible(
         count += int(good.sum())
         if count >= size:
             break
-    return {n: np.concatenate([k[n] for k in kept])[:size] for n in sorted(wanted)}
+    found: Points = {}
+    for name in sorted(wanted):
+        found[name] = np.concatenate([points[name] for points in kept])[:size]
+    return found
 
 
 def equalities(

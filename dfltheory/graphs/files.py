@@ -260,7 +260,8 @@ def client_names(path: str | Path) -> list[str] | None:
     if path.suffix.lower() not in EDGE_LISTS:
         return None
     names = _sorted_names(_read_links(path)[:, :2])
-    return None if names == [str(k) for k in range(len(names))] else names
+    numbers = list(map(str, range(len(names))))
+    return None if names == numbers else names
 
 
 def _read_links(path: Path) -> np.ndarray:

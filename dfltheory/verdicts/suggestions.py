@@ -33,6 +33,15 @@ class Change:
     low: float
     high: float
 
+    def to_dict(self) -> dict[str, object]:
+        """Return plain numbers and text, for JSON, which has no infinity."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "low": self.low if math.isfinite(self.low) else None,
+            "high": self.high if math.isfinite(self.high) else None,
+        }
+
     def __str__(self) -> str:
         if math.isfinite(self.low) and math.isfinite(self.high):
             if self.low == self.high:
@@ -70,6 +79,14 @@ class Suggestion:
             **{c.name: c.value for c in self.changes},
             **self.scheduled,
             **self.tied,
+        }
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain numbers and text, for JSON."""
+        return {
+            "changes": [change.to_dict() for change in self.changes],
+            "scheduled": dict(self.scheduled),
+            "tied": dict(self.tied),
         }
 
     def __str__(self) -> str:
@@ -114,22 +131,7 @@ class Suggestions:
         """Return plain numbers and text, for JSON."""
         return {
             "text": str(self),
-            "alternatives": [
-                {
-                    "changes": [
-                        {
-                            "name": change.name,
-                            "value": change.value,
-                            "low": _finite(change.low),
-                            "high": _finite(change.high),
-                        }
-                        for change in suggestion.changes
-                    ],
-                    "scheduled": dict(suggestion.scheduled),
-                    "tied": dict(suggestion.tied),
-                }
-                for suggestion in self.alternatives
-            ],
+            "alternatives": [choice.to_dict() for choice in self.alternatives],
             "largest_step": dict(self.largest_step),
             "note": self.note,
         }
@@ -167,10 +169,6 @@ def _suggestion_from_dict(entry: Mapping[str, Any]) -> Suggestion:
 
 def _numbers_by_name(table: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(value) for name, value in table.items()}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def number_text(value: float) -> str:

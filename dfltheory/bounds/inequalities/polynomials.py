@@ -326,16 +326,13 @@ def _shifted(column: Sequence[RealNumber], low: RealNumber) -> list[RealNumber]:
     if not low:
         return list(column)
     degree = len(column) - 1
-    return [
-        sum(
-            (
-                math.comb(j, k) * low ** (j - k) * column[j]
-                for j in range(k, degree + 1)
-            ),
-            start=_ZERO,
+    shifted = []
+    for k in range(degree + 1):
+        terms = (
+            math.comb(j, k) * low ** (j - k) * column[j] for j in range(k, degree + 1)
         )
-        for k in range(degree + 1)
-    ]
+        shifted.append(sum(terms, start=_ZERO))
+    return shifted
 
 
 def _bernstein_column(
@@ -348,10 +345,11 @@ def _bernstein_column(
     """
     degree = len(column) - 1
     scaled = [c * width**k / math.comb(degree, k) for k, c in enumerate(column)]
-    return [
-        sum((math.comb(k, j) * scaled[j] for j in range(k + 1)), start=_ZERO)
-        for k in range(degree + 1)
-    ]
+    coefficients = []
+    for k in range(degree + 1):
+        terms = (math.comb(k, j) * scaled[j] for j in range(k + 1))
+        coefficients.append(sum(terms, start=_ZERO))
+    return coefficients
 
 
 def _positive_at_ends(
@@ -371,14 +369,11 @@ def _positive_at_ends(
         if interval.high is not None and not interval.open_high:
             ends.append(degree)
         choices.append(list(dict.fromkeys(ends)) if degree and ends else [None])
-    return all(
-        any(
-            _compatible(exponents, corner)
-            for exponents, number in table.items()
-            if number > 0
-        )
-        for corner in itertools.product(*choices)
-    )
+    positive = [exponents for exponents, number in table.items() if number > 0]
+    for corner in itertools.product(*choices):
+        if not any(_compatible(exponents, corner) for exponents in positive):
+            return False
+    return True
 
 
 def _compatible(exponents: Exponents, corner: Sequence[int | None]) -> bool:

@@ -104,11 +104,7 @@ class Region:
 
     def rational(self) -> Region:
         """Return the region of the conditions without roots and symbolic exponents."""
-        return self.under(
-            c
-            for c in self.conditions
-            if all(p.exp.is_Integer for p in c.slack.atoms(sp.Pow))
-        )
+        return self.under(filter(_is_rational, self.conditions))
 
     def at(self, n: sp.Symbol, value: int) -> Region:
         """Return the part of the region in which a quantity has a value."""
@@ -354,6 +350,11 @@ def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
         if slope < 0 and (interval.high is None or above < interval.high):
             interval = replace(interval, high=above, open_high=not exact)
     return interval
+
+
+def _is_rational(condition: Condition) -> bool:
+    """Return whether a condition has no roots and no symbolic exponents."""
+    return all(power.exp.is_Integer for power in condition.slack.atoms(sp.Pow))
 
 
 def _root_below(number: RealNumber, degree: int) -> RealNumber:

@@ -121,9 +121,8 @@ class Rewriting:
                 raise NoProofError(f"{extremum} may be negative")
             variable = self._new("extremum", extremum, Interval())
             found[extremum] = variable
-            self.facts += [
-                variable - x if largest else x - variable for x in extremum.args
-            ]
+            sign = 1 if largest else -1
+            self.facts += [sign * (variable - x) for x in extremum.args]
         return found
 
     # -- powers with symbolic exponents
@@ -131,7 +130,7 @@ class Rewriting:
     def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost powers with symbolic exponents."""
         powers = [p for p in _atoms(parts, sp.Pow) if p.exp.free_symbols]
-        powers = [p for p in powers if not any(q is not p and p.has(q) for q in powers)]
+        powers = [p for p in powers if not _contains_other(p, p, powers)]
         found: dict[Expr, Expr] = {}
         groups: dict[tuple[Expr, sp.Symbol], Exponents] = {}
         for power in powers:
@@ -205,9 +204,7 @@ class Rewriting:
             for p in _atoms(parts, sp.Pow)
             if p.exp.is_Rational and not p.exp.is_Integer
         ]
-        roots = [
-            p for p in roots if not any(q is not p and p.base.has(q) for q in roots)
-        ]
+        roots = [p for p in roots if not _contains_other(p.base, p, roots)]
         products = {
             p: product for p in roots if (product := self._root_of_factors(p)) != p
         }
@@ -286,6 +283,11 @@ def rational(number: sp.Expr | float) -> RealNumber:
     """Return a rational number of SymPy as an element of ``QQ``."""
     exact: Expr = sp.Rational(number)
     return QQ(int(exact.p), int(exact.q))
+
+
+def _contains_other(part: Expr, power: Expr, powers: list[Expr]) -> bool:
+    """Return whether a part of a power contains another one of the powers."""
+    return any(other is not power and part.has(other) for other in powers)
 
 
 def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
