@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.measures import MEASURES
 from dfltheory.bounds.normal_forms import formula_text
@@ -184,9 +185,7 @@ def _own_quantities(statement: Statement) -> dict[str, object]:
 
     Quantities that the glossary writes out are included.
     """
-    in_schedule = {
-        s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols
-    }
+    in_schedule = symbol_names(statement.schedule.values())
     names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
     known = [statement.glossary[name] for name in sorted(names)]
     own = frozenset(quantity.name for quantity in statement.quantities)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import sympy as sp
+from sympy import Expr
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.bounds.units import Expr
 
 
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sympy as sp
+from sympy import Expr
 
-from dfltheory.bounds.clauses import Condition, Number, Truth
+from dfltheory.bounds.clauses import Condition, Number, Truth, symbol_names
 from dfltheory.bounds.symbols import LETTERS
-from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -152,9 +152,7 @@ class Evaluator:
         place = (
             np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
         )
-        free = {
-            symbol.name for symbol in statement.expand(condition.slack).free_symbols
-        }
+        free = symbol_names([statement.expand(condition.slack)])
         names = sorted(free, key=list(statement.glossary).index)
         at = ", ".join(
             f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.clauses import Condition, symbol_names
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, step_names, with_quantities
@@ -92,9 +92,7 @@ def admissible(
     Two conditions that say an equality are solved for a step size. Fewer points than
     asked for come back where the region is thin; none where it was not hit at all.
     """
-    wanted = set(names) | {
-        s.name for c in conditions for s in (c.left - c.right).free_symbols
-    }
+    wanted = set(names) | symbol_names(c.slack for c in conditions)
     equal, rest = equalities(conditions, glossary)
     sides = [side for c in rest for side in (c.left, c.right)]
     kept: list[Points] = []
@@ -147,7 +145,7 @@ def equalities(
 
 def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
     """Return what an equality says of one quantity."""
-    inside = {s.name for s in equality.slack.free_symbols}
+    inside = symbol_names([equality.slack])
     for name in step_names(glossary)[::-1]:
         if name in inside:
             return name, sp.solve(equality.slack, glossary[name].symbol)[0]

@@ -22,6 +22,7 @@ from dfltheory.bounds.clauses import (
     checked_expression,
     checked_quantities,
     checked_symbols,
+    symbol_names,
 )
 from dfltheory.bounds.proof_steps import ProofStep, step_problems
 from dfltheory.bounds.quantity import Quantity
@@ -264,7 +265,7 @@ class Statement:
             *self.terms.values(),
             *(self.expand(c.slack) for c in self.conditions),
         ]
-        names = {s.name for e in expressions for s in e.free_symbols}
+        names = symbol_names(expressions)
         return {
             name: known.symbol for name, known in self.glossary.items() if name in names
         }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import ONE_STEP
-from dfltheory.bounds.clauses import Condition, Definition, LeftSide
+from dfltheory.bounds.clauses import Condition, Definition, LeftSide, symbol_names
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
@@ -217,11 +217,7 @@ class StatementReader:
         """Return the file's quantities that the statement contains."""
         formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
         formulas += [side for c in conditions for side in (c.left, c.right)]
-        names = {
-            symbol.name
-            for formula in formulas
-            for symbol in sp.sympify(formula).free_symbols
-        }
+        names = symbol_names(formulas)
         for step in self._table.steps:
             names.update(_WORDS.findall(step.claim))
         names.update(self._table.left.constants)

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from sympy import Expr
+
 from dfltheory.bounds.canonical import PACKAGE
 from dfltheory.bounds.clauses import Definition, LeftSide
 from dfltheory.bounds.comparisons import comparisons_of, conditions_of
@@ -19,7 +21,6 @@ from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.unit_text import Interval, write_range, write_unit
-from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Number
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import compiled, conditions_of, equalities
 from dfltheory.bounds.statement import Statement
@@ -67,10 +67,9 @@ def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
     As expressions in it.
     """
     tied: dict[str, Expr] = {}
-    for step, solution in equalities(conditions_of(theorem), theorem.glossary)[
-        0
-    ].items():
-        names = {symbol.name for symbol in solution.free_symbols}
+    solved, _ = equalities(conditions_of(theorem), theorem.glossary)
+    for step, solution in solved.items():
+        names = symbol_names([solution])
         inside = [name for name in theorem.step_names if name in names]
         if name in inside:
             tied[step] = solution

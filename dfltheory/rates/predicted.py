@@ -19,11 +19,12 @@ from typing import Literal
 import mpmath
 import numpy as np
 import sympy as sp
+from sympy import Expr
 
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.rates import Monomial, scheduled
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_text
-from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.rates.power_laws import Exponent
 
@@ -172,10 +173,7 @@ def has_logarithm(theorem: Theorem, vary: str) -> bool:
     """Return whether the scheduled bound contains a logarithm of the quantity."""
     bound = scheduled(theorem, theorem.expand(sp.Add(*theorem.parts.values())))
     names = symbols_of(vary)
-    contained: set[str] = set()
-    for logarithm in bound.atoms(sp.log):
-        contained |= {str(symbol) for symbol in logarithm.free_symbols}
-    return not names.isdisjoint(contained)
+    return not names.isdisjoint(symbol_names(bound.atoms(sp.log)))
 
 
 def judge(

@@ -12,11 +12,10 @@ from dataclasses import fields
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sympy import sympify
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
-from dfltheory.bounds.clauses import Number
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -215,8 +214,7 @@ def absent_values(theorem: Theorem) -> Mapping[str, object]:
 def quantities_of(theorem: Theorem) -> set[str]:
     """Return the quantities in a theorem's bound, conditions and schedule."""
     names = {*theorem.needs, *theorem.schedule}
-    for rule in theorem.schedule.values():
-        names |= {symbol.name for symbol in sympify(rule).free_symbols}
+    names |= symbol_names(theorem.schedule.values())
     if "rho0" in theorem.needs:
         names.add("rho")
     return names

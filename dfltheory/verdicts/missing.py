@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 import numpy as np
-from sympy import sympify
 
-from dfltheory.bounds.clauses import Number
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
 from dfltheory.training.history import History
@@ -56,10 +55,7 @@ def _schedule_needs(theorem: Theorem, values: Mapping[str, Number]) -> set[str]:
     ]
     if not any(name in values for name in replaced):
         return set()
-    names: set[str] = set()
-    for rule in theorem.schedule.values():
-        names |= {symbol.name for symbol in sympify(rule).free_symbols}
-    return names
+    return symbol_names(theorem.schedule.values())
 
 
 def _is_finite(values: Mapping[str, Number], name: str) -> bool:

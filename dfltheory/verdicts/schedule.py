@@ -18,10 +18,10 @@ from dataclasses import MISSING, fields
 from typing import Any, Literal, get_args
 
 import numpy as np
-import sympy as sp
 
 from dfltheory import algorithms, graphs
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.evaluation import ROUNDING
 from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.scope import ANY
@@ -257,9 +257,7 @@ def step_sizes(
         contradicts the horizon, the number of clients, or a constant of the network.
     """
     refuse_one_block(theorem, task)
-    needed: set[str] = set()
-    for rule in theorem.schedule.values():
-        needed |= {symbol.name for symbol in sp.sympify(rule).free_symbols}
+    needed = symbol_names(theorem.schedule.values())
     network = topology if needed & NETWORK_NAMES else None
     planned = PlannedRun(task, rounds, network, needed)
     given = {
@@ -371,11 +369,7 @@ def _values_of_conditions(
 
     It is 1/2 for what no condition contains, whose value does not matter.
     """
-    in_conditions: set[str] = set()
-    for condition in theorem.conditions:
-        in_conditions |= {
-            symbol.name for symbol in theorem.expand(condition.slack).free_symbols
-        }
+    in_conditions = symbol_names(theorem.expand(c.slack) for c in theorem.conditions)
     values: Values = {}
     missing = []
     for name in theorem.needs:

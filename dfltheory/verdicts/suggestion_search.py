@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dfltheory.bounds.clauses import Number
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import (
@@ -114,13 +114,14 @@ class _Search:
         self.theorem = theorem
         self.derive = derive
         self.values = {name: float(np.mean(value)) for name, value in values.items()}
-        self.in_conditions = _names_in_conditions(theorem)
+        conditions = [theorem.expand(c.slack) for c in theorem.conditions]
+        self.in_conditions = symbol_names(conditions)
         self.followed = self._followed()
         allowed = {*HYPERPARAMETERS, *theorem.step_names} if names is None else names
         reached = set(self.in_conditions)
         for step in self.followed:
             if step in reached or step not in theorem.needs:
-                reached |= _names_in(self._rule(step))
+                reached |= symbol_names([self._rule(step)])
         order = ("T", *theorem.step_names, *HYPERPARAMETERS[1:], *sorted(allowed))
         self.names = [
             name
@@ -149,7 +150,7 @@ class _Search:
             if name not in self.theorem.needs:
                 found.append(name)
                 continue
-            symbols = _names_in(self._rule(name))
+            symbols = symbol_names([self._rule(name)])
             if name not in self.values or not symbols <= set(self.values):
                 continue
             scheduled = self._scheduled(name, self.values)
@@ -190,7 +191,7 @@ class _Search:
         return found
 
     def _rule_is_known(self, name: str, values: Values) -> bool:
-        return _names_in(self._rule(name)) <= set(values)
+        return symbol_names([self._rule(name)]) <= set(values)
 
     def holds(self, changes: Values) -> NDArray[np.bool_]:
         """Whether every condition holds, at each of the changed values."""
@@ -282,7 +283,7 @@ class _Search:
             if name not in chosen
             and name not in tied
             and self._rule_is_known(name, values)
-            and _names_in(self._rule(name)) & set(chosen)
+            and symbol_names([self._rule(name)]) & set(chosen)
         }
         return Suggestion(changes, scheduled, tied)
 
@@ -363,7 +364,7 @@ class _Search:
             checked = self.theorem.check_conditions(**self.at({}))
             failing = [condition for condition, _, holds in checked if not holds]
             for condition in failing:
-                names = _names_in(self.theorem.expand(condition.slack))
+                names = symbol_names([self.theorem.expand(condition.slack)])
                 if not names & set(self.names):
                     return (
                         f"no hyperparameter changes that: {condition.name} is about"
@@ -380,17 +381,6 @@ def _distance_from(values: Array, present: float) -> Array:
     with np.errstate(all="ignore"):
         ratio = np.abs(np.log(values / present)) if present > 0 else values * np.nan
     return np.where(np.isfinite(ratio), ratio, np.abs(values - present) + 100.0)
-
-
-def _names_in(formula: sp.Expr) -> set[str]:
-    return {str(symbol) for symbol in formula.free_symbols}
-
-
-def _names_in_conditions(theorem: Theorem) -> set[str]:
-    names: set[str] = set()
-    for condition in theorem.conditions:
-        names |= _names_in(theorem.expand(condition.slack))
-    return names
 
 
 __all__ = ["Derive", "suggest"]
