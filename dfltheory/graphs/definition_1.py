@@ -28,7 +28,7 @@ from dfltheory.graphs.sequences import (
     rounds_of,
     standing,
 )
-from dfltheory.graphs.user_laws import Laws, NetworkLaw, split_laws
+from dfltheory.graphs.user_laws import Laws, NetworkLaw, law
 from dfltheory.graphs.weights import default_weights
 
 DRAWS = 20
@@ -101,6 +101,36 @@ def check_mixing_matrix(
     report = _report(matrix, graph, names)
     further = _failures_of_user(user_laws, [matrix.W], tuple(matrix.broken))
     return replace(report, laws=listed, failures=(*report.failures, *further))
+
+
+def split_laws(laws: Laws) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
+    """Divide laws into names and a user's laws.
+
+    Parameters
+    ----------
+    laws : str, callable, iterable of str or callable, or None
+        Functions that are not laws become laws of a matrix.
+
+    Returns
+    -------
+    names : str, list of str or None
+        Unchanged if there is no user's law.
+    user_laws : tuple of NetworkLaw
+        The user's laws.
+    """
+    if laws is None or isinstance(laws, str):
+        return laws, ()
+    given = (laws,) if callable(laws) else laws
+    names: list[str] = []
+    user_laws: list[NetworkLaw] = []
+    for entry in given:
+        if isinstance(entry, NetworkLaw):
+            user_laws.append(entry)
+        elif callable(entry):
+            user_laws.append(law(entry))
+        else:
+            names.append(entry)
+    return names, tuple(user_laws)
 
 
 def check_push_sum(

@@ -210,34 +210,4 @@ def _named_law(
     return NetworkLaw(function, name or own_name.replace("_", " "), of)
 
 
-def split_laws(laws: Laws) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
-    """Divide laws into names and a user's laws.
-
-    Parameters
-    ----------
-    laws : str, callable, iterable of str or callable, or None
-        Functions that are not laws become laws of a matrix.
-
-    Returns
-    -------
-    names : str, list of str or None
-        Unchanged if there is no user's law.
-    user_laws : tuple of NetworkLaw
-        The user's laws.
-    """
-    if laws is None or isinstance(laws, str):
-        return laws, ()
-    given = (laws,) if callable(laws) else laws
-    names: list[str] = []
-    user_laws: list[NetworkLaw] = []
-    for entry in given:
-        if isinstance(entry, NetworkLaw):
-            user_laws.append(entry)
-        elif callable(entry):
-            user_laws.append(law(entry))
-        else:
-            names.append(entry)
-    return names, tuple(user_laws)
-
-
-__all__ = ["NetworkLaw", "law", "split_laws"]
+__all__ = ["LawFunction", "Laws", "NetworkLaw", "law"]
