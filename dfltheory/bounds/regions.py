@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 Points = dict[str, np.ndarray]
+Compiled = tuple[list[str], Callable[..., list[np.ndarray]]]
 Glossary = Mapping[str, Quantity]
 _ROUNDS = 40
 
@@ -59,13 +60,13 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(size) < 0.1, 0.0, value) if may_vanish else value
 
 
-def compiled(exprs: Sequence[Expr]) -> tuple[list[str], object]:
+def compiled(exprs: Sequence[Expr]) -> Compiled:
     """Return sorted names of the free symbols of ``exprs``, and compiled values."""
     return _compiled(tuple(map(sp.sympify, exprs)))
 
 
 @lru_cache(512)
-def _compiled(exprs: tuple[Expr, ...]) -> tuple[list[str], object]:
+def _compiled(exprs: tuple[Expr, ...]) -> Compiled:
     free = sorted({symbol for e in exprs for symbol in e.free_symbols}, key=str)
     names = [symbol.name for symbol in free]
     return names, sp.lambdify(free, list(exprs), modules="numpy", cse=True)
@@ -76,7 +77,7 @@ def values_of(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
     names, function = compiled(exprs)
     size = len(next(iter(points.values())))
     with np.errstate(all="ignore"):
-        values = function(*(points[n] for n in names))  # type: ignore[operator]
+        values = function(*(points[n] for n in names))
     return [np.broadcast_to(np.asarray(v, dtype=float), (size,)) for v in values]
 
 

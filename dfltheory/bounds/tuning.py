@@ -91,7 +91,7 @@ def _with_step(
             raise InputError(
                 f"{theorem} ties {other} to {name}; missing: {', '.join(missing)}"
             )
-        (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))  # type: ignore[operator]
+        (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))
     return given
 
 

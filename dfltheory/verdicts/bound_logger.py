@@ -84,8 +84,7 @@ class BoundLogger:
         variant: str | None = None,
         **description: Any,
     ):
-        is_theorem = isinstance(theorem, Theorem) and variant is None
-        self.theorem: Theorem = theorem if is_theorem else load(theorem, variant)  # type: ignore[assignment]
+        self.theorem = load(theorem, variant)
         self.logger = Tracker(logger)
         self.description = _with_algorithm(description)
         self.reasons: list[str] = []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.constants import SEQUENCES
 from dfltheory.graphs.sequences import MixingSequence, rounds_of
+from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.training.facts import NetworkFacts
 
 _MOST_ROUNDS = 200
@@ -65,8 +66,8 @@ def _own_law_obstacle(
             " contains no matrices"
         )
     matrices = rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices
-    if getattr(law, "of", "matrix") == "sequence":  # a graphs.NetworkLaw
-        failure = law.failure_of(matrices)  # type: ignore[attr-defined]
+    if isinstance(law, NetworkLaw) and law.of == "sequence":
+        failure = law.failure_of(matrices)
         return None if failure is None else f"the network breaks its law: {failure}"
     for matrix in matrices:
         failure = law(matrix)
