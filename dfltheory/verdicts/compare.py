@@ -27,6 +27,7 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -208,7 +209,8 @@ class _Comparison:
         return Verdict(
             kind="not applicable",
             reason=obstacle.reason,
-            suggestions=suggestions_for(
+            suggestions=partial(
+                suggestions_for,
                 self.values,
                 hyperparameter_values(self.left.run.algorithm),
                 obstacle.kind,
