@@ -15,11 +15,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from dfltheory.errors import InputError
 
-Read = Callable[[str, Any], Any]
+Value = TypeVar("Value")
+Read: TypeAlias = Callable[[str, object], Value]
+"""A reader: a function of a place and of what a file holds there."""
+
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
@@ -70,28 +73,29 @@ class WrittenNumber(float):
         return Fraction(digits)
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a value in a message, however long it is."""
     return _REPR.repr(value)
 
 
-def must(place: str, value: Any, fits: bool, words: str) -> Any:
+def must(place: str, value: Value, fits: bool, words: str) -> Value:
     """Return the value, or an InputError that says what it must be."""
     if not fits:
-        raise InputError(f"{place} = {short(value)} must be {words}")
+        raise _refusal(place, value, words)
     return value
 
 
-def number(low: float = -math.inf, high: float = math.inf) -> Read:
+def _refusal(place: str, value: object, words: str) -> InputError:
+    """Return the error that says what a value must be."""
+    return InputError(f"{place} = {short(value)} must be {words}")
+
+
+def number(low: float = -math.inf, high: float = math.inf) -> Read[float]:
     """Return a finite number (bool is none) in [low, high]."""
 
-    def read(place: str, value: Any) -> float:
-        must(
-            place,
-            value,
-            isinstance(value, (int, float)) and not isinstance(value, bool),
-            "a number",
-        )
+    def read(place: str, value: object) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise _refusal(place, value, "a number")
         # nan too; and whole numbers of any length
         inside = low <= value <= high and abs(value) < math.inf
         return float(must(place, value, inside, f"a number in [{low:g}, {high:g}]"))
@@ -107,7 +111,7 @@ def any_number(place: str, value: object) -> float:
     """
     if value == "NaN":
         return math.nan
-    if value in ("Infinity", "-Infinity"):
+    if isinstance(value, str) and value in ("Infinity", "-Infinity"):
         return float(value)
     return number(-sys.float_info.max, sys.float_info.max)(place, value)
 
@@ -117,102 +121,101 @@ def anything(place: str, value: object) -> object:
     return value
 
 
-def text(place: str, value: Any) -> str:
+def text(place: str, value: object) -> str:
     """Text of any length."""
-    return must(place, value, isinstance(value, str), "text")
+    if not isinstance(value, str):
+        raise _refusal(place, value, "text")
+    return value
 
 
-def whole(low: int, high: int) -> Read:
+def whole(low: int, high: int) -> Read[int]:
     """Return a whole number in [low, high]."""
 
-    def read(place: str, value: Any) -> int:
-        fits = (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and low <= value <= high
-        )
-        return must(place, value, fits, f"a whole number in [{low}, {high}]")
+    def read(place: str, value: object) -> int:
+        is_flag = isinstance(value, bool)
+        if not isinstance(value, int) or is_flag or not low <= value <= high:
+            raise _refusal(place, value, f"a whole number in [{low}, {high}]")
+        return value
 
     return read
 
 
-def truth(place: str, value: Any) -> bool:
+def truth(place: str, value: object) -> bool:
     """Return True or False."""
-    return must(place, value, isinstance(value, bool), "true or false")
+    if not isinstance(value, bool):
+        raise _refusal(place, value, "true or false")
+    return value
 
 
-def line(most: int, pattern: str | None = None, words: str = "a line") -> Read:
+def line(most: int, pattern: str | None = None, words: str = "a line") -> Read[str]:
     """Return a reader of text of at most ``most`` characters.
 
     The text must match ``pattern``, or be printable if there is none.
     """
 
-    def read(place: str, value: Any) -> str:
-        fits = isinstance(value, str) and len(value) <= most
-        fits = fits and (
-            value.isprintable()
-            if pattern is None
-            else re.fullmatch(pattern, value) is not None
-        )
-        return must(place, value, fits, f"{words} of at most {most} characters")
+    def fits(value: str) -> bool:
+        if len(value) > most:
+            return False
+        if pattern is None:
+            return value.isprintable()
+        return re.fullmatch(pattern, value) is not None
+
+    def read(place: str, value: object) -> str:
+        if not isinstance(value, str) or not fits(value):
+            raise _refusal(place, value, f"{words} of at most {most} characters")
+        return value
 
     return read
 
 
-def one_of(*known: str) -> Read:
+def one_of(*known: str) -> Read[str]:
     """One of these texts."""
 
-    def read(place: str, value: Any) -> str:
-        fits = isinstance(value, str) and value in known
-        return must(place, value, fits, f"one of {', '.join(known)}")
+    def read(place: str, value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise _refusal(place, value, f"one of {', '.join(known)}")
+        return value
 
     return read
 
 
-def maybe(kind: Read) -> Read:
+def maybe(kind: Read[Value]) -> Read[Value | None]:
     """None, or what another reader reads."""
 
-    def read(place: str, value: object) -> Any:
+    def read(place: str, value: object) -> Value | None:
         return None if value is None else kind(place, value)
 
     return read
 
 
-def rows(item: Read, most: int, least: int = 0) -> Read:
+def rows(item: Read[Value], most: int, least: int = 0) -> Read[list[Value]]:
     """Return a list of ``least`` to ``most`` items."""
+    length = f"{least} to {most}" if least else f"at most {most}"
 
-    def read(place: str, value: Any) -> list[Any]:
-        must(
-            place,
-            value,
-            isinstance(value, list) and least <= len(value) <= most,
-            f"a list of {f'{least} to' if least else 'at most'} {most}",
-        )
+    def read(place: str, value: object) -> list[Value]:
+        if not isinstance(value, list) or not least <= len(value) <= most:
+            raise _refusal(place, value, f"a list of {length}")
         return [item(f"{place}[{k}]", one) for k, one in enumerate(value)]
 
     return read
 
 
-def tuple_of(item: Read, most: int, least: int = 0) -> Read:
+def tuple_of(item: Read[Value], most: int, least: int = 0) -> Read[tuple[Value, ...]]:
     """Return a list of ``least`` to ``most`` items, as a tuple."""
     read_list = rows(item, most, least)
 
-    def read(place: str, value: object) -> tuple[Any, ...]:
+    def read(place: str, value: object) -> tuple[Value, ...]:
         return tuple(read_list(place, value))
 
     return read
 
 
-def mapping(item: Read, most: int, name: Read) -> Read:
+def mapping(item: Read[Value], most: int, name: Read[str]) -> Read[dict[str, Value]]:
     """Fields of any names that ``name`` reads, at most ``most``."""
 
-    def read(place: str, value: Any) -> dict[str, Any]:
-        must(
-            place,
-            value,
-            isinstance(value, dict) and len(value) <= most,
-            f"at most {most} fields",
-        )
+    def read(place: str, value: object) -> dict[str, Value]:
+        if not isinstance(value, dict) or len(value) > most:
+            raise _refusal(place, value, f"at most {most} fields")
         return {
             name(f"a name in {place}", n): item(f"{place}.{n}", v)
             for n, v in value.items()
@@ -222,8 +225,9 @@ def mapping(item: Read, most: int, name: Read) -> Read:
 
 
 def record(
-    required: Mapping[str, Read], optional: Mapping[str, Read] | None = None
-) -> Read:
+    required: Mapping[str, Read[object]],
+    optional: Mapping[str, Read[object]] | None = None,
+) -> Read[dict[str, Any]]:
     """Return a reader of these fields and no other."""
     known = {**required, **(optional or {})}
 
@@ -235,14 +239,18 @@ def record(
 
 
 def named(
-    place: str, value: Any, required: Iterable[str], optional: Iterable[str] | None = ()
+    place: str,
+    value: object,
+    required: Iterable[str],
+    optional: Iterable[str] | None = (),
 ) -> dict[str, Any]:
     """Return the fields as they are.
 
     All that are required, and no others than these and the optional ones (None: any).
     """
     known, what = [*required, *(optional or ())], place or "the document"
-    must(what, value, isinstance(value, dict), f"fields: {', '.join(known)}")
+    if not isinstance(value, dict):
+        raise _refusal(what, value, f"fields: {', '.join(known)}")
     for name in value:
         if name not in known and optional is not None:
             raise InputError(f"{what} has no field {short(name)}")

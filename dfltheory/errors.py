@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import TypeVar
+
+Name = TypeVar("Name")
 
 _MOST = 1500
 
@@ -151,7 +153,7 @@ def squarable(name: str, value: object) -> None:
         )
 
 
-def one_of(what: str, name: Any, known: Iterable[str]) -> Any:
+def one_of(what: str, name: Name, known: Iterable[str]) -> Name:
     """Return ``name``; raise UnknownNameError unless it is one of ``known``."""
     if name not in (names := set(known)):
         raise UnknownNameError(what, name, names)

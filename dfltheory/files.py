@@ -335,7 +335,7 @@ def json_text(document: object) -> str:
     return json.dumps(plain(document), indent=2, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return the value in JSON types.
 
     Infinite numbers and nan become the strings "Infinity", "-Infinity" and "NaN", which
@@ -345,8 +345,9 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(v) for v in value]
-    if hasattr(value, "tolist"):  # numpy and torch, scalars and arrays
-        return plain(value.tolist())
+    to_list = getattr(value, "tolist", None)
+    if to_list is not None:  # numpy and torch, scalars and arrays
+        return plain(to_list())
     if isinstance(value, float) and not math.isfinite(value):
         if math.isnan(value):
             return "NaN"

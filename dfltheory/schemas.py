@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from dfltheory.documents import short
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
@@ -121,7 +122,7 @@ def _problems_of(
     error: ValidationError, model: type[Schema], data: object, place: str
 ) -> Iterator[Problem]:
     """Yield one problem for each place; the alternatives of a union are one problem."""
-    by_path: dict[Path, list[Mapping[str, object]]] = {}
+    by_path: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False)[:MAX_DETAILS]:
         by_path.setdefault(_path(detail, data), []).append(detail)
     enclosing = {path[:length] for path in by_path for length in range(len(path))}
@@ -143,13 +144,13 @@ def _problems_of(
             yield Problem(where, InputError(f"{reasons}, not {short(detail['input'])}"))
 
 
-def _path(detail: Mapping[str, Any], data: Any) -> Path:
+def _path(detail: ErrorDetails, data: object) -> Path:
     """Return where an error is in the data.
 
     pydantic's names of a union's alternatives are left out.
     """
     path: list[str | int] = []
-    node = data
+    node: Any = data  # whose type is that of the place reached
     for step in detail["loc"]:
         if _holds(node, step):
             path.append(step)
@@ -182,7 +183,7 @@ def shown_key(key: str) -> str:
     return key if re.fullmatch(r"\w{1,60}", key) else short(key)
 
 
-def _reason(detail: Mapping[str, Any]) -> str:
+def _reason(detail: ErrorDetails) -> str:
     if detail["type"] in _REASONS:
         return _REASONS[detail["type"]]
     message = detail["msg"].removeprefix("Value error, ")

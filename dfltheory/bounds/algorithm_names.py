@@ -6,8 +6,8 @@ table with them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from typing import Any
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError, one_of
@@ -102,7 +102,9 @@ def checked_algorithm(algorithm: object) -> None:
         raise InputError(f"algorithms: {algorithm!r} must be 'module:Class'")
 
 
-def checked_hyperparameters(algorithms: tuple[str | type, ...], names: Any) -> None:
+def checked_hyperparameters(
+    algorithms: tuple[str | type, ...], names: Iterable[str]
+) -> None:
     """Reject a name that is a hyperparameter of no algorithm.
 
     Algorithms are those of the package and the given classes.

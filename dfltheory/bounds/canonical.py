@@ -17,10 +17,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.measures import MEASURES
 from dfltheory.bounds.normal_forms import formula_text
@@ -29,6 +30,8 @@ from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.bounds.units import Unit
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from dfltheory.bounds.clauses import Condition, LeftSide
     from dfltheory.bounds.statement import Statement
 
@@ -99,7 +102,7 @@ def _condition(statement: Statement, condition: Condition) -> str:
     return f"{left} {'<' if condition.strict else '<='} {right}"
 
 
-def _fields(record: Any) -> dict[str, object]:
+def _fields(record: DataclassInstance) -> dict[str, object]:
     """Return the fields of a dataclass that are not at their defaults.
 
     So a new field with a default changes no hash.
@@ -182,9 +185,7 @@ def _own_quantities(statement: Statement) -> dict[str, object]:
 
     Quantities that the glossary writes out are included.
     """
-    in_schedule = {
-        s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols
-    }
+    in_schedule = symbol_names(statement.schedule.values())
     names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
     known = [statement.glossary[name] for name in sorted(names)]
     own = frozenset(quantity.name for quantity in statement.quantities)

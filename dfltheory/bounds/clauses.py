@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -28,6 +28,7 @@ Kind = Literal[
     "theorem", "corollary", "lemma", "equation", "definition", "rate", "lower bound"
 ]
 Number: TypeAlias = "float | np.ndarray"
+Truth: TypeAlias = "bool | np.ndarray"
 Where = Literal["raise", "nan", "ignore"]
 ScalarFunction: TypeAlias = "Callable[..., np.ndarray]"
 _T = GLOSSARY["T"].symbol
@@ -93,6 +94,14 @@ def checked_expression(place: str, formula: object) -> Expr:
                 f" {allowed}"
             )
     return expression
+
+
+def symbol_names(formulas: Iterable[object]) -> set[str]:
+    """Return the names of the symbols in SymPy expressions or numbers."""
+    names: set[str] = set()
+    for formula in formulas:
+        names.update(map(str, sp.sympify(formula).free_symbols))
+    return names
 
 
 def checked_symbols(

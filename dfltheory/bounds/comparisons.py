@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import sympy as sp
+from sympy import Expr
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.formulas import Relation
-from dfltheory.bounds.units import Expr
 
 
 def conditions_of(

@@ -14,13 +14,13 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import sympy as sp
+from sympy import Expr
 
 from dfltheory.bounds.formula_tokens import LENGTH
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.formulas import read_formula
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 EIGENVALUE = sp.Symbol("l", real=True)

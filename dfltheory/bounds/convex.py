@@ -7,10 +7,10 @@ given by the caller.
 from __future__ import annotations
 
 import sympy as sp
+from sympy import Expr
 
 from dfltheory.bounds.clauses import Condition, LeftSide
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH_SQ, VALUE
-from dfltheory.bounds.units import Expr
 
 T, sigma_l = GLOSSARY["T"].symbol, GLOSSARY["sigma_l"].symbol
 EXACT = Condition("exact gradients", 2 * sigma_l, sigma_l)  # sigma_l = 0, in its unit

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import sympy as sp
+from sympy import Expr
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.bounds.units import Expr
 
 
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
@@ -64,12 +64,14 @@ def plain(text: str, theorem: Statement) -> str:
     meant = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
     names = {latex: name for name, latex in _letters(theorem).items() if name in meant}
 
+    def plain_word(found: re.Match[str]) -> str:
+        word = found[0]
+        return names[word] if word in names else re.sub(r"[\\{}]", "", word)
+
     def formula(found: re.Match[str]) -> str:
         latex = re.sub(r"\\bar (\w)", r"\1bar", found[1])
         for written, spoken in _SPOKEN:
             latex = latex.replace(written, spoken)
-        return _WORD.sub(
-            lambda word: names.get(word[0], re.sub(r"[\\{}]", "", word[0])), latex
-        )
+        return _WORD.sub(plain_word, latex)
 
     return re.sub(r"\$([^$]+)\$", formula, text)

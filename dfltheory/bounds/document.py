@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import sympy as sp
 
@@ -27,10 +27,11 @@ from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, checked_new
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_tree, to_tree
-from dfltheory.bounds.units import Unit
+from dfltheory.bounds.units import Expr, Unit
 from dfltheory.constants import FRESH_STEP, SEQUENCES
 from dfltheory.documents import (
     Read,
+    Value,
     anything,
     line,
     mapping,
@@ -48,13 +49,16 @@ from dfltheory.documents import (
 )
 from dfltheory.errors import DFLTheoryError, InputError
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 FORMAT = 1
 
 
 # -- writing
 
 
-def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
+def theorem_to_document(theorem: Theorem) -> dict[str, object]:
     """Return the statement and its scope as plain data, for JSON.
 
     Raises
@@ -69,7 +73,7 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
     return {"format": FORMAT, "quantities": _plain(own)} | kept
 
 
-def _stated_names(document: Any) -> frozenset[str]:
+def _stated_names(document: object) -> frozenset[str]:
     """Return the names of the quantities in a document that is not checked yet."""
     entries = document.get("quantities") if isinstance(document, dict) else None
     tables = entries if isinstance(entries, list) else []
@@ -84,7 +88,7 @@ def _added_quantities(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
     return added
 
 
-def _fields(thing: Any, *but: str) -> dict[str, Any]:
+def _fields(thing: DataclassInstance, *but: str) -> dict[str, object]:
     return {
         f.name: _plain(getattr(thing, f.name))
         for f in fields(thing)
@@ -92,7 +96,7 @@ def _fields(thing: Any, *but: str) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     match value:
         case sp.Basic():
             return to_tree(value)
@@ -115,7 +119,7 @@ def _plain(value: Any) -> Any:
             return {name: _plain(one) for name, one in value.items()}
         case tuple() | list():
             return [_plain(one) for one in value]
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
     return (
         f"law: {getattr(value, '__qualname__', type(value).__name__)}"
@@ -133,7 +137,7 @@ class UnknownLaw:
     def __init__(self, name: str):
         self.__qualname__ = name
 
-    def __call__(self, W: Any) -> str:
+    def __call__(self, W: object) -> str:
         """Return the message that the law is not known, whatever the matrix."""
         return (
             f"its law {self.__qualname__} is code, which no file carries: give the"
@@ -147,26 +151,26 @@ class UnknownLaw:
         return hash(self.__qualname__)
 
 
-def _list(item: Read) -> Read:
+def _list(item: Read[Value]) -> Read[tuple[Value, ...]]:
     return tuple_of(item, 200)
 
 
-def _unit(place: str, value: Any) -> Unit:
-    def fraction(at: str, row: Any) -> Fraction:
+def _unit(place: str, value: object) -> Unit:
+    def fraction(at: str, row: object) -> Fraction:
         over, under = rows(anything, 2, 2)(at, row)
         return Fraction(whole(-99, 99)(at, over), whole(1, 99)(at, under))
 
     return Unit(*rows(fraction, 3, 3)(place, value))
 
 
-def _end(place: str, value: Any) -> float:
+def _end(place: str, value: object) -> float:
     try:
         return float(_line(place, value))
     except ValueError:
         raise InputError(f"{place} = {short(value)} must be a number") from None
 
 
-def _letter(place: str, value: Any) -> Any:
+def _hyperparameter(place: str, value: object) -> object:
     return must(
         place,
         value,
@@ -175,7 +179,7 @@ def _letter(place: str, value: Any) -> Any:
     )
 
 
-def _network(place: str, value: Any) -> Any:
+def _network(place: str, value: object) -> str | UnknownLaw:
     network = _line(place, value)
     if network in LAWS:
         return network
@@ -194,7 +198,7 @@ _SCOPE = record(
     {
         "algorithms": _list(_line),
         "network": _network,
-        "letters": mapping(_letter, 200, _line),
+        "letters": mapping(_hyperparameter, 200, _line),
         "notation": mapping(_line, 200, _line),
         "participation": one_of("full", "sampled"),
         **dict.fromkeys(("common_start", "bounded_gradients", "two_blocks"), truth),
@@ -208,7 +212,7 @@ _SCOPE = record(
 )
 
 
-def _scope(place: str, data: Any) -> Scope:
+def _scope(place: str, data: object) -> Scope:
     """Read a scope.
 
     A file has ``sequence``, or ``change`` if an earlier version wrote it.
@@ -235,7 +239,7 @@ _QUANTITY = record(
 )
 
 
-def theorem_from_document(document: Any) -> Theorem:
+def theorem_from_document(document: object) -> Theorem:
     """Return the statement that :func:`theorem_to_document` wrote.
 
     It has the quantities that it adds to the glossary.
@@ -249,7 +253,7 @@ def theorem_from_document(document: Any) -> Theorem:
     symbols: dict[str, sp.Symbol] = {}
     quantities: set[str] = set()  # those of them that are no definitions
 
-    def quantity(place: str, data: Any) -> Quantity:
+    def quantity(place: str, data: object) -> Quantity:
         """One of the glossary, or one that the statement adds.
 
         The latter has no neutral value: a file does not say what a run may leave out.
@@ -273,13 +277,13 @@ def theorem_from_document(document: Any) -> Theorem:
         quantities.add(added.name)
         return added
 
-    def formula(place: str, data: Any) -> Any:
+    def formula(place: str, data: object) -> Expr:
         try:
             return from_tree(data, symbols)
         except DFLTheoryError as wrong:
             raise InputError(f"{place}: {wrong}") from None
 
-    def end(place: str, data: Any) -> Any:
+    def end(place: str, data: object) -> Expr:
         """Return a round by T, which must not outgrow every number."""
         read = sp.sympify(formula(place, data))
         powers = [p.exp for p in read.atoms(sp.Pow)]
@@ -292,7 +296,7 @@ def theorem_from_document(document: Any) -> Theorem:
         )
         return read
 
-    def definition(place: str, data: Any) -> Definition:
+    def definition(place: str, data: object) -> Definition:
         signs = one_of("positive", "nonnegative", "real")
         words = dict.fromkeys(("symbol", "latex", "meaning"), _line)
         given = record({**words, "sign": signs, "expr": formula})(place, data)
@@ -324,8 +328,11 @@ def theorem_from_document(document: Any) -> Theorem:
 
 
 def _statement_readers(
-    quantity: Read, definition: Read, formula: Read, end: Read
-) -> dict[str, Read]:
+    quantity: Read[Quantity],
+    definition: Read[Definition],
+    formula: Read[Expr],
+    end: Read[Expr],
+) -> dict[str, Read[Any]]:
     """Return the reader of each field, in an order in which symbols become known."""
 
     def condition(place: str, data: object) -> Condition:
@@ -358,7 +365,7 @@ def _statement_readers(
     }
 
 
-def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+def _made(place: str, make: Callable[..., Value], given: Mapping[str, object]) -> Value:
     """Return what a constructor makes of the fields of a document.
 
     Its errors name their place.

@@ -12,13 +12,15 @@ numbers that a replay uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import mpmath
 import sympy as sp
 from mpmath.ctx_iv import MPIntervalContext
 
+from dfltheory.bounds.number_types import MpmathNumber, RealNumber
 from dfltheory.bounds.tree import at_numbers, decimal_value
+from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,11 +35,24 @@ SYMPY_DIGITS = 60
 """Digits to which SymPy evaluates functions that files cannot carry."""
 
 
+class Interval(Protocol):
+    """An interval of mpmath; operations are rounded outwards."""
+
+    @property
+    def _mpi_(self) -> tuple[object, object]: ...
+    def __add__(self, other: Interval, /) -> Interval: ...
+    def __radd__(self, other: int, /) -> Interval: ...
+    def __mul__(self, other: Interval, /) -> Interval: ...
+    def __truediv__(self, other: Interval, /) -> Interval: ...
+    def __pow__(self, power: int, /) -> Interval: ...
+    def __abs__(self) -> Interval: ...
+
+
 class Enclosure(NamedTuple):
     """The value lies in [low, high]; both are numbers of mpmath."""
 
-    low: Any
-    high: Any
+    low: MpmathNumber
+    high: MpmathNumber
 
     @property
     def zero(self) -> bool:
@@ -45,7 +60,7 @@ class Enclosure(NamedTuple):
         return bool(self.low == 0 == self.high)
 
     @property
-    def size(self) -> Any:
+    def size(self) -> RealNumber:
         """The largest absolute value."""
         return max(abs(self.low), abs(self.high))
 
@@ -61,20 +76,20 @@ class Evaluation:
         Numbers by glossary name, for every name that the statement needs.
     """
 
-    def __init__(self, statement: Statement, values: Mapping[str, Any]):
+    def __init__(self, statement: Statement, values: Mapping[str, float]):
         self._statement = statement
-        self._interval: Any = MPIntervalContext()  # mpmath has no types
+        self._interval: Any = MPIntervalContext()  # its methods have no types
         self._interval.dps = DIGITS
         self._operations = 0
         self._point = {
             symbol: sp.Rational(float(values[name]))
             for name, symbol in statement.symbols.items()
         }
-        self._known: dict[sp.Basic, Any] = {
+        self._known: dict[sp.Basic, Interval] = {
             s: self._rational(v) for s, v in self._point.items()
         }
         self._definitions = {d.symbol: d.expr for d in statement.definitions}
-        self._functions: dict[type, Callable[[list[Any]], Any]] = {
+        self._functions: dict[type, Callable[[list[Interval]], Interval]] = {
             sp.Add: self._sum,
             sp.Mul: self._product,
             sp.Pow: self._power,
@@ -86,7 +101,7 @@ class Evaluation:
             sp.floor: self._floor,
         }
 
-    def enclosure(self, formula: Any) -> Enclosure:
+    def enclosure(self, formula: Expr) -> Enclosure:
         """Return an interval that contains the formula's value.
 
         Raises
@@ -118,7 +133,7 @@ class Evaluation:
 
     # -- one operation each; InputError is a ValueError
 
-    def _value(self, formula: Any) -> Any:
+    def _value(self, formula: Expr) -> Interval:
         self._operations += 1
         if self._operations > OPERATIONS:
             raise InputError(
@@ -148,7 +163,7 @@ class Evaluation:
         )
         return self._checked(value, formula)
 
-    def _whole_part(self, formula: Any) -> Any:
+    def _whole_part(self, formula: Expr) -> Expr | None:
         """Return the floor of a rational number, which may be whole.
 
         None of any other number.
@@ -159,7 +174,7 @@ class Evaluation:
             return None
         return sp.floor(number) if number.is_Rational else None
 
-    def _checked(self, value: Any, formula: Any) -> Any:
+    def _checked(self, value: Interval, formula: Expr) -> Interval:
         ends = self._ends(value)
         if not (mpmath.isfinite(ends.low) and mpmath.isfinite(ends.high)):
             raise InputError(
@@ -172,26 +187,26 @@ class Evaluation:
             )
         return value
 
-    def _rational(self, number: Any) -> Any:
+    def _rational(self, number: Expr) -> Interval:
         return self._interval.mpf(int(number.p)) / self._interval.mpf(int(number.q))
 
-    def _ends(self, value: Any) -> Enclosure:
+    def _ends(self, value: Interval) -> Enclosure:
         low, high = value._mpi_
         return Enclosure(mpmath.mp.make_mpf(low), mpmath.mp.make_mpf(high))
 
-    def _hull(self, low: Any, high: Any) -> Any:
+    def _hull(self, low: MpmathNumber, high: MpmathNumber) -> Interval:
         return self._interval.make_mpf((low._mpf_, high._mpf_))
 
-    def _sum(self, parts: list[Any]) -> Any:
+    def _sum(self, parts: list[Interval]) -> Interval:
         return sum(parts, self._interval.mpf(0))
 
-    def _product(self, parts: list[Any]) -> Any:
+    def _product(self, parts: list[Interval]) -> Interval:
         product = self._interval.mpf(1)
         for part in parts:
             product = product * part
         return product
 
-    def _power(self, parts: list[Any]) -> Any:
+    def _power(self, parts: list[Interval]) -> Interval:
         base, exponent = (self._ends(part) for part in parts)
         if exponent.size >= 2**SIZE:
             raise InputError(
@@ -210,34 +225,34 @@ class Evaluation:
             return self._hull(base.low, top.high)
         return self._exp([parts[1] * self._interval.log(parts[0])])
 
-    def _exp(self, parts: list[Any]) -> Any:
+    def _exp(self, parts: list[Interval]) -> Interval:
         if self._ends(parts[0]).size >= 2**SIZE:
             raise InputError(f"exp is too large for the evaluation at {DIGITS} digits")
         return self._interval.exp(parts[0])
 
-    def _log(self, parts: list[Any]) -> Any:
+    def _log(self, parts: list[Interval]) -> Interval:
         if self._ends(parts[0]).low <= 0:
             raise InputError("a logarithm is no real number")
         return self._interval.log(parts[0])
 
-    def _max(self, parts: list[Any]) -> Any:
+    def _max(self, parts: list[Interval]) -> Interval:
         ends = [self._ends(part) for part in parts]
         return self._hull(max(e.low for e in ends), max(e.high for e in ends))
 
-    def _min(self, parts: list[Any]) -> Any:
+    def _min(self, parts: list[Interval]) -> Interval:
         ends = [self._ends(part) for part in parts]
         return self._hull(min(e.low for e in ends), min(e.high for e in ends))
 
-    def _abs(self, parts: list[Any]) -> Any:
+    def _abs(self, parts: list[Interval]) -> Interval:
         return abs(parts[0])
 
-    def _floor(self, parts: list[Any]) -> Any:
+    def _floor(self, parts: list[Interval]) -> Interval:
         ends = self._ends(parts[0])
         if ends.size and mpmath.mag(ends.size) > 10 * DIGITS:
             return parts[0]  # a number with so large an exponent is whole
         return self._hull(mpmath.floor(ends.low), mpmath.floor(ends.high))
 
-    def _by_sympy(self, formula: Any) -> Any:
+    def _by_sympy(self, formula: Expr) -> Interval:
         """Return a function that only a theorem in Python can have.
 
         SymPy finds its digits.

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sympy as sp
+from sympy import Expr
 
+from dfltheory.bounds.clauses import Condition, Number, Truth, symbol_names
 from dfltheory.bounds.symbols import LETTERS
-from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 ROUNDING = 16 * np.finfo(float).eps
 """A condition ``left <= right`` holds if left exceeds right by no more than this share
 of it.
 """
 
-Values = Mapping[str, Any]
+Values = Mapping[str, object]
 Arrays = Mapping[str, np.ndarray]
 
 
 class Judged(NamedTuple):
     """A condition at some points: its sides, and where it holds."""
 
-    condition: Any
+    condition: Condition
     left: np.ndarray
     right: np.ndarray
     holds: np.ndarray
@@ -54,13 +58,13 @@ class Evaluator:
         self._terms = sp.lambdify(symbols, terms, modules="numpy", cse=True)
         self._sides = sp.lambdify(symbols, sides, modules="numpy", cse=True)
 
-    def terms(self, where: str, values: Values) -> dict[str, Any]:
+    def terms(self, where: str, values: Values) -> dict[str, Number]:
         """Return the named terms.
 
         ``where`` says what is done at points at which a condition fails.
         """
         arrays, shape = self._inputs(values)
-        admissible: Any = np.True_
+        admissible = np.asarray(True)
         for judged in self._judge(arrays) if where != "ignore" else ():
             if where == "raise" and not np.all(judged.holds):
                 raise ConditionError(self._failure(judged, arrays))
@@ -76,7 +80,7 @@ class Evaluator:
             for name, term in zip(self.statement.parts, kept, strict=True)
         }
 
-    def conditions(self, values: Values) -> list[tuple[Any, Any, Any]]:
+    def conditions(self, values: Values) -> list[tuple[Condition, Number, Truth]]:
         """Each condition with its slack and whether it holds."""
         arrays, shape = self._inputs(values)
         with np.errstate(invalid="ignore"):  # infinite on both sides
@@ -85,7 +89,7 @@ class Evaluator:
                 for c, left, right, holds in self._judge(arrays)
             ]
 
-    def sides(self, values: Values) -> list[tuple[Any, Any, Any]]:
+    def sides(self, values: Values) -> list[tuple[Condition, Number, Number]]:
         """Each condition with its left and its right side."""
         arrays, shape = self._inputs(values)
         return [
@@ -148,26 +152,26 @@ class Evaluator:
         place = (
             np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
         )
-        free = {
-            symbol.name for symbol in statement.expand(condition.slack).free_symbols
-        }
+        free = symbol_names([statement.expand(condition.slack)])
         names = sorted(free, key=list(statement.glossary).index)
         at = ", ".join(
             f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names
         )
         sign = ">=" if condition.strict else ">"
-        where = f" at index {tuple(int(i) for i in place)}" if holds.ndim else ""
-        sides = [
-            f"{value[place]:.6g}" if side.is_number else f"{side} = {value[place]:.6g}"
-            for side, value in ((condition.left, left), (condition.right, right))
-        ]
+        where = f" at index {tuple(map(int, place))}" if holds.ndim else ""
+        left_side = _with_value(condition.left, left[place])
+        right_side = _with_value(condition.right, right[place])
         return (
-            f"condition '{condition.name}' of {statement} fails{where}: {sides[0]}"
-            f" {sign} {sides[1]} ({at})"
+            f"condition '{condition.name}' of {statement} fails{where}: {left_side}"
+            f" {sign} {right_side} ({at})"
         )
 
 
-def _plain(value: Any, shape: tuple[int, ...]) -> Any:
+def _with_value(side: Expr, value: float) -> str:
+    return f"{value:.6g}" if side.is_number else f"{side} = {value:.6g}"
+
+
+def _plain(value: ArrayLike, shape: tuple[int, ...]) -> Any:
     """Return a Python scalar for a number, else an array of the common shape."""
     array = np.array(np.broadcast_to(value, shape))
     return array if shape else array.item()

@@ -8,7 +8,6 @@ constructors, which refuse large numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import sympy as sp
 
@@ -57,8 +56,8 @@ def check_expansion(
         parts.
     """
     total = 0
-    sizes: dict[object, tuple[int, int]] = {}
-    expanded: dict[object, Expr] = {}
+    sizes: dict[sp.Basic, tuple[int, int]] = {}
+    expanded: dict[sp.Basic, Expr] = {}
     for definition in definitions:
         expression = sp.sympify(definition.expr)
         place = f"definition {definition.symbol}"
@@ -77,7 +76,7 @@ def check_expansion(
 
 
 def _checked_size(
-    place: str, formula: object, known: Mapping[object, tuple[int, int]]
+    place: str, formula: sp.Basic, known: Mapping[sp.Basic, tuple[int, int]]
 ) -> tuple[int, int]:
     parts, depth = _size(formula, known)
     if parts > NODES or depth > DEEPEST:
@@ -88,7 +87,9 @@ def _checked_size(
     return parts, depth
 
 
-def _size(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
+def _size(
+    formula: sp.Basic, known: Mapping[sp.Basic, tuple[int, int]]
+) -> tuple[int, int]:
     """Parts and depth; a symbol that is ``known`` has those of its definition."""
     if formula in known:
         return known[formula]
@@ -98,14 +99,14 @@ def _size(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]
     return parts + 1, depth + 1
 
 
-def _expanded(place: str, formula: object, known: Mapping[object, Expr]) -> Expr:
+def _expanded(place: str, formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
     try:
         return _rebuilt(formula, known)
     except DFLTheoryError as wrong:
         raise InputError(f"{place} with the definitions put into it: {wrong}") from None
 
 
-def _rebuilt(formula: Any, known: Mapping[Any, Expr]) -> Expr:
+def _rebuilt(formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
     """Return the formula with the definitions, by the limited constructors."""
     if formula in known:
         return known[formula]

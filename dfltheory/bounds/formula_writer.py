@@ -14,7 +14,7 @@ from dfltheory.bounds.formulas import CALLED, FUNCTIONS
 from dfltheory.errors import InputError
 
 
-def write_formula(formula: Any) -> str:
+def write_formula(formula: object) -> str:
     """Return a formula as :func:`read_formula` reads it.
 
     Raises
@@ -25,31 +25,31 @@ def write_formula(formula: Any) -> str:
     return _Printer().doprint(sp.sympify(formula)).replace("**", "^")
 
 
-def _is_negative(term: Any) -> bool:
+def _is_negative(term: sp.Expr) -> bool:
     return term.could_extract_minus_sign()
 
 
 class _Printer(sp.StrPrinter):
     """SymPy's own text, in the words of theorem files."""
 
-    def _as_ordered_terms(self, expr: object, order: object = None) -> list[object]:
+    def _as_ordered_terms(self, expr: object, order: object = None) -> list[sp.Expr]:
         """Return the terms of a sum, those without a minus sign first."""
         terms = super()._as_ordered_terms(expr, order=order)
         return sorted(terms, key=_is_negative)
 
-    def _print_Max(self, expr: Any) -> str:
+    def _print_Max(self, expr: sp.Max) -> str:
         return f"max({', '.join(sorted(map(self._print, expr.args)))})"
 
-    def _print_Min(self, expr: Any) -> str:
+    def _print_Min(self, expr: sp.Min) -> str:
         return f"min({', '.join(sorted(map(self._print, expr.args)))})"
 
-    def _print_Abs(self, expr: Any) -> str:
+    def _print_Abs(self, expr: sp.Abs) -> str:
         return f"abs({self._print(expr.args[0])})"
 
-    def _print_Exp1(self, expr: Any) -> Any:
+    def _print_Exp1(self, expr: object) -> Any:
         return "exp(1)"
 
-    def _print_Float(self, expr: Any) -> str:
+    def _print_Float(self, expr: sp.Float) -> str:
         exact = Fraction(repr(float(expr)))
         return self._print(sp.Rational(exact.numerator, exact.denominator))
 

@@ -6,7 +6,6 @@ import math
 import reprlib
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import sympy as sp
 
@@ -104,9 +103,11 @@ def _of_numbers(name: str, numbers: list[Fraction]) -> Expr:
     return small(sp.Rational(total.numerator, total.denominator))
 
 
-def _check_compared(function: Any, parts: list[Expr]) -> None:
+def _check_compared(function: type[sp.Basic], parts: list[Expr]) -> None:
     """Limit the arguments of Max and Min, those of nested ones included."""
-    count = sum(len(part.args) if isinstance(part, function) else 1 for part in parts)
+    count = 0
+    for part in parts:
+        count += len(part.args) if isinstance(part, function) else 1
     if count > COMPARED:
         raise InputError(
             f"{function.__name__} takes at most {COMPARED} arguments in a formula, not"

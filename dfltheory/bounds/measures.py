@@ -12,9 +12,10 @@ import difflib
 from typing import Literal, NamedTuple, get_args
 
 import sympy as sp
+from sympy import Expr
 
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
-from dfltheory.bounds.units import ONE, Expr, Unit, unit
+from dfltheory.bounds.units import ONE, Unit, unit
 from dfltheory.errors import InputError, UnknownNameError, one_of
 
 Aggregate = Literal["mean", "min", "max", "sum", "last", "each"]

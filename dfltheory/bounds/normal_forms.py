@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 
 import sympy as sp
 
@@ -41,7 +42,7 @@ class LinearCombination:
         return coefficient if is_number else None
 
     def __str__(self) -> str:
-        return " + ".join(_term_text(*term) for term in self.terms) or "0"
+        return " + ".join(map(_term_text, self.terms)) or "0"
 
 
 Monomial = tuple[tuple[str, LinearCombination], ...]
@@ -56,7 +57,8 @@ def formula_text(formula: Expr) -> str:
     return str(_expression(sp.sympify(formula)))
 
 
-def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
+def _term_text(term: tuple[Monomial, Fraction]) -> str:
+    monomial, coefficient = term
     return "*".join(
         [str(coefficient), *(f"{base}^({exponent})" for base, exponent in monomial)]
     )
@@ -68,7 +70,7 @@ def _combination(terms: Mapping[Monomial, Fraction]) -> LinearCombination:
         for monomial, coefficient in terms.items()
         if coefficient
     ]
-    return LinearCombination(tuple(sorted(kept, key=lambda term: _term_text(*term))))
+    return LinearCombination(tuple(sorted(kept, key=_term_text)))
 
 
 def _number(value: Fraction | int) -> LinearCombination:
@@ -121,9 +123,7 @@ def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
             return _combination(
                 {part: coefficient * value for part, value in _SUMS[base].terms}
             )
-    return _combination(
-        {tuple(sorted(kept.items(), key=lambda power: power[0])): coefficient}
-    )
+    return _combination({tuple(sorted(kept.items(), key=itemgetter(0))): coefficient})
 
 
 def _multiply(factors: list[LinearCombination]) -> LinearCombination:

@@ -10,15 +10,18 @@ its numbers are computed. ``function = "NAME"`` of a theorem file is a name of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dfltheory.errors import one_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class NumericFunction(NamedTuple):
     """A function of arrays; ``takes`` are its quantities, in this order."""
 
-    function: Callable[..., Any]
+    function: Callable[..., np.ndarray]
     takes: tuple[str, ...]
 
 

@@ -8,12 +8,12 @@ are written, in many digits, far along the direction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import mpmath
 import sympy as sp
 
 from dfltheory.bounds.monomials import LARGE, SHARES, Shares
+from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.rates import Direction
 from dfltheory.bounds.units import Expr
 
@@ -53,12 +53,12 @@ def _point(
     exponents: Mapping[str, float],
     place: int,
     shares: Shares,
-) -> dict[sp.Symbol, Any]:
+) -> dict[sp.Symbol, RealNumber]:
     """Every symbol at ``place`` along the direction.
 
     A share by its gap where the gap vanishes.
     """
-    values: dict[sp.Symbol, Any] = {}
+    values: dict[sp.Symbol, RealNumber] = {}
     for symbol in symbols:
         gap = exponents.get(f"1 - {symbol.name}", 0.0)
         power = exponents.get(symbol.name, 0.0)
@@ -74,8 +74,8 @@ def _point(
 
 
 def _log_ratio(
-    larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, Any]
-) -> Any | None:
+    larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, RealNumber]
+) -> RealNumber | None:
     """Return the logarithm of the ratio; None where it has none."""
     names = list(point)
     try:

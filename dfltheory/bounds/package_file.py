@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
@@ -30,7 +29,7 @@ class PackageFile:
     def __init__(self, path: Path):
         text = path.read_text(encoding="utf-8")
         self._reader = FileReader(text, str(path), path.parent, False)
-        self._tables: Any = plain_file(tomllib.loads(text))
+        self._tables = plain_file(tomllib.loads(text))
         self._read: dict[tuple[str, str], Theorem] = {}
 
     @cached_property

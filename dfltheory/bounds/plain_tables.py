@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType, SimpleNamespace
-from typing import Any
 
-DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+DEFAULTS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "file": {"source": {}, "quantities": {}},
         "source": {"title": "", "citation": "", "provenance": "", "notation": {}},
@@ -65,7 +64,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 """Values of the keys that a table may lack, by the kind of table."""
 
 
-def plain_table(kind: str, values: Mapping[str, Any]) -> Any:
+def plain_table(kind: str, values: Mapping[str, object]) -> SimpleNamespace:
     """Return a table with its values and defaults as attributes."""
     fields = dict(DEFAULTS[kind])
     for name, value in values.items():
@@ -74,7 +73,7 @@ def plain_table(kind: str, values: Mapping[str, Any]) -> Any:
     return SimpleNamespace(**fields)
 
 
-def plain_file(document: Mapping[str, Any]) -> Any:
+def plain_file(document: Mapping[str, object]) -> SimpleNamespace:
     """Return a theorem file of the package as tables."""
     file = plain_table("file", document)
     file.source = plain_table("source", file.source)
@@ -85,7 +84,7 @@ def plain_file(document: Mapping[str, Any]) -> Any:
     return file
 
 
-def _statement(values: Mapping[str, Any]) -> Any:
+def _statement(values: Mapping[str, object]) -> SimpleNamespace:
     table = plain_table("statement", values)
     table.scope = plain_table("scope", table.scope)
     table.left = plain_table("left", table.left)

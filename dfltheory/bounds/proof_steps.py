@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
 
@@ -54,12 +53,6 @@ class LinearClaim:
     left: Mapping[str, Expr]
     right: Mapping[str, Expr]
     equal: bool
-
-
-def step_of_table(table: Any) -> ProofStep:
-    """Return the step that a table of a theorem file declares."""
-    by = (table.by,) if isinstance(table.by, str) else tuple(table.by)
-    return ProofStep(table.claim, tuple(table.from_), by, table.name)
 
 
 def names_of(steps: Sequence[ProofStep]) -> tuple[str, ...]:
@@ -207,6 +200,5 @@ __all__ = [
     "expanded_size",
     "names_of",
     "read_claim",
-    "step_of_table",
     "step_problems",
 ]

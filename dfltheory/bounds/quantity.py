@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
@@ -45,7 +45,7 @@ class Quantity:
     integer: bool = False
     neutral: float | None = None
     step: bool = False
-    of: Callable[..., Any] | str | None = None
+    of: Callable[..., float] | str | None = None
 
     @property
     def symbol(self) -> sp.Symbol:

@@ -271,15 +271,16 @@ def direction(
         {n for mono in (one, *by) for n, _ in mono.exponents}
         | {n for row in rows for n in row}
     )
-    gains = [[float(one[n] - other[n]) for n in names] for other in by]
-    kept = [[float(row.get(n, Fraction(0))) for n in names] for row in rows]
+    gains = np.zeros((len(by), len(names)))
+    kept = np.zeros((len(rows), len(names)))
+    for k, name in enumerate(names):
+        gains[:, k] = [float(one[name] - other[name]) for other in by]
+        kept[:, k] = [float(row.get(name, Fraction(0))) for row in rows]
     found: Direction | None = None
     for constant in _constant_atoms(names, shares):
         signs = [0 if n in constant else _sign(n, shares) for n in names]
         moves = [n not in constant for n in names]
-        answer = _steepest(
-            np.array(gains).reshape(-1, len(names)), np.array(kept), signs, moves
-        )
+        answer = _steepest(gains, kept, signs, moves)
         if answer is not None and (found is None or answer[1] > found[1]):
             found = dict(zip(names, answer[0], strict=True)), answer[1]
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 import sympy as sp
 
@@ -29,7 +28,7 @@ class RationalValues:
 
     def __init__(self, statement: Statement, known: Mapping[str, Fraction]):
         self._statement = statement
-        self._numbers: dict[Any, Any] = {
+        self._numbers: dict[sp.Symbol, sp.Expr] = {
             symbol: sp.Rational(known[name].numerator, known[name].denominator)
             for name, symbol in statement.symbols.items()
         }
@@ -50,8 +49,8 @@ class RationalValues:
             name: at_numbers(sp.sympify(part), self._numbers)
             for name, part in parts.items()
         }
-        total: Any = sp.Add(*terms.values())
-        if not total.is_Rational:
+        total = sp.Add(*terms.values())
+        if not isinstance(total, sp.Rational):
             irrational = [
                 f"{name} = {_short(term)}"
                 for name, term in terms.items()
@@ -71,8 +70,8 @@ class RationalValues:
         InputError
             It is irrational: the message names the condition.
         """
-        slack: Any = at_numbers(sp.sympify(condition.slack), self._numbers)
-        if not slack.is_Rational:
+        slack = at_numbers(sp.sympify(condition.slack), self._numbers)
+        if not isinstance(slack, sp.Rational):
             raise InputError(
                 f"condition {condition.name} of {self._statement} has the slack"
                 f" {_short(slack)}, which is no rational number"
@@ -80,7 +79,7 @@ class RationalValues:
         return Fraction(int(slack.p), int(slack.q))
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return reprlib.repr(str(value))
 
 

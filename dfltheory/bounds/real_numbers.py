@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any
 
 import sympy as sp
 from sympy.core.numbers import Half, NegativeOne, One, Zero
@@ -64,7 +63,7 @@ object.
 """
 
 
-def expression(given: Any) -> Expr:
+def expression(given: Expr) -> Expr:
     """``given`` as an expression that may enter a proof.
 
     Parameters
@@ -94,12 +93,12 @@ def expression(given: Any) -> Expr:
     return given
 
 
-def _exact(given: Any) -> bool:
+def _exact(given: sp.Basic) -> bool:
     """Raise RuleError unless every part has an exact type that is allowed."""
-    kind = type(given)
-    if kind is sp.Symbol:
+    if type(given) is sp.Symbol:
         _check_symbol(given)
         return True
+    kind = type(given)
     need(
         kind in _NUMBERS or kind in _OPERATIONS,
         "a proof has no expressions of type {}",

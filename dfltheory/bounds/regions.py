@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.clauses import Condition, symbol_names
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, step_names, with_quantities
@@ -16,6 +16,7 @@ from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 Points = dict[str, np.ndarray]
+Compiled = tuple[list[str], Callable[..., list[np.ndarray]]]
 Glossary = Mapping[str, Quantity]
 _ROUNDS = 40
 
@@ -59,13 +60,13 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(size) < 0.1, 0.0, value) if may_vanish else value
 
 
-def compiled(exprs: Sequence[Expr]) -> tuple[list[str], object]:
+def compiled(exprs: Sequence[Expr]) -> Compiled:
     """Return sorted names of the free symbols of ``exprs``, and compiled values."""
     return _compiled(tuple(map(sp.sympify, exprs)))
 
 
 @lru_cache(512)
-def _compiled(exprs: tuple[Expr, ...]) -> tuple[list[str], object]:
+def _compiled(exprs: tuple[Expr, ...]) -> Compiled:
     free = sorted({symbol for e in exprs for symbol in e.free_symbols}, key=str)
     names = [symbol.name for symbol in free]
     return names, sp.lambdify(free, list(exprs), modules="numpy", cse=True)
@@ -76,7 +77,7 @@ def values_of(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
     names, function = compiled(exprs)
     size = len(next(iter(points.values())))
     with np.errstate(all="ignore"):
-        values = function(*(points[n] for n in names))  # type: ignore[operator]
+        values = function(*(points[n] for n in names))
     return [np.broadcast_to(np.asarray(v, dtype=float), (size,)) for v in values]
 
 
@@ -92,9 +93,7 @@ def admissible(
     Two conditions that say an equality are solved for a step size. Fewer points than
     asked for come back where the region is thin; none where it was not hit at all.
     """
-    wanted = set(names) | {
-        s.name for c in conditions for s in (c.left - c.right).free_symbols
-    }
+    wanted = set(names) | symbol_names(c.slack for c in conditions)
     equal, rest = equalities(conditions, glossary)
     sides = [side for c in rest for side in (c.left, c.right)]
     kept: list[Points] = []
@@ -112,7 +111,10 @@ def admissible(
         count += int(good.sum())
         if count >= size:
             break
-    return {n: np.concatenate([k[n] for k in kept])[:size] for n in sorted(wanted)}
+    found: Points = {}
+    for name in sorted(wanted):
+        found[name] = np.concatenate([points[name] for points in kept])[:size]
+    return found
 
 
 def equalities(
@@ -144,7 +146,7 @@ def equalities(
 
 def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
     """Return what an equality says of one quantity."""
-    inside = {s.name for s in equality.slack.free_symbols}
+    inside = symbol_names([equality.slack])
     for name in step_names(glossary)[::-1]:
         if name in inside:
             return name, sp.solve(equality.slack, glossary[name].symbol)[0]

@@ -13,6 +13,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
@@ -250,7 +251,7 @@ def _found_modules() -> dict[str, str]:
     from importlib.metadata import entry_points  # slow to import
 
     found = dict(_own_files())
-    for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
+    for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
         if point.name in found:
             raise InputError(
                 f"two papers are called {point.name!r}: {found[point.name]} and"

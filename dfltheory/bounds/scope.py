@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperparameters
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
@@ -32,7 +32,7 @@ LAWS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Scope:
-    """The runs that a statement speaks of.
+    """The runs that a statement covers.
 
     Attributes
     ----------
@@ -55,19 +55,19 @@ class Scope:
         noise may depend on the point, and SAM, which looks twice at one sample, may be
         led by it
     two_blocks : is it about models with a shared part u and a personal part v?
-    notation : glossary name -> LaTeX, where its author writes another letter than the
+    notation : glossary name -> LaTeX, where its author writes another symbol than the
         glossary
     """
 
     algorithms: tuple[str | type, ...]
-    network: Law | Callable[[Any], str | None]
+    network: Law | Callable[..., str | None]
     sequence: tuple[str, ...] = ("fixed",)
     common_start: bool = False
     participation: Literal["full", "sampled"] = "full"
     bounded_gradients: bool = False
     two_blocks: bool = False
     samplewise: bool = True
-    letters: Mapping[str, Any] = field(default_factory=dict)
+    letters: Mapping[str, object] = field(default_factory=dict)
     notation: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,10 +117,7 @@ class Scope:
     @property
     def names(self) -> tuple[str, ...]:
         """The algorithms' names, the most general first."""
-        return tuple(
-            a.rpartition(":")[2] if isinstance(a, str) else a.__name__
-            for a in self.algorithms
-        )
+        return tuple(map(_name_of, self.algorithms))
 
     def covers_sequence(self, kind: str, gossip_steps: int) -> bool:
         """Return whether it covers a kind of network sequence with Q gossip steps.
@@ -129,11 +126,9 @@ class Scope:
         ``any`` includes all kinds but ``windows``, whose single matrices need not
         contract.
         """
-        kinds = (
-            {FRESH_STEP, FRESH_ROUND}
-            if gossip_steps == 1 and kind in (FRESH_STEP, FRESH_ROUND)
-            else {kind}
-        )
+        kinds = {kind}
+        if gossip_steps == 1 and kind in (FRESH_STEP, FRESH_ROUND):
+            kinds = {FRESH_STEP, FRESH_ROUND}
         if kind != "windows":
             kinds.add("any")
         return not kinds.isdisjoint(self.sequence)
@@ -145,12 +140,14 @@ class Scope:
         package's is not that one.
         """
         kind = algorithm if isinstance(algorithm, type) else type(algorithm)
-        own = {f"{kind.__module__}:{kind.__qualname__}"}
-        own |= (
-            {kind.__name__}
-            if kind.__module__.split(".")[0] == __name__.split(".")[0]
-            else set()
-        )
-        return any(
-            a in own if isinstance(a, str) else kind is a for a in self.algorithms
-        )
+        names: set[str | type] = {f"{kind.__module__}:{kind.__qualname__}", kind}
+        if kind.__module__.split(".")[0] == __name__.split(".")[0]:
+            names.add(kind.__name__)
+        return not names.isdisjoint(self.algorithms)
+
+
+def _name_of(algorithm: str | type) -> str:
+    """Return the name of an algorithm without its module."""
+    if isinstance(algorithm, str):
+        return algorithm.rpartition(":")[2]
+    return algorithm.__name__

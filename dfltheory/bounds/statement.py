@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import sympy as sp
 
@@ -17,10 +17,12 @@ from dfltheory.bounds.clauses import (
     Kind,
     LeftSide,
     Number,
+    Truth,
     Where,
     checked_expression,
     checked_quantities,
     checked_symbols,
+    symbol_names,
 )
 from dfltheory.bounds.proof_steps import ProofStep, step_problems
 from dfltheory.bounds.quantity import Quantity
@@ -188,7 +190,7 @@ class Statement:
             raise InputError(f"{self}: schedule: {wrong}") from None
 
     def _check_formula(
-        self, name: str, formula: Any, defined: Collection[sp.Symbol]
+        self, name: str, formula: object, defined: Collection[sp.Symbol]
     ) -> None:
         place = f"{self}: {name}"
         checked_symbols(
@@ -263,7 +265,7 @@ class Statement:
             *self.terms.values(),
             *(self.expand(c.slack) for c in self.conditions),
         ]
-        names = {s.name for e in expressions for s in e.free_symbols}
+        names = symbol_names(expressions)
         return {
             name: known.symbol for name, known in self.glossary.items() if name in names
         }
@@ -275,7 +277,7 @@ class Statement:
 
     # -- numeric
 
-    def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
+    def evaluate(self, *, where: Where = "raise", **values: object) -> Number:
         """Return the bound at ``values``.
 
         Names are those of :attr:`glossary`, values numbers or arrays that broadcast
@@ -297,21 +299,25 @@ class Statement:
         return sum(self.evaluate_terms(where=where, **values).values(), 0.0)
 
     def evaluate_terms(
-        self, *, where: Where = "raise", **values: Any
+        self, *, where: Where = "raise", **values: object
     ) -> dict[str, Number]:
         """Return the named terms at ``values``; as ``evaluate``, which is their sum."""
         if where not in ("raise", "nan", "ignore"):
             raise InputError(f"where = {where!r} must be 'raise', 'nan' or 'ignore'")
         return self._evaluator.terms(where, values)
 
-    def check_conditions(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
+    def check_conditions(
+        self, **values: object
+    ) -> list[tuple[Condition, Number, Truth]]:
         """Return each condition with its slack and whether it holds at ``values``.
 
         The slack is the right minus the left side.
         """
         return self._evaluator.conditions(values)
 
-    def condition_sides(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
+    def condition_sides(
+        self, **values: object
+    ) -> list[tuple[Condition, Number, Number]]:
         """Each condition with its left and its right side, at ``values``."""
         return self._evaluator.sides(values)
 

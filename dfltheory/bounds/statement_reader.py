@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import ONE_STEP
-from dfltheory.bounds.clauses import Condition, Definition, LeftSide
+from dfltheory.bounds.clauses import Condition, Definition, LeftSide, symbol_names
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
@@ -22,7 +23,6 @@ from dfltheory.bounds.plain_tables import plain_table
 from dfltheory.bounds.proof_steps import (
     ProofStep,
     read_claim,
-    step_of_table,
     step_problems,
 )
 from dfltheory.bounds.quantity import Quantity
@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # the data models are slow to import
         LeftTable,
         ScopeTable,
         StatementTable,
+        StepTable,
     )
 
 EXACT_GRADIENTS = "exact gradients"
@@ -63,7 +64,7 @@ class StatementReader:
         self._path: KeyPath = ("statement", number)
         self._quantities = quantities
         self._paper = paper
-        self._known: dict[Any, Expr] = {}
+        self._known: dict[sp.Symbol, Expr] = {}
         self._symbols: dict[str, Expr] = {
             name: quantity.symbol
             for name, quantity in with_quantities(quantities).items()
@@ -147,7 +148,7 @@ class StatementReader:
     def _define(
         self,
         name: str,
-        tables: Mapping[str, DefinitionTable],
+        tables: Mapping[str, DefinitionTable | SimpleNamespace],
         found: dict[str, Definition],
         within: tuple[str, ...],
     ) -> None:
@@ -207,16 +208,16 @@ class StatementReader:
         self._reading((), None, check_expansion, definitions, formulas)
 
     def _used_quantities(
-        self, definitions: Any, parts: Any, conditions: Any, schedule: Any
+        self,
+        definitions: tuple[Definition, ...],
+        parts: Mapping[str, Expr],
+        conditions: tuple[Condition, ...],
+        schedule: Mapping[str, Expr],
     ) -> tuple[Quantity, ...]:
         """Return the file's quantities that the statement contains."""
         formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
         formulas += [side for c in conditions for side in (c.left, c.right)]
-        names = {
-            symbol.name
-            for formula in formulas
-            for symbol in sp.sympify(formula).free_symbols
-        }
+        names = symbol_names(formulas)
         for step in self._table.steps:
             names.update(_WORDS.findall(step.claim))
         names.update(self._table.left.constants)
@@ -234,7 +235,7 @@ class StatementReader:
         Each claim is read, so that errors have their place.
         """
         table = self._table
-        steps = tuple(map(step_of_table, table.steps))
+        steps = tuple(map(_step_of_table, table.steps))
         for index, field, message in step_problems(steps, table.moments, self._symbols):
             place = ("moments",) if index is None else ("steps", index)
             self._file.stop((*self._path, *place, field), message)
@@ -364,7 +365,12 @@ class StatementReader:
         return name
 
 
-def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
+def _step_of_table(table: StepTable) -> ProofStep:
+    by = (table.by,) if isinstance(table.by, str) else tuple(table.by)
+    return ProofStep(table.claim, tuple(table.from_), by, table.name)
+
+
+def _as_table(entry: str | DefinitionTable) -> DefinitionTable | SimpleNamespace:
     return (
         plain_table("definition", {"formula": entry})
         if isinstance(entry, str)

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.documents import maybe, number, one_of, record, text, tuple_of
@@ -63,7 +63,7 @@ class Status:
         """Whether the statement is refuted."""
         return self.kind == "refuted"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the fields that say something, as plain data."""
         values = {name: getattr(self, name) for name in _FIELDS}
         values["counterexample"] = list(self.counterexample)

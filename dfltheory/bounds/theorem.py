@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
@@ -98,7 +98,7 @@ class Theorem(Statement):
 
         return theorems_to_toml((self,))
 
-    def largest_step(self, name: str | None = None, **values: Any) -> float:
+    def largest_step(self, name: str | None = None, **values: object) -> float:
         """Return the largest admissible step size for given constants.
 
         inf where no condition bounds it.
@@ -115,7 +115,7 @@ class Theorem(Statement):
 
         return best_step(self, name, **values)
 
-    def step_sizes(self, **values: float) -> dict[str, float]:
+    def step_sizes(self, **values: Number) -> dict[str, float]:
         """Return the hyperparameters that the schedule fixes at ``values``.
 
         The names that it needs are, for example, L, K, T.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+
+from sympy import Expr
 
 from dfltheory.bounds.canonical import PACKAGE
 from dfltheory.bounds.clauses import Definition, LeftSide
@@ -118,7 +119,7 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
         "notation": _notation(theorem, paper),
     }
     lines = ["[[statement]]", *_entries(entries)]
-    tables: dict[str, dict[str, Any]] = {
+    tables: dict[str, Mapping[str, object]] = {
         "scope": _scope(theorem),
         "left": _left(theorem.lhs),
         "definitions": _definitions(theorem),
@@ -154,7 +155,7 @@ def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
     return None if own == inherited else own
 
 
-def _scope(theorem: Statement) -> dict[str, Any]:
+def _scope(theorem: Statement) -> dict[str, object]:
     scope = theorem.scope
     entries: dict[str, object] = {
         "algorithms": [_named_class(algorithm) for algorithm in scope.algorithms],
@@ -280,7 +281,7 @@ def _sign(definition: Definition) -> str | None:
     return None if signs[0] == signs[1] else signs[0]
 
 
-def _sign_of(expression: Any) -> str:
+def _sign_of(expression: Expr) -> str:
     if expression.is_positive:
         return "positive"
     return "nonnegative" if expression.is_nonnegative else "real"

@@ -20,7 +20,7 @@ import ast
 import math
 import reprlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 import sympy as sp
 
@@ -37,7 +37,7 @@ from dfltheory.bounds.units import Expr
 from dfltheory.documents import WrittenNumber
 from dfltheory.errors import InputError
 
-Tree = int | float | str | list[Any]
+Tree: TypeAlias = "int | float | str | list[Tree]"
 DEPTH = 60
 
 
@@ -159,7 +159,7 @@ def _tree_of(node: ast.expr) -> Tree:
     raise SyntaxError(f"a formula has no {type(node).__name__}")
 
 
-def decimal_value(number: sp.Float) -> Any:
+def decimal_value(number: sp.Float) -> Expr:
     """Return the rational number that a float of a formula means: 0.1 is 1/10.
 
     Of a double this is the shortest decimal number that has this double; of a number
@@ -170,7 +170,7 @@ def decimal_value(number: sp.Float) -> Any:
     return sp.Rational(repr(double)) if sp.Rational(double) == exact else exact
 
 
-def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
+def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
     """Return the formula at these rational numbers.
 
     It is evaluated from the inside out, for its powers may be towers. Floats become

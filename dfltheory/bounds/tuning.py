@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import compiled, conditions_of, equalities
 from dfltheory.bounds.statement import Statement
@@ -66,10 +67,9 @@ def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
     As expressions in it.
     """
     tied: dict[str, Expr] = {}
-    for step, solution in equalities(conditions_of(theorem), theorem.glossary)[
-        0
-    ].items():
-        names = {symbol.name for symbol in solution.free_symbols}
+    solved, _ = equalities(conditions_of(theorem), theorem.glossary)
+    for step, solution in solved.items():
+        names = symbol_names([solution])
         inside = [name for name in theorem.step_names if name in names]
         if name in inside:
             tied[step] = solution
@@ -91,16 +91,17 @@ def _with_step(
             raise InputError(
                 f"{theorem} ties {other} to {name}; missing: {', '.join(missing)}"
             )
-        (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))  # type: ignore[operator]
+        (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))
     return given
 
 
-def all_hold(theorem: Statement, values: Mapping[str, Any]) -> np.ndarray:
+def all_hold(theorem: Statement, values: Mapping[str, object]) -> np.ndarray:
     """Return whether every condition holds, at each of the ``values``.
 
     The ``values`` broadcast together.
     """
-    good = np.ones(np.broadcast_shapes(*map(np.shape, values.values())), dtype=bool)
+    shapes = [np.asarray(value).shape for value in values.values()]
+    good = np.ones(np.broadcast_shapes(*shapes), dtype=bool)
     with np.errstate(all="ignore"):
         for *_, ok in theorem.check_conditions(**values):
             good &= ok
@@ -130,7 +131,7 @@ def _unit(
 
 
 def admissible_steps(
-    theorem: Statement, name: str | None = None, **values: Any
+    theorem: Statement, name: str | None = None, **values: object
 ) -> Interval:
     """Return the interval of step sizes at which every condition holds.
 
@@ -148,14 +149,14 @@ def admissible_steps(
         A quantity is given by several numbers.
     """
     name = step_name(theorem, name)
-    if lists := [n for n, v in values.items() if np.ndim(v)]:
+    if lists := [n for n, v in values.items() if np.asarray(v).ndim]:
         raise InputError(
             "one step size is sought at one number for each quantity, not several"
             f" {lists[0]}"
         )
     grid = _unit(name, values, theorem.glossary) * _GRID
 
-    def holds(steps: Any) -> np.ndarray:
+    def holds(steps: np.ndarray | float) -> np.ndarray:
         return all_hold(theorem, _with_step(theorem, name, steps, values))
 
     found = interval(holds, grid)
@@ -166,32 +167,77 @@ def admissible_steps(
     return found
 
 
-def interval(holds: Callable[[Any], Any], grid: np.ndarray) -> Interval | None:
+def interval(
+    holds: Callable[[np.ndarray | float], np.ndarray], grid: np.ndarray
+) -> Interval | None:
     """Return the interval of the values that ``holds``, beyond the ``grid``."""
     good = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
     if not good.size:
         return None
     first, last, at = int(good[0]), int(good[-1]), grid.tolist()
-    low = 0.0 if first == 0 else _edge(holds, at[first], at[first - 1])
-    high = np.inf if last == len(at) - 1 else _edge(holds, at[last], at[last + 1])
+    low, high = 0.0, np.inf
+    if first > 0:
+        low = admissible_edge(holds, at[first], at[first - 1])
+    if last < len(at) - 1:
+        high = admissible_edge(holds, at[last], at[last + 1])
     return Interval(low, high)
 
 
-def _edge(holds: Callable[[Any], object], good: float, bad: float) -> float:
-    """Return the end between an admissible and an inadmissible step."""
+def admissible_edge(
+    holds: Callable[[float], object], good: float, bad: float, whole: bool = False
+) -> float:
+    """Return the end of the admissible values between an admissible and another one.
+
+    Parameters
+    ----------
+    holds : callable
+        Whether a value is admissible.
+    good, bad : float
+        An admissible value, and one that is not.
+    whole : bool
+        Whether only whole numbers are values.
+    """
     for _ in range(200):
         middle = (good + bad) / 2
+        if whole:
+            middle = float(math.floor(middle) if good < bad else math.ceil(middle))
         if middle in (good, bad):
             break
-        if holds(np.asarray(middle)):
+        if holds(middle):
             good = middle
         else:
             bad = middle
-    return good
+    return float(good)
+
+
+def rounded_inwards(
+    edge: float, inside: float, holds: Callable[[float], bool], whole: bool
+) -> float:
+    """Return the end of a range with as few digits as possible, on its inner side."""
+    direction = 1 if inside >= edge else -1
+    if whole and edge < 1000:
+        return edge
+    for digits in range(3, 17):
+        value = round_towards(edge, direction, digits)
+        beyond = value > inside if direction > 0 else value < inside
+        if not beyond and holds(value):
+            return value
+    return edge
+
+
+def round_towards(value: float, direction: int, digits: int) -> float:
+    """``value`` with so many digits, rounded up (1) or down (-1)."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    rounded = float(f"{value:.{digits - 1}e}")
+    if (rounded - value) * direction >= 0:
+        return rounded
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return float(f"{rounded + direction * unit:.{digits - 1}e}")
 
 
 def best_step(
-    theorem: Statement, name: str | None = None, **values: Any
+    theorem: Statement, name: str | None = None, **values: object
 ) -> tuple[float, float]:
     """Return the admissible step size at which the bound is least, and that bound.
 
@@ -209,13 +255,17 @@ def best_step(
         np.log(min(interval.high, 1e8 * unit)),
     )
 
-    def bound(log_step: np.ndarray | float) -> Any:
+    def bound(log_step: np.ndarray | float) -> Number:
         inside = np.clip(np.exp(log_step), interval.low, interval.high)
         return theorem.evaluate(
             where="ignore", **_with_step(theorem, name, inside, values)
         )
 
     grid = np.linspace(low, high, 2001)
+
+    def bound_at(log_step: float) -> float:
+        return float(bound(log_step))
+
     values_there = np.broadcast_to(bound(grid), grid.shape)
     if low > high or np.isnan(values_there).all():
         raise ConditionError(
@@ -227,10 +277,10 @@ def best_step(
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(
-        bound, bounds=bracket, method="bounded", options={"xatol": 1e-12}
+        bound_at, bounds=bracket, method="bounded", options={"xatol": 1e-12}
     )
     candidates = [
-        (float(bound(x)), float(np.clip(np.exp(x), interval.low, interval.high)))
+        (bound_at(x), float(np.clip(np.exp(x), interval.low, interval.high)))
         for x in (found.x, low, high)
     ]
     least, step = min(candidates)

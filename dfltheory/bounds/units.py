@@ -45,7 +45,10 @@ class Unit:
         return (("c", self.f), ("s", self.x), ("r", self.v))
 
     def __str__(self) -> str:
-        parts = [name if e == 1 else f"{name}^{e}" for name, e in self.scales if e]
+        parts = []
+        for name, exponent in self.scales:
+            if exponent:
+                parts.append(name if exponent == 1 else f"{name}^{exponent}")
         return " ".join(parts) or "1"
 
 

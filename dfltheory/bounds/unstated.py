@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sympy as sp
-
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import step_names
 
@@ -43,12 +42,10 @@ def unstated(statement: Statement) -> list[str]:
 
 def _stated(statement: Statement) -> set[str]:
     """Names in the bound, the conditions, the schedule or the scope."""
-    rules = [sp.sympify(rule) for rule in statement.schedule.values()]
-    in_rules = {symbol.name for rule in rules for symbol in rule.free_symbols}
     stated = {
         *statement.needs,
         *statement.schedule,
-        *in_rules,
+        *symbol_names(statement.schedule.values()),
         *statement.scope.letters,
     }
     if "rho0" in stated:

@@ -280,7 +280,8 @@ def _largest_ratio(theorem: Theorem, left: Array, known: Mapping[str, Array]) ->
     Steps must be shorter than 1/L.
     """
     values = {name: known[name] for name in theorem.needs}
-    conditions = [holds for _, _, holds in theorem.check_conditions(**values)]
+    checked = theorem.check_conditions(**values)
+    conditions = [np.asarray(holds) for _, _, holds in checked]
     admissible = np.all([known["eta"] > 0, known["eta"] < 1, *conditions], axis=0)
     with np.errstate(all="ignore"):
         ratios = left / theorem.evaluate(where="nan", **values)

@@ -23,6 +23,7 @@ from dfltheory.graphs.computed import (
 )
 from dfltheory.graphs.definition_1 import check_mixing_matrix, check_push_sum
 from dfltheory.graphs.files import read_matrix_file
+from dfltheory.graphs.gap_scaling import Scaling, gap_scaling
 from dfltheory.graphs.loss_driven import LossDriven
 from dfltheory.graphs.matcha import Matcha
 from dfltheory.graphs.matrices import DENSE_LIMIT, adjacency, as_matrix
@@ -43,10 +44,8 @@ from dfltheory.graphs.sequences import (
     kind_of,
 )
 from dfltheory.graphs.spectral import (
-    Scaling,
     SpectralReport,
     eigenvalues,
-    gap_scaling,
     lam,
     mixing_rounds,
     phi,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +19,8 @@ def arpack(
     k: int = 1,
     which: Literal["LA", "BE"] = "LA",
     tol: float = 1e-12,
-    **options: Any,
+    ncv: int | None = None,
+    maxiter: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return extreme eigenvalues and eigenvectors of a symmetric operator.
 
@@ -37,7 +38,7 @@ def arpack(
         The largest ones, or both ends of the spectrum.
     tol : float
         Relative tolerance.
-    **options
+    ncv, maxiter : int, optional
         Options of ``scipy.sparse.linalg.eigsh``.
 
     Returns
@@ -49,11 +50,11 @@ def arpack(
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    operator: Any = A
-    if not hasattr(A, "shape"):
-        operator = LinearOperator((m, m), matvec=operator, dtype=float)
+    operator = LinearOperator((m, m), matvec=A, dtype=float) if callable(A) else A
     start = np.random.default_rng(0).standard_normal(m)
-    return eigsh(operator, k=k, which=which, v0=start, tol=tol, **options)
+    return eigsh(
+        operator, k=k, which=which, v0=start, tol=tol, ncv=ncv, maxiter=maxiter
+    )
 
 
 __all__ = ["arpack"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,11 +28,11 @@ from dfltheory.graphs.matrices import (
     Matrix,
     asymmetry,
     compress,
+    entry_tolerance,
     is_sparse,
     to_dense,
-    tolerance,
 )
-from dfltheory.graphs.spectral import eigenvalues, read_network
+from dfltheory.graphs.spectral import NamedOptions, eigenvalues, read_network
 
 LARGEST_DENSE = 5000
 """Largest number of clients whose spectrum or diameter is computed without closed form
@@ -48,11 +48,11 @@ class WithError(NamedTuple):
 
 
 def spectrum_sum(
-    W: Any,
-    function: Callable[[np.ndarray], Any],
+    W: object,
+    function: Callable[[np.ndarray], ArrayLike],
     *,
     m: int | None = None,
-    **options: Any,
+    **options: Unpack[NamedOptions],
 ) -> float:
     """Return the sum of ``function(l)`` over all eigenvalues but the first, which is 1.
 
@@ -81,11 +81,11 @@ def spectrum_sum(
 
 
 def sum_with_error(
-    W: Any,
-    function: Callable[[np.ndarray], Any],
+    W: object,
+    function: Callable[[np.ndarray], ArrayLike],
     *,
     m: int | None = None,
-    **options: Any,
+    **options: Unpack[NamedOptions],
 ) -> WithError:
     """Return :func:`spectrum_sum` and its rounding error.
 
@@ -98,11 +98,11 @@ def sum_with_error(
 
 
 def spectrum_min(
-    W: Any,
-    function: Callable[[np.ndarray], Any],
+    W: object,
+    function: Callable[[np.ndarray], ArrayLike],
     *,
     m: int | None = None,
-    **options: Any,
+    **options: Unpack[NamedOptions],
 ) -> float:
     """Return the least ``function(l)`` over all eigenvalues but the first, which is 1.
 
@@ -117,11 +117,11 @@ def spectrum_min(
 
 
 def min_with_error(
-    W: Any,
-    function: Callable[[np.ndarray], Any],
+    W: object,
+    function: Callable[[np.ndarray], ArrayLike],
     *,
     m: int | None = None,
-    **options: Any,
+    **options: Unpack[NamedOptions],
 ) -> WithError:
     """Return :func:`spectrum_min` and its rounding error."""
     terms, moved = _over_spectrum(W, function, m, options)
@@ -133,10 +133,10 @@ def min_with_error(
 
 
 def _over_spectrum(
-    W: Any,
-    function: Callable[[np.ndarray], Any],
+    W: object,
+    function: Callable[[np.ndarray], ArrayLike],
     m: int | None,
-    options: dict[str, Any],
+    options: NamedOptions,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the function at all eigenvalues but the first, and its rounding errors."""
     values, step = _symmetric_spectrum(W, m, options)
@@ -150,7 +150,7 @@ def _over_spectrum(
 
 
 def effective_neighbors(
-    W: Any, gamma: float, *, m: int | None = None, **options: Any
+    W: object, gamma: float, *, m: int | None = None, **options: Unpack[NamedOptions]
 ) -> float:
     """Return the effective number of neighbors at the decay ``gamma``.
 
@@ -165,7 +165,7 @@ def effective_neighbors(
 
 
 def neighbors_with_error(
-    W: Any, gamma: float, *, m: int | None = None, **options: Any
+    W: object, gamma: float, *, m: int | None = None, **options: Unpack[NamedOptions]
 ) -> WithError:
     """Return :func:`effective_neighbors` and its rounding error."""
     if not 0 <= gamma < 1:
@@ -180,7 +180,7 @@ def neighbors_with_error(
     return WithError(n / total, n / total * (moved / total + 2 * n * EPS))
 
 
-def diameter(W: Any) -> float:
+def diameter(W: object) -> float:
     """Return the largest number of links between two clients.
 
     It is infinite if no path joins them.
@@ -207,7 +207,7 @@ def _distances(A: sp.csr_array, client: int) -> np.ndarray:
     return shortest_path(links, unweighted=True, indices=client)
 
 
-def average_degree(W: Any) -> float:
+def average_degree(W: object) -> float:
     """Return the mean number of neighbors that a client receives from.
 
     The client itself is excluded.
@@ -217,7 +217,7 @@ def average_degree(W: Any) -> float:
 
 
 def neighborhood_heterogeneity(
-    W: Any, deviations: ArrayLike, sigma_l: float = 0.0
+    W: object, deviations: ArrayLike, sigma_l: float = 0.0
 ) -> WithError:
     """Return the neighborhood heterogeneity H of gradients on a network.
 
@@ -273,7 +273,7 @@ def neighborhood_heterogeneity(
     )
 
 
-def noise_share(W: Any) -> WithError:
+def noise_share(W: object) -> WithError:
     """Return ||W - 11'/m||_F^2 / m, what mixing leaves of the gradient noise.
 
     It is the share of the variance in the deviation of the clients from their mean.
@@ -289,7 +289,7 @@ def noise_share(W: Any) -> WithError:
 
 
 def _symmetric_spectrum(
-    W: Any, m: int | None, options: dict[str, Any]
+    W: object, m: int | None, options: NamedOptions
 ) -> tuple[np.ndarray, float]:
     """Return all eigenvalues and a bound of their rounding errors.
 
@@ -302,7 +302,7 @@ def _symmetric_spectrum(
         return values, max(len(values), 4) * EPS
     A, eps = read_network(W)
     require_doubly_stochastic(A, eps)
-    if asymmetry(A) > float(tolerance(eps, 1)):
+    if asymmetry(A) > entry_tolerance(eps):
         raise GraphError("sums over the spectrum need a symmetric W")
     clients = A.shape[0]
     kernel = group_kernel(A) if clients > DENSE_SPECTRUM else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -22,21 +21,25 @@ from dfltheory.graphs.assumptions import (
 from dfltheory.graphs.connectivity import union, unreached, window
 from dfltheory.graphs.matrices import Matrix, adjacency, support
 from dfltheory.graphs.matrix_laws import CheckedMatrix, broken_laws
-from dfltheory.graphs.sequences import Rounds, as_sequence, rounds_of, standing
+from dfltheory.graphs.sequences import (
+    MixingSequence,
+    Rounds,
+    as_sequence,
+    rounds_of,
+    standing,
+)
+from dfltheory.graphs.user_laws import Laws, NetworkLaw, law
 from dfltheory.graphs.weights import default_weights
-
-if TYPE_CHECKING:
-    from dfltheory.graphs.user_laws import NetworkLaw
 
 DRAWS = 20
 """Number of matrices of a random sequence that are checked."""
 
 
 def check_mixing_matrix(
-    W: Any,
+    W: object,
     graph: nx.Graph | None = None,
     *,
-    laws: Iterable[str | Callable[[Any], Any]] | Callable[[Any], Any] | None = None,
+    laws: Laws = None,
     tol: float | None = None,
 ) -> Report:
     """Check a mixing matrix against Definition 1, or against chosen laws.
@@ -69,15 +72,10 @@ def check_mixing_matrix(
     mixing matrix (m = 2): 2 laws broken ...
       row sums: row 1 sums to 1.1667, not 1 (tolerance 1e-10)
     """
-    chosen: Any = laws if isinstance(laws, str) or callable(laws) else _listed(laws)
-    user_laws: tuple[NetworkLaw, ...] = ()
-    if callable(chosen) or (chosen and any(map(callable, chosen))):
-        from dfltheory.graphs.user_laws import split_laws
-
-        chosen, user_laws = split_laws(chosen)
+    chosen, user_laws = split_laws(laws)
     names = select(chosen, DEFINITION_1)
     listed = names + tuple(law.name for law in user_laws)
-    if hasattr(W, "matrix") and hasattr(W, "random"):
+    if isinstance(W, MixingSequence):
         rounds = rounds_of(W, DRAWS)
 
         def failures_of_round(matrix: Matrix) -> tuple[Failure, ...]:
@@ -103,6 +101,36 @@ def check_mixing_matrix(
     report = _report(matrix, graph, names)
     further = _failures_of_user(user_laws, [matrix.W], tuple(matrix.broken))
     return replace(report, laws=listed, failures=(*report.failures, *further))
+
+
+def split_laws(laws: Laws) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
+    """Divide laws into names and a user's laws.
+
+    Parameters
+    ----------
+    laws : str, callable, iterable of str or callable, or None
+        Functions that are not laws become laws of a matrix.
+
+    Returns
+    -------
+    names : str, list of str or None
+        Unchanged if there is no user's law.
+    user_laws : tuple of NetworkLaw
+        The user's laws.
+    """
+    if laws is None or isinstance(laws, str):
+        return laws, ()
+    given = (laws,) if callable(laws) else laws
+    names: list[str] = []
+    user_laws: list[NetworkLaw] = []
+    for entry in given:
+        if isinstance(entry, NetworkLaw):
+            user_laws.append(entry)
+        elif callable(entry):
+            user_laws.append(law(entry))
+        else:
+            names.append(entry)
+    return names, tuple(user_laws)
 
 
 def check_push_sum(
@@ -233,10 +261,6 @@ def _first_failures(
                     message=prefix + failure.message,
                 )
     return first
-
-
-def _listed(laws: Iterable[object] | None) -> tuple[object, ...] | None:
-    return None if laws is None else tuple(laws)
 
 
 def _failures_of_user(

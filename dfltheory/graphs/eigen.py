@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +18,9 @@ from dfltheory.graphs.matrices import (
     asymmetry,
     compress,
     entries,
+    entry_tolerance,
     is_sparse,
     to_dense,
-    tolerance,
     worst_sum,
 )
 
@@ -102,7 +101,7 @@ def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
     require_doubly_stochastic(A, eps)
     if m == 1:
         return SpectralReport(1, 0.0, 1.0, "dense", 0.0)
-    symmetric = asymmetry(A) <= float(tolerance(eps, 1))
+    symmetric = asymmetry(A) <= entry_tolerance(eps)
     if method != "auto":
         return _report_by(method, A, symmetric)
     report = _by_fft(A, symmetric)
@@ -329,7 +328,7 @@ def extreme_eigenvalues(W: Matrix) -> tuple[float, float, float]:
         The eigenvalues and a bound of their error.
     """
     m = W.shape[0]
-    S: Any = (W + W.T) / 2
+    S = sp.csr_array((W + W.T) / 2) if isinstance(W, sp.csr_array) else (W + W.T) / 2
     if m <= DENSE_SPECTRUM:
         values = np.linalg.eigvalsh(to_dense(S))
         unit = m * EPS

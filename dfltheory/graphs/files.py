@@ -32,6 +32,9 @@ TEXT = 2**29
 NAME = 100
 """Largest number of characters of the name of a client."""
 
+Raw = np.ndarray | sp.csr_array | sp.csc_array | sp.coo_array | sp.coo_matrix | nx.Graph
+"""What a file holds before its numbers become float64."""
+
 SPARSE = ("csr", "csc", "coo")
 """Sparse formats of ``scipy.sparse.save_npz`` that can be read."""
 
@@ -97,7 +100,7 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
     return W
 
 
-def _load(path: Path, suffix: str, directed: bool) -> Any:
+def _load(path: Path, suffix: str, directed: bool) -> Raw:
     """Load a file; errors of foreign parsers become InputError."""
     try:
         if suffix in EDGE_LISTS:
@@ -132,7 +135,7 @@ def _shorten(text: object) -> str:
     return line if len(line) <= 200 else f"{line[:200]}..."
 
 
-def _load_mtx(path: Path) -> Any:
+def _load_mtx(path: Path) -> Raw:
     from scipy.io import mminfo, mmread
 
     rows, columns, entries, form, *_ = mminfo(path)
@@ -153,7 +156,7 @@ def _load_npy(path: Path) -> np.ndarray:
     return np.load(path, allow_pickle=False)
 
 
-def _load_npz(path: Path) -> Any:
+def _load_npz(path: Path) -> Raw:
     names = check_npz(path, NUMBERS)
     if "format" in names:
         return _load_sparse(path)
@@ -166,7 +169,7 @@ def _load_npz(path: Path) -> Any:
         return arrays[names[0]]
 
 
-def _load_sparse(path: Path) -> Any:
+def _load_sparse(path: Path) -> Raw:
     """Load a matrix of ``scipy.sparse.save_npz``; scipy does not check its indices."""
     with np.load(path, allow_pickle=False) as arrays:
         for name in {"indices", "indptr", "row", "col"} & set(arrays):
@@ -184,13 +187,18 @@ def _load_sparse(path: Path) -> Any:
     return W
 
 
-def _table(path: Path, lines: Iterable[str], **options: Any) -> np.ndarray:
+def _table(
+    path: Path,
+    lines: Iterable[str],
+    dtype: type = float,
+    delimiter: str | None = None,
+) -> np.ndarray:
     """Return the rows of a text with ``numpy.loadtxt``."""
     _check_limit(path, "bytes of text", path.stat().st_size, TEXT)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="loadtxt: input contained no data")
         try:
-            table = np.loadtxt(lines, ndmin=2, **options)
+            table = np.loadtxt(lines, dtype=dtype, delimiter=delimiter, ndmin=2)
         except InputError:
             raise
         except ValueError as error:
@@ -252,7 +260,8 @@ def client_names(path: str | Path) -> list[str] | None:
     if path.suffix.lower() not in EDGE_LISTS:
         return None
     names = _sorted_names(_read_links(path)[:, :2])
-    return None if names == [str(k) for k in range(len(names))] else names
+    numbers = list(map(str, range(len(names))))
+    return None if names == numbers else names
 
 
 def _read_links(path: Path) -> np.ndarray:

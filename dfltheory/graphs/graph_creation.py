@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeVar
 
 import networkx as nx
 
 from dfltheory.errors import InputError
+
+GraphType = TypeVar("GraphType", bound=nx.Graph)
 
 MOST_LINKS = 10**7
 """Largest number of links; as Python objects they take 2 to 5 GB."""
@@ -37,12 +39,8 @@ def refuse_many(name: str, m: int, links: float) -> None:
 
 
 def make_graph(
-    m: int,
-    edges: Iterable[tuple[int, int]],
-    name: str,
-    kind: type[nx.Graph] = nx.Graph,
-    **attributes: Any,
-) -> Any:
+    m: int, edges: Iterable[tuple[int, int]], name: str, **attributes: object
+) -> nx.Graph:
     """Return a graph with nodes 0..m-1 and without self-loops.
 
     Parameters
@@ -50,11 +48,9 @@ def make_graph(
     m : int
         Number of clients.
     edges : iterable of pairs of int
-        Links or arcs; self-loops are ignored.
+        Links; self-loops are ignored.
     name : str
         Name of the topology.
-    kind : type
-        ``networkx.Graph`` or ``networkx.DiGraph``.
     **attributes
         Further attributes of the graph.
 
@@ -63,7 +59,18 @@ def make_graph(
     networkx.Graph
         The graph; its attributes contain the name and the topology.
     """
-    graph = kind(name=f"{name}({m})", topology=name, **attributes)
+    graph = nx.Graph(name=f"{name}({m})", topology=name)
+    graph.graph.update(attributes)
+    return _filled(graph, m, edges)
+
+
+def make_digraph(m: int, arcs: Iterable[tuple[int, int]], name: str) -> nx.DiGraph:
+    """Return a directed graph; parameters as in :func:`make_graph`."""
+    return _filled(nx.DiGraph(name=f"{name}({m})", topology=name), m, arcs)
+
+
+def _filled(graph: GraphType, m: int, edges: Iterable[tuple[int, int]]) -> GraphType:
+    """Add nodes 0..m-1 and edges to a graph, and return it."""
     graph.add_nodes_from(range(m))
     graph.add_edges_from((i, j) for i, j in edges if i != j)
     return graph

@@ -6,7 +6,7 @@ import inspect
 import numbers
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError, whole_number
 
+Result = TypeVar("Result")
 Matrix = np.ndarray | sp.csr_array
 """A square float64 matrix, dense or in compressed rows."""
 
@@ -216,8 +217,7 @@ def line_sums(W: Matrix, axis: int) -> np.ndarray:
 
 def line_counts(W: Matrix, axis: int) -> np.ndarray:
     """Return the numbers (m,) of nonzeros in columns (axis 0) or rows (axis 1)."""
-    nonzero: Any = W != 0
-    return np.asarray(nonzero.sum(axis=axis)).ravel()
+    return np.asarray(W.astype(bool).sum(axis=axis)).ravel()
 
 
 def asymmetry(W: Matrix) -> float:
@@ -225,8 +225,8 @@ def asymmetry(W: Matrix) -> float:
     return float(abs(W - W.T).max())
 
 
-def tolerance(eps: float, terms: np.ndarray | int) -> Any:
-    """Return the largest rounding error of a sum of weights.
+def sum_tolerances(eps: float, terms: np.ndarray) -> np.ndarray:
+    """Return the largest rounding errors of sums of weights.
 
     Each weight has a relative error of eps/2, and each addition one of eps/2, so
     4 eps (1 + terms) is an upper bound. At least 1e-10 is allowed for products of
@@ -236,15 +236,15 @@ def tolerance(eps: float, terms: np.ndarray | int) -> Any:
     ----------
     eps : float
         Rounding unit of the weights.
-    terms : int or array of int
-        Number of weights in the sum.
-
-    Returns
-    -------
-    float or array
-        The tolerance.
+    terms : array of int
+        Number of weights in each sum.
     """
-    return np.maximum(1e-10, 4.0 * eps * (1.0 + np.asarray(terms)))
+    return np.maximum(1e-10, 4.0 * eps * (1.0 + terms))
+
+
+def entry_tolerance(eps: float) -> float:
+    """Return the largest rounding error of one weight, see :func:`sum_tolerances`."""
+    return max(1e-10, 8.0 * eps)
 
 
 def worst_sum(W: Matrix, axis: int, eps: float) -> tuple[int, float] | None:
@@ -265,7 +265,7 @@ def worst_sum(W: Matrix, axis: int, eps: float) -> tuple[int, float] | None:
         Index and sum of the line; None if all differences are rounding errors.
     """
     sums = line_sums(W, axis)
-    excess = np.abs(sums - 1.0) - tolerance(eps, line_counts(W, axis))
+    excess = np.abs(sums - 1.0) - sum_tolerances(eps, line_counts(W, axis))
     worst = int(np.argmax(excess))
     return (worst, float(sums[worst])) if excess[worst] > 0 else None
 
@@ -276,8 +276,11 @@ def check_clients(m: object) -> int:
 
 
 def call(
-    what: str, f: Callable[..., Any], subject: Any, options: Mapping[str, Any]
-) -> Any:
+    what: str,
+    f: Callable[..., Result],
+    subject: object,
+    options: Mapping[str, object],
+) -> Result:
     """Call a function with options by name.
 
     Parameters
@@ -306,7 +309,7 @@ def call(
     return f(subject, **options)
 
 
-def real(name: str, value: Any) -> float:
+def real(name: str, value: object) -> float:
     """Return a real number as a float.
 
     Parameters

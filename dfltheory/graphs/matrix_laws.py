@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -14,11 +13,12 @@ from dfltheory.graphs.assumptions import Failure
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.eigen import extreme_eigenvalues
 from dfltheory.graphs.matrices import (
+    entry_tolerance,
     line_sums,
     nodes_in_order,
     read_matrix,
+    sum_tolerances,
     support,
-    tolerance,
 )
 
 Violation = tuple[str, float, float, str]
@@ -45,19 +45,19 @@ class CheckedMatrix:
         Laws that were found broken.
     """
 
-    def __init__(self, W: Any, tol: float | None, eps: float = 0.0):
+    def __init__(self, W: object, tol: float | None, eps: float = 0.0):
         self.W, own_eps = read_matrix(W)
         eps = max(eps, own_eps)
         self.m = self.W.shape[0]
         self.broken: set[str] = set()
         self.allowed: sp.csr_array | None = None
         self.coo = sp.coo_array(self.W)
-        self.entry_tol = float(tolerance(eps, 1)) if tol is None else tol
+        self.entry_tol = entry_tolerance(eps) if tol is None else tol
         self.sum_tol: list[np.ndarray] = []  # of rows, and of columns
         for index in self.coo.coords:
             if tol is None:
                 counts = np.bincount(index, minlength=self.m)
-                self.sum_tol.append(tolerance(eps, counts))
+                self.sum_tol.append(sum_tolerances(eps, counts))
             else:
                 self.sum_tol.append(np.full(self.m, tol))
 

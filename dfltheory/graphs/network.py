@@ -113,11 +113,12 @@ def _largest_lam(drawn: Rounds, m: int) -> tuple[float, float | None]:
     """
     reports = [report_of(W, drawn.eps) for W in drawn.matrices]
     lam = max(report.lam for report in reports)
-    smallest = [1.0 if m == 1 else report.lambda_m for report in reports]
-    known = [value for value in smallest if value is not None]
-    if drawn.exact and len(known) == len(smallest):
-        return lam, min(known)
-    return lam, None
+    if not drawn.exact:
+        return lam, None
+    if m == 1:
+        return lam, 1.0
+    known = [report.lambda_m for report in reports if report.lambda_m is not None]
+    return lam, min(known) if len(known) == len(reports) else None
 
 
 def _is_column_stochastic(report: Report) -> bool:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,9 +27,9 @@ from dfltheory.graphs.matrices import (
     ROUNDING,
     Matrix,
     entries,
+    entry_tolerance,
     line_sums,
     to_dense,
-    tolerance,
     worst_sum,
 )
 from dfltheory.graphs.sequences import MixingSequence, Rounds, as_sequence, rounds_of
@@ -243,7 +242,7 @@ def require_column_stochastic(
     values = entries(P)
     if not np.isfinite(values).all():
         raise GraphError(f"{what} has an entry that is not finite")
-    if (values < -tolerance(eps, 1)).any():
+    if (values < -entry_tolerance(eps)).any():
         raise GraphError(
             f"{what} has a negative weight, {values.min():.6g}: weights lie in [0, 1]"
         )
@@ -336,7 +335,7 @@ def _can_skip(
 def _product(drawn: Rounds, start: int, B: int) -> Matrix:
     """Return P^{start+B-1} ... P^start."""
     m = drawn.matrices[0].shape[0]
-    total: Any = sp.eye_array(m, format="csr")
+    total: Matrix = sp.csr_array(sp.eye_array(m, format="csr"))
     for k in range(start, start + B):
         total = drawn.matrices[k % len(drawn.matrices)] @ total
     return total

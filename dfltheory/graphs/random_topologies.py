@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from dfltheory.errors import GraphError, InputError, whole_number
-from dfltheory.graphs.graph_creation import make_graph, refuse_many
+from dfltheory.graphs.graph_creation import (
+    GraphType,
+    make_digraph,
+    make_graph,
+    refuse_many,
+)
 from dfltheory.graphs.matrices import check_clients, real
 
 ATTEMPTS = 1000
@@ -125,7 +129,7 @@ def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> nx.DiGr
     def draw() -> nx.DiGraph:
         targets = random_targets(m, degree, rng)
         arcs = ((i, j) for i, row in enumerate(targets) for j in row)
-        return make_graph(m, arcs, "random_out_degree", nx.DiGraph)
+        return make_digraph(m, arcs, "random_out_degree")
 
     name = f"random_out_degree(m={m}, degree={degree})"
     return _draw_until(draw, nx.is_strongly_connected, name)
@@ -179,8 +183,8 @@ def _generator(seed: object) -> np.random.Generator:
 
 
 def _draw_until(
-    draw: Callable[[], nx.Graph], is_connected: Callable[[Any], bool], name: str
-) -> Any:
+    draw: Callable[[], GraphType], is_connected: Callable[[GraphType], bool], name: str
+) -> GraphType:
     """Return the first connected draw; raise GraphError if there is none."""
     for _ in range(ATTEMPTS):
         graph = draw()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class OnePerRound:
     random: bool
     one_per_round: ClassVar[bool] = True
 
-    def __init__(self, sequence: Any):
+    def __init__(self, sequence: object):
         self.of = as_sequence(sequence)
         self.name = f"one_per_round({getattr(self.of, 'name', type(self.of).__name__)})"
         for name in _FORWARDED:

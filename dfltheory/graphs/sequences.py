@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import networkx as nx
 import numpy as np
@@ -144,7 +144,7 @@ class UserSequence:
         A name of :data:`dfltheory.constants.SEQUENCES`.
     """
 
-    f: Callable[..., Any]
+    f: Callable[..., object]
     m: int
     random: bool = False
     name: str = "user"
@@ -215,7 +215,7 @@ def rounding(sequence: MixingSequence) -> float:
     return getattr(sequence, "eps", ROUNDING)
 
 
-def period_of(sequence: Any) -> int | None:
+def period_of(sequence: MixingSequence) -> int | None:
     """Return after how many rounds the matrices repeat.
 
     None if they do not repeat, or if it is not known.
@@ -225,7 +225,7 @@ def period_of(sequence: Any) -> int | None:
     return getattr(sequence, "period", None)
 
 
-def kind_of(sequence: Any) -> str:
+def kind_of(sequence: MixingSequence) -> str:
     """Return the kind of a sequence, a name of :data:`dfltheory.constants.SEQUENCES`.
 
     Sequences with a known period are ``fixed`` or ``periodic``. Others have the kind
@@ -266,7 +266,7 @@ def standing(drawn: Rounds) -> str:
     return f"sampled: seen in {len(drawn.matrices)} rounds, no proof for others"
 
 
-def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
+def as_sequence(topology: object, kind: str | None = None) -> MixingSequence:
     """Convert a network to a sequence of matrices.
 
     Parameters
@@ -291,8 +291,7 @@ def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
         If the argument is not a network.
     """
     if kind is not None:
-        is_function = callable(topology) and not hasattr(topology, "shape")
-        if not is_function or hasattr(topology, "matrix"):
+        if not _is_function(topology) or hasattr(topology, "matrix"):
             raise InputError(
                 f"kind = {kind!r} is for callables f(t) and f(t, rng) only"
             )
@@ -305,17 +304,21 @@ def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
         read_weights = as_matrix if nx.is_weighted(topology) else default_weights
         name = topology.graph.get("name") or "graph"
         return Constant(read_weights(topology), name=name)
-    if callable(topology) and not hasattr(topology, "shape"):
+    if _is_function(topology):
         return _from_callable(topology)
     if isinstance(topology, str):
         raise InputError(
             f"network = {topology!r} is a name: use graphs.topology({topology!r}, m)"
         )
-    is_list = isinstance(topology, Sequence)
-    if is_list and len(topology) and np.ndim(_first(topology)) == 2:
+    if isinstance(topology, Sequence) and topology and _first_ndim(topology) == 2:
         return _from_list(topology)
     W, eps = read_matrix(topology)
     return Constant(W.copy(), eps=eps)
+
+
+def _is_function(network: object) -> TypeGuard[Callable[..., object]]:
+    """Return whether a network is a function of the round, not a callable matrix."""
+    return callable(network) and not hasattr(network, "shape")
 
 
 def _from_list(matrices: Sequence[object]) -> Periodic:
@@ -329,14 +332,15 @@ def _from_list(matrices: Sequence[object]) -> Periodic:
     return Periodic(tuple(converted), eps=largest_eps)
 
 
-def _first(items: Sequence[Any]) -> Any:
-    """Return the first item as an array; raise InputError if it is a graph."""
+def _first_ndim(items: Sequence[object]) -> int:
+    """Return the dimension of the first item; raise InputError if it is a graph."""
     first = items[0]
     if isinstance(first, nx.Graph):
         raise InputError(
             "network is a list of graphs, not of matrices: apply a weight rule to each"
         )
-    return first if hasattr(first, "ndim") else np.asarray(first, dtype=object)
+    ndim = getattr(first, "ndim", None)
+    return np.asarray(first, dtype=object).ndim if ndim is None else ndim
 
 
 def _from_callable(f: Callable[..., object]) -> UserSequence:

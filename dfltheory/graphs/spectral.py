@@ -14,9 +14,8 @@ reported:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from typing import Unpack
 
 import networkx as nx
 import numpy as np
@@ -32,17 +31,23 @@ from dfltheory.graphs.eigen import (
     symmetric_report,
 )
 from dfltheory.graphs.matrices import Matrix, read_matrix, to_dense
-from dfltheory.graphs.topologies import topology, topology_key
+from dfltheory.graphs.topologies import TopologyOptions, topology, topology_key
 from dfltheory.graphs.weights import default_weights, weights
 
 
+class NamedOptions(TopologyOptions, total=False):
+    """Weight rule and options of a topology by name."""
+
+    weights: str | None
+
+
 def spectral_report(
-    W: Any,
+    W: object,
     *,
     m: int | None = None,
     weights: str | None = None,
     method: str = "auto",
-    **options: Any,
+    **options: Unpack[TopologyOptions],
 ) -> SpectralReport:
     """Return lambda, the spectral gap, and the method that computed them.
 
@@ -93,21 +98,29 @@ def spectral_report(
 
 
 def spectral_gap(
-    W: Any, *, m: int | None = None, weights: str | None = None, **options: Any
+    W: object,
+    *,
+    m: int | None = None,
+    weights: str | None = None,
+    **options: Unpack[TopologyOptions],
 ) -> float:
     """Return 1 - lambda; parameters as in :func:`spectral_report`."""
     return spectral_report(W, m=m, weights=weights, **options).gap
 
 
 def lam(
-    W: Any, *, m: int | None = None, weights: str | None = None, **options: Any
+    W: object,
+    *,
+    m: int | None = None,
+    weights: str | None = None,
+    **options: Unpack[TopologyOptions],
 ) -> float:
     """Return lambda = ||W - 11'/m||; parameters as in :func:`spectral_report`."""
     return spectral_report(W, m=m, weights=weights, **options).lam
 
 
 def closed_form_report(
-    name: str, m: int, rule: str | None, **options: Any
+    name: str, m: int, rule: str | None, **options: Unpack[TopologyOptions]
 ) -> SpectralReport | None:
     """Return the report of a topology from formulas.
 
@@ -141,7 +154,7 @@ def closed_form_report(
         topology(name, 1 if is_valid else m)
     if set(options) - {"sides"} or (options and name not in ("grid", "torus")):
         return None
-    spectrum = laplacian_spectrum(name, m, **options)
+    spectrum = laplacian_spectrum(name, m, options.get("sides"))
     alpha = None if spectrum is None else spectrum.alpha(rule or "metropolis")
     if spectrum is None or alpha is None:
         return None
@@ -153,7 +166,11 @@ def closed_form_report(
 
 
 def eigenvalues(
-    W: Any, *, m: int | None = None, weights: str | None = None, **options: Any
+    W: object,
+    *,
+    m: int | None = None,
+    weights: str | None = None,
+    **options: Unpack[TopologyOptions],
 ) -> np.ndarray:
     """Return all eigenvalues of W; parameters as in :func:`spectral_report`.
 
@@ -164,7 +181,7 @@ def eigenvalues(
     """
     if isinstance(W, str) and m is not None and set(options) <= {"sides"}:
         rule = (weights or "metropolis").replace("-", "_")
-        spectrum = laplacian_spectrum(W.replace("-", "_"), m, **options)
+        spectrum = laplacian_spectrum(W.replace("-", "_"), m, options.get("sides"))
         alpha = None if spectrum is None else spectrum.alpha(rule)
         if spectrum is not None and alpha is not None:
             return 1.0 - alpha * spectrum.values
@@ -261,7 +278,7 @@ def read_network(
     W: object,
     m: int | None = None,
     rule: str | None = None,
-    options: dict[str, object] | None = None,
+    options: TopologyOptions | None = None,
 ) -> tuple[Matrix, float]:
     """Return the matrix of a network, and the rounding unit of its type.
 
@@ -302,7 +319,7 @@ def read_network(
     return read_matrix(W)
 
 
-def refuse_too_large(name: str, m: int, options: dict[str, object]) -> None:
+def refuse_too_large(name: str, m: int, options: Mapping[str, object]) -> None:
     """Raise an error if building a topology would take more than about a minute.
 
     Parameters
@@ -321,8 +338,8 @@ def refuse_too_large(name: str, m: int, options: dict[str, object]) -> None:
     """
     if not isinstance(m, int | np.integer) or m < 1:
         return
-    p = _numeric_option(options, "p")
-    degree = _numeric_option(options, "degree")
+    p = _number_or_zero(options.get("p"))
+    degree = _number_or_zero(options.get("degree"))
     links_per_client = {
         "complete": m / 2,
         "two_cliques": m / 4,
@@ -337,62 +354,6 @@ def refuse_too_large(name: str, m: int, options: dict[str, object]) -> None:
         )
 
 
-def _numeric_option(options: dict[str, object], name: str) -> float:
-    """Return a numeric option, or 0 if it is missing or not a number."""
-    value = options.get(name)
-    return value if isinstance(value, (int, float)) else 0
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Gaps of a topology at several m, and the fit gap ~ c m^-exponent.
-
-    Attributes
-    ----------
-    topology : str
-        Name of the topology.
-    weights : str
-        Weight rule.
-    reports : tuple of SpectralReport
-        One for each m.
-    exponent : float
-        Minus the least-squares slope of log gap over log m.
-    residual : float
-        Largest deviation of the fit in log gap. It is large if the gap is not a power
-        of m; on exponential graphs it falls like 1/log m.
-    """
-
-    topology: str
-    weights: str
-    reports: tuple[SpectralReport, ...]
-    exponent: float
-    residual: float
-
-
-def gap_scaling(name: str, ms: Sequence[int], weights: str | None = None) -> Scaling:
-    """Compute the gaps of a topology at several sizes and fit their exponent.
-
-    Parameters
-    ----------
-    name : str
-        Name of the topology.
-    ms : sequence of int
-        At least two different numbers of clients.
-    weights : str, optional
-        Weight rule; by default as in :func:`spectral_report`.
-
-    Returns
-    -------
-    Scaling
-        The gaps and the fit.
-    """
-    if len(set(ms)) < 2:
-        raise InputError("ms must contain at least two different numbers of clients")
-    reports = tuple(spectral_report(name, m=m, weights=weights) for m in ms)
-    x = np.log([report.m for report in reports])
-    y = np.log([report.gap for report in reports])
-    slope, offset = np.polyfit(x, y, 1)
-    residual = float(np.abs(y - slope * x - offset).max())
-    default = "column_stochastic" if name.startswith("directed") else "metropolis"
-    exponent = 0.0 - float(slope)
-    return Scaling(name, weights or default, reports, exponent, residual)
+def _number_or_zero(option: object) -> float:
+    """Return an option, or 0 if it is not a number."""
+    return option if isinstance(option, (int, float)) else 0

@@ -7,7 +7,7 @@ sequence has the interface of :class:`~dfltheory.graphs.sequences.MixingSequence
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import networkx as nx
 import numpy as np
@@ -21,11 +21,11 @@ from dfltheory.graphs.matrices import (
     adjacency,
     asymmetry,
     check_clients,
+    entry_tolerance,
     line_sums,
     read_matrix,
     real,
     settle,
-    tolerance,
 )
 from dfltheory.graphs.random_topologies import random_targets
 from dfltheory.graphs.round_matrices import arcs_to, averaging, check_links
@@ -249,7 +249,7 @@ class LinkFailures:
         Rounding unit of the original type of W.
     """
 
-    base: Any
+    base: object
     p: float
     name: str = "link_failures"
     random: bool = field(default=True, init=False)
@@ -266,7 +266,7 @@ class LinkFailures:
             base = default_weights(base, sparse=True)
         W, eps = read_matrix(base)
         object.__setattr__(self, "W", sp.csr_array(W, copy=True))
-        object.__setattr__(self, "symmetric", asymmetry(W) <= float(tolerance(eps, 1)))
+        object.__setattr__(self, "symmetric", asymmetry(W) <= entry_tolerance(eps))
         object.__setattr__(self, "eps", eps)
 
     @property

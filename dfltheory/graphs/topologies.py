@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TypedDict, Unpack
 
 import networkx as nx
 
 from dfltheory.errors import InputError, UnknownNameError, whole_number
-from dfltheory.graphs.graph_creation import make_graph, refuse_many
+from dfltheory.graphs.graph_creation import make_digraph, make_graph, refuse_many
 from dfltheory.graphs.matrices import as_matrix, call, check_clients, support
 from dfltheory.graphs.random_topologies import (
     erdos_renyi,
@@ -33,7 +33,7 @@ def ring(m: int) -> nx.Graph:
 def directed_ring(m: int) -> nx.DiGraph:
     """Return the directed cycle 0 -> 1 -> ... -> (m-1) -> 0."""
     m = check_clients(m)
-    return make_graph(m, _cycle(m), "directed_ring", nx.DiGraph)
+    return make_digraph(m, _cycle(m), "directed_ring")
 
 
 def path(m: int) -> nx.Graph:
@@ -123,7 +123,7 @@ def directed_exponential(m: int) -> nx.DiGraph:
     """
     m = check_clients(m)
     refuse_many("directed_exponential", m, m * len(hops(m)))
-    return make_graph(m, _exponential_arcs(m), "directed_exponential", nx.DiGraph)
+    return make_digraph(m, _exponential_arcs(m), "directed_exponential")
 
 
 def hops(m: int) -> list[int]:
@@ -222,7 +222,17 @@ def topology_key(name: str) -> str:
     return OTHER_NAMES.get(key, key)
 
 
-def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
+class TopologyOptions(TypedDict, total=False):
+    """Options of the topologies; each topology has only some of them."""
+
+    sides: tuple[int, int] | None
+    degree: int | None
+    p: float | None
+    seed: int | None
+    bridges: int
+
+
+def topology(name: str, m: int, /, **options: Unpack[TopologyOptions]) -> nx.Graph:
     """Return a topology by name.
 
     Parameters
@@ -252,7 +262,7 @@ def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
     return call(f"topology {key}", TOPOLOGIES[key], m, options)
 
 
-def from_matrix(W: Any) -> nx.Graph:
+def from_matrix(W: object) -> nx.Graph:
     """Return the graph of the nonzero off-diagonal entries of a matrix.
 
     Parameters
@@ -271,7 +281,8 @@ def from_matrix(W: Any) -> nx.Graph:
     i, j = S.nonzero()
     arcs = zip(j.tolist(), i.tolist())
     is_symmetric = abs(S - S.T).nnz == 0
-    return make_graph(m, arcs, "custom", nx.Graph if is_symmetric else nx.DiGraph)
+    make = make_graph if is_symmetric else make_digraph
+    return make(m, arcs, "custom")
 
 
 def as_graph(network: object) -> nx.Graph:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from dfltheory.errors import GraphError, InputError, one_of
 from dfltheory.graphs.assumptions import Failure
 from dfltheory.graphs.matrices import as_matrix, to_dense
 from dfltheory.graphs.sequences import as_sequence, rounds_of
+
+LawFunction = Callable[..., object]
+"""A function of a matrix W (m, m), or of the list of matrices of a sequence."""
+Laws = str | LawFunction | Iterable[str | LawFunction] | None
+"""Names of laws, a user's laws, or both; None for all laws by name."""
 
 ROUNDS = 20
 """Number of rounds of a sequence without a period that a law is applied to."""
@@ -48,7 +53,7 @@ class NetworkLaw:
 
     def __init__(
         self,
-        function: Callable[[Any], Any],
+        function: LawFunction,
         name: str,
         of: Literal["matrix", "sequence"] = "matrix",
     ):
@@ -61,12 +66,12 @@ class NetworkLaw:
     def __repr__(self) -> str:
         return f"law of a {self.of}: {self.name}"
 
-    def __call__(self, W: Any) -> str | None:
+    def __call__(self, W: object) -> str | None:
         """Return None if a matrix satisfies the law, and otherwise a message."""
         failure = self.failure_of([W])
         return None if failure is None else failure.message
 
-    def failure_of(self, matrices: Sequence[Any]) -> Failure | None:
+    def failure_of(self, matrices: Sequence[object]) -> Failure | None:
         """Return the first failure among the matrices of some rounds, or None.
 
         Parameters
@@ -89,25 +94,25 @@ class NetworkLaw:
                 return failure
         return None
 
-    def witness(self, network: Any) -> Failure | None:
+    def witness(self, network: object) -> Failure | None:
         """Return where a matrix, a graph or a sequence breaks the law, or None.
 
         Of a sequence without a period, the first rounds are examined.
         """
         return self.failure_of(rounds_of(as_sequence(network), ROUNDS).matrices)
 
-    def holds(self, network: Any) -> bool:
+    def holds(self, network: object) -> bool:
         """Return whether a matrix, a graph or a sequence satisfies the law."""
         return self.witness(network) is None
 
-    def check(self, network: Any) -> None:
+    def check(self, network: object) -> None:
         """Raise :class:`GraphError` if a network breaks the law."""
         failure = self.witness(network)
         if failure is not None:
             raise GraphError(failure.message)
 
     def _failure(
-        self, answer: Any, matrices: list[np.ndarray], prefix: str
+        self, answer: object, matrices: list[np.ndarray], prefix: str
     ) -> Failure | None:
         """Return the failure that an answer of the user's function describes."""
         if answer is None or (isinstance(answer, (bool, np.bool_)) and answer):
@@ -132,7 +137,7 @@ class NetworkLaw:
                     message += f", which is {value:.6g}"
         return Failure(self.name, prefix + place, value, 0.0, prefix + message)
 
-    def _clients(self, answer: Any, m: int) -> tuple[int, ...]:
+    def _clients(self, answer: object, m: int) -> tuple[int, ...]:
         """Return the one or two clients of a witness."""
         array = np.atleast_1d(np.asarray(answer))
         is_witness = (
@@ -148,22 +153,22 @@ class NetworkLaw:
 
 
 @overload
-def law(function: Callable[[Any], Any], /) -> NetworkLaw: ...
+def law(function: LawFunction, /) -> NetworkLaw: ...
 
 
 @overload
 def law(
     *, name: str | None = None, of: Literal["matrix", "sequence"] = "matrix"
-) -> Callable[[Callable[[Any], Any]], NetworkLaw]: ...
+) -> Callable[[LawFunction], NetworkLaw]: ...
 
 
 def law(
-    function: Callable[[Any], Any] | None = None,
+    function: LawFunction | None = None,
     /,
     *,
     name: str | None = None,
     of: Literal["matrix", "sequence"] = "matrix",
-) -> Any:
+) -> NetworkLaw | Callable[[LawFunction], NetworkLaw]:
     """Turn a function into a law of networks (decorator).
 
     Parameters
@@ -195,7 +200,7 @@ def law(
 
 
 def _named_law(
-    function: Callable[[Any], Any],
+    function: LawFunction,
     name: str | None,
     of: Literal["matrix", "sequence"],
 ) -> NetworkLaw:
@@ -205,34 +210,4 @@ def _named_law(
     return NetworkLaw(function, name or own_name.replace("_", " "), of)
 
 
-def split_laws(laws: Any) -> tuple[Any, tuple[NetworkLaw, ...]]:
-    """Divide laws into names and a user's laws.
-
-    Parameters
-    ----------
-    laws : str, callable, iterable of str or callable, or None
-        Functions that are not laws become laws of a matrix.
-
-    Returns
-    -------
-    names : str, list of str or None
-        Unchanged if there is no user's law.
-    user_laws : tuple of NetworkLaw
-        The user's laws.
-    """
-    if laws is None or isinstance(laws, str):
-        return laws, ()
-    given: Iterable[Any] = (laws,) if callable(laws) else tuple(laws)
-    names = []
-    user_laws = []
-    for entry in given:
-        if isinstance(entry, NetworkLaw):
-            user_laws.append(entry)
-        elif callable(entry):
-            user_laws.append(law(entry))
-        else:
-            names.append(entry)
-    return names, tuple(user_laws)
-
-
-__all__ = ["NetworkLaw", "law", "split_laws"]
+__all__ = ["LawFunction", "Laws", "NetworkLaw", "law"]

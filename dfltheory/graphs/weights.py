@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -270,7 +269,7 @@ WEIGHT_RULES: dict[str, Callable[..., Matrix]] = {
 """Weight rules by name."""
 
 
-def weights(graph: nx.Graph, rule: str, /, **options: Any) -> Matrix:
+def weights(graph: nx.Graph, rule: str, /, **options: object) -> Matrix:
     """Return the matrix of a weight rule by name.
 
     Parameters

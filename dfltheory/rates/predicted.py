@@ -10,16 +10,18 @@ lam). Constants that vanish, as sigma_l = 0, remove their terms and isolate a re
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import mpmath
 import numpy as np
 import sympy as sp
+from sympy import Expr
 
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.rates import Monomial, scheduled
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_text
@@ -171,9 +173,7 @@ def has_logarithm(theorem: Theorem, vary: str) -> bool:
     """Return whether the scheduled bound contains a logarithm of the quantity."""
     bound = scheduled(theorem, theorem.expand(sp.Add(*theorem.parts.values())))
     names = symbols_of(vary)
-    return any(
-        names & {s.name for s in log.free_symbols} for log in bound.atoms(sp.log)
-    )
+    return not names.isdisjoint(symbol_names(bound.atoms(sp.log)))
 
 
 def judge(
@@ -266,7 +266,8 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
         arguments = sorted(expression.free_symbols, key=str)
         function = sp.lambdify(arguments, expression, modules="mpmath")
         for place in places:
-            values = {name: 0.5 if name in theorem.shares else 3.0 for name in symbols}
+            values = dict.fromkeys(symbols, 3.0)
+            values |= dict.fromkeys(set(symbols) & set(theorem.shares), 0.5)
             values |= dict.fromkeys(names, mpmath.mpf(place))
             sizes.append(mpmath.log(abs(function(*(values[name] for name in symbols)))))
         slope = float((sizes[1] - sizes[0]) / mpmath.log(100))
@@ -311,7 +312,9 @@ def symbols_of(vary: str) -> set[str]:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(theorem: Theorem, row: Monomial) -> tuple[Any, Any, tuple[str, ...]]:
+def _compiled(
+    theorem: Theorem, row: Monomial
+) -> tuple[Expr, Callable[..., np.ndarray], tuple[str, ...]]:
     """Return the scheduled monomial, as a function, and the names of its symbols."""
     own = {d.symbol.name: d.symbol for d in theorem.definitions}
     product = row.coefficient

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +80,9 @@ def with_value(
         changed = _with_value(experiment, vary, number)
     if vary in factors:
         return changed  # the schedule is what is varied
-    scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
+    values = known_values(changed, theorem)
+    values["rho0"] = 1.0
+    scheduled = theorem.step_sizes(**values)
     steps = {
         name: factors[name] * step
         for name, step in scheduled.items()
@@ -124,9 +125,8 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
     if vary == "rho0":
         return experiment
     if vary in hyperparameters:
-        return replace(
-            experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: value})
-        )
+        change = {hyperparameters[vary]: value}
+        return replace(experiment, algorithm=replace(algorithm, **change))
     return _with_task_option(experiment, vary, value)
 
 
@@ -234,7 +234,7 @@ def with_quantity(
     )
 
 
-def with_gap(network: Any, gap: float) -> NDArray[np.float64]:
+def with_gap(network: object, gap: float) -> NDArray[np.float64]:
     """Return the mixing matrix of a network with another spectral gap.
 
     Its gap 1 - lam is ``gap``.

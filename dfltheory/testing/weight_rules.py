@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from dfltheory.graphs.assumptions import DEFINITION_1, Failure, select
-from dfltheory.graphs.definition_1 import check_mixing_matrix
-from dfltheory.graphs.user_laws import NetworkLaw, split_laws
+from dfltheory.graphs.definition_1 import check_mixing_matrix, split_laws
+from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.testing.networks import connected_graphs
 
 Rule = Callable[[nx.Graph], Any]

@@ -19,7 +19,7 @@ from dfltheory.constants import SEQUENCES, NetworkConstants
 from dfltheory.errors import one_of
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
 from dfltheory.graphs.definition_1 import DRAWS, check_rounds
-from dfltheory.graphs.matrices import Matrix, asymmetry, tolerance
+from dfltheory.graphs.matrices import Matrix, asymmetry, entry_tolerance
 from dfltheory.graphs.sequences import (
     MixingSequence,
     Rounds,
@@ -115,7 +115,7 @@ class NetworkFacts:
             m=int(sequence.m),
             proved=period is not None,
             directed=any(
-                asymmetry(W) > float(tolerance(rounding(sequence), 1)) for W in matrices
+                asymmetry(W) > entry_tolerance(rounding(sequence)) for W in matrices
             ),
             definition_1=first(),
             doubly_stochastic=first(DOUBLY_STOCHASTIC),

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from sympy import sympify
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -43,7 +43,7 @@ class Obstacle(NamedTuple):
 
 
 def obstacle_of(
-    run: History, theorem: Theorem, values: Mapping[str, object]
+    run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> str | None:
     """Why the theorem does not apply to this run at these values, or None."""
     found = find_obstacle(run, theorem, values)
@@ -51,7 +51,7 @@ def obstacle_of(
 
 
 def find_obstacle(
-    run: History, theorem: Theorem, values: Mapping[str, object]
+    run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> Obstacle | None:
     """As :func:`obstacle_of`, with the kind of the obstacle."""
     if theorem.order:
@@ -85,7 +85,7 @@ def find_obstacle(
 
 
 def _scope_obstacle(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> str | None:
     """Return what of the run is outside the theorem's scope, or None."""
     scope, algorithm = theorem.scope, run.algorithm
@@ -140,7 +140,7 @@ def common_start(run: History) -> bool | None:
 
 
 def _missing_statements(
-    run: History, theorem: Theorem, values: Mapping[str, object]
+    run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> str | None:
     """Return what a run that was measured elsewhere does not state, or None."""
     if run.stated is None:
@@ -214,14 +214,13 @@ def absent_values(theorem: Theorem) -> Mapping[str, object]:
 def quantities_of(theorem: Theorem) -> set[str]:
     """Return the quantities in a theorem's bound, conditions and schedule."""
     names = {*theorem.needs, *theorem.schedule}
-    for rule in theorem.schedule.values():
-        names |= {symbol.name for symbol in sympify(rule).free_symbols}
+    names |= symbol_names(theorem.schedule.values())
     if "rho0" in theorem.needs:
         names.add("rho")
     return names
 
 
-def unrestricted_steps(theorem: Theorem, kind: type[Any]) -> set[str]:
+def unrestricted_steps(theorem: Theorem, kind: type[Algorithm]) -> set[str]:
     """Return the step sizes of an algorithm that a statement covers at every value.
 
     They are given by glossary name. A statement with constants that contains no step
@@ -240,7 +239,7 @@ def unrestricted_steps(theorem: Theorem, kind: type[Any]) -> set[str]:
     return steps
 
 
-def hyperparameter_values(algorithm: Algorithm) -> dict[str, Any]:
+def hyperparameter_values(algorithm: Algorithm) -> dict[str, object]:
     """Every hyperparameter by glossary name, or by the field's name if it has none."""
     values = {}
     for entry in fields(algorithm):
@@ -254,7 +253,7 @@ def hyperparameter_values(algorithm: Algorithm) -> dict[str, Any]:
 # -- values ----------------------------------------------------------------------------
 
 
-def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Number]) -> str | None:
     """Return why a corollary does not apply at these step sizes.
 
     It holds for the step sizes of its schedule alone.
@@ -279,7 +278,7 @@ def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | Non
 
 
 def _unknown_quantities(
-    run: History, theorem: Theorem, values: Mapping[str, Any]
+    run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> str | None:
     """Return the quantities of the theorem that are unknown or not finite, or None."""
     known = [
@@ -299,7 +298,7 @@ def _unknown_quantities(
     )
 
 
-def _failing_conditions(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+def _failing_conditions(theorem: Theorem, values: Mapping[str, Number]) -> str | None:
     """Return the conditions that fail at the means over seeds, or None."""
     means = {}
     for name in theorem.needs:

@@ -79,13 +79,12 @@ class BoundLogger:
     def __init__(
         self,
         theorem: Theorem | str,
-        logger: Any,
+        logger: object,
         *,
         variant: str | None = None,
         **description: Any,
     ):
-        is_theorem = isinstance(theorem, Theorem) and variant is None
-        self.theorem: Theorem = theorem if is_theorem else load(theorem, variant)  # type: ignore[assignment]
+        self.theorem = load(theorem, variant)
         self.logger = Tracker(logger)
         self.description = _with_algorithm(description)
         self.reasons: list[str] = []
@@ -101,18 +100,21 @@ class BoundLogger:
         """The record of all that was logged, for :func:`dfltheory.compare`."""
         if not self._rounds:
             raise InputError("nothing was logged: call log(t, values) first")
-        measures: dict[str, Any] = {
+        measures = {
             name: array[:, : self._count] for name, array in self._logged.items()
         }
-        return History.from_measurements(
-            rounds=self._rounds, **self.description, **measures
-        )
+        return self._record(self._rounds, measures)
+
+    def _record(self, rounds: list[int], measures: dict[str, Floats]) -> History:
+        """Return the run with these measures (S, R)."""
+        parts = {**self.description, **measures}
+        return History.from_measurements(rounds=rounds, **parts)
 
     @property
     def _count(self) -> int:
         return len(self._rounds)
 
-    def log(self, t: int, values: Mapping[str, Any]) -> dict[str, float]:
+    def log(self, t: int, values: Mapping[str, object]) -> dict[str, float]:
         """Log the measures of round t, at the models after t rounds.
 
         Parameters
@@ -161,13 +163,8 @@ class BoundLogger:
                 f"round {t} follows round {self._rounds[-1]}: log rounds in order"
             )
         if not self._rounds:
-            measures: dict[str, Any] = {
-                name: row[:, None] for name, row in rows.items()
-            }
-            self._first = History.from_measurements(
-                rounds=[t], **self.description, **measures
-            )
             self._logged = {name: row[:, None] for name, row in rows.items()}
+            self._first = self._record([t], self._logged)
         before = {name: len(array) for name, array in self._logged.items()}
         if before != {name: len(row) for name, row in rows.items()}:
             raise InputError(
@@ -231,7 +228,7 @@ class BoundLogger:
             values = run_values(run, self.theorem)
             reason = obstacle_of(run, self.theorem, values)
             if reason is None:
-                bound = float(self.theorem.evaluate(**values.needed))
+                bound = float(self.theorem.evaluate(where="raise", **values.needed))
                 ratio = entries["measured"] / bound if bound > 0 else math.inf
                 return {**entries, "applicable": 1.0, "bound": bound, "ratio": ratio}
         self._report(reason)
@@ -266,7 +263,7 @@ def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
     return {"algorithm": algorithm, **rest}
 
 
-def _numbers(name: str, value: Any) -> Floats:
+def _numbers(name: str, value: object) -> Floats:
     """Return one number for each seed, (S,)."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()

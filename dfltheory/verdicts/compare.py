@@ -27,11 +27,13 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -43,7 +45,12 @@ from dfltheory.verdicts.applicability import (
     find_obstacle,
     hyperparameter_values,
 )
-from dfltheory.verdicts.decision import Bounds, decide, without_missing_rounds
+from dfltheory.verdicts.decision import (
+    Bounds,
+    decide,
+    underflows,
+    without_missing_rounds,
+)
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     distribution_free_upper_end,
@@ -51,7 +58,7 @@ from dfltheory.verdicts.left_hand_side import (
     trivial_bound,
 )
 from dfltheory.verdicts.measures import precision
-from dfltheory.verdicts.rounding import bound_error, underflows
+from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_suggestions import suggestions_for
 from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.statistics import (
@@ -202,7 +209,8 @@ class _Comparison:
         return Verdict(
             kind="not applicable",
             reason=obstacle.reason,
-            suggestions=suggestions_for(
+            suggestions=partial(
+                suggestions_for,
                 self.values,
                 hyperparameter_values(self.left.run.algorithm),
                 obstacle.kind,
@@ -254,7 +262,7 @@ class _Comparison:
         ratio = (
             measured / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
         )
-        terms = theorem.evaluate_terms(**at)
+        terms = theorem.evaluate_terms(where="raise", **at)
         return Verdict(
             kind=decision.kind,
             reason=decision.reason,
@@ -271,12 +279,14 @@ class _Comparison:
         )
 
 
-def _of_start(value: Any, start: int) -> Any:
+def _of_start(value: Number, start: int) -> float:
     """Return the value of one start, of values that may differ between starts."""
-    return float(value[start]) if np.ndim(value) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    return float(value[start] if value.ndim else value)
 
 
-def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> Bounds:
+def _bounds(values: RunValues, inputs: Mapping[str, Number], eps: float) -> Bounds:
     """Return the bound at f0_gap and at both ends of its rounding error.
 
     The ends contain the rounding error of the other constants. Starts are treated as
@@ -289,12 +299,12 @@ def _bounds(values: RunValues, inputs: Mapping[str, Any], eps: float) -> Bounds:
         point = dict(inputs)
         if "f0_gap" in inputs:
             point["f0_gap"] = end
-        found.append(np.asarray(theorem.evaluate(**point), dtype=float))
+        found.append(np.asarray(theorem.evaluate(where="raise", **point), dtype=float))
     rounded = bound_error(theorem, inputs, eps, values.start_errors)
     return Bounds(found[0] - rounded, found[1], found[2] + rounded)
 
 
-def _slack(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
+def _slack(theorem: Theorem, values: Mapping[str, Number]) -> dict[str, float]:
     """Right minus left side of each condition; empty if a needed value is unknown."""
     if set(values) != set(theorem.needs) or not all(
         np.isfinite(v) for v in values.values()

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from functools import cache
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.computed import (
     EIGENVALUE,
     Computation,
@@ -22,6 +23,9 @@ from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs import computed
+
+if TYPE_CHECKING:
+    from dfltheory.tasks.task import Task
 
 HETEROGENEITY = "neighborhood_heterogeneity"
 OVER_SPECTRUM = {
@@ -40,7 +44,7 @@ def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
 
 
 def computed_values(
-    theorem: Theorem, values: Mapping[str, object], W: object, task: object = None
+    theorem: Theorem, values: Mapping[str, Number], W: object, task: Task | None = None
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the values of computed quantities, and their rounding errors.
 
@@ -85,7 +89,7 @@ def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
 
 
 def _by_function(
-    of: Callable[..., Any], W: object, task: object
+    of: Callable[..., float], W: object, task: object
 ) -> tuple[float, float]:
     """Return the value of a function of the network, or of a task.
 
@@ -104,10 +108,10 @@ _UNKNOWN = (math.nan, math.nan)
 
 def _by_formula(
     computation: Computation,
-    values: Mapping[str, Any],
+    values: Mapping[str, Number],
     errors: Mapping[str, float],
-    W: Any,
-    task: Any,
+    W: object,
+    task: Task | None,
 ) -> tuple[float, float]:
     """Return the value of a formula, and how far errors of its quantities move it."""
     if W is None and computation.uses_network:
@@ -126,7 +130,7 @@ def _by_formula(
 
 
 def _evaluated(
-    computation: Computation, known: Mapping[str, float], W: Any, task: Any
+    computation: Computation, known: Mapping[str, float], W: object, task: Task | None
 ) -> tuple[float, float]:
     """Return the value at exact quantities, and its error by rounding of W."""
     at = dict(known)
@@ -151,7 +155,7 @@ def _evaluated(
 
 
 def task_heterogeneity(
-    W: Any, task: Any, known: Mapping[str, float]
+    W: object, task: Any, known: Mapping[str, float]
 ) -> computed.WithError:
     """Return a bound of the neighborhood heterogeneity at all models.
 
@@ -186,18 +190,20 @@ def task_heterogeneity(
 
 
 def _of_eigenvalue(
-    function: Callable[..., object], arguments: list[np.float64]
-) -> Callable[[np.ndarray], object]:
+    function: Callable[..., np.ndarray], arguments: list[np.float64]
+) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of the eigenvalue alone, at values of the quantities."""
 
-    def at_eigenvalues(eigenvalues: np.ndarray) -> object:
+    def at_eigenvalues(eigenvalues: np.ndarray) -> np.ndarray:
         return function(eigenvalues, *arguments)
 
     return at_eigenvalues
 
 
 def _with_error(
-    formula: tuple[tuple[str, ...], Any], at: dict[str, float], errors: dict[str, float]
+    formula: tuple[tuple[str, ...], Callable[..., float]],
+    at: dict[str, float],
+    errors: dict[str, float],
 ) -> tuple[float, float]:
     names, function = formula
     with np.errstate(all="ignore"):
@@ -214,7 +220,7 @@ def _with_error(
 
 
 @cache
-def _functions(computation: Computation) -> tuple[Any, ...]:
+def _functions(computation: Computation) -> tuple[Callable[..., np.ndarray], ...]:
     """Return each call's argument as a function of eigenvalue and quantities."""
     functions = []
     for call in computation.calls:
@@ -227,7 +233,9 @@ def _functions(computation: Computation) -> tuple[Any, ...]:
 
 
 @cache
-def _outer(computation: Computation) -> tuple[tuple[str, ...], object]:
+def _outer(
+    computation: Computation,
+) -> tuple[tuple[str, ...], Callable[..., float]]:
     symbols = sorted(computation.formula.free_symbols, key=str)
     function = sp.lambdify(symbols, computation.formula, modules="numpy")
     return tuple(map(str, symbols)), function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def check_given(
     run: History,
     theorem: Theorem,
-    given: Mapping[str, Any],
+    given: Mapping[str, float],
     rho0: float | None,
     computed: Mapping[str, float] | None = None,
 ) -> None:
@@ -58,9 +58,9 @@ def check_given(
             )
 
 
-def _fixed_values(run: History, rho0: float | None) -> dict[str, Any]:
+def _fixed_values(run: History, rho0: float | None) -> dict[str, float]:
     """Return the values that the run has fixed, by glossary name."""
-    fixed: dict[str, Any] = dict(run.network.known())
+    fixed = dict(run.network.known())
     fixed.update(run.algorithm.theory_values(run.x.shape[-1]))
     for name in [*fixed]:
         if run.network.standing_of(name) == "estimate":
@@ -150,32 +150,33 @@ TWO_BLOCKS = "coupled"
 
 
 def refuse_contradictions(
-    given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None
+    given: Mapping[str, object], fixed: Mapping[str, float], topology: object = None
 ) -> None:
     """Raise InputError where a given value differs from that of the run.
 
     An estimated constant of a random network may be replaced by the value that the
     caller knows.
     """
-    shared = sorted(
-        n for n in given if n in fixed and isinstance(given[n], (int, float))
-    )
+    numbers = {
+        name: value for name, value in given.items() if isinstance(value, (int, float))
+    }
+    shared = sorted(numbers.keys() & fixed.keys())
     estimated: set[str] = set()
     if topology is not None and set(shared) & NETWORK_NAMES:
         constants = graphs.network_constants(topology)
         estimated = {n for n in shared if constants.standing_of(n) == "estimate"}
     for name in shared:
         if name in estimated or math.isclose(
-            given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12
+            numbers[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12
         ):
             continue
         raise InputError(
-            f"{name} = {given[name]:g} contradicts the run, which has {name} ="
+            f"{name} = {numbers[name]:g} contradicts the run, which has {name} ="
             f" {fixed[name]:g}: leave {name} out"
         )
 
 
-def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
+def refuse_understatements(given: Mapping[str, object], task: Task) -> None:
     """Raise InputError where a given constant is less than the task's."""
     constants = task.constants
     for name, exact in constants.known().items():

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -311,7 +310,7 @@ def proved_ceiling(left: LeftHandSide) -> float:
 
 
 def ceiling(
-    values: Mapping[str, Any], run: History | None, lhs: LeftSide | None
+    values: Mapping[str, float], run: History | None, lhs: LeftSide | None
 ) -> float:
     """Return what is proved to bound the left-hand side; inf: nothing.
 
@@ -323,12 +322,14 @@ def ceiling(
     if measure not in ("grad_norm_sq", "grad_norm_sq_w") or not proved:
         return math.inf
     is_sum = lhs is not None and lhs.aggregate == "sum"
-    rounds = len(lhs.rounds(values["T"])) if lhs is not None and is_sum else 1
+    rounds = len(lhs.rounds(int(values["T"]))) if lhs is not None and is_sum else 1
     return values.get("B", math.inf) ** 2 * rounds
 
 
 def trivial_bound(
-    values: Mapping[str, Any], run: History | None = None, lhs: LeftSide | None = None
+    values: Mapping[str, float],
+    run: History | None = None,
+    lhs: LeftSide | None = None,
 ) -> float:
     """Return what is known of a left-hand side without any theorem.
 
@@ -355,7 +356,7 @@ def trivial_bound(
     if (
         lhs is None
         or lhs.aggregate != "min"
-        or lhs.start not in lhs.rounds(values["T"])
+        or lhs.start not in lhs.rounds(int(values["T"]))
     ):
         return min(known)
     at_start = lhs.measure == "grad_norm_sq" or (

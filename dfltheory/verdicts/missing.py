@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
-from sympy import sympify
 
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
 from dfltheory.training.history import History
@@ -22,7 +21,7 @@ _START = "the start (start=..., or --start: common or different)"
 def missing_statements(
     run: History,
     theorem: Theorem,
-    values: Mapping[str, object],
+    values: Mapping[str, Number],
     common_start: bool | None,
 ) -> list[str]:
     """Return what is missing of a run that was measured elsewhere.
@@ -49,20 +48,17 @@ def missing_statements(
     return [_with_round(name, theorem) for name in sorted(unknown)] + facts
 
 
-def _schedule_needs(theorem: Theorem, values: Mapping[str, object]) -> set[str]:
+def _schedule_needs(theorem: Theorem, values: Mapping[str, Number]) -> set[str]:
     """Return what the step sizes that a schedule fixes for this run depend on."""
     replaced = [
         name for name in theorem.schedule if name not in theorem.needs and name != "Q"
     ]
     if not any(name in values for name in replaced):
         return set()
-    names: set[str] = set()
-    for rule in theorem.schedule.values():
-        names |= {symbol.name for symbol in sympify(rule).free_symbols}
-    return names
+    return symbol_names(theorem.schedule.values())
 
 
-def _is_finite(values: Mapping[str, Any], name: str) -> bool:
+def _is_finite(values: Mapping[str, Number], name: str) -> bool:
     value = values.get(name, math.nan)
     return bool(np.all(np.isfinite(value)))
 

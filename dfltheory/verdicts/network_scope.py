@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.constants import SEQUENCES
-from dfltheory.graphs.sequences import rounds_of
+from dfltheory.graphs.sequences import MixingSequence, rounds_of
+from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.training.facts import NetworkFacts
 
 _MOST_ROUNDS = 200
@@ -17,7 +17,7 @@ _MOST_ROUNDS = 200
 def law_obstacle(
     facts: NetworkFacts | None,
     scope: Scope,
-    topology: object,
+    topology: MixingSequence | None,
     rounds: int,
     gossip_steps: int,
 ) -> str | None:
@@ -57,7 +57,7 @@ def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
 
 
 def _own_law_obstacle(
-    law: Callable[[Any], str | None], topology: Any, rounds: int
+    law: Callable[..., str | None], topology: MixingSequence | None, rounds: int
 ) -> str | None:
     """Return what a third-party law says of the matrices of a run."""
     if topology is None:
@@ -66,8 +66,8 @@ def _own_law_obstacle(
             " contains no matrices"
         )
     matrices = rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices
-    if getattr(law, "of", "matrix") == "sequence":  # a graphs.NetworkLaw
-        failure = law.failure_of(matrices)  # type: ignore[attr-defined]
+    if isinstance(law, NetworkLaw) and law.of == "sequence":
+        failure = law.failure_of(matrices)
         return None if failure is None else f"the network breaks its law: {failure}"
     for matrix in matrices:
         failure = law(matrix)

@@ -23,12 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import sympy as sp
 from numpy.typing import ArrayLike
 
+from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.verdicts.measures import Array, Numbers
@@ -318,7 +317,7 @@ def _half_of_digits(sizes: Sizes) -> Numbers:
 
 def bound_error(
     theorem: Theorem,
-    values: Mapping[str, Any],
+    values: Mapping[str, Number],
     eps: float = np.finfo(float).eps,
     starts: Mapping[str, RoundingError] | None = None,
 ) -> Numbers:
@@ -375,30 +374,10 @@ def bound_error(
     return np.where(np.isfinite(bound), total, 0.0)
 
 
-def underflows(theorem: Theorem, values: Mapping[str, object], bound: Numbers) -> bool:
-    """Return whether a bound is too small to keep its digits, but not 0.
-
-    Whether 0 is exact is decided by the formula, in numbers without a least exponent.
-    """
-    small = np.abs(np.asarray(bound, dtype=float)) < LEAST
-    if not small.any():
-        return False
-    columns = [np.asarray(values[name], dtype=float) for name in theorem.needs]
-    small, *columns = np.broadcast_arrays(small, *columns)
-    for k in np.flatnonzero(small.reshape(-1)):
-        point = {}
-        for name, column in zip(theorem.needs, columns, strict=True):
-            point[theorem.symbols[name]] = sp.Float(float(column.reshape(-1)[k]), 30)
-        if theorem.bound.xreplace(point).evalf(30) != 0:
-            return True
-    return False
-
-
 __all__ = [
     "LEAST",
     "RoundingError",
     "bound_error",
     "measure_error",
     "start_errors",
-    "underflows",
 ]

@@ -9,6 +9,7 @@ from contextlib import suppress
 import numpy as np
 
 from dfltheory.bounds import registry
+from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.scope import LAWS
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold
@@ -80,7 +81,7 @@ def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
         if math.isclose(float(np.mean(value)), known.get(name, math.nan)):
             followed.append(name)
 
-    def derive(changed: Values) -> dict[str, object]:
+    def derive(changed: Values) -> dict[str, Number]:
         kept = {n: v for n, v in changed.items() if n not in followed}
         found = source.derived(theorem, kept)
         return {name: found[name] for name in followed if name in found}

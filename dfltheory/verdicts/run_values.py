@@ -16,8 +16,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dfltheory import graphs
+from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import GraphError, InputError, UnknownNameError
 from dfltheory.verdicts.given_values import check_given
@@ -58,7 +60,7 @@ class RunValues(Mapping[str, Any]):
     source: Source
     theorem: Theorem
     known: Values
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, float] = field(default_factory=dict)
     gap: Gap | None = None
 
     def __getitem__(self, name: str) -> Any:
@@ -71,16 +73,17 @@ class RunValues(Mapping[str, Any]):
         return len(self.known)
 
     @cached_property
-    def needed(self) -> Values:
+    def needed(self) -> dict[str, float]:
         """The values that the theorem needs, means over seeds.
 
         Unknown ones are absent.
         """
-        found: Values = {}
+        found: dict[str, float] = {}
         for name in self.theorem.needs:
             if name in self.known:
                 value = self.known[name]
-                found[name] = float(np.mean(value)) if np.ndim(value) else value
+                is_array = isinstance(value, np.ndarray)
+                found[name] = float(np.mean(value)) if is_array else value
         return found
 
     @cached_property
@@ -105,7 +108,7 @@ class RunValues(Mapping[str, Any]):
         return {name: error for name, error in errors.items() if name not in self.given}
 
     @cached_property
-    def f0_gap_error(self) -> Any:
+    def f0_gap_error(self) -> Number:
         """Absolute rounding error of f0_gap; a number, or (S,).
 
         Of a given f0_gap: that of the differences between the starts.
@@ -140,7 +143,7 @@ class RunValues(Mapping[str, Any]):
 def run_values(
     run: History | Source | str | os.PathLike[str],
     theorem: Theorem,
-    given: Mapping[str, Any] | None = None,
+    given: Mapping[str, float] | None = None,
 ) -> RunValues:
     """Return the values of a run by glossary name.
 
@@ -194,7 +197,7 @@ def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
 
 
 def _completed(
-    source: Source, theorem: Theorem, given: Mapping[str, Any], gap: Gap | None
+    source: Source, theorem: Theorem, given: Mapping[str, float], gap: Gap | None
 ) -> Values:
     """Return what the source knows, completed by given and derived values."""
     constants = source.constants(theorem)
@@ -290,12 +293,12 @@ class RecordedRun(Source):
             rounding = np.where(np.isfinite(rounding), rounding, half)
         return Gap(_collapsed(gap.value)[()], _collapsed(gap.error + rounding))
 
-    def gap_differences(self, theorem: Theorem) -> Any:
+    def gap_differences(self, theorem: Theorem) -> Number:
         """Return each seed's objective at the start minus their mean; 0 if unknown."""
         value = objective_at_start(self.run, theorem)
         return 0.0 if value is None else _collapsed(value - value.mean())[()]
 
-    def given_gap_error(self, theorem: Theorem) -> object:
+    def given_gap_error(self, theorem: Theorem) -> Number:
         """Return the rounding error of the objective at the start; 0 if unknown."""
         value = objective_at_start(self.run, theorem)
         return (
@@ -316,7 +319,7 @@ class RecordedRun(Source):
             if constants.standing_of(name) == "estimate"
         }
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, object]) -> None:
+    def check_given(self, theorem: Theorem, given: Mapping[str, float]) -> None:
         """Check given values against the run, with rho0 completed by the schedule."""
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
@@ -341,7 +344,7 @@ def stated_gap(run: History, theorem: Theorem) -> Gap | None:
     return Gap(np.asarray(run.stated["f0_gap"]), np.zeros(()))
 
 
-def _collapsed(values: Any) -> Any:
+def _collapsed(values: ArrayLike) -> np.ndarray:
     """One number where all seeds have the same."""
     array = np.asarray(values)
     if not array.size:

@@ -18,9 +18,10 @@ from dataclasses import MISSING, fields
 from typing import Any, Literal, get_args
 
 import numpy as np
-import sympy as sp
 
 from dfltheory import algorithms, graphs
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.evaluation import ROUNDING
 from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.scope import ANY
@@ -70,7 +71,7 @@ class PlannedRun(Source):
         self,
         task: Task,
         rounds: int,
-        topology: Any = None,
+        topology: object = None,
         needed: Collection[str] = (),
     ):
         self._task, self._rounds = task, rounds
@@ -79,7 +80,7 @@ class PlannedRun(Source):
     def constants(self, theorem: Theorem) -> Values:
         return {**self._task.constants.known(), **self._fixed(theorem)}
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+    def check_given(self, theorem: Theorem, given: Mapping[str, float]) -> None:
         refuse_contradictions(given, self._fixed(theorem), self._topology)
         refuse_understatements(given, self._task)
 
@@ -92,7 +93,7 @@ class PlannedRun(Source):
 
 
 def network_values(
-    theorem: Theorem, topology: Any, needed: Collection[str] = ()
+    theorem: Theorem, topology: object, needed: Collection[str] = ()
 ) -> dict[str, float]:
     """Return a network's constants by glossary name.
 
@@ -107,20 +108,22 @@ def network_values(
 # -- algorithms on a schedule
 
 
-def algorithm_class(theorem: Theorem | str) -> type[Any]:
+def algorithm_class(theorem: Theorem | str) -> type[Algorithm]:
     """Return the algorithm that a theorem covers, in its most general form."""
     kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
 
-def fixed_hyperparameters(theorem: Theorem, kind: type[Any]) -> dict[str, Any]:
+def fixed_hyperparameters(theorem: Theorem, kind: type[Algorithm]) -> dict[str, object]:
     """Return the hyperparameters whose value the scope of a theorem fixes."""
     required = theorem.scope.letters
     fixed = {name: value for name, value in required.items() if value != ANY}
     return hyperparameter_fields(kind, fixed)
 
 
-def hyperparameter_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def hyperparameter_fields(
+    kind: type[Algorithm], values: Mapping[str, Any]
+) -> dict[str, Any]:
     """Values by glossary name as fields of an algorithm class, without other names."""
     found = {}
     for entry in fields(kind):
@@ -135,11 +138,11 @@ def scheduled_algorithm(
     theorem: Theorem | str,
     task: Task,
     rounds: int,
-    topology: Any = None,
+    topology: object = None,
     *,
     variant: str | None = None,
     step: Step = "schedule",
-    algorithm: type[Any] | str | None = None,
+    algorithm: type[Algorithm] | str | None = None,
     **given: Any,
 ) -> Any:
     """Return a theorem's algorithm with its hyperparameters at one task and horizon.
@@ -211,7 +214,7 @@ def scheduled_algorithm(
     return kind(**chosen)
 
 
-def _required_fields(kind: type[Any]) -> set[str]:
+def _required_fields(kind: type[Algorithm]) -> set[str]:
     """Return the fields of an algorithm class that have no default."""
     required = set()
     for entry in fields(kind):
@@ -232,8 +235,8 @@ def step_sizes(
     theorem: Theorem,
     task: Task,
     rounds: int,
-    known: Mapping[str, Any],
-    topology: Any = None,
+    known: Mapping[str, object],
+    topology: object = None,
 ) -> dict[str, float]:
     """Return the scheduled hyperparameters of a theorem, by glossary name.
 
@@ -254,9 +257,7 @@ def step_sizes(
         contradicts the horizon, the number of clients, or a constant of the network.
     """
     refuse_one_block(theorem, task)
-    needed: set[str] = set()
-    for rule in theorem.schedule.values():
-        needed |= {symbol.name for symbol in sp.sympify(rule).free_symbols}
+    needed = symbol_names(theorem.schedule.values())
     network = topology if needed & NETWORK_NAMES else None
     planned = PlannedRun(task, rounds, network, needed)
     given = {
@@ -267,7 +268,7 @@ def step_sizes(
     return theorem.step_sizes(**_numbers(run_values(planned, theorem, given)))
 
 
-def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+def _numbers(values: Mapping[str, object]) -> dict[str, float]:
     return {
         name: value for name, value in values.items() if isinstance(value, (int, float))
     }
@@ -276,8 +277,8 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
 def chosen_steps(
     theorems: Sequence[Theorem],
     schedule: Mapping[str, float],
-    known: Mapping[str, Any],
-    topology: Any,
+    known: Mapping[str, object],
+    topology: object,
     step: Step,
 ) -> dict[str, float]:
     """Return the step sizes that a :data:`Step` means, for several variants.
@@ -319,8 +320,8 @@ def chosen_steps(
 def largest_steps(
     theorem: Theorem,
     schedule: Mapping[str, float],
-    known: Mapping[str, Any],
-    topology: Any,
+    known: Mapping[str, object],
+    topology: object,
 ) -> dict[str, float]:
     """Return the schedule's step sizes times the largest admissible factor."""
     if topology is not None:
@@ -336,7 +337,7 @@ def largest_steps(
         steps = dict.fromkeys(theorem.step_names, 1.0)
     others = _values_of_conditions(theorem, schedule, known, steps)
 
-    def admissible(factor: Any) -> Any:
+    def admissible(factor: np.ndarray | float) -> np.ndarray:
         scaled = {
             name: step * factor for name, step in steps.items() if name in theorem.needs
         }
@@ -361,18 +362,14 @@ def largest_steps(
 def _values_of_conditions(
     theorem: Theorem,
     schedule: Mapping[str, float],
-    known: Mapping[str, Any],
+    known: Mapping[str, object],
     steps: Collection[str],
 ) -> Values:
     """Return what the conditions need in addition to step sizes.
 
     It is 1/2 for what no condition contains, whose value does not matter.
     """
-    in_conditions: set[str] = set()
-    for condition in theorem.conditions:
-        in_conditions |= {
-            symbol.name for symbol in theorem.expand(condition.slack).free_symbols
-        }
+    in_conditions = symbol_names(theorem.expand(c.slack) for c in theorem.conditions)
     values: Values = {}
     missing = []
     for name in theorem.needs:

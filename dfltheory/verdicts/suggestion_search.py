@@ -10,22 +10,23 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.tuning import all_hold, interval, tied_steps
-from dfltheory.errors import InputError
-from dfltheory.verdicts.range_ends import (
+from dfltheory.bounds.tuning import (
     admissible_edge,
-    distance_from,
+    all_hold,
+    interval,
     round_towards,
     rounded_inwards,
+    tied_steps,
 )
+from dfltheory.errors import InputError
 from dfltheory.verdicts.suggestions import (
     Change,
     Suggestion,
@@ -36,30 +37,23 @@ from dfltheory.verdicts.suggestions import (
 
 Array = NDArray[np.float64]
 
-
-Derive = Callable[[Values], Mapping[str, Any]]
+Derive = Callable[[Values], Mapping[str, Number]]
 """Returns quantities that are computed from others, as rho0 from rho and T."""
-
 
 LONGEST_RUN = 10_000_000
 """Largest T that is suggested."""
 
-
 MOST_STEPS = 100
 """Largest number of local steps or of gossip steps that is suggested."""
-
 
 STEP_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 1601)
 """Multiples of a step size or a SAM radius that are tried."""
 
-
 COARSE_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 161)
 """As STEP_FACTORS, for changes of two quantities."""
 
-
 HYPERPARAMETERS = ("T", "rho", "rho0", "Q", "K", "K_u", "K_v", "alpha")
 """Quantities of the glossary that a user chooses, in addition to step sizes."""
-
 
 _SAME = 1e-6
 """A step size that differs by less, relatively, follows the schedule."""
@@ -119,14 +113,15 @@ class _Search:
     ):
         self.theorem = theorem
         self.derive = derive
-        self.values = {name: _number(value) for name, value in values.items()}
-        self.in_conditions = _names_in_conditions(theorem)
+        self.values = {name: float(np.mean(value)) for name, value in values.items()}
+        conditions = [theorem.expand(c.slack) for c in theorem.conditions]
+        self.in_conditions = symbol_names(conditions)
         self.followed = self._followed()
         allowed = {*HYPERPARAMETERS, *theorem.step_names} if names is None else names
         reached = set(self.in_conditions)
         for step in self.followed:
             if step in reached or step not in theorem.needs:
-                reached |= _names_in(self._rule(step))
+                reached |= symbol_names([self._rule(step)])
         order = ("T", *theorem.step_names, *HYPERPARAMETERS[1:], *sorted(allowed))
         self.names = [
             name
@@ -155,7 +150,7 @@ class _Search:
             if name not in self.theorem.needs:
                 found.append(name)
                 continue
-            symbols = _names_in(self._rule(name))
+            symbols = symbol_names([self._rule(name)])
             if name not in self.values or not symbols <= set(self.values):
                 continue
             scheduled = self._scheduled(name, self.values)
@@ -163,14 +158,14 @@ class _Search:
                 found.append(name)
         return tuple(sorted(found))
 
-    def _scheduled(self, name: str, values: Values) -> Any:
+    def _scheduled(self, name: str, values: Values) -> Number:
         rule = self._rule(name)
         symbols = sorted(rule.free_symbols, key=str)
         numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
         with np.errstate(all="ignore"):
             return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
 
-    def at(self, changes: Values) -> dict[str, Any]:
+    def at(self, changes: Values) -> dict[str, Number]:
         """All values after some changes, which may be arrays."""
         values = {**self.values, **changes}
         for name in self.followed:
@@ -181,9 +176,9 @@ class _Search:
             values.update(self.derive(values))
         return {name: values[name] for name in self.theorem.needs}
 
-    def tied(self, changes: Values, values: Values) -> dict[str, Any]:
+    def tied(self, changes: Values, values: Values) -> dict[str, Number]:
         """Step sizes that a condition ties to a changed one by an equality."""
-        found: dict[str, Any] = {}
+        found: dict[str, Number] = {}
         for name in set(changes) & set(self.theorem.step_names):
             for other, solution in tied_steps(self.theorem, name).items():
                 if other in changes:
@@ -196,7 +191,7 @@ class _Search:
         return found
 
     def _rule_is_known(self, name: str, values: Values) -> bool:
-        return _names_in(self._rule(name)) <= set(values)
+        return symbol_names([self._rule(name)]) <= set(values)
 
     def holds(self, changes: Values) -> NDArray[np.bool_]:
         """Whether every condition holds, at each of the changed values."""
@@ -251,7 +246,7 @@ class _Search:
     def _change(self, name: str, grid: Array, good: NDArray[np.bool_]) -> Change | None:
         entry = self.theorem.glossary[name]
         places = np.flatnonzero(good)
-        near = int(places[np.argmin(distance_from(grid[places], self.values[name]))])
+        near = int(places[np.argmin(_distance_from(grid[places], self.values[name]))])
         first, last = near, near
         while first > 0 and good[first - 1]:
             first -= 1
@@ -259,7 +254,7 @@ class _Search:
             last += 1
 
         def holds(value: float) -> bool:
-            return bool(self.holds({name: np.asarray(value)}).all())
+            return bool(self.holds({name: value}).all())
 
         low = -math.inf if first == 0 else grid[first]
         high = math.inf if last == len(grid) - 1 else grid[last]
@@ -288,7 +283,7 @@ class _Search:
             if name not in chosen
             and name not in tied
             and self._rule_is_known(name, values)
-            and _names_in(self._rule(name)) & set(chosen)
+            and symbol_names([self._rule(name)]) & set(chosen)
         }
         return Suggestion(changes, scheduled, tied)
 
@@ -301,8 +296,8 @@ class _Search:
         if not good.any():
             return
         distance = (
-            distance_from(first, self.values[one])[:, None]
-            + distance_from(second, self.values[other])[None, :]
+            _distance_from(first, self.values[one])[:, None]
+            + _distance_from(second, self.values[other])[None, :]
         )
         distance = np.where(good, distance, np.inf)
         i, j = np.unravel_index(int(distance.argmin()), distance.shape)
@@ -312,7 +307,7 @@ class _Search:
             rounded = self._rounded_of_pair(name, chosen)
             chosen[name] = rounded
             changes.append(Change(name, rounded, rounded, rounded))
-        if self.holds({name: np.asarray(v) for name, v in chosen.items()}).all():
+        if self.holds(chosen).all():
             yield self._suggestion(tuple(changes))
 
     def _coarse(self, name: str) -> Array:
@@ -325,8 +320,7 @@ class _Search:
         """Return the value with few digits at which every condition holds."""
         for digits in range(1, 17):
             value = float(f"{chosen[name]:.{digits}g}")
-            changed = {**chosen, name: value}
-            if self.holds({n: np.asarray(v) for n, v in changed.items()}).all():
+            if self.holds({**chosen, name: value}).all():
                 return value
         return chosen[name]
 
@@ -345,7 +339,7 @@ class _Search:
         if not steps or not set(steps) & self.in_conditions:
             return {}
 
-        def holds(factor: Any) -> NDArray[np.bool_]:
+        def holds(factor: Array | float) -> NDArray[np.bool_]:
             return self.holds({name: step * factor for name, step in steps.items()})
 
         found = interval(holds, STEP_FACTORS)
@@ -356,7 +350,7 @@ class _Search:
                 name: round_towards(step * found.high, -1, digits)
                 for name, step in steps.items()
             }
-            if self.holds({n: np.asarray(v) for n, v in rounded.items()}).all():
+            if self.holds(rounded).all():
                 return rounded
         return {}
 
@@ -370,7 +364,7 @@ class _Search:
             checked = self.theorem.check_conditions(**self.at({}))
             failing = [condition for condition, _, holds in checked if not holds]
             for condition in failing:
-                names = _names_in(self.theorem.expand(condition.slack))
+                names = symbol_names([self.theorem.expand(condition.slack)])
                 if not names & set(self.names):
                     return (
                         f"no hyperparameter changes that: {condition.name} is about"
@@ -382,19 +376,11 @@ class _Search:
         )
 
 
-def _names_in(formula: sp.Expr) -> set[str]:
-    return {str(symbol) for symbol in formula.free_symbols}
-
-
-def _names_in_conditions(theorem: Theorem) -> set[str]:
-    names: set[str] = set()
-    for condition in theorem.conditions:
-        names |= _names_in(theorem.expand(condition.slack))
-    return names
-
-
-def _number(value: Any) -> float:
-    return float(np.mean(value))
+def _distance_from(values: Array, present: float) -> Array:
+    """Return distances from the present value, by ratio where both are positive."""
+    with np.errstate(all="ignore"):
+        ratio = np.abs(np.log(values / present)) if present > 0 else values * np.nan
+    return np.where(np.isfinite(ratio), ratio, np.abs(values - present) + 100.0)
 
 
 __all__ = ["Derive", "suggest"]

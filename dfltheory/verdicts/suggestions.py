@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dfltheory.bounds.clauses import Number
 from dfltheory.errors import InputError
 
-Values = Mapping[str, Any]
+Values = Mapping[str, Number]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class Change:
     value: float
     low: float
     high: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain numbers and text, for JSON, which has no infinity."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "low": self.low if math.isfinite(self.low) else None,
+            "high": self.high if math.isfinite(self.high) else None,
+        }
 
     def __str__(self) -> str:
         if math.isfinite(self.low) and math.isfinite(self.high):
@@ -71,6 +81,14 @@ class Suggestion:
             **self.tied,
         }
 
+    def to_dict(self) -> dict[str, object]:
+        """Return plain numbers and text, for JSON."""
+        return {
+            "changes": [change.to_dict() for change in self.changes],
+            "scheduled": dict(self.scheduled),
+            "tied": dict(self.tied),
+        }
+
     def __str__(self) -> str:
         text = " with ".join(map(str, self.changes))
         if self.scheduled:
@@ -109,26 +127,11 @@ class Suggestions:
         text = f"applies for {', or '.join(map(str, self.alternatives))}"
         return f"{text}; {self.note}" if self.note else text
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON."""
         return {
             "text": str(self),
-            "alternatives": [
-                {
-                    "changes": [
-                        {
-                            "name": change.name,
-                            "value": change.value,
-                            "low": _finite(change.low),
-                            "high": _finite(change.high),
-                        }
-                        for change in suggestion.changes
-                    ],
-                    "scheduled": dict(suggestion.scheduled),
-                    "tied": dict(suggestion.tied),
-                }
-                for suggestion in self.alternatives
-            ],
+            "alternatives": [choice.to_dict() for choice in self.alternatives],
             "largest_step": dict(self.largest_step),
             "note": self.note,
         }
@@ -166,10 +169,6 @@ def _suggestion_from_dict(entry: Mapping[str, Any]) -> Suggestion:
 
 def _numbers_by_name(table: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(value) for name, value in table.items()}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def number_text(value: float) -> str:

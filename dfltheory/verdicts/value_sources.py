@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.verdicts.measures import (
-    Gap,
-)
+from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.rounding import RoundingError
 
 Values = dict[str, Any]
-"""Numbers by glossary name, or arrays with an entry for each seed or candidate."""
+"""Floats, arrays with an entry for each seed or candidate, or fractions, by name."""
 
 
 class Source(ABC):
@@ -40,7 +39,7 @@ class Source(ABC):
         """Return f - f* at the theorem's first round; None if it is unknown."""
         return None
 
-    def gap_differences(self, theorem: Theorem) -> Any:
+    def gap_differences(self, theorem: Theorem) -> Number:
         """Return the deviation of each start's f from their mean.
 
         If f0_gap is given for all.
@@ -57,7 +56,7 @@ class Source(ABC):
         """Values of the theorem's computed quantities, and their rounding errors."""
         return {}, {}
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+    def check_given(self, theorem: Theorem, given: Mapping[str, float]) -> None:
         """Raise InputError if a given value contradicts the run."""
         return
 
@@ -69,12 +68,12 @@ class Source(ABC):
         """Return the rounding errors of what `start` returns."""
         return {}
 
-    def given_gap_error(self, theorem: Theorem) -> Any:
+    def given_gap_error(self, theorem: Theorem) -> Number:
         """Return the rounding error of `gap_differences`."""
         return 0.0
 
 
-def sam_radius(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+def sam_radius(theorem: Theorem, values: Mapping[str, Number]) -> Values:
     """rho0 where a theorem needs it: rho over the scheduled rho at rho0 = 1.
 
     The schedule is the theorem's own, else the glossary's rho = rho0/sqrt(T).
@@ -90,7 +89,7 @@ def sam_radius(theorem: Theorem, values: Mapping[str, Any]) -> Values:
 
 
 @cache
-def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Any]]:
+def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Number]]:
     """Return the scheduled rho at rho0 = 1, as a function of the named quantities."""
     rho0, T = GLOSSARY["rho0"].symbol, GLOSSARY["T"].symbol
     radius = theorem.schedule.get("rho", rho0 / sp.sqrt(T))
@@ -100,7 +99,7 @@ def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Any]]
     return names, sp.lambdify(symbols, unit, modules="numpy")
 
 
-def second_moment(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+def second_moment(theorem: Theorem, values: Mapping[str, Number]) -> Values:
     """S2 where a theorem needs it: B^2 + sigma_l^2 for bounded gradients without SAM.
 
     Without SAM the point of a gradient does not depend on its sample, so that

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +30,29 @@ ASSUMED = {
 """What each method of a verdict assumes of the seeds where it says that a bound
 holds.
 """
+
+
+class ComputedSuggestions:
+    """The field ``suggestions`` of a verdict, which a function may compute when read.
+
+    The search for suggestions takes longer than the comparison itself.
+    """
+
+    def __get__(self, verdict: Verdict | None, owner: type) -> Suggestions:
+        """Return the suggestions; those of the class are the default."""
+        if verdict is None:
+            return Suggestions()
+        value = verdict.__dict__["suggestions"]
+        if not isinstance(value, Suggestions):
+            value = value()
+            self.__set__(verdict, value)
+        return value
+
+    def __set__(
+        self, verdict: Verdict, value: Suggestions | Callable[[], Suggestions]
+    ) -> None:
+        """Store suggestions, or the function that returns them."""
+        verdict.__dict__["suggestions"] = value
 
 
 @dataclass(frozen=True)
@@ -100,7 +124,7 @@ class Verdict:
     given: dict[str, float] = field(default_factory=dict)
     at: dict[str, float] = field(default_factory=dict)
     status: Status = NOT_EXAMINED
-    suggestions: Suggestions = field(default_factory=Suggestions)
+    suggestions: ComputedSuggestions = ComputedSuggestions()
     left_hand_side: LeftHandSide | None = field(default=None, repr=False, compare=False)
 
     @cached_property

@@ -71,13 +71,16 @@ def test_tolerances_scale_with_the_length_of_a_row():
         assert check(W).ok
         W[0, 0] += np.float32(1e-3)
         assert {"row sums", "column sums"} == set(laws(W))
-    from dfltheory.graphs.matrices import tolerance
+    from dfltheory.graphs.matrices import entry_tolerance, sum_tolerances
 
-    assert tolerance(2.0**-52, 3) == 1e-10
-    assert tolerance(2.0**-52, 10**7) == pytest.approx(4 * 2.0**-52 * (1 + 10**7))
-    assert tolerance(2.0**-23, np.array([3, 99])) == pytest.approx(
+    assert sum_tolerances(2.0**-52, np.array([3, 10**7])) == pytest.approx(
+        [1e-10, 4 * 2.0**-52 * (1 + 10**7)]
+    )
+    assert sum_tolerances(2.0**-23, np.array([3, 99])) == pytest.approx(
         [16 * 2.0**-23, 400 * 2.0**-23]
     )
+    for eps in (2.0**-52, 2.0**-23):
+        assert entry_tolerance(eps) == sum_tolerances(eps, np.array([1]))[0]
 
 
 # -- each law, by hand

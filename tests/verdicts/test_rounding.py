@@ -24,8 +24,9 @@ from dfltheory.bounds.symbols import (
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
+from dfltheory.verdicts.decision import underflows
 from dfltheory.verdicts.left_hand_side import LeftHandSide
-from dfltheory.verdicts.rounding import LEAST, measure_error, underflows
+from dfltheory.verdicts.rounding import LEAST, measure_error
 from dfltheory.verdicts.run_sizes import Sizes, memory_of
 from tests.identities import IDENTITIES, Descent, Gossip, case, drawn
 

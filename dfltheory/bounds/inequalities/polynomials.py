@@ -15,12 +15,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sympy import QQ
 
+from dfltheory.bounds.number_types import RealNumber
+
 Exponents = tuple[int, ...]
-Terms = Mapping[Exponents, Any]
+Terms = Mapping[Exponents, RealNumber]
 """Exponents -> rational coefficient, not 0."""
 
 _ZERO = QQ(0)
@@ -43,8 +44,8 @@ class Interval:
     The ends are rational numbers of SymPy's domain ``QQ``.
     """
 
-    low: Any = _ZERO
-    high: Any = None
+    low: RealNumber = _ZERO
+    high: RealNumber | None = None
     open_low: bool = False
     open_high: bool = False
 
@@ -141,7 +142,7 @@ def _groups(terms: Terms, box: Box) -> Iterator[Terms]:
         for i, x in enumerate(box.intervals)
         if x.low == 0 and x.high is None and i not in used
     ]
-    groups: dict[Exponents, dict[Exponents, Any]] = {}
+    groups: dict[Exponents, dict[Exponents, RealNumber]] = {}
     for exponents, number in terms.items():
         key = tuple(exponents[i] for i in free)
         rest = tuple(0 if i in free else e for i, e in enumerate(exponents))
@@ -166,12 +167,17 @@ def _has_nonnegative_coefficients(
     if min(table.values(), default=0) >= 0:
         return True
     used = {i for exponents in terms for i, e in enumerate(exponents) if e}
-    bounded = [i for i in used if intervals[i].high is not None]
-    if not halvings or not bounded:
+    widths = [
+        (x.high - x.low, -i)
+        for i, x in enumerate(intervals)
+        if i in used and x.high is not None
+    ]
+    if not halvings or not widths:
         return False
-    widest = max(bounded, key=lambda i: (intervals[i].high - intervals[i].low, -i))
+    width, opposite = max(widths)  # the first of the widest
+    widest = -opposite
     whole = intervals[widest]
-    middle = (whole.low + whole.high) / QQ(2)
+    middle = whole.low + width / QQ(2)
     halves = (replace(whole, high=middle), replace(whole, low=middle))
     return all(
         _has_nonnegative_coefficients(
@@ -181,7 +187,9 @@ def _has_nonnegative_coefficients(
     )
 
 
-def _by_facts(terms: Terms, box: Box, most: int, tried: set[Any] | None = None) -> bool:
+def _by_facts(
+    terms: Terms, box: Box, most: int, tried: set[object] | None = None
+) -> bool:
     """Return whether subtracting a multiple of a fact leaves a nonnegative rest.
 
     Parameters
@@ -243,8 +251,8 @@ def _divisions(
 
 
 def _without(
-    terms: Terms, fact: Terms, shift: Exponents, share: Any
-) -> dict[Exponents, Any]:
+    terms: Terms, fact: Terms, shift: Exponents, share: RealNumber
+) -> dict[Exponents, RealNumber]:
     """Return a polynomial without ``share`` times a monomial times a fact."""
     rest = dict(terms)
     for exponents, number in fact.items():
@@ -308,7 +316,7 @@ def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
 
 def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
     """Return the coefficients in variable ``i``, the other variables as they are."""
-    columns: dict[Exponents, list[Any]] = {}
+    columns: dict[Exponents, list[RealNumber]] = {}
     for exponents, number in table.items():
         others = (*exponents[:i], *exponents[i + 1 :])
         columns.setdefault(others, [QQ(0)] * (degree + 1))[exponents[i]] = number
@@ -321,18 +329,23 @@ def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
     return found
 
 
-def _shifted(column: Sequence[Any], low: Any) -> list[Any]:
+def _shifted(column: Sequence[RealNumber], low: RealNumber) -> list[RealNumber]:
     """Coefficients in x - low of a polynomial with these coefficients in x."""
     if not low:
         return list(column)
     degree = len(column) - 1
-    return [
-        sum(math.comb(j, k) * low ** (j - k) * column[j] for j in range(k, degree + 1))
-        for k in range(degree + 1)
-    ]
+    shifted = []
+    for k in range(degree + 1):
+        terms = (
+            math.comb(j, k) * low ** (j - k) * column[j] for j in range(k, degree + 1)
+        )
+        shifted.append(sum(terms, start=_ZERO))
+    return shifted
 
 
-def _bernstein_column(column: Sequence[Any], width: Any) -> list[Any]:
+def _bernstein_column(
+    column: Sequence[RealNumber], width: RealNumber
+) -> list[RealNumber]:
     """Return the Bernstein coefficients of a polynomial with these coefficients in x.
 
     They are those of C(d, k) t^k (1 - t)^(d - k), t = x/width. The last of them is its
@@ -340,10 +353,11 @@ def _bernstein_column(column: Sequence[Any], width: Any) -> list[Any]:
     """
     degree = len(column) - 1
     scaled = [c * width**k / math.comb(degree, k) for k, c in enumerate(column)]
-    return [
-        sum(math.comb(k, j) * scaled[j] for j in range(k + 1))
-        for k in range(degree + 1)
-    ]
+    coefficients = []
+    for k in range(degree + 1):
+        terms = (math.comb(k, j) * scaled[j] for j in range(k + 1))
+        coefficients.append(sum(terms, start=_ZERO))
+    return coefficients
 
 
 def _positive_at_ends(
@@ -363,14 +377,11 @@ def _positive_at_ends(
         if interval.high is not None and not interval.open_high:
             ends.append(degree)
         choices.append(list(dict.fromkeys(ends)) if degree and ends else [None])
-    return all(
-        any(
-            _compatible(exponents, corner)
-            for exponents, number in table.items()
-            if number > 0
-        )
-        for corner in itertools.product(*choices)
-    )
+    positive = [exponents for exponents, number in table.items() if number > 0]
+    for corner in itertools.product(*choices):
+        if not any(_compatible(exponents, corner) for exponents in positive):
+            return False
+    return True
 
 
 def _compatible(exponents: Exponents, corner: Sequence[int | None]) -> bool:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import sympy as sp
 from sympy import QQ
@@ -42,6 +41,7 @@ from dfltheory.bounds.inequalities.samples import (
     region_points,
     relative_values,
 )
+from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
@@ -124,11 +124,7 @@ class Region:
 
     def rational(self) -> Region:
         """Return the region of the conditions without roots and symbolic exponents."""
-        return self.under(
-            c
-            for c in self.conditions
-            if all(p.exp.is_Integer for p in c.slack.atoms(sp.Pow))
-        )
+        return self.under(filter(_is_rational, self.conditions))
 
     def at(self, n: sp.Symbol, value: int) -> Region:
         """Return the part of the region in which a quantity has a value."""
@@ -203,9 +199,8 @@ class _Quotient:
         known = [(fact, False) for fact in self.rewriting.facts]
         known += [(self.rewriting.of(c.slack), c.strict) for c in region.conditions]
         parts = (self.over, self.under, *(e for e, _ in known))
-        self.symbols: list[Any] = sorted(
-            set().union(*(e.free_symbols for e in parts)), key=str
-        ) or [sp.Dummy(nonnegative=True)]
+        free: set[Expr] = set().union(*(e.free_symbols for e in parts))
+        self.symbols = sorted(free, key=str) or [sp.Dummy(nonnegative=True)]
         intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
         points = region_points(self.rewriting, self.symbols)
         self.box = Box(
@@ -333,14 +328,18 @@ def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
     return interval
 
 
-def _root_below(number: Any, degree: int) -> Any:
+def _is_rational(condition: Condition) -> bool:
+    """Return whether a condition has no roots and no symbolic exponents."""
+    return all(power.exp.is_Integer for power in condition.slack.atoms(sp.Pow))
+
+
+def _root_below(number: RealNumber, degree: int) -> RealNumber:
     """Return the largest multiple of the grid whose power is at most ``number``."""
-    scaled = number / _GRID**degree
-    root, _ = sp.integer_nthroot(int(scaled.numerator // scaled.denominator), degree)
+    root, _ = sp.integer_nthroot(int(number / _GRID**degree), degree)
     return QQ(int(root)) * _GRID
 
 
-def _exact(given: Any) -> Expr | None:
+def _exact(given: object) -> Expr | None:
     """Return ``given`` as an exact real expression, else None."""
     try:
         expr = sp.sympify(given)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import sympy as sp
 from sympy import QQ
 
 from dfltheory.bounds.inequalities.by_form import Glossary, quantity_of
 from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
@@ -26,7 +26,7 @@ _EULER = (sp.Rational(367879441, 10**9), sp.Rational(367879442, 10**9))
 """Rational numbers below and above 1/e."""
 
 
-Exponents = dict[Expr, tuple[Any, Any]]
+Exponents = dict[Expr, tuple[sp.Integer, sp.Integer]]
 """Power -> the whole numbers c and j of its exponent c n + j."""
 
 
@@ -121,9 +121,8 @@ class Rewriting:
                 raise NoProofError(f"{extremum} may be negative")
             variable = self._new("extremum", extremum, Interval())
             found[extremum] = variable
-            self.facts += [
-                variable - x if largest else x - variable for x in extremum.args
-            ]
+            sign = 1 if largest else -1
+            self.facts += [sign * (variable - x) for x in extremum.args]
         return found
 
     # -- powers with symbolic exponents
@@ -131,7 +130,7 @@ class Rewriting:
     def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost powers with symbolic exponents."""
         powers = [p for p in _atoms(parts, sp.Pow) if p.exp.free_symbols]
-        powers = [p for p in powers if not any(q is not p and p.has(q) for q in powers)]
+        powers = [p for p in powers if not _contains_other(p, p, powers)]
         found: dict[Expr, Expr] = {}
         groups: dict[tuple[Expr, sp.Symbol], Exponents] = {}
         for power in powers:
@@ -182,7 +181,7 @@ class Rewriting:
             for power, (slope, start) in own.items()
         }
 
-    def _near_euler(self, power: Expr, shift: Any) -> sp.Symbol:
+    def _near_euler(self, power: Expr, shift: sp.Integer) -> sp.Symbol:
         """(1 - 1/n)^n <= 1/e <= (1 - 1/n)^(n - 1) for n = 1, 2, ... (and 0^0 = 1)."""
         below, above = _EULER
         interval = (
@@ -205,9 +204,7 @@ class Rewriting:
             for p in _atoms(parts, sp.Pow)
             if p.exp.is_Rational and not p.exp.is_Integer
         ]
-        roots = [
-            p for p in roots if not any(q is not p and p.base.has(q) for q in roots)
-        ]
+        roots = [p for p in roots if not _contains_other(p.base, p, roots)]
         products = {
             p: product for p in roots if (product := self._root_of_factors(p)) != p
         }
@@ -237,14 +234,11 @@ class Rewriting:
         if base.is_Symbol or base.is_Integer:
             return root
         over, under = sp.fraction(sp.together(base))
-        numerator: Any = sp.factor_list(over)
-        denominator: Any = sp.factor_list(under)
-        number: Any = sp.Rational(numerator[0]) / sp.Rational(denominator[0])
+        numerator, factors = sp.factor_list(over)
+        denominator, divisors = sp.factor_list(under)
+        number = sp.Rational(numerator) / sp.Rational(denominator)
         product: Expr = sp.S.One
-        for factor, power in (
-            *numerator[1],
-            *((f, -power) for f, power in denominator[1]),
-        ):
+        for factor, power in (*factors, *((f, -power) for f, power in divisors)):
             sign = self._sign(factor)
             if sign == 0:
                 return root
@@ -285,10 +279,15 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
     raise NoProofError(f"{symbol} may be negative")
 
 
-def rational(number: Any) -> Any:
+def rational(number: sp.Expr | float) -> RealNumber:
     """Return a rational number of SymPy as an element of ``QQ``."""
-    exact: Any = sp.Rational(number)
+    exact: Expr = sp.Rational(number)
     return QQ(int(exact.p), int(exact.q))
+
+
+def _contains_other(part: Expr, power: Expr, powers: list[Expr]) -> bool:
+    """Return whether a part of a power contains another one of the powers."""
+    return any(other is not power and part.has(other) for other in powers)
 
 
 def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
@@ -297,7 +296,9 @@ def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
     )
 
 
-def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | None:
+def _linear(
+    exponent: Expr, glossary: Glossary
+) -> tuple[sp.Symbol, sp.Integer, sp.Integer] | None:
     """Return n, c and j of an exponent c n + j, for a whole number n.
 
     c > 0 and j are whole. The result is None for other exponents.
