@@ -1,4 +1,4 @@
-"""Ranges of hyperparameters, in words and as tests."""
+"""Hyperparameters: their ranges, in words and as tests, and values that files hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 Range = tuple[str, Callable[..., bool]]
 """What a hyperparameter must be, in words and as a test."""
@@ -47,9 +49,7 @@ _KINDS: tuple[tuple[str, str, Callable[..., bool]], ...] = (
 
 
 _RANGES: dict[str, Range] = {
-    letter: (words, fits)
-    for letters, words, fits in _KINDS
-    for letter in letters.split()
+    name: (words, fits) for names, words, fits in _KINDS for name in names.split()
 }
 
 
@@ -61,7 +61,7 @@ def ranges(names: str) -> dict[str, Range]:
     return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
 
 
-def python_number(value: Any, whole: bool) -> int | float | None:
+def python_number(value: object, whole: bool) -> int | float | None:
     """Return a number of any library as a number of Python, else None.
 
     A sweep over the numbers of an array has such values.
@@ -75,8 +75,17 @@ def python_number(value: Any, whole: bool) -> int | float | None:
     return None
 
 
+def is_storable(value: object) -> bool:
+    """Return whether a value is made of None, truth values, numbers and text alone."""
+    if isinstance(value, (list, tuple)):
+        return all(is_storable(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+
 @cache
-def word_choices(kind: type) -> dict[str, tuple[Any, ...]]:
+def word_choices(kind: type) -> dict[str, tuple[str, ...]]:
     """Return the words that a hyperparameter may be, where its type is Literal."""
     try:
         hints = get_type_hints(kind)
@@ -86,4 +95,4 @@ def word_choices(kind: type) -> dict[str, tuple[Any, ...]]:
     return {name: get_args(hints[name]) for name in literals}
 
 
-__all__ = ["Range", "python_number", "ranges", "word_choices"]
+__all__ = ["Range", "is_storable", "python_number", "ranges", "word_choices"]

@@ -12,7 +12,8 @@ from typing import Any
 
 from torch import Tensor
 
-from dfltheory.algorithms.base import State, is_storable, replace
+from dfltheory.algorithms.base import State, replace
+from dfltheory.algorithms.hyperparameters import is_storable
 from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
