@@ -10,12 +10,7 @@ from torch import Tensor
 
 from dfltheory.errors import InputError
 from dfltheory.randomness import uniform
-from dfltheory.tasks.data_sets import examples_of, is_data_set
-
-Examples = Any
-"""(inputs (n, ...), targets (n, ...)), tensors or numpy arrays; or a data set of
-PyTorch.
-"""
+from dfltheory.tasks.data_sets import Examples, examples_of, is_data_set
 
 Row = tuple[Tensor, Tensor, Tensor, Tensor]
 """All inputs, all targets, the clients' sizes (m,), and where each client begins
@@ -66,7 +61,10 @@ def in_a_row(
 
 
 def tests_in_a_row(
-    test: Any, m: int, dtype: torch.dtype, device: torch.device
+    test: Any,
+    m: int,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> Row | None:
     """One common test set, (X, y) or a data set, or one for each of m clients."""
     if test is None:
@@ -84,7 +82,7 @@ def tests_in_a_row(
     return in_a_row(test, "test set", dtype, device)
 
 
-def _pair(whose: str, given: Any) -> tuple[Tensor, Tensor]:
+def _pair(whose: str, given: Examples) -> tuple[Tensor, Tensor]:
     if is_data_set(given):
         return examples_of(given, whose)
     try:

@@ -6,7 +6,7 @@ A command line can name both.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from dfltheory.tasks import sizes
 from dfltheory.tasks.partition import Kind
 from dfltheory.tasks.sources import supervised_from
 from dfltheory.tasks.supervised import Supervised
+
+Examples = tuple[np.ndarray, np.ndarray]
+"""Inputs (n, ...) and targets (n, ...)."""
 
 MOST_CLASSES = 100_000
 """Largest number of classes of a model of the package."""
@@ -115,7 +118,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         ) from error
 
 
-def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Any:
+def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examples]:
     """One pair (X, y), or one for each client."""
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf" or array.ndim == 0:
@@ -157,7 +160,7 @@ def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Any:
     return [(X[client == i], y[client == i]) for i in numbers]
 
 
-def _network(model: str | nn.Module, clients: list[Any], seed: int) -> nn.Module:
+def _network(model: str | nn.Module, clients: list[Examples], seed: int) -> nn.Module:
     # the caller's random numbers stay as they are
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -21,7 +21,7 @@ def supervised_from(
     *,
     inputs: str | None = None,
     targets: str = "label",
-    test: Any = None,
+    test: object = None,
     m: int | None = None,
     partition: Kind = "iid",
     alpha: float = 0.3,

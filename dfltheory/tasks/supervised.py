@@ -1,4 +1,4 @@
-"""Any torch module on any clients' tensors, as a task.
+"""A torch module on the clients' tensors, as a task.
 
 f_i is the mean loss over client i's examples.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -26,8 +26,8 @@ from dfltheory.tasks.batching import (
     dense_layers,
     layout_does_not_matter,
 )
-from dfltheory.tasks.data_sets import is_data_set
-from dfltheory.tasks.examples import Epochs, Examples, iid, in_a_row, tests_in_a_row
+from dfltheory.tasks.data_sets import Examples, is_data_set
+from dfltheory.tasks.examples import Epochs, iid, in_a_row, tests_in_a_row
 from dfltheory.tasks.modules import Layout, has_dropout, refuse_mismatch, refuse_unfit
 from dfltheory.tasks.task import Task
 
@@ -73,8 +73,8 @@ class Batch:
         return part
 
 
-class Supervised(Task):
-    """Any torch module with a loss on the clients' examples.
+class Supervised(Task[Batch]):
+    """A torch module with a loss on the clients' examples.
 
     f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay / 2)||x||^2,
     f their mean.
@@ -221,7 +221,7 @@ class Supervised(Task):
         made_of = (self.network, self.criterion, self.layout)
         self.strategy = choose(strategy, made_of, last)
         self._single = Loop(*made_of, channels_last=last)
-        self._told = constants
+        self._given_constants = constants
 
     # -- what it is made of
 
@@ -250,7 +250,9 @@ class Supervised(Task):
         equal_shares = p is None or len(set(p.tolist())) == 1
         return None if p is None or equal_shares else (self.m * p).to(self.dtype)
 
-    def module(self, run: Any, client: int | None = None, seed: int = 0) -> nn.Module:
+    def module(
+        self, run: object, client: int | None = None, seed: int = 0
+    ) -> nn.Module:
         """Return the mean model of a finished run, or a client's, as a module.
 
         It is in ``eval`` mode.
@@ -284,12 +286,12 @@ class Supervised(Task):
     @cached_property
     def constants(self) -> ProblemConstants:
         """What is known of this problem."""
-        told, known = self._told, self.known()
-        if isinstance(told, ProblemConstants):
-            return told
+        given, known = self._given_constants, self.known()
+        if isinstance(given, ProblemConstants):
+            return given
         vars(self)["constants"] = known  # the estimators ask for what is known already
         with torch.enable_grad():  # the training loop asks where gradients are off
-            return known if told is None or self.drops else told(self)
+            return known if given is None or self.drops else given(self)
 
     def known(self) -> ProblemConstants:
         """Return what is proved of any run on this task.

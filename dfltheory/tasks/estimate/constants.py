@@ -33,8 +33,8 @@ class Estimate:
     """One constant: its estimate and what is known of it.
 
     ``low`` <= the constant, and the largest value over the sampled points <= ``high``,
-    with probability at least ``confidence`` over the draws of the estimator (1: no
-    chance was involved).
+    with probability at least ``confidence`` over the draws of the estimator (1: it
+    draws nothing).
     """
 
     name: str
@@ -47,10 +47,10 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return the text for people."""
-        chance = "" if self.confidence == 1 else f" ({self.confidence:.0%})"
+        level = "" if self.confidence == 1 else f" ({self.confidence:.0%})"
         return (
             f"{self.name} = {self.value:.6g} in [{self.low:.6g},"
-            f" {self.high:.6g}]{chance}: {self.sampled}"
+            f" {self.high:.6g}]{level}: {self.sampled}"
         )
 
 
@@ -91,7 +91,8 @@ class Effort:
 
     ``draws`` minibatches for each noise, ``steps`` of Lanczos' method for each norm of
     a Hessian, of these ``clients`` (None: all) and of ``minibatches`` random
-    minibatches of each, too; ``confidence`` of an interval; ``seed`` of all chance.
+    minibatches of each, too; ``confidence`` of an interval; ``seed`` of all
+    random numbers.
     """
 
     draws: int = 64
@@ -202,7 +203,7 @@ def piloted(task: Task) -> ProblemConstants:
     return along(task, pilot(task)).constants()
 
 
-def of_run(task: Task, run: Any, **options: Any) -> Estimates:
+def of_run(task: Task, run: object, **options: Any) -> Estimates:
     """Return the constants for judging a finished run, by :func:`along`.
 
     ``run`` is a History, or models (S, m, d).
@@ -266,8 +267,11 @@ def smoothness(
         len(places) * len(who) * (len(blocks) + minibatches)
     )
     first = next(iter(blocks))
-    norms = {name: [(at_least if name == first else 0.0,) * 2] for name in blocks}
-    sampled = []
+    norms: dict[str, list[tuple[float, float]]] = {
+        name: [(0.0, 0.0)] for name in blocks
+    }
+    norms[first] = [(at_least, at_least)]
+    sampled: list[tuple[float, float]] = []
     for p in places:
         draws = [seed + 104_729 * (1 + p * minibatches + k) for k in range(minibatches)]
         batches = [
@@ -277,7 +281,7 @@ def smoothness(
         for i in who:
 
             def bracket(
-                name: str, batch: Any = None, p: int = p, i: int = i
+                name: str, batch: object = None, p: int = p, i: int = i
             ) -> tuple[float, float]:
                 part, size = blocks[name](hessian_product(task, points[p, i], i, batch))
                 return extremes(
@@ -291,7 +295,9 @@ def smoothness(
     where = f"Hessians of {len(who)} of {task.m} clients at {len(places)} points"
     off = OFF + ("" if len(who) == task.m else ", other clients")
 
-    def largest(name: str, ends: Any, words: str, off: str) -> Estimate:
+    def largest(
+        name: str, ends: Iterable[tuple[float, float]], words: str, off: str
+    ) -> Estimate:
         low, high = (max(values) for values in zip(*ends, strict=True))
         return Estimate(name, low, low, high, how.confidence, words, off)
 
@@ -318,7 +324,7 @@ def noises(
     task: Task,
     points: Tensor,
     gradients: Tensor,
-    blocks: Mapping[str, Any],
+    blocks: Mapping[str, slice | Tensor],
     how: Effort,
 ) -> list[Estimate]:
     """Estimate the noise E||grad F_i(x; xi) - grad f_i(x)||^2 in blocks, by name.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,7 +19,7 @@ Product = Callable[[Tensor], Tensor]
 
 
 def hessian_product(
-    task: Task, x: Tensor, client: int | None = None, batch: Any | None = None
+    task: Task, x: Tensor, client: int | None = None, batch: object = None
 ) -> Product:
     """Return v -> H v for the Hessian H of f_i (None: of f) at a point x (d,).
 
@@ -43,6 +42,7 @@ def hessian_product(
         )
     x = x.detach().to(dtype=task.dtype, device=task.device)
     if isinstance(task, Supervised):
+        assert batch is None or isinstance(batch, Batch)
         return _network_product(task, x, client, batch)
     point = x.clone().requires_grad_(True)
     gradients = task.gradient(point.expand(1, task.m, task.d), batch)[0]
