@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dfltheory.errors import InputError
 from dfltheory.plots import look
 from dfltheory.plots.horizons import VerdictLike, mean_band
+from dfltheory.plots.labels import formula, gap_label, literal, times_measured
 from dfltheory.plots.verdicts import (
     families,
     notes,
@@ -75,7 +76,7 @@ def networks(
             drawn.tick_params(axis="x", labelsize=6.5)
         drawn.set_xlim(-0.5, len(ordered) - 0.5)
         theorem = named[ordered[0]][0].theorem
-        drawn.set(yscale="log", ylabel=look.formula(theorem))
+        drawn.set(yscale="log", ylabel=formula(theorem))
         if legend:
             texts = _not_applicable({n: named[n] for n in ordered}, columns)
             handles, labels = drawn.get_legend_handles_labels()
@@ -93,7 +94,7 @@ def _lam(verdict: VerdictLike) -> float:
 
 
 def _tick(name: str, lam: float) -> str:
-    return f"{look.literal(name)}\n{look.gap_label(lam)}"
+    return f"{literal(name)}\n{gap_label(lam)}"
 
 
 def _draw_measured(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
@@ -128,19 +129,19 @@ def _draw_bounds(ax: Axes, verdicts: Sequence[Sequence[VerdictLike]]) -> None:
             points.setdefault(meaning, []).append((place, family[0]))
     shifts = np.linspace(-0.18, 0.18, len(points)) if len(points) > 1 else [0.0]
     for (meaning, entries), shift in zip(points.items(), shifts):
-        given: dict[str, Any] = look.MEANINGS.get(meaning) or next(look.looks())
+        line_style = look.style_of(meaning)
         first = entries[0][1]
         ax.plot(
             [place + shift for place, _ in entries],
             [verdict.bound for _, verdict in entries],
             label=f"bound, {first.variant}{refuted_note(first)}",
             linestyle="none",
-            marker=given["marker"],
-            color=given["color"],
+            marker=line_style["marker"],
+            color=line_style["color"],
             markersize=4.5,
         )
         for place, verdict in entries:
-            above = look.times_measured(verdict.ratio).removesuffix(" measured")
+            above = times_measured(verdict.ratio).removesuffix(" measured")
             ax.annotate(
                 above,
                 (place + shift, verdict.bound),
@@ -148,7 +149,7 @@ def _draw_bounds(ax: Axes, verdicts: Sequence[Sequence[VerdictLike]]) -> None:
                 textcoords="offset points",
                 ha="right" if shift < 0 else "left" if shift > 0 else "center",
                 fontsize=6.5,
-                color=given["color"],
+                color=line_style["color"],
             )
     ax.margins(y=0.15)
 

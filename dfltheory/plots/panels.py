@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
+from dfltheory.plots.labels import formula, gap_label, label_points, literal
 from dfltheory.plots.verdicts import (
     KNOWN,
     draw_run,
@@ -19,6 +20,7 @@ from dfltheory.plots.verdicts import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
@@ -32,7 +34,7 @@ _MOST_COLUMNS = 4
 Block = Sequence[tuple["Outcome", Sequence["Verdict"]]]
 """Runs with their verdicts on one left-hand side."""
 
-Handles = dict[str, Any]
+Handles = dict[str, "Artist"]
 """Artists of a legend by label."""
 
 
@@ -177,7 +179,7 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
             symbol = "1-\\lambda" if name == "lam" else theorem.glossary[name].latex
             ax.set(xscale="log", yscale="log", xlabel=f"${symbol}$")
             if j == 0:
-                ax.set_ylabel(look.formula(theorem))
+                ax.set_ylabel(formula(theorem))
             varied = [outcome for outcome in outcomes if outcome.case.along == name]
             verdicts = [
                 verdict
@@ -213,10 +215,10 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
 
     for meaning, family in families(verdicts).items():
         points = sorted((position(v), v.bound) for v in family)
-        line_style: dict[str, Any] = {"markersize": 3.5}
-        line_style.update(look.MEANINGS.get(meaning, {}))
         label = f"bound, {family[0].variant}{refuted_note(family[0])}"
         x, y = zip(*points)
+        line_style: dict[str, Any] = {"markersize": 3.5}
+        line_style.update(look.MEANINGS.get(meaning, {}))
         ax.plot(x, y, label=label, **line_style)
     intervals = set()
     for verdict in verdicts:
@@ -237,7 +239,7 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
         capsize=2,
         **look.MEASURED,
     )
-    look.label_points(ax, x)
+    label_points(ax, x)
 
 
 def _grid_shape(outcomes: Sequence[Outcome]) -> tuple[int, int]:
@@ -273,7 +275,7 @@ def _draw_block(
 ) -> Handles:
     """Draw the panels of one left-hand side; return the legend's artists by label."""
     first_verdict = block[0][1][0]
-    part.suptitle(look.formula(first_verdict.theorem), fontsize=8)
+    part.suptitle(formula(first_verdict.theorem), fontsize=8)
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     title_width = 32 if shape[1] < _MOST_COLUMNS else 28
     handles: Handles = {}
@@ -318,7 +320,7 @@ def _note_lines(block: Block, width: int) -> int:
     return max(len(notes(verdicts, width, with_ratios=True)) for _, verdicts in block)
 
 
-def _label_outer_axes(grid: NDArray[Any], used: NDArray[np.bool_]) -> None:
+def _label_outer_axes(grid: np.ndarray, used: NDArray[np.bool_]) -> None:
     """Label the axes at the left and lower edges and hide unused ones."""
     for (i, j), ax in np.ndenumerate(grid):
         ax.set_visible(used[i, j])
@@ -330,12 +332,12 @@ def _label_outer_axes(grid: NDArray[Any], used: NDArray[np.bool_]) -> None:
 def _title(outcome: Outcome, width: int) -> str:
     """Return the case and its lambda, on one line if they fit into ``width``."""
     case = outcome.case
-    gap = look.gap_label(outcome.run.network.lam)
-    place = look.literal(case.place)
+    gap = gap_label(outcome.run.network.lam)
+    place = literal(case.place)
     if len(place) + (14 if gap else 0) <= width:
         return _join_nonempty(", ", place, gap) or "run"
-    second_line = _join_nonempty(", ", look.literal(case.row), gap)
-    return _join_nonempty("\n", look.literal(case.column), second_line)
+    second_line = _join_nonempty(", ", literal(case.row), gap)
+    return _join_nonempty("\n", literal(case.column), second_line)
 
 
 def _join_nonempty(separator: str, *texts: str) -> str:
