@@ -356,14 +356,11 @@ def _source(function: types.FunctionType) -> object:
             return textwrap.dedent(inspect.getsource(function))
         except (OSError, TypeError):
             pass
-    return [
-        [
-            code.co_code,
-            code.co_names,
-            [c for c in code.co_consts if not inspect.iscode(c)],
-        ]
-        for code in _codes(function.__code__)
-    ]
+    bytecode = []
+    for code in _codes(function.__code__):
+        constants = [c for c in code.co_consts if not inspect.iscode(c)]
+        bytecode.append([code.co_code, code.co_names, constants])
+    return bytecode
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from dfltheory.algorithms.hyperparameters import (
     Range,
-    is_storable,
     python_number,
     ranges,
     word_choices,
@@ -315,18 +314,6 @@ def check_class(kind: type[Algorithm]) -> None:
             )
 
 
-def check_storable(algorithm: Algorithm) -> None:
-    """Raise InputError unless every hyperparameter is one that a file can hold."""
-    for f in fields(algorithm):
-        value = getattr(algorithm, f.name)
-        if not is_storable(value):
-            raise InputError(
-                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__},"
-                " which no file can hold: give numbers, text, or lists of them, and"
-                " make the rest in init or in the class"
-            )
-
-
 def sampled(participation: float, m: int) -> int:
     """Return how many of m clients a round samples.
 
@@ -384,7 +371,6 @@ __all__ = [
     "Parameters",
     "State",
     "check_class",
-    "check_storable",
     "perturbed",
     "replace",
     "sampled",

@@ -1,4 +1,4 @@
-"""Hyperparameters: their ranges, in words and as tests, and values that files hold."""
+"""Ranges of hyperparameters, in words and as tests."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import fields
 from functools import cache
 from numbers import Integral, Real
 from typing import Literal, get_args, get_origin, get_type_hints
-
-import numpy as np
 
 Range = tuple[str, Callable[..., bool]]
 """What a hyperparameter must be, in words and as a test."""
@@ -75,15 +73,6 @@ def python_number(value: object, whole: bool) -> int | float | None:
     return None
 
 
-def is_storable(value: object) -> bool:
-    """Return whether a value is made of None, truth values, numbers and text alone."""
-    if isinstance(value, (list, tuple)):
-        return all(is_storable(v) for v in value)
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
-    return value is None or isinstance(value, (bool, int, float, str, np.generic))
-
-
 @cache
 def word_choices(kind: type) -> dict[str, tuple[str, ...]]:
     """Return the words that a hyperparameter may be, where its type is Literal."""
@@ -95,4 +84,4 @@ def word_choices(kind: type) -> dict[str, tuple[str, ...]]:
     return {name: get_args(hints[name]) for name in literals}
 
 
-__all__ = ["Range", "is_storable", "python_number", "ranges", "word_choices"]
+__all__ = ["Range", "python_number", "ranges", "word_choices"]

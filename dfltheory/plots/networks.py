@@ -56,21 +56,22 @@ def networks(
     InputError
         If there is no verdict, or the verdicts bound different left-hand sides.
     """
-    named = {
-        str(name): list(members) if isinstance(members, Sequence) else [members]
-        for name, members in verdicts.items()
-    }
+    named: dict[str, list[VerdictLike]] = {}
+    for name, members in verdicts.items():
+        listed = list(members) if isinstance(members, Sequence) else [members]
+        named[str(name)] = listed
     if not any(named.values()):
         raise InputError("there is no verdict to draw: give at least one")
     require_one_left_side([v for members in named.values() for v in members])
-    ordered = sorted(named, key=lambda name: _lam(named[name][0]))
+    contractions = {name: _lam(members[0]) for name, members in named.items()}
+    ordered = sorted(named, key=contractions.__getitem__)
     from matplotlib.lines import Line2D
 
     with look.style():
         drawn = look.axes(ax, columns)
         _draw_measured(drawn, [named[name][0] for name in ordered])
         _draw_bounds(drawn, [named[name] for name in ordered])
-        ticks = [_tick(name, _lam(named[name][0])) for name in ordered]
+        ticks = [_tick(name, contractions[name]) for name in ordered]
         drawn.set_xticks(range(len(ordered)), ticks)
         if len(ordered) >= _SMALL_TICKS:
             drawn.tick_params(axis="x", labelsize=6.5)
@@ -98,13 +99,11 @@ def _tick(name: str, lam: float) -> str:
 
 
 def _draw_measured(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
-    last = np.array(
-        [
-            [part[-1] for part in mean_band(v.left_hand_side, v.confidence)]
-            for v in verdicts
-        ]
-    )
-    y, low, high = last.T
+    last = []
+    for verdict in verdicts:
+        limits = mean_band(verdict.left_hand_side, verdict.confidence)
+        last.append([part[-1] for part in limits])
+    y, low, high = np.array(last).T
     # on a logarithmic axis a lower limit of 0 becomes a bar to the lower edge
     bars = np.array([y - np.maximum(low, 1e-9 * y), high - y])
     ax.errorbar(
@@ -140,6 +139,7 @@ def _draw_bounds(ax: Axes, verdicts: Sequence[Sequence[VerdictLike]]) -> None:
             color=line_style["color"],
             markersize=4.5,
         )
+        alignment = {-1: "right", 0: "center", 1: "left"}[int(np.sign(shift))]
         for place, verdict in entries:
             above = times_measured(verdict.ratio).removesuffix(" measured")
             ax.annotate(
@@ -147,7 +147,7 @@ def _draw_bounds(ax: Axes, verdicts: Sequence[Sequence[VerdictLike]]) -> None:
                 (place + shift, verdict.bound),
                 (0, 4),
                 textcoords="offset points",
-                ha="right" if shift < 0 else "left" if shift > 0 else "center",
+                ha=alignment,
                 fontsize=6.5,
                 color=line_style["color"],
             )

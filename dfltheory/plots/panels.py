@@ -61,7 +61,7 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     import matplotlib.pyplot as plt
 
     blocks = _blocks(outcomes)
-    shapes = [_grid_shape([outcome for outcome, _ in block]) for block in blocks]
+    shapes = [_grid_shape(block) for block in blocks]
     columns = max(shape[1] for shape in shapes)
     blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
     note_widths = [_note_width(shape[1] * blocks_per_row) for shape in shapes]
@@ -242,19 +242,19 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
     label_points(ax, x)
 
 
-def _grid_shape(outcomes: Sequence[Outcome]) -> tuple[int, int]:
+def _grid_shape(block: Block) -> tuple[int, int]:
     """Return the numbers of rows and columns of panels.
 
     They are those of the cases if each pair of a row and a column is a case and the
     columns fit; otherwise the panels are placed in order.
     """
-    rows = {outcome.case.row for outcome in outcomes}
-    columns = {outcome.case.column for outcome in outcomes}
-    complete = len(outcomes) == len(rows) * len(columns)
+    rows = {outcome.case.row for outcome, _ in block}
+    columns = {outcome.case.column for outcome, _ in block}
+    complete = len(block) == len(rows) * len(columns)
     if complete and len(columns) <= _MOST_COLUMNS + 2:
         return len(rows), len(columns)
-    per_row = min(_MOST_COLUMNS, len(outcomes))
-    return -(-len(outcomes) // per_row), per_row
+    per_row = min(_MOST_COLUMNS, len(block))
+    return -(-len(block) // per_row), per_row
 
 
 def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]:

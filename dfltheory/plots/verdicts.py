@@ -168,10 +168,14 @@ def require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
             )
     groups = by_left_side(verdicts)
     if len(groups) != 1:
-        listed = "; ".join(", ".join(v.variant for v in group) for group in groups)
+        listed = "; ".join(map(_variants, groups))
         raise InputError(
             f"verdicts bound {len(groups)} left-hand sides, draw one only: {listed}"
         )
+
+
+def _variants(verdicts: Sequence[VerdictLike]) -> str:
+    return ", ".join(verdict.variant for verdict in verdicts)
 
 
 def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:

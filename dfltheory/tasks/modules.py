@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TypeVar
 
@@ -165,7 +166,7 @@ def refuse_mismatch(
             f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that"
             " does)"
         )
-    out = _or_refused(f"the module cannot take {description}", lambda: module(one))
+    out = _or_refused(f"the module cannot take {description}", partial(module, one))
     if not isinstance(out, Tensor):
         raise InputError(
             f"the module returns a {type(out).__name__}, not one tensor: wrap it so"
@@ -184,7 +185,7 @@ def refuse_mismatch(
             f"the loss cannot hold outputs of shape {gives} against targets of shape"
             f" {wanted}"
         )
-        _or_refused(description, lambda: loss(out, y[:1]))
+        _or_refused(description, partial(loss, out, y[:1]))
     return out
 
 

@@ -70,7 +70,8 @@ def npz(
         The file is no such archive, or holds Python objects, which are never loaded;
         what is given of the clients contradicts it; the reference leads to no network.
     """
-    arrays = _arrays(data := Path(data))
+    data = Path(data)
+    arrays = _arrays(data)
     test = tuple(arrays.pop(name) for name in ("X_test", "y_test") if name in arrays)
     if len(test) == 1:
         raise InputError(f"{data}: X_test and y_test are given together, or neither")

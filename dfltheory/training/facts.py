@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -152,15 +152,17 @@ def drawn(sequence: MixingSequence, rounds: Iterable[int]) -> Iterable[Matrix]:
         yield sequence.matrix(t, numpy_generator(0, 0, t, "network"), *known)
 
 
-def fingerprint(matrices: Iterable[Any]) -> str:
+def fingerprint(matrices: Iterable[Matrix]) -> str:
     """Return the SHA-256 of shapes, places and weights (float64), in this order."""
     digest = hashlib.sha256()
     for W in matrices:
-        places = (W.indptr, W.indices) if hasattr(W, "indptr") else ()
-        weights = np.asarray(W.data if places else W, dtype=np.float64)
-        for values in (np.array(W.shape), *places):
+        integers, weights = [np.array(W.shape)], W
+        if not isinstance(W, np.ndarray):
+            integers += [W.indptr, W.indices]
+            weights = W.data
+        for values in integers:
             digest.update(np.ascontiguousarray(values, dtype=np.int64).data)
-        digest.update(np.ascontiguousarray(weights).data)
+        digest.update(np.ascontiguousarray(weights, dtype=np.float64).data)
     return digest.hexdigest()
 
 

@@ -6,9 +6,9 @@ Measures are stored as ``measure/NAME``, those of single clients as ``client/NAM
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from dfltheory.errors import LARGEST_WHOLE
 from dfltheory.training import stored_arrays
 from dfltheory.training.facts import NetworkFacts, RunFacts
 from dfltheory.training.records import algorithm_of
+
+Record = TypeVar("Record")
 
 CLIENT = "client/"
 """Prefix of the measures of single clients in files."""
@@ -63,11 +65,11 @@ _FACTS = record(
 )
 
 
-def _run_facts(**fields: Any) -> RunFacts:
+def _run_facts(**fields: object) -> RunFacts:
     return RunFacts(**_FACTS("facts", fields))
 
 
-RECORDS: dict[str, Any] = {
+RECORDS: dict[str, Callable[..., object]] = {
     "constants": ProblemConstants,
     "network": NetworkConstants,
     "network_facts": NetworkFacts,
@@ -114,7 +116,9 @@ def fields_of_file(
     return own, records | {"random_network": bool(document["random_network"])}
 
 
-def _read_record(document: Mapping[str, Any] | None, kind: Any) -> Any:
+def _read_record(
+    document: Mapping[str, object] | None, kind: Callable[..., Record]
+) -> Record | None:
     """Return a record of the given class; None for none."""
     return None if document is None else kind(**document)
 
@@ -128,12 +132,17 @@ def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
     }
 
 
-def plain_record(record: Any) -> dict[str, Any] | None:
+def plain_record(
+    record: ProblemConstants | NetworkConstants | NetworkFacts | RunFacts | None,
+) -> dict[str, object] | None:
     """Return the fields of a record as a mapping; None for none."""
     if record is None:
         return None
     values = {f.name: getattr(record, f.name) for f in fields(record)}
-    return {k: dict(v) if isinstance(v, Mapping) else v for k, v in values.items()}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            values[name] = dict(value)
+    return values
 
 
 __all__ = [

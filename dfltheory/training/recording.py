@@ -87,6 +87,9 @@ class Recording:
         run = self._run
         planned = [t for t in range(run.rounds + 1) if self.due(t)]
         measured = self.recorder.arrays(len(planned))
+        excess = None
+        if self._excess is not None:
+            excess = np.stack([_array(part) for part in self._excess])
         return History(
             algorithm=run.algorithm,
             rounds=run.rounds,
@@ -103,11 +106,7 @@ class Recording:
             x0_sq=_array(run.x0_sq),
             x0_spread=_array(run.x0_spread),
             x0_gradient_sq=_optional_array(self._client_gradients_sq),
-            excess=(
-                None
-                if self._excess is None
-                else np.stack([_array(part) for part in self._excess])
-            ),
+            excess=excess,
             problem=run.task,
             task=run.task.name,
             seed=run.seed,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, State, replace
@@ -53,11 +53,11 @@ class Run:
         self,
         algorithm: Algorithm,
         task: Task,
-        topology: Any,
+        topology: object,
         rounds: int,
         seeds: Sequence[int],
         seed: int,
-        x0: Any = None,
+        x0: ArrayLike | Tensor | None = None,
         strict: bool = True,
     ):
         whole_number("seed", seed, at_least=0)

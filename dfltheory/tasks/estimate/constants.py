@@ -150,11 +150,15 @@ def along(
         "beta": float(gaps.max().sqrt()),
         "B": float(gradients.double().norm(dim=-1).max()),
     }
+
+    def whole(H: Product) -> tuple[Product, int]:
+        return H, task.d
+
     last, count = len(points) - 1, max(1, min(curvature_points, len(points)))
     found = smoothness(
         task,
         models,
-        {"L": lambda H: (H, task.d)},
+        {"L": whole},
         how,
         places=sorted({round(k * last / max(count - 1, 1)) for k in range(count)}),
         at_least=_steepest_turn(points, gradients),

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.supervised import Batch, Supervised
+from dfltheory.tasks.minibatches import Batch
+from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 
 _PIECE = 1000
@@ -49,7 +50,11 @@ def hessian_product(
     gradient = gradients.mean(0) if client is None else gradients[client]
     if not gradient.requires_grad:  # it does not depend on x: f_i is linear
         return torch.zeros_like
-    return lambda v: torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
+
+    def product(v: Tensor) -> Tensor:
+        return torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
+
+    return product
 
 
 def _network_product(
