@@ -21,7 +21,7 @@ from dfltheory.files import plain
 from dfltheory.schemas import Schema, read_model
 from dfltheory.training.options import Option, builder, document_type, options_of
 
-Table = dict[str, Any]
+Table = Mapping[str, Any]
 """A checked section: its own fields, and its options by name."""
 
 # -- types of fields

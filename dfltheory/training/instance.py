@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from torch import Tensor
 
 from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
@@ -82,7 +80,7 @@ class Instance:
     network: object = None
     rounds: int = 100
     seeds: Sequence[int] | int = (0,)
-    x0: ArrayLike | Tensor | None = None
+    x0: Any = None
     seed: int = field(default=0, kw_only=True)
     evaluate_every: int = field(default=1, kw_only=True)
     metrics: Sequence[str] = field(default=(), kw_only=True)

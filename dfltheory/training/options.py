@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 import torch
 from pydantic import AfterValidator, WithJsonSchema
@@ -111,6 +111,14 @@ def names_of(section: str) -> list[str]:
     if section == "algorithm":
         return algorithms.names()
     return sorted(networks())
+
+
+@overload
+def builder(section: Literal["algorithm"], name: str) -> type[Algorithm]: ...
+
+
+@overload
+def builder(section: str, name: str) -> Callable[..., object]: ...
 
 
 def builder(section: str, name: str) -> Callable[..., object]:

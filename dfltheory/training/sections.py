@@ -13,7 +13,6 @@ from dfltheory import algorithms, graphs, tasks
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.reference import names_theorem_file
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.graphs import MixingSequence
 from dfltheory.graphs.files import read_matrix_file
 from dfltheory.own import Trust, require_trust
 from dfltheory.schemas import Schema
@@ -188,7 +187,7 @@ def make_task(table: Table, folder: Path | None) -> Task:
     return made
 
 
-def make_network(table: Table, m: int, folder: Path | None) -> MixingSequence:
+def make_network(table: Table, m: int, folder: Path | None) -> Any:
     """Return the network of a checked [topology], as a sequence for m clients."""
     if "file" in table:
         assert folder is not None, "checked"
