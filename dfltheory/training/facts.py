@@ -147,9 +147,13 @@ def drawn(sequence: MixingSequence, rounds: Iterable[int]) -> Iterable[Matrix]:
 
     Losses are equal.
     """
-    known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
+    needs_losses = getattr(sequence, "needs_losses", False)
+    losses = (np.zeros(sequence.m),) if needs_losses else ()
+    rng = np.random.default_rng(0)
     for t in rounds:
-        yield sequence.matrix(t, numpy_generator(0, 0, t, "network"), *known)
+        if sequence.random or needs_losses:
+            rng = numpy_generator(0, 0, t, "network")
+        yield sequence.matrix(t, rng, *losses)
 
 
 def fingerprint(matrices: Iterable[Matrix]) -> str:
