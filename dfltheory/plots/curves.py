@@ -91,7 +91,7 @@ def curves(
         drawn = look.axes(ax, columns)
         several = len(runs) > 1
         for index, members in enumerate(runs.values()):
-            color = RUN_COLORS[index % len(RUN_COLORS)] if several else None
+            color = _run_color(index) if several else None
             draw_run(
                 drawn,
                 members,
@@ -164,7 +164,7 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
     from matplotlib.lines import Line2D
 
     entries: Entries = []
-    for (label, members), color in zip(runs.items(), _cycle(len(runs))):
+    for index, (label, members) in enumerate(runs.items()):
         ratios = []
         for family in families(
             v for v in members if v.kind != "not applicable"
@@ -173,7 +173,8 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
             if above:
                 ratios.append(f"{family[0].variant} {above}")
         text = ": ".join(filter(None, (label, ", ".join(ratios))))
-        entries.append((Line2D([], [], color=color, linewidth=2.5), text))
+        line = Line2D([], [], color=_run_color(index), linewidth=2.5)
+        entries.append((line, text))
     seen = set()
     for handle, label in _entries(ax):
         if label in seen:
@@ -189,8 +190,8 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
     return entries
 
 
-def _cycle(count: int) -> list[str]:
-    return [RUN_COLORS[index % len(RUN_COLORS)] for index in range(count)]
+def _run_color(index: int) -> str:
+    return RUN_COLORS[index % len(RUN_COLORS)]
 
 
 def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:

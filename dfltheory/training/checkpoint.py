@@ -184,7 +184,8 @@ class Checkpoint:
             document: CheckpointDocument
             tensors, document = storage.read(self.path, _KIND)
             self._refuse_other_numbers(document.get("random_format", 1))
-            measures, clients = _under("measure", tensors), _under("client", tensors)
+            measures = storage.under("measure", tensors)
+            clients = storage.under("client", tensors)
             stored: Mapping[str, Any] = document["identity"]
             measured, t = document["rounds"], int(document["t"])
             before = stored.get("rounds", rounds)
@@ -203,9 +204,9 @@ class Checkpoint:
             )
             stored_arrays.check_measures(measures, len(measured), state.x.shape[0])
             self._check_start(recorder, measures)
-            saved = {
-                k: v.to(state.x.device) for k, v in _under("state", tensors).items()
-            }
+            device = state.x.device
+            fields_of_state = storage.under("state", tensors)
+            saved = {name: v.to(device) for name, v in fields_of_state.items()}
             self._check_shapes(state, saved)
             stored_arrays.check_state(state, saved)
             state = replace(state, **saved, **_values(document["values"]))
@@ -307,15 +308,6 @@ def _values(stored: Mapping[str, Any]) -> dict[str, object]:
 def _by_round(tensors: Mapping[str, Tensor]) -> dict[str, list[np.ndarray]]:
     """Return arrays (R, S, ...) as lists of arrays (S, ...)."""
     return {name: list(tensor.numpy()) for name, tensor in tensors.items()}
-
-
-def _under(group: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return what was stored under the names group/..."""
-    return {
-        k.removeprefix(f"{group}/"): v
-        for k, v in tensors.items()
-        if k.startswith(f"{group}/")
-    }
 
 
 def identity(

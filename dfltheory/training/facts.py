@@ -1,4 +1,4 @@
-"""Facts of a run that verdicts need: the laws of its network, its start, its precision.
+"""Facts of a run's network that verdicts need.
 
 Files do not hold the objects themselves (a sequence of matrices, a callable). They hold
 these facts, so that a loaded history gets the same verdict as a new one.
@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from dfltheory.constants import SEQUENCES, NetworkConstants
 from dfltheory.errors import one_of
@@ -28,7 +26,6 @@ from dfltheory.graphs.sequences import (
     rounding,
 )
 from dfltheory.randomness import numpy_generator
-from dfltheory.version import __version__
 
 NetworkKind = Literal["none", "fixed", "periodic", "varying", "random", "losses"]
 
@@ -170,39 +167,4 @@ def fingerprint(matrices: Iterable[Matrix]) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """The start of a run and its arithmetic.
-
-    Attributes
-    ----------
-    precision : str
-        As in "float64".
-    eps : float
-        The rounding unit of this precision.
-    common_start : bool or None
-        Whether the clients of every seed start at one model, bit for bit; None: a run
-        that was measured elsewhere does not state it.
-    dfltheory, torch : str
-        The versions.
-    """
-
-    precision: str
-    eps: float
-    common_start: bool | None
-    dfltheory: str
-    torch: str
-
-    @classmethod
-    def of(cls, start: Tensor) -> RunFacts:
-        """Return the facts of a run that begins at the models x^0 (S, m, d)."""
-        return cls(
-            precision=str(start.dtype).removeprefix("torch."),
-            eps=torch.finfo(start.dtype).eps,
-            common_start=bool((start == start[:, :1]).all()),
-            dfltheory=__version__,
-            torch=str(torch.__version__),
-        )
-
-
-__all__ = ["NetworkFacts", "NetworkKind", "RunFacts", "drawn", "fingerprint"]
+__all__ = ["NetworkFacts", "NetworkKind", "drawn", "fingerprint"]

@@ -19,7 +19,6 @@ from dfltheory.training import storage
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history_file import (
     ARRAYS,
-    CLIENT,
     RECORDS,
     SCALARS,
     fields_of_file,
@@ -244,7 +243,7 @@ class History(RunMeasures):
         arrays = {name: getattr(self, name) for name in ARRAYS}
         stored = {name: array for name, array in arrays.items() if array is not None}
         for name, array in self.clients.items():
-            stored[f"{CLIENT}{name}"] = array
+            stored[f"client/{name}"] = array
         return stored
 
     @property

@@ -24,15 +24,13 @@ from dfltheory.documents import (
     whole,
 )
 from dfltheory.errors import LARGEST_WHOLE
-from dfltheory.training import stored_arrays
-from dfltheory.training.facts import NetworkFacts, RunFacts
+from dfltheory.training import storage, stored_arrays
+from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.records import algorithm_of
+from dfltheory.training.run_measures import MEASURES, RunFacts
 
 Record = TypeVar("Record")
 
-CLIENT = "client/"
-"""Prefix of the measures of single clients in files."""
-MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
 ARRAYS = (
     "x",
     "x0_sq",
@@ -91,7 +89,7 @@ def fields_of_file(
     """
     if "consensus_error" in arrays:  # its name in files of earlier releases
         arrays.setdefault("consensus_rounding", arrays["consensus_error"])
-    measures = _under("measure/", arrays)
+    measures = storage.under("measure", arrays)
     records = {
         name: _read_record(document[name], kind) for name, kind in RECORDS.items()
     }
@@ -112,7 +110,7 @@ def fields_of_file(
             own.setdefault(name, unknown)
     own["algorithm"] = algorithm_of(document["algorithm"])
     own["extra"] = measures
-    own["clients"] = _under(CLIENT, arrays)
+    own["clients"] = storage.under("client", arrays)
     return own, records | {"random_network": bool(document["random_network"])}
 
 
@@ -121,15 +119,6 @@ def _read_record(
 ) -> Record | None:
     """Return a record of the given class; None for none."""
     return None if document is None else kind(**document)
-
-
-def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays whose names begin so, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
 
 
 def plain_record(
@@ -147,8 +136,6 @@ def plain_record(
 
 __all__ = [
     "ARRAYS",
-    "CLIENT",
-    "MEASURES",
     "RECORDS",
     "SCALARS",
     "fields_of_file",

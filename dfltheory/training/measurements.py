@@ -24,7 +24,7 @@ from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
 from dfltheory.graphs import MixingSequence
-from dfltheory.training.facts import RunFacts
+from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.stated_start import AT_START, stated_start
 from dfltheory.version import __version__
 

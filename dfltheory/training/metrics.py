@@ -6,7 +6,7 @@ metrics.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 import numpy as np
@@ -196,20 +196,14 @@ class Recorder:
 
     def arrays(self, rounds: int) -> dict[str, np.ndarray]:
         """Return every measure as an array (S, rounds), NaN where none was taken."""
-        return {
-            name: lengthened(np.stack(v, axis=1), rounds)
-            for name, v in self.values.items()
-        }
+        return _by_name(self.values, rounds)
 
     def client_arrays(self, rounds: int) -> dict[str, np.ndarray]:
         """Return every measure of single clients as an array (S, rounds, m).
 
         It is NaN in the rounds that were not measured.
         """
-        return {
-            name: lengthened(np.stack(v, axis=1), rounds)
-            for name, v in self.clients.items()
-        }
+        return _by_name(self.clients, rounds)
 
     def document(self) -> RecorderDocument:
         """Return what a checkpoint keeps in addition to the values."""
@@ -239,6 +233,13 @@ class Recorder:
         self.values = {name: v[:count] for name, v in self.values.items()}
         self.clients = {name: v[:count] for name, v in self.clients.items()}
         del self.scale.sizes[len(self.rounds) :]
+
+
+def _by_name(
+    values: Mapping[str, list[np.ndarray]], rounds: int
+) -> dict[str, np.ndarray]:
+    arrays = {name: np.stack(measured, axis=1) for name, measured in values.items()}
+    return {name: lengthened(array, rounds) for name, array in arrays.items()}
 
 
 def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:

@@ -12,7 +12,6 @@ from dfltheory.algorithms.base import Algorithm, Mix, State, replace
 from dfltheory.errors import InputError, whole_number
 from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.task import Task
-from dfltheory.training.facts import RunFacts
 from dfltheory.training.local import (
     Update,
     check_shapes,
@@ -23,6 +22,7 @@ from dfltheory.training.local import (
 from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.norms import spread, square
 from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.server import ServerNetwork
 from dfltheory.training.setup import connect, starting_models
 

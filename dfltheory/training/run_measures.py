@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.constants import ProblemConstants
@@ -15,13 +16,14 @@ from dfltheory.errors import InputError
 from dfltheory.graphs.sequences import MixingSequence
 from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import over_clients
-from dfltheory.training.facts import RunFacts
-from dfltheory.training.history_file import MEASURES
+from dfltheory.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
+"""Measures that are fields of a record."""
 KNOWN_CONSTANTS = "_known_constants"
 """Where a record keeps its constants; None until the task is asked for them."""
 
@@ -45,6 +47,41 @@ class _ConstantsOfRun:
 
     def __set__(self, run: RunMeasures, constants: ProblemConstants | None) -> None:
         vars(run)[KNOWN_CONSTANTS] = constants
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """The start of a run and its arithmetic.
+
+    Attributes
+    ----------
+    precision : str
+        As in "float64".
+    eps : float
+        The rounding unit of this precision.
+    common_start : bool or None
+        Whether the clients of every seed start at one model, bit for bit; None: a run
+        that was measured elsewhere does not state it.
+    dfltheory, torch : str
+        The versions.
+    """
+
+    precision: str
+    eps: float
+    common_start: bool | None
+    dfltheory: str
+    torch: str
+
+    @classmethod
+    def of(cls, start: Tensor) -> RunFacts:
+        """Return the facts of a run that begins at the models x^0 (S, m, d)."""
+        return cls(
+            precision=str(start.dtype).removeprefix("torch."),
+            eps=torch.finfo(start.dtype).eps,
+            common_start=bool((start == start[:, :1]).all()),
+            dfltheory=__version__,
+            torch=str(torch.__version__),
+        )
 
 
 @dataclass(repr=False, eq=False)
@@ -220,4 +257,4 @@ class RunMeasures:
         return pd.concat(parts, ignore_index=True)
 
 
-__all__ = ["KNOWN_CONSTANTS", "RunMeasures"]
+__all__ = ["KNOWN_CONSTANTS", "MEASURES", "RunFacts", "RunMeasures"]

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -21,6 +21,8 @@ from torch import Tensor
 from dfltheory.documents import short
 from dfltheory.errors import DataError, InputError
 from dfltheory.files import reading, replacing
+
+Value = TypeVar("Value")
 
 
 def write(
@@ -159,4 +161,14 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], An
         return tensors | shared, document
 
 
-__all__ = ["digest", "read", "read_back", "write"]
+def under(group: str, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return what is stored under the names group/..., by the rest of their names."""
+    prefix = f"{group}/"
+    return {
+        name.removeprefix(prefix): value
+        for name, value in values.items()
+        if name.startswith(prefix)
+    }
+
+
+__all__ = ["digest", "read", "read_back", "under", "write"]
