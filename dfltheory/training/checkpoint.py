@@ -6,11 +6,12 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm, State
@@ -21,7 +22,7 @@ from dfltheory.identity import source_digest, value_digest
 from dfltheory.randomness import RANDOM_FORMAT
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage, stored_arrays
-from dfltheory.training.local import kept_values
+from dfltheory.training.local import kept_values, tensors
 from dfltheory.training.metrics import Recorder, RecorderDocument
 from dfltheory.training.records import AlgorithmRecord, recorded
 
@@ -120,18 +121,15 @@ class Checkpoint:
         A state that is not finite is not saved: its run has diverged, and is resumed
         from the last finite one.
         """
-        if not stored_arrays.is_finite(state, tuple(f.name for f in fields(state))):
+        parts = tensors(state)
+        if not all(bool(torch.isfinite(part).all()) for part in parts.values()):
             return
-        parts = {f.name: getattr(state, f.name) for f in fields(state)}
-        tensors = {
-            f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)
-        }
-        measures = {
-            f"measure/{name}": np.stack(v) for name, v in recorder.values.items()
-        }
-        measures |= {
-            f"client/{name}": np.stack(v) for name, v in recorder.clients.items()
-        }
+        arrays: dict[str, Tensor | np.ndarray] = {}
+        for name, part in parts.items():
+            arrays[f"state/{name}"] = part.cpu()
+        for group, kept in (("measure", recorder.values), ("client", recorder.clients)):
+            for name, measured in kept.items():
+                arrays[f"{group}/{name}"] = np.stack(measured)
         document: CheckpointDocument = {
             "kind": _KIND,
             "random_format": RANDOM_FORMAT,
@@ -140,7 +138,7 @@ class Checkpoint:
             "values": kept_values(state),
             **recorder.document(),
         }
-        storage.write(self.path, {**tensors, **measures}, document)
+        storage.write(self.path, arrays, document)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -182,21 +180,15 @@ class Checkpoint:
             return state, 0
         with reading(self.path, "a checkpoint"):
             document: CheckpointDocument
-            tensors, document = storage.read(self.path, _KIND)
+            stored_tensors, document = storage.read(self.path, _KIND)
             self._refuse_other_numbers(document.get("random_format", 1))
-            measures = storage.under("measure", tensors)
-            clients = storage.under("client", tensors)
+            measures = storage.under("measure", stored_tensors)
+            clients = storage.under("client", stored_tensors)
             stored: Mapping[str, Any] = document["identity"]
             measured, t = document["rounds"], int(document["t"])
             before = stored.get("rounds", rounds)
             longest = max(map(len, [*measures.values(), *clients.values()]))
-            in_range = 0 <= t <= before and all(0 <= r <= t for r in measured)
-            if not in_range or longest > len(measured):
-                count = len(measured)
-                raise DataError(
-                    f"{self.path} is damaged: {t} of {before} rounds, measured {count}"
-                    " times"
-                )
+            self._check_rounds(t, before, measured, longest)
             if before < rounds:
                 self._refuse_to_grow(recorder.algorithm, stored, t)
             self._refuse_another(
@@ -205,7 +197,7 @@ class Checkpoint:
             stored_arrays.check_measures(measures, len(measured), state.x.shape[0])
             self._check_start(recorder, measures)
             device = state.x.device
-            fields_of_state = storage.under("state", tensors)
+            fields_of_state = storage.under("state", stored_tensors)
             saved = {name: v.to(device) for name, v in fields_of_state.items()}
             self._check_shapes(state, saved)
             stored_arrays.check_state(state, saved)
@@ -216,6 +208,20 @@ class Checkpoint:
                 recorder.forget_last()
         log.info(f"resumed after {t} of {rounds} rounds from {self.path}")
         return state, t
+
+    def _check_rounds(
+        self, t: int, before: int, measured: list[int], longest: int
+    ) -> None:
+        """Raise DataError unless t of ``before`` rounds can be so measured.
+
+        ``longest`` is the largest number of values of a measure.
+        """
+        in_range = 0 <= t <= before and all(0 <= r <= t for r in measured)
+        if not in_range or longest > len(measured):
+            raise DataError(
+                f"{self.path} is damaged: {t} of {before} rounds, measured"
+                f" {len(measured)} times"
+            )
 
     def _refuse_other_numbers(self, version: object) -> None:
         if version != RANDOM_FORMAT:
