@@ -100,7 +100,8 @@ class ImageSet:
     @property
     def shape(self) -> tuple[int, int, int]:
         """(channels, height, width) of one image."""
-        return self.train_x.shape[1:]  # type: ignore[return-value]
+        _, channels, height, width = self.train_x.shape
+        return channels, height, width
 
     @cached_property
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -79,18 +79,6 @@ def npz(
     divided = isinstance(clients, list)
     if divided and m not in (None, len(clients)):
         raise InputError(f"m = {m}, but {data} has {len(clients)} clients: leave m out")
-    options = {
-        "partition": partition,
-        "alpha": alpha,
-        "classes_per_client": classes_per_client,
-        "seed": seed,
-    }
-    options |= {
-        "batch": batch,
-        "weight_decay": weight_decay,
-        "sampling": sampling,
-        "weights": weights,
-    }
     return supervised_from(
         clients,
         _network(model, clients if divided else [clients], seed),
@@ -100,7 +88,14 @@ def npz(
         name=data.stem,
         dtype=dtype,
         device=device,
-        **options,
+        partition=partition,
+        alpha=alpha,
+        classes_per_client=classes_per_client,
+        seed=seed,
+        batch=batch,
+        weight_decay=weight_decay,
+        sampling=sampling,
+        weights=weights,
     )
 
 

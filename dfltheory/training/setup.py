@@ -117,12 +117,13 @@ def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
                 f"seeds = {seeds!r} must be different indices, at least one"
             )
         return [int(s) for s in seeds]
-    if whole_number("seeds", seeds, at_least=1) > MOST_SEEDS:
+    count = whole_number("seeds", seeds, at_least=1)
+    if count > MOST_SEEDS:
         raise InputError(
             f"seeds = {seeds}: at most {MOST_SEEDS} runs are batched; give parts, as"
             " range(a, b)"
         )
-    return range(int(seeds))  # type: ignore[arg-type]
+    return range(count)
 
 
 class EqualWeights:

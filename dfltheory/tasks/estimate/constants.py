@@ -24,6 +24,9 @@ from dfltheory.tasks.estimate.hessian import Product, hessian_product
 from dfltheory.tasks.estimate.spectrum import extremes, hessian_extremes
 from dfltheory.tasks.task import Task
 
+Bracket = tuple[float, float]
+"""A lower and an upper bound of a norm."""
+
 OFF = "points off the trajectory"
 """What no estimate has looked at."""
 
@@ -271,37 +274,28 @@ def smoothness(
         len(places) * len(who) * (len(blocks) + minibatches)
     )
     first = next(iter(blocks))
-    norms: dict[str, list[tuple[float, float]]] = {
-        name: [(0.0, 0.0)] for name in blocks
-    }
+    norms: dict[str, list[Bracket]] = {name: [(0.0, 0.0)] for name in blocks}
     norms[first] = [(at_least, at_least)]
-    sampled: list[tuple[float, float]] = []
+    sampled: list[Bracket] = []
+
+    def bracket(name: str, p: int, i: int, batch: object = None) -> Bracket:
+        part, size = blocks[name](hessian_product(task, points[p, i], i, batch))
+        start = seed + 7919 * p + i
+        return extremes(part, size, points, how.steps, each, start).norm_bracket
+
     for p in places:
         draws = [seed + 104_729 * (1 + p * minibatches + k) for k in range(minibatches)]
-        batches = [
-            task.sample([torch.Generator(device=task.device).manual_seed(s)])
-            for s in draws
-        ]
+        generators = [torch.Generator(task.device).manual_seed(s) for s in draws]
+        batches = [task.sample([generator]) for generator in generators]
+        drawn = [batch for batch in batches if batch is not None]  # else F_i is f_i
         for i in who:
-
-            def bracket(
-                name: str, batch: object = None, p: int = p, i: int = i
-            ) -> tuple[float, float]:
-                part, size = blocks[name](hessian_product(task, points[p, i], i, batch))
-                return extremes(
-                    part, size, points, how.steps, each, seed + 7919 * p + i
-                ).norm_bracket
-
             for name in blocks:
-                norms[name].append(bracket(name))
-            # else F_i is f_i
-            sampled += [bracket(first, batch) for batch in batches if batch is not None]
+                norms[name].append(bracket(name, p, i))
+            sampled += [bracket(first, p, i, batch) for batch in drawn]
     where = f"Hessians of {len(who)} of {task.m} clients at {len(places)} points"
     off = OFF + ("" if len(who) == task.m else ", other clients")
 
-    def largest(
-        name: str, ends: Iterable[tuple[float, float]], words: str, off: str
-    ) -> Estimate:
+    def largest(name: str, ends: list[Bracket], words: str, off: str) -> Estimate:
         low, high = (max(values) for values in zip(*ends, strict=True))
         return Estimate(name, low, low, high, how.confidence, words, off)
 
