@@ -107,6 +107,8 @@ class Algorithm(Generic[S]):
     """What a family's rules take for hyperparameters that one of its classes lacks, as
     rho = 0 without SAM.
     """
+    _repeats_gossip: ClassVar[bool] = False
+    """Do rounds of this family take Q gossip steps?"""
     summed_up: ClassVar[
         Mapping[str, tuple[tuple[str, ...], Callable[[Any, int], float]]]
     ] = {}
@@ -153,11 +155,11 @@ class Algorithm(Generic[S]):
 
     @property
     def gossip_steps(self) -> int:
-        """Q, the number of gossip steps of a round.
+        """Q, the number of gossip steps of a round; 1 in families without Q.
 
         On a network that changes, round t begins with its matrix W_{tQ}.
         """
-        return 1
+        return self.hyperparameter("Q") if self._repeats_gossip else 1
 
     @property
     def least_eigenvalue(self) -> float:

@@ -22,11 +22,7 @@ class LocalSteps(Algorithm[S]):
     """Base of the family: K (SAM) steps, then Q gossip steps."""
 
     implied: ClassVar = {"K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}
-
-    @property
-    def gossip_steps(self) -> int:
-        """Q, the number of gossip steps of a round."""
-        return self.hyperparameter("Q")
+    _repeats_gossip: ClassVar[bool] = True
 
     def local_update(self, state: S, grad: Oracle) -> S:
         """Return the state with z, the models after K local steps."""
