@@ -6,12 +6,10 @@ share (1 - r)^K of the previous state. [Li et al. 2023, DFedADMM, (7)]
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[Any]
+Array = NDArray[np.float64]
 
 
 def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
@@ -54,7 +52,9 @@ def theta(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
         return np.where(np.isinf(stays), -1.0, stays / gamma(eta, lam, K))
 
 
-def _power(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> tuple[Array, Array]:
+def _power(
+    eta: ArrayLike, lam: ArrayLike, K: ArrayLike
+) -> tuple[Array, NDArray[np.bool_]]:
     """Return log |1 - r|^K, and whether (1 - r)^K is negative.
 
     Each range of r (near 0, near 1, near 2) uses the form without cancellation;

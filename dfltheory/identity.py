@@ -18,8 +18,8 @@ import os
 import sys
 import textwrap
 import types
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -41,10 +41,14 @@ PLAIN = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.number, Te
 them.
 """
 
-Describe = Callable[[Any], Any]
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+"""A value that a JSON file holds."""
+
+Describe = Callable[[object], Json]
+Code = type | types.FunctionType
 
 
-def value_digest(value: Any) -> str:
+def value_digest(value: object) -> str:
     """Return 16 hexadecimal digits of the SHA-256 of a value's description.
 
     Values that differ only in the order of keys, or as 1 and 1.0 do, have equal
@@ -57,7 +61,7 @@ def value_digest(value: Any) -> str:
 
 
 def argument_digests(
-    kind: type, positional: tuple[Any, ...], named: Mapping[str, Any]
+    kind: type, positional: tuple[object, ...], named: Mapping[str, object]
 ) -> dict[str, str]:
     """Return the digests of the arguments of a call of a class, by name.
 
@@ -80,7 +84,7 @@ def _signature(kind: type) -> inspect.Signature:
 # -- descriptions of values
 
 
-def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
+def describe(value: object, parents: tuple[int, ...] = ()) -> Json:
     """Return a description of a value in JSON types.
 
     ``parents`` are the ids of the values that hold it.
@@ -91,7 +95,7 @@ def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
 
 
 @functools.singledispatch
-def _describe(value: Any, part: Describe) -> Any:
+def _describe(value: object, part: Describe) -> Json:
     """Describe an object by its class and by what a copy of it is made from.
 
     Cached properties are omitted.
@@ -99,7 +103,7 @@ def _describe(value: Any, part: Describe) -> Any:
     An object that cannot be copied, such as a generator, is described by its class
     alone.
     """
-    description = {"!object": part(type(value))}
+    description: dict[str, Json] = {"!object": part(type(value))}
     wrapped = getattr(value, "__wrapped__", None)
     if wrapped is not None:
         return description | {"wrapped": part(wrapped)}
@@ -119,7 +123,7 @@ def _describe(value: Any, part: Describe) -> Any:
     }
 
 
-def _without_cached(kind: type, state: Any) -> Any:
+def _without_cached(kind: type, state: object) -> object:
     if not isinstance(state, dict):
         return state
     return {
@@ -133,43 +137,43 @@ def _without_cached(kind: type, state: Any) -> Any:
 @_describe.register(bool)
 @_describe.register(str)
 @_describe.register(int)
-def _(value: Any, part: Describe) -> Any:
+def _(value: bool | int | str | None, part: Describe) -> Json:
     return value
 
 
 @_describe.register
-def _(value: float, part: Describe) -> Any:
+def _(value: float, part: Describe) -> Json:
     return int(value) if value.is_integer() else float(value)
 
 
 @_describe.register
-def _(value: np.generic, part: Describe) -> Any:
+def _(value: np.generic, part: Describe) -> Json:
     number = value.item()
     return repr(number) if isinstance(number, np.generic) else part(number)
 
 
 @_describe.register
-def _(value: complex, part: Describe) -> Any:
+def _(value: complex, part: Describe) -> Json:
     return {"!complex": [part(value.real), part(value.imag)]}
 
 
 @_describe.register
-def _(value: bytes, part: Describe) -> Any:
+def _(value: bytes, part: Describe) -> Json:
     return {"!bytes": hashlib.sha256(value).hexdigest()}
 
 
 @_describe.register
-def _(value: torch.dtype | torch.device, part: Describe) -> Any:
+def _(value: torch.dtype | torch.device, part: Describe) -> Json:
     return {"!torch": str(value)}
 
 
 @_describe.register
-def _(value: os.PathLike, part: Describe) -> Any:
+def _(value: os.PathLike, part: Describe) -> Json:
     return {"!path": os.fspath(value)}
 
 
 @_describe.register
-def _(value: np.ndarray, part: Describe) -> Any:
+def _(value: np.ndarray, part: Describe) -> Json:
     if value.dtype.hasobject:
         return {
             "!array": [str(value.dtype), list(value.shape)],
@@ -186,7 +190,7 @@ def _(value: np.ndarray, part: Describe) -> Any:
 
 
 @_describe.register
-def _(value: Tensor, part: Describe) -> Any:
+def _(value: Tensor, part: Describe) -> Json:
     if value.layout != torch.strided:
         entries = value.detach().to_sparse_coo().coalesce()
         parts = [part(entries.indices()), part(entries.values())]
@@ -198,15 +202,15 @@ def _(value: Tensor, part: Describe) -> Any:
 
 
 @_describe.register
-def _(value: sp.sparray | sp.spmatrix, part: Describe) -> Any:
-    matrix: Any = value
+def _(value: sp.sparray | sp.spmatrix, part: Describe) -> Json:
+    matrix: Any = value  # the stubs of scipy accept no abstract class
     entries = sp.coo_array(matrix)
     parts = [part(np.asarray(column)) for column in (*entries.coords, entries.data)]
     return {"!sparse": [type(value).__name__, list(entries.shape), *parts]}
 
 
 @_describe.register
-def _(value: nx.Graph, part: Describe) -> Any:
+def _(value: nx.Graph, part: Describe) -> Json:
     parts = [list(value.nodes(data=True)), list(value.edges(data=True)), value.graph]
     return {"!graph": [value.is_directed(), value.is_multigraph(), part(parts)]}
 
@@ -215,29 +219,29 @@ def _(value: nx.Graph, part: Describe) -> Any:
 @_describe.register(tuple)
 @_describe.register(range)
 @_describe.register(collections.deque)
-def _(value: Any, part: Describe) -> Any:
+def _(value: Iterable[object], part: Describe) -> Json:
     return [part(item) for item in value]
 
 
 @_describe.register
-def _(value: set | frozenset, part: Describe) -> Any:
-    return {"!set": sorted(map(value_digest, value))}
+def _(value: set | frozenset, part: Describe) -> Json:
+    return {"!set": [*sorted(map(value_digest, value))]}
 
 
 @_describe.register
-def _(value: Mapping, part: Describe) -> Any:
+def _(value: Mapping, part: Describe) -> Json:
     if all(isinstance(key, str) for key in value):
         return {key: part(item) for key, item in value.items()}
     return {"!mapping": [[part(key), part(item)] for key, item in value.items()]}
 
 
 @_describe.register
-def _(value: type, part: Describe) -> Any:
+def _(value: type, part: Describe) -> Json:
     return {"!class": _qualified(value), "source": source_digest(value)}
 
 
 @_describe.register
-def _(value: types.FunctionType, part: Describe) -> Any:
+def _(value: types.FunctionType, part: Describe) -> Json:
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
     holds = [value.__defaults__, value.__kwdefaults__, *cells]
     return {
@@ -248,21 +252,21 @@ def _(value: types.FunctionType, part: Describe) -> Any:
 
 
 @_describe.register
-def _(value: types.BuiltinFunctionType, part: Describe) -> Any:
+def _(value: types.BuiltinFunctionType, part: Describe) -> Json:
     return {"!function": _qualified(value)}
 
 
 @_describe.register
-def _(value: types.MethodType, part: Describe) -> Any:
+def _(value: types.MethodType, part: Describe) -> Json:
     return {"!method": [part(value.__func__), part(value.__self__)]}
 
 
 @_describe.register
-def _(value: functools.partial, part: Describe) -> Any:
+def _(value: functools.partial, part: Describe) -> Json:
     return {"!partial": [part(value.func), part(value.args), part(value.keywords)]}
 
 
-def _qualified(code: Any) -> str:
+def _qualified(code: Code | types.BuiltinFunctionType) -> str:
     return f"{code.__module__}.{code.__qualname__}"
 
 
@@ -270,7 +274,7 @@ def _qualified(code: Any) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def source_digest(code: type | types.FunctionType) -> str | None:
+def source_digest(code: Code) -> str | None:
     """Return the digest of the source of a class or function.
 
     None if it comes from a known library. It covers base classes, and the functions,
@@ -278,21 +282,21 @@ def source_digest(code: type | types.FunctionType) -> str | None:
     through each other.
     """
     bases = code.__mro__ if isinstance(code, type) else (code,)
-    waiting = [base for base in bases if not _of_library(base)]
+    waiting: list[Code] = [base for base in bases if not _of_library(base)]
     if not waiting:
         return None
-    texts: list[Any] = []
+    texts: list[object] = []
     known = set(map(id, waiting))
     while waiting:
         definition = waiting.pop(0)
         texts.append(_qualified(definition))
         for function_or_value in _members(definition):
-            texts.append(function_or_value)
             if not inspect.isfunction(function_or_value):
+                texts.append(function_or_value)
                 continue
-            texts[-1] = _source(function_or_value)
+            texts.append(_source(function_or_value))
             for name, value in _named_in_module(function_or_value):
-                if isinstance(value, PLAIN):
+                if not isinstance(value, Code):
                     texts.append([name, value])
                 elif id(value) not in known:
                     known.add(id(value))
@@ -300,11 +304,11 @@ def source_digest(code: type | types.FunctionType) -> str | None:
     return value_digest(texts)
 
 
-def _of_library(code: Any) -> bool:
+def _of_library(code: Code) -> bool:
     return str(code.__module__).partition(".")[0] in LIBRARIES
 
 
-def _members(definition: Any) -> Iterator[Any]:
+def _members(definition: Code) -> Iterator[types.FunctionType | list[object]]:
     """Yield the function itself, or the functions and plain values of a class.
 
     Plain values are given with their names.
@@ -320,14 +324,14 @@ def _members(definition: Any) -> Iterator[Any]:
             yield [name, member]
 
 
-def _function_of(member: Any) -> types.FunctionType | None:
+def _function_of(member: object) -> types.FunctionType | None:
     """Return the function behind a method, static method, class method or property."""
     for attribute in ("__func__", "fget", "func", "__wrapped__"):
         member = getattr(member, attribute, member)
     return member if inspect.isfunction(member) else None
 
 
-def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, object]]:
     """Yield what the function names in its own module.
 
     These are functions, classes and plain constants.
@@ -338,13 +342,11 @@ def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name in sorted(names & function.__globals__.keys()):
         value = function.__globals__[name]
         defined_here = getattr(value, "__module__", None) == function.__module__
-        if isinstance(value, PLAIN) or (
-            isinstance(value, (type, types.FunctionType)) and defined_here
-        ):
+        if isinstance(value, PLAIN) or (isinstance(value, Code) and defined_here):
             yield name, value
 
 
-def _source(function: types.FunctionType) -> Any:
+def _source(function: types.FunctionType) -> object:
     """Return the text of a function.
 
     Its bytecode if it has no text of its own, as a lambda.
@@ -354,14 +356,11 @@ def _source(function: types.FunctionType) -> Any:
             return textwrap.dedent(inspect.getsource(function))
         except (OSError, TypeError):
             pass
-    return [
-        [
-            code.co_code,
-            code.co_names,
-            [c for c in code.co_consts if not inspect.iscode(c)],
-        ]
-        for code in _codes(function.__code__)
-    ]
+    bytecode = []
+    for code in _codes(function.__code__):
+        constants = [c for c in code.co_consts if not inspect.iscode(c)]
+        bytecode.append([code.co_code, code.co_names, constants])
+    return bytecode
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -371,4 +370,4 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
         yield from _codes(inner)
 
 
-__all__ = ["argument_digests", "describe", "source_digest", "value_digest"]
+__all__ = ["Json", "argument_digests", "describe", "source_digest", "value_digest"]

@@ -8,12 +8,10 @@ step less) and the mean path ``sum_s c_s at(s-1)/at``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[Any]
+Array = NDArray[np.float64]
 
 
 def total(alpha: ArrayLike, K: ArrayLike) -> Array:

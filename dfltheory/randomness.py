@@ -10,7 +10,7 @@ import contextlib
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -85,14 +85,13 @@ class _Stream:
         self._ready = []
         self._expected, self._taken = self._taken, 0
         self._words[:, 2] = t
-        state: Any = {
-            "bit_generator": "SFC64",
-            "has_uint32": 0,
-            "uinteger": 0,
-        }
         for words, generator in zip(self._words, self._generators, strict=True):
-            state["state"] = {"state": words}
-            generator.state = state
+            generator.state = {
+                "bit_generator": "SFC64",
+                "state": {"state": words},
+                "has_uint32": 0,
+                "uinteger": 0,
+            }
             generator.random_raw(_MIXING_STEPS)
 
     def take(self) -> torch.Tensor:

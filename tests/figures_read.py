@@ -119,7 +119,7 @@ def panel(ax, outcome, verdicts):
     }
     for v in verdicts:
         if v.kind != "not applicable":
-            above = plots.look.times_measured(v.ratio).removesuffix(" measured")
+            above = plots.labels.times_measured(v.ratio).removesuffix(" measured")
             if above and v.variant in first_of_family:
                 assert f"{v.variant} {above}" in words
     silent = {v.reason: v for v in verdicts if v.kind == "not applicable"}

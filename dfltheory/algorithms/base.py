@@ -9,9 +9,8 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,10 +20,8 @@ from dfltheory.algorithms.hyperparameters import (
     ranges,
     word_choices,
 )
-from dfltheory.algorithms.protocol import MIX, Edges, Mix, Oracle, Parameters
+from dfltheory.algorithms.protocol import MIX, Edges, Index, Mix, Oracle, Parameters
 from dfltheory.errors import InputError
-
-S = TypeVar("S")
 
 Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
 """What an update may assume of a matrix that it mixes by."""
@@ -53,11 +50,15 @@ class State:
     per_edge: ClassVar[tuple[str, ...]] = ()
 
 
+S = TypeVar("S", bound=State)
+Copied = TypeVar("Copied")
+
+
 @dataclass(frozen=True)
-class Algorithm:
+class Algorithm(Generic[S]):
     """Base of all algorithms: a frozen record of hyperparameters.
 
-    The state lives outside of it.
+    The state, of type S, lives outside of it.
 
     ``decay``: the step size of round t is eta * decay**t.  ``weight_decay``: every
     local step adds weight_decay * y to the gradient, at the unperturbed y, as SGD's
@@ -82,7 +83,7 @@ class Algorithm:
     links.
     """
     symmetric: ClassVar[bool] = False
-    """Does the update assume W = W', beside the law of ``mixing``?"""
+    """Does the update assume W = W', in addition to the law of ``mixing``?"""
     fixed: ClassVar[bool] = False
     """Must the network stay the same, because neighbors keep what only messages of
     every round make up?
@@ -90,8 +91,8 @@ class Algorithm:
     one_start: ClassVar[bool] = False
     """Do all clients begin at one model, because sums over them are 0 there only?"""
     sleeps: ClassVar[bool] = False
-    """Do clients that no link of W_t touches rest in round t?  Then ``grad.active``
-    names those awake.
+    """Are clients that no link of W_t touches inactive in round t?  Then
+    ``grad.active`` names those that participate.
     """
     personal: ClassVar[bool] = False
     """Are the clients' models meant to differ, so that each is judged on its own
@@ -101,18 +102,18 @@ class Algorithm:
     """Hyperparameters that the glossary calls otherwise: field -> glossary name."""
     source: ClassVar[str] = ""
     ranges: ClassVar[Mapping[str, Range]] = ranges("")
-    """What the class declares of its letters; a letter that is not named here may be
-    anything.
+    """Ranges of hyperparameters; one that is not named here may be anything."""
+    implied: ClassVar[Mapping[str, float | str]] = {}
+    """What a family's rules take for hyperparameters that one of its classes lacks, as
+    rho = 0 without SAM.
     """
-    implied: ClassVar[Mapping[str, Any]] = {}
-    """What a family's rules take for letters that one of its classes lacks, as rho = 0
-    without SAM.
-    """
+    _repeats_gossip: ClassVar[bool] = False
+    """Do rounds of this family take Q gossip steps?"""
     summed_up: ClassVar[
         Mapping[str, tuple[tuple[str, ...], Callable[[Any, int], float]]]
     ] = {}
-    """Quantities that tell a theorem all of several letters: glossary name -> (letters,
-    value at self, d).
+    """Quantities that stand for several hyperparameters in theorems: glossary name ->
+    (hyperparameters, value at self, d).
     """
 
     def __post_init__(self) -> None:
@@ -143,7 +144,7 @@ class Algorithm:
                     f"{type(self).__name__}: {name} = {value!r} must be {known}"
                 )
 
-    def letter(self, name: str) -> Any:
+    def hyperparameter(self, name: str) -> Any:
         """Return a hyperparameter, or the value that the family implies for it."""
         return getattr(self, name) if hasattr(self, name) else self.implied[name]
 
@@ -154,11 +155,11 @@ class Algorithm:
 
     @property
     def gossip_steps(self) -> int:
-        """Q, the number of gossip steps of a round.
+        """Q, the number of gossip steps of a round; 1 in families without Q.
 
         On a network that changes, round t begins with its matrix W_{tQ}.
         """
-        return 1
+        return self.hyperparameter("Q") if self._repeats_gossip else 1
 
     @property
     def least_eigenvalue(self) -> float:
@@ -176,11 +177,11 @@ class Algorithm:
 
     # -- one round
 
-    def init(self, x0: Tensor, grad: Oracle) -> Any:
+    def init(self, x0: Tensor, grad: Oracle) -> S | State:
         """Return the state before round 0 from stacked models x0 (S, m, d)."""
         return State(x=x0, z=x0)
 
-    def local_update(self, state: Any, grad: Oracle) -> Any:
+    def local_update(self, state: S, grad: Oracle) -> S:
         """Each client alone: gradients, no network.
 
         ``state`` may be that of some of the clients, so that nothing may depend on the
@@ -193,7 +194,7 @@ class Algorithm:
             " (local_update)"
         )
 
-    def communicate(self, state: Any, mix: Mix) -> Any:
+    def communicate(self, state: S, mix: Mix) -> S:
         """Neighbours only: the network, no gradients.
 
         What is sent is z; ``state.x`` are the models from before local work, and
@@ -204,21 +205,21 @@ class Algorithm:
             " (communicate)"
         )
 
-    def finish(self, state: Any, grad: Oracle) -> Any:
+    def finish(self, state: S, grad: Oracle) -> S:
         """Return what the clients do alone after the last round."""
         return state
 
     # -- what is measured
 
-    def models(self, state: Any) -> Tensor:
+    def models(self, state: S) -> Tensor:
         """Return the models that the clients would use now (S, m, d)."""
         return state.x
 
-    def mean(self, state: Any) -> Tensor:
-        """Return the point xbar (S, d) that the theorems speak of."""
+    def mean(self, state: S) -> Tensor:
+        """Return the point xbar (S, d) of the theorems."""
         return state.x.mean(-2)
 
-    def auxiliary(self, state: Any) -> Tensor | None:
+    def auxiliary(self, state: S) -> Tensor | None:
         """Return the auxiliary point w (S, d) of a theorem, where it is not xbar.
 
         The theorem bounds the gradient at this point.
@@ -230,17 +231,13 @@ class Algorithm:
 
         For models of ``d`` numbers what sums up several of them is among them.
         """
-        letters = [
-            f.name for f in fields(self) if f.name not in ("decay", "weight_decay")
-        ]
-        values = {**self.implied} | {
-            self.glossary.get(name, name): getattr(self, name) for name in letters
-        }
-        values |= {
-            name: value(self, d)
-            for name, (_, value) in self.summed_up.items()
-            if d is not None
-        }
+        values: dict[str, object] = dict(self.implied)
+        for f in fields(self):
+            if f.name not in ("decay", "weight_decay"):
+                values[self.glossary.get(f.name, f.name)] = getattr(self, f.name)
+        if d is not None:
+            for name, (_, value) in self.summed_up.items():
+                values[name] = value(self, d)
         return {
             k: v
             for k, v in values.items()
@@ -277,8 +274,8 @@ class Algorithm:
         grad: Oracle,
         y: Tensor,
         rho: float = 0.0,
-        block: Any = None,
-        batch: tuple[Any] | None = None,
+        block: Index | None = None,
+        batch: tuple[object] | None = None,
     ) -> Tensor:
         """Return a stochastic (SAM) gradient at y with weight decay, a new tensor.
 
@@ -311,23 +308,11 @@ def check_class(kind: type[Algorithm]) -> None:
                 {"__annotations__": own, "__module__": owner.__module__},
             )
         )
-        if letters := [f.name for f in fields(made)]:
+        if undeclared := [f.name for f in fields(made)]:
             raise InputError(
-                f"{owner.__name__}: {', '.join(letters)} is not a field, so that no"
+                f"{owner.__name__}: {', '.join(undeclared)} is not a field, so that no"
                 " checkpoint or comparison knows it: put @dataclass(frozen=True) right"
                 f" above class {owner.__name__}"
-            )
-
-
-def check_storable(algorithm: Algorithm) -> None:
-    """Raise InputError unless every hyperparameter is one that a file can hold."""
-    for f in fields(algorithm):
-        value = getattr(algorithm, f.name)
-        if not is_storable(value):
-            raise InputError(
-                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__},"
-                " which no file can hold: give numbers, text, or lists of them, and"
-                " make the rest in init or in the class"
             )
 
 
@@ -344,7 +329,7 @@ def taking_part(grad: Oracle, new: Tensor, old: Tensor | float) -> Tensor:
     return new if grad.active is None else torch.where(grad.active, new, old)
 
 
-def replace(state: S, **changes: Any) -> S:
+def replace(state: Copied, **changes: object) -> Copied:
     """Return the state with some fields changed.
 
     As dataclasses.replace, without its cost, which counts in short rounds.
@@ -356,7 +341,11 @@ def replace(state: S, **changes: Any) -> S:
 
 
 def perturbed(
-    y: Tensor, g: Tensor, rho: float, block: Any = None, out: Tensor | None = None
+    y: Tensor,
+    g: Tensor,
+    rho: float,
+    block: Index | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.
 
@@ -374,15 +363,6 @@ def perturbed(
     return torch.addcmul(y, g, scale, out=out)
 
 
-def is_storable(value: Any) -> bool:
-    """Return whether a value is made of None, truth values, numbers and text alone."""
-    if isinstance(value, (list, tuple)):
-        return all(is_storable(v) for v in value)
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
-    return value is None or isinstance(value, (bool, int, float, str, np.generic))
-
-
 __all__ = [
     "Algorithm",
     "Edges",
@@ -393,8 +373,6 @@ __all__ = [
     "Parameters",
     "State",
     "check_class",
-    "check_storable",
-    "is_storable",
     "perturbed",
     "replace",
     "sampled",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -91,7 +91,7 @@ def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tenso
     return mixed
 
 
-def parts(index: Index, at_most: int = 32) -> list[Index]:
+def parts(index: Index, at_most: int = 32) -> Sequence[Index]:
     """Divide an index into parts, which limits the memory of temporary copies.
 
     Parameters
@@ -103,7 +103,7 @@ def parts(index: Index, at_most: int = 32) -> list[Index]:
 
     Returns
     -------
-    list of Index
+    sequence of Index
         The parts in order.
     """
     is_slice = isinstance(index, slice)
@@ -122,8 +122,11 @@ class SharedState(State):
     shared: Index | None = None
 
 
+Shared = TypeVar("Shared", bound=SharedState)
+
+
 @dataclass(frozen=True)
-class Phased(Algorithm):
+class Phased(Algorithm[Shared]):
     """Local work in phases, then an exchange of the shared block.
 
     Each phase changes one block. By default there is one phase on all coordinates.
@@ -131,19 +134,26 @@ class Phased(Algorithm):
 
     implied: ClassVar = {"rho": 0.0, "fresh": True}
 
-    def init(self, x0: Tensor, grad: Oracle) -> Any:
+    def init(self, x0: Tensor, grad: Oracle) -> Shared | SharedState:
         """Return the initial state; only personalized algorithms set ``shared``."""
         return SharedState(x=x0, z=x0, shared=grad.shared if self.personal else None)
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:
         """Return the phases of a round for shared coordinates u and personal v."""
-        return [(None, self.letter("eta"), self.letter("K"), self.letter("rho"))]
+        return [
+            (
+                None,
+                self.hyperparameter("eta"),
+                self.hyperparameter("K"),
+                self.hyperparameter("rho"),
+            )
+        ]
 
-    def local_update(self, state: Any, grad: Oracle) -> Any:
+    def local_update(self, state: Shared, grad: Oracle) -> Shared:
         """Return the state with z, the models after the local steps of all phases."""
-        batch = None if self.letter("fresh") else (grad.sample(),)
+        batch = None if self.hyperparameter("fresh") else (grad.sample(),)
         y = grad.begin(state.x)
-        alpha = self.letter("alpha")
+        alpha = self.hyperparameter("alpha")
         for block, eta, K, rho in self.phases(*blocks(grad.shared, y.shape[-1])):
             local_steps(
                 self,
@@ -158,7 +168,7 @@ class Phased(Algorithm):
             )
         return replace(state, z=taking_part(grad, y, state.x))
 
-    def communicate(self, state: Any, mix: Mix) -> Any:
+    def communicate(self, state: Shared, mix: Mix) -> Shared:
         """Return the state with x, the models after the exchange of z."""
         return replace(state, x=exchange(state.z, state.shared, mix))
 

@@ -29,7 +29,7 @@ def _omega(algorithm: CHOCOSGD, d: int) -> float:
 
 
 @dataclass(frozen=True)
-class CHOCOSGD(Algorithm):
+class CHOCOSGD(Algorithm[EstimateState]):
     """CHOCO-SGD: an SGD step, then gossip of the estimated models with step gamma.
 
         z_i = x_i - eta grad F_i(x_i; xi)

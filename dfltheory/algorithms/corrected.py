@@ -33,7 +33,7 @@ class TrackingState(State):
 
 
 @dataclass(frozen=True)
-class Tracking(Algorithm):
+class Tracking(Algorithm[TrackingState]):
     """Base of the family: gossip of models and slopes.
 
     The correction is c_i <- c_i - slope_i + sum_l w_il slope_l.
@@ -143,7 +143,7 @@ class ExtraState(State):
 
 
 @dataclass(frozen=True)
-class EXTRA(Algorithm):
+class EXTRA(Algorithm[ExtraState]):
     """EXTRA: gossip with a correction by accumulated disagreement, W~ = (I + W)/2.
 
         x_i^1     = sum_l w_il x_l^0 - eta g_i^0
@@ -193,7 +193,7 @@ class DiffusionState(State):
 
 
 @dataclass(frozen=True)
-class D2(Algorithm):
+class D2(Algorithm[DiffusionState]):
     """D^2, and Exact Diffusion (``lazy``): the bias of gossip is corrected.
 
         psi_i^t = x_i^t - eta g_i^t,   psi_i^{-1} = x_i^0

@@ -16,7 +16,7 @@ from dfltheory.algorithms.server import Server
 
 
 @dataclass(frozen=True)
-class FedProx(Server):
+class FedProx(Server[SharedState]):
     """FedProx: FedAvg with a proximal term lam/2 ||y - x||^2, x the server's model.
 
         y <- x;  K times:  y <- y - eta (grad F_i(y; xi) + lam (y - x))
@@ -60,7 +60,7 @@ class ControlState(SharedState):
 
 
 @dataclass(frozen=True)
-class SCAFFOLD(Server):
+class SCAFFOLD(Server[ControlState]):
     """SCAFFOLD: local steps are corrected by control variates.
 
         y <- x;  K times:  y <- y - eta (grad F_i(y; xi) - c_i + c)
@@ -124,7 +124,7 @@ class DynamicState(SharedState):
 
 
 @dataclass(frozen=True)
-class FedDyn(Server):
+class FedDyn(Server[DynamicState]):
     """FedDyn: a dynamic regularizer makes the clients' minimizers agree.
 
         y <- x;  K times:  y <- y - eta (grad F_i(y; xi) - dual_i + lam (y - x))
@@ -192,7 +192,7 @@ def _is_at_least_one(value: int) -> bool:
 
 
 @dataclass(frozen=True)
-class FedPD(Phased):
+class FedPD(Phased[PrimalDualState]):
     """FedPD: a primal-dual method whose clients may skip the server.
 
         K times:  y_i <- y_i - eta (grad F_i(y_i; xi) - dual_i + lam (y_i - x_i))

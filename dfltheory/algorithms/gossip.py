@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, S, State, replace
 from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import local_steps
 from dfltheory.errors import InputError
@@ -18,23 +18,19 @@ Order = Literal["combine-then-adapt", "adapt-then-combine"]
 
 
 @dataclass(frozen=True)
-class LocalSteps(Algorithm):
+class LocalSteps(Algorithm[S]):
     """Base of the family: K (SAM) steps, then Q gossip steps."""
 
     implied: ClassVar = {"K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}
+    _repeats_gossip: ClassVar[bool] = True
 
-    @property
-    def gossip_steps(self) -> int:
-        """Q, the number of gossip steps of a round."""
-        return self.letter("Q")
-
-    def local_update(self, state: Any, grad: Oracle) -> Any:
+    def local_update(self, state: S, grad: Oracle) -> S:
         """Return the state with z, the models after K local steps."""
-        eta, K, rho = map(self.letter, ("eta", "K", "rho"))
+        eta, K, rho = map(self.hyperparameter, ("eta", "K", "rho"))
         y = local_steps(self, grad, grad.begin(state.x), eta=eta, K=K, rho=rho)
         return replace(state, z=y)
 
-    def communicate(self, state: Any, mix: Mix) -> Any:
+    def communicate(self, state: S, mix: Mix) -> S:
         """Return the state with x, the mixture of z after Q gossip steps."""
         return replace(state, x=mix(state.z, times=self.gossip_steps))
 
@@ -48,7 +44,7 @@ class StepState(State):
 
 
 @dataclass(frozen=True)
-class DPSGD(LocalSteps):
+class DPSGD(LocalSteps[StepState]):
     """Decentralized parallel SGD: one gradient and one exchange a round.
 
     ``combine-then-adapt`` (as printed by Lian et al.): x_i <- sum_l w_il x_l - eta g_i
@@ -86,7 +82,7 @@ class DPSGD(LocalSteps):
 
 
 @dataclass(frozen=True)
-class DFedSAM(LocalSteps):
+class DFedSAM(LocalSteps[State]):
     """DFedSAM (Q = 1) and DFedSAM-MGS (Q > 1): K SAM steps, then Q gossip steps.
 
         y <- x_i
@@ -110,7 +106,7 @@ class DFedSAM(LocalSteps):
 
 
 @dataclass(frozen=True)
-class DFedAvg(LocalSteps):
+class DFedAvg(LocalSteps[State]):
     """DFedAvg: K SGD steps, then one gossip step; DFedSAM with rho = 0 and Q = 1.
 
         y <- x_i;  K times:  y <- y - eta grad F_i(y; xi)
@@ -135,7 +131,7 @@ class MomentumState(State):
 
 
 @dataclass(frozen=True)
-class DFedAvgM(LocalSteps):
+class DFedAvgM(LocalSteps[MomentumState]):
     """DFedAvgM: K heavy-ball steps, then one gossip step.
 
         y <- x_i, v <- 0;  K times:  v <- alpha v + grad F_i(y; xi),  y <- y - eta v
@@ -185,7 +181,7 @@ class GlobalMomentumState(MomentumState):
 
 
 @dataclass(frozen=True)
-class QGDSGDm(Algorithm):
+class QGDSGDm(Algorithm[GlobalMomentumState]):
     """QG-DSGDm, and QG-DSGDm-N (``nesterov``): momentum of the mixed models.
 
         g_i = grad F_i(x_i; xi),   m_i = alpha v_i + g_i

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 Range = tuple[str, Callable[..., bool]]
 """What a hyperparameter must be, in words and as a test."""
@@ -47,9 +47,7 @@ _KINDS: tuple[tuple[str, str, Callable[..., bool]], ...] = (
 
 
 _RANGES: dict[str, Range] = {
-    letter: (words, fits)
-    for letters, words, fits in _KINDS
-    for letter in letters.split()
+    name: (words, fits) for names, words, fits in _KINDS for name in names.split()
 }
 
 
@@ -61,7 +59,7 @@ def ranges(names: str) -> dict[str, Range]:
     return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
 
 
-def python_number(value: Any, whole: bool) -> int | float | None:
+def python_number(value: object, whole: bool) -> int | float | None:
     """Return a number of any library as a number of Python, else None.
 
     A sweep over the numbers of an array has such values.
@@ -76,7 +74,7 @@ def python_number(value: Any, whole: bool) -> int | float | None:
 
 
 @cache
-def word_choices(kind: type) -> dict[str, tuple[Any, ...]]:
+def word_choices(kind: type) -> dict[str, tuple[str, ...]]:
     """Return the words that a hyperparameter may be, where its type is Literal."""
     try:
         hints = get_type_hints(kind)

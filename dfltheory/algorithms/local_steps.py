@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Oracle
-
-Index = Any
-"""Coordinates of the last axis: a slice or a tensor of indices."""
+from dfltheory.algorithms.protocol import Index
 
 Correction = Callable[[Tensor, Tensor], Tensor]
 """(g, y) -> corrected gradients (S, m, d); g may be overwritten, y may not."""
@@ -34,7 +31,7 @@ def local_steps(
     correct: Correction | None = None,
     weights: Tensor | None = None,
     block: Index | None = None,
-    batch: tuple[Any] | None = None,
+    batch: tuple[object] | None = None,
 ) -> Tensor:
     """Take K local steps on y, which is overwritten.
 
@@ -100,7 +97,7 @@ def corrected_steps(
     algorithm: Algorithm, grad: Oracle, x: Tensor, correct: Correction
 ) -> Tensor:
     """Take the algorithm's K steps of size eta from x, with corrected gradients."""
-    eta, K = algorithm.letter("eta"), algorithm.letter("K")
+    eta, K = algorithm.hyperparameter("eta"), algorithm.hyperparameter("K")
     return local_steps(algorithm, grad, grad.begin(x), eta=eta, K=K, correct=correct)
 
 

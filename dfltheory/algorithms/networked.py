@@ -54,7 +54,7 @@ class PushPull(DSGT):
 
 
 @dataclass(frozen=True)
-class CooperativeSGD(LocalSGD):
+class CooperativeSGD(LocalSGD[CountingState]):
     """Cooperative SGD without auxiliary variables: local SGD over a network.
 
         z_i = x_i - eta grad F_i(x_i; xi)
@@ -80,7 +80,7 @@ class CenterState(CountingState):
 
 
 @dataclass(frozen=True)
-class EASGD(LocalSGD):
+class EASGD(LocalSGD[CenterState]):
     """Elastic averaging SGD: models and a center pull each other.
 
         z_i = x_i - eta grad F_i(x_i; xi);  in rounds K, 2 K, ..., at one time:
@@ -102,9 +102,8 @@ class EASGD(LocalSGD):
         center = x0.mean(-2, keepdim=True).expand_as(x0)
         return CenterState(x=x0, z=x0, center=center)
 
-    def communicate(self, state: CountingState, mix: Mix) -> CountingState:
+    def communicate(self, state: CenterState, mix: Mix) -> CenterState:
         """Return the state; in each K-th round models and center pull each other."""
-        assert isinstance(state, CenterState)
         steps = (state.steps + 1) % self.K
         if steps:
             return replace(state, x=state.z, steps=steps)
@@ -121,7 +120,7 @@ class EASGD(LocalSGD):
 
 
 @dataclass(frozen=True)
-class ADPSGD(Algorithm):
+class ADPSGD(Algorithm[StepState]):
     """AD-PSGD in rounds without delay: paired clients average and step.
 
         x_i <- sum_l w_il x_l - eta grad F_i(x_i; xi),  the gradient at the old x_i
@@ -166,7 +165,7 @@ class DualsState(State):
 
 
 @dataclass(frozen=True)
-class LTADMM(Algorithm):
+class LTADMM(Algorithm[DualsState]):
     """LT-ADMM without variance reduction: K local steps, and a dual of each arc.
 
         y <- x_i
@@ -235,7 +234,7 @@ class RelayState(State):
 
 
 @dataclass(frozen=True)
-class RelaySGD(Algorithm):
+class RelaySGD(Algorithm[RelayState]):
     """RelaySGD: sums of models travel along a tree, so that each model counts once.
 
         z_i = x_i - eta grad F_i(x_i; xi)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from dfltheory.algorithms.blocks import Phase, Phased
+from dfltheory.algorithms.blocks import Phase, Phased, SharedState
 from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import Index
 
 
 @dataclass(frozen=True)
-class TwoBlock(Phased):
+class TwoBlock(Phased[SharedState]):
     """Base of DFedMDC and DFedSMDC.
 
     A round changes v with u fixed, then u with the new v fixed, and mixes u.
@@ -22,12 +22,12 @@ class TwoBlock(Phased):
 
     def phases(self, u: Index, v: Index) -> list[Phase]:
         """Return the phase on v and the phase on u."""
-        sam_blocks = self.letter("sam")
-        rho_u = self.letter("rho") if "u" in sam_blocks else 0.0
-        rho_v = self.letter("rho") if "v" in sam_blocks else 0.0
+        sam_blocks = self.hyperparameter("sam")
+        rho_u = self.hyperparameter("rho") if "u" in sam_blocks else 0.0
+        rho_v = self.hyperparameter("rho") if "v" in sam_blocks else 0.0
         return [
-            (v, self.letter("eta_v"), self.letter("K_v"), rho_v),
-            (u, self.letter("eta_u"), self.letter("K_u"), rho_u),
+            (v, self.hyperparameter("eta_v"), self.hyperparameter("K_v"), rho_v),
+            (u, self.hyperparameter("eta_u"), self.hyperparameter("K_u"), rho_u),
         ]
 
 

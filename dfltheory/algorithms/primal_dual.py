@@ -22,7 +22,7 @@ class DualState(State):
 
 
 @dataclass(frozen=True)
-class PrimalDual(Algorithm):
+class PrimalDual(Algorithm[DualState]):
     """Base of DFedADMM and DFedADMM-SAM."""
 
     glossary: ClassVar[dict[str, str]] = {"lam": "lam_admm"}
@@ -41,7 +41,7 @@ class PrimalDual(Algorithm):
 
         The message is z = x - lam * (new dual).
         """
-        eta, K, lam, rho = map(self.letter, ("eta", "K", "lam", "rho"))
+        eta, K, lam, rho = map(self.hyperparameter, ("eta", "K", "lam", "rho"))
         y = local_steps(
             self,
             grad,
@@ -62,7 +62,7 @@ class PrimalDual(Algorithm):
         sizes, unless 0 < eta <= lam, or if (1 - gamma)/gamma exceeds the range of the
         models' type.
         """
-        eta, lam, K = map(self.letter, ("eta", "lam", "K"))
+        eta, lam, K = map(self.hyperparameter, ("eta", "lam", "K"))
         theta = float(admm.theta(eta, lam, K))
         if self.decay != 1 or eta > lam or theta > torch.finfo(state.x.dtype).max:
             return None

@@ -24,12 +24,15 @@ from dfltheory.errors import UnsupportedError
 MIX = "W"
 """The name of the matrix that ``mix(z)`` means."""
 
+Index = slice | Tensor
+"""Coordinates of the last axis: a slice or a tensor of indices."""
+
 
 class ParameterLayout(Protocol):
     """How the last axis of stacked models divides; tasks have these attributes."""
 
     @property
-    def shared(self) -> Any:
+    def shared(self) -> Index | None:
         """Coordinates of the shared block u; None for tasks without two blocks."""
         ...
 
@@ -48,7 +51,7 @@ class ParameterLayout(Protocol):
 class Parameters:
     """A :class:`ParameterLayout` of given values."""
 
-    shared: Any
+    shared: Index | None
     blocks: tuple[slice, ...]
     shapes: tuple[tuple[int, ...], ...]
 
@@ -85,7 +88,8 @@ def unknown_methods_rejected() -> Iterator[None]:
 class Oracle(RoundArgument):
     """What a client may ask of its own data during one round.
 
-    A subclass implements ``sample`` and ``__call__``.
+    A subclass implements ``sample`` and ``__call__``, and knows the type of its
+    minibatches.
 
     Parameters
     ----------
@@ -116,11 +120,8 @@ class Oracle(RoundArgument):
         return self._horizon
 
     @property
-    def shared(self) -> Any:
-        """Coordinates of the shared block u of x = (u, v); None: all of them.
-
-        An index of the last axis.
-        """
+    def shared(self) -> Index | None:
+        """Coordinates of the shared block u of x = (u, v); None: all of them."""
         return self._parameters.shared
 
     @property
@@ -148,7 +149,7 @@ class Oracle(RoundArgument):
         """
         return x.clone()
 
-    def sample(self) -> Any:
+    def sample(self) -> object:
         """Draw one fresh minibatch for every seed and client."""
         raise self.unsupported(".sample")
 
@@ -259,7 +260,7 @@ class Mix(RoundArgument):
     def awake(self) -> Tensor:
         """Clients that send or receive in W_{t,0} (S, m, 1), bool.
 
-        ``grad.active`` if a class sleeps.
+        They are ``grad.active`` if a class declares ``sleeps``.
         """
         raise self.unsupported(".awake")
 
@@ -286,6 +287,7 @@ class Mix(RoundArgument):
 __all__ = [
     "MIX",
     "Edges",
+    "Index",
     "Mix",
     "Oracle",
     "ParameterLayout",

@@ -21,7 +21,7 @@ class PushSumState(State):
 
 
 @dataclass(frozen=True)
-class PushSum(Algorithm):
+class PushSum(Algorithm[PushSumState]):
     """Base of the family: gradients at x / w, and one P mixes x and w."""
 
     mixing: ClassVar = "column-stochastic"
@@ -37,10 +37,10 @@ class PushSum(Algorithm):
             self,
             grad,
             grad.begin(state.x),
-            eta=self.letter("eta"),
-            K=self.letter("K"),
-            rho=self.letter("rho"),
-            alpha=self.letter("alpha"),
+            eta=self.hyperparameter("eta"),
+            K=self.hyperparameter("K"),
+            rho=self.hyperparameter("rho"),
+            alpha=self.hyperparameter("alpha"),
             weights=state.w,
         )
         return replace(state, z=x)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from dfltheory.algorithms.base import Mix, Oracle, replace, sampled, taking_part
 from dfltheory.algorithms.blocks import (
     Phase,
     Phased,
+    Shared,
     SharedState,
     blocks,
     empty_tensor,
@@ -27,7 +28,7 @@ from dfltheory.algorithms.local_steps import Index, local_steps, pulled
 
 
 @dataclass(frozen=True)
-class Server(Phased):
+class Server(Phased[Shared]):
     """Base of the family: a share of the clients participates in each round."""
 
     participation: float = field(default=1.0, kw_only=True)
@@ -44,7 +45,7 @@ def _is_positive(value: float) -> bool:
 
 
 @dataclass(frozen=True)
-class FedAvg(Server):
+class FedAvg(Server[SharedState]):
     """FedAvg: x_i = K SGD steps from the server's model; the server averages.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum,
@@ -74,7 +75,7 @@ class FedAvg(Server):
 
 
 @dataclass(frozen=True)
-class FedSAM(Server):
+class FedSAM(Server[SharedState]):
     """FedSAM: FedAvg with SAM local steps, both gradients of a step on one minibatch.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius, ``alpha``
@@ -92,7 +93,7 @@ class FedSAM(Server):
 
 
 @dataclass(frozen=True)
-class Local(Phased):
+class Local(Phased[SharedState]):
     """Local: each client takes K SGD steps per round, without communication.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum.
@@ -120,8 +121,11 @@ class CountingState(SharedState):
     steps: int = 0
 
 
+Counting = TypeVar("Counting", bound=CountingState)
+
+
 @dataclass(frozen=True)
-class LocalSGD(Phased):
+class LocalSGD(Phased[Counting]):
     """Local SGD: a round is one step, and each K-th round ends with an average.
 
     So measurements exist also between averages, at the mean of the local models.
@@ -139,19 +143,19 @@ class LocalSGD(Phased):
     implied: ClassVar = {**Phased.implied, "alpha": 0.0}
     ranges: ClassVar = ranges("eta K")
 
-    def init(self, x0: Tensor, grad: Oracle) -> CountingState:
+    def init(self, x0: Tensor, grad: Oracle) -> Counting | CountingState:
         return CountingState(x=x0, z=x0)
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:
         return [(None, self.eta, 1, 0.0)]
 
-    def communicate(self, state: CountingState, mix: Mix) -> CountingState:
+    def communicate(self, state: Counting, mix: Mix) -> Counting:
         steps = (state.steps + 1) % self.K
         return replace(state, x=state.z if steps else mix(state.z), steps=steps)
 
 
 @dataclass(frozen=True)
-class FedPer(Server):
+class FedPer(Server[SharedState]):
     """FedPer: clients train body and head; the server averages the bodies only.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum,
@@ -169,7 +173,7 @@ class FedPer(Server):
 
 
 @dataclass(frozen=True)
-class FedRep(Server):
+class FedRep(Server[SharedState]):
     """FedRep: K_v steps on the head, then K_u on the body; the server averages bodies.
 
     Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local
@@ -193,7 +197,7 @@ class FedRep(Server):
 
 
 @dataclass(frozen=True)
-class FedBABU(Server):
+class FedBABU(Server[SharedState]):
     """FedBABU: only the body is trained and averaged; clients fine-tune at the end.
 
     The head keeps its initial value until the last round. Then each client takes K_v
@@ -232,7 +236,7 @@ class HeadsState(SharedState):
 
 
 @dataclass(frozen=True)
-class FedRoD(Server):
+class FedRoD(Server[HeadsState]):
     """Fed-RoD: a generic model for the class-balanced risk and personal heads.
 
     The server averages bodies and generic heads, which are trained on the
@@ -285,7 +289,7 @@ class FedRoD(Server):
         z = taking_part(grad, y, state.x)
         return replace(state, z=z, head=taking_part(grad, p, state.head))
 
-    def communicate(self, state: Any, mix: Mix) -> Any:
+    def communicate(self, state: HeadsState, mix: Mix) -> HeadsState:
         """Return the state with x, the averaged generic models."""
         return replace(state, x=mix(state.z))
 
@@ -310,7 +314,7 @@ class TwinState(SharedState):
 
 
 @dataclass(frozen=True)
-class Ditto(Server):
+class Ditto(Server[TwinState]):
     """Ditto: FedAvg, and a personal model of each client near the server's model.
 
         K times:    y <- y - eta grad F_i(y; xi),   averaged by the server
@@ -351,7 +355,7 @@ class Ditto(Server):
             state, z=taking_part(grad, y, state.x), v=taking_part(grad, v, state.v)
         )
 
-    def communicate(self, state: Any, mix: Mix) -> Any:
+    def communicate(self, state: TwinState, mix: Mix) -> TwinState:
         """Return the state with x, the average of z."""
         return replace(state, x=mix(state.z))
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -32,7 +32,7 @@ class MaskedState(State):
 
 
 @dataclass(frozen=True)
-class DisPFL(Algorithm):
+class DisPFL(Algorithm[MaskedState]):
     """DisPFL: personal sparse masks with a search in each round.
 
         K times:  g = grad F_i(y; xi);  y <- y - eta mask_i * (g min(1, clip/||g||))
@@ -257,7 +257,7 @@ def erk(shapes: Sequence[Sequence[int]], density: float) -> list[float]:
 
 @lru_cache(maxsize=64)
 def _active_counts(
-    shapes: tuple[Any, ...], density: float, by_shape: bool
+    shapes: tuple[tuple[int, ...], ...], density: float, by_shape: bool
 ) -> tuple[int, ...]:
     """Return the number of active weights of each layer."""
     shares = erk(shapes, density) if by_shape else [density] * len(shapes)

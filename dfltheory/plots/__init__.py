@@ -36,8 +36,9 @@ read in grayscale. Three parameters are shared:
 
 from dfltheory.plots.curves import curves
 from dfltheory.plots.horizons import bound_over, running_left_hand_side
+from dfltheory.plots.labels import formula
 from dfltheory.plots.learning import clients, learning_curves
-from dfltheory.plots.look import MEANINGS, formula, looks, save, style
+from dfltheory.plots.look import MEANINGS, looks, save, style
 from dfltheory.plots.networks import networks
 from dfltheory.plots.panels import along, panels
 from dfltheory.plots.runs import (

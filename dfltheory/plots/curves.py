@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.errors import InputError
 from dfltheory.plots import look
 from dfltheory.plots.horizons import VerdictLike
+from dfltheory.plots.labels import gap_label, times_measured
 from dfltheory.plots.verdicts import (
     CONDITIONS_FAIL,
     KNOWN,
@@ -22,9 +23,16 @@ from dfltheory.plots.verdicts import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-Verdicts = Any
+    from dfltheory.training.history import History
+
+Verdicts = (
+    VerdictLike
+    | Iterable[VerdictLike]
+    | Mapping[str, VerdictLike | Iterable[VerdictLike]]
+)
 """A verdict, a sequence of verdicts, or a mapping from labels to either."""
 RUN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Colors of runs; dashes and markers distinguish the lines of one run."""
@@ -83,7 +91,7 @@ def curves(
         drawn = look.axes(ax, columns)
         several = len(runs) > 1
         for index, members in enumerate(runs.values()):
-            color = RUN_COLORS[index % len(RUN_COLORS)] if several else None
+            color = _run_color(index) if several else None
             draw_run(
                 drawn,
                 members,
@@ -104,7 +112,7 @@ def curves(
     return drawn
 
 
-Entries = list[tuple[Any, str]]
+Entries = list[tuple["Artist", str]]
 """Artists of a legend with their labels."""
 
 
@@ -122,14 +130,14 @@ def _by_run(verdicts: Verdicts) -> dict[str, list[VerdictLike]]:
             )
         for number, members in enumerate(groups.values(), start=1):
             lam = _run(members[0]).network.lam if members[0].left_hand_side else None
-            gap = look.gap_label(lam)
+            gap = gap_label(lam)
             runs[f"run {number}" + (f", {gap}" if gap else "")] = members
     if not any(runs.values()):
         raise InputError("there is no verdict to draw: give at least one")
     return runs
 
 
-def _run(verdict: VerdictLike) -> Any:
+def _run(verdict: VerdictLike) -> History:
     return verdict.left_hand_side.run
 
 
@@ -141,7 +149,7 @@ def _entries(ax: Axes) -> Entries:
     """Return the legend's entries for one run: measured values first, limits last."""
     handles, labels = ax.get_legend_handles_labels()
 
-    def order(entry: tuple[Any, str]) -> int:
+    def order(entry: tuple[Artist, str]) -> int:
         label = entry[1]
         if label.startswith("measured"):
             return 0
@@ -156,16 +164,17 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
     from matplotlib.lines import Line2D
 
     entries: Entries = []
-    for (label, members), color in zip(runs.items(), _cycle(len(runs))):
+    for index, (label, members) in enumerate(runs.items()):
         ratios = []
         for family in families(
             v for v in members if v.kind != "not applicable"
         ).values():
-            above = look.times_measured(family[0].ratio)
+            above = times_measured(family[0].ratio)
             if above:
                 ratios.append(f"{family[0].variant} {above}")
         text = ": ".join(filter(None, (label, ", ".join(ratios))))
-        entries.append((Line2D([], [], color=color, linewidth=2.5), text))
+        line = Line2D([], [], color=_run_color(index), linewidth=2.5)
+        entries.append((line, text))
     seen = set()
     for handle, label in _entries(ax):
         if label in seen:
@@ -181,8 +190,8 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
     return entries
 
 
-def _cycle(count: int) -> list[str]:
-    return [RUN_COLORS[index % len(RUN_COLORS)] for index in range(count)]
+def _run_color(index: int) -> str:
+    return RUN_COLORS[index % len(RUN_COLORS)]
 
 
 def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
@@ -192,7 +201,7 @@ def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> E
     above = {}
     for verdict in next(iter(runs.values())):
         label = f"bound, {verdict.variant}{refuted_note(verdict)}"
-        above[label] = look.times_measured(verdict.ratio)
+        above[label] = times_measured(verdict.ratio)
     annotated = []
     for handle, label in entries:
         text = above.get(label, "")

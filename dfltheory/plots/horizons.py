@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.simultaneous_limits import running_upper_limits
 from dfltheory.verdicts.statistics import upper_of_each
 
+Floats = NDArray[np.float64]
+
 VerdictLike = Any
 """A :class:`~dfltheory.verdicts.verdict.Verdict`.
 
@@ -25,9 +27,7 @@ VerdictLike = Any
 _T = GLOSSARY["T"].symbol
 
 
-def bound_where_conditions_fail(
-    verdict: VerdictLike, horizons: NDArray[Any]
-) -> NDArray[np.float64]:
+def bound_where_conditions_fail(verdict: VerdictLike, horizons: np.ndarray) -> Floats:
     """Evaluate the formula of a bound where the theorem does not claim it.
 
     Values are nan where :func:`bound_over` has values, and everywhere if a quantity
@@ -48,9 +48,21 @@ def bound_where_conditions_fail(
     return np.where(claimed | ~sensible, np.nan, formula)
 
 
+@overload
 def bound_over(
-    verdict: VerdictLike, horizons: NDArray[Any], by_term: bool = False
-) -> Any:
+    verdict: VerdictLike, horizons: np.ndarray, by_term: Literal[False] = False
+) -> Floats: ...
+
+
+@overload
+def bound_over(
+    verdict: VerdictLike, horizons: np.ndarray, by_term: Literal[True]
+) -> dict[str, Floats]: ...
+
+
+def bound_over(
+    verdict: VerdictLike, horizons: np.ndarray, by_term: bool = False
+) -> Floats | dict[str, Floats]:
     """Evaluate the bound of a verdict at several horizons of its run.
 
     Values are nan where the theorem makes no statement on this run: if it is not
@@ -81,7 +93,7 @@ def bound_over(
         if by_term:
             return {name: value * ones for name, value in verdict.terms.items()}
         return verdict.bound * ones
-    values: Mapping[str, Any] = {n: v for n, v in verdict.at.items() if n != "T"}
+    values: Mapping[str, float] = {n: v for n, v in verdict.at.items() if n != "T"}
     covered = np.ones(horizons.shape, dtype=bool)
     if _schedule_depends_on_horizon(thm):
         covered = at_last
@@ -100,7 +112,7 @@ def _schedule_depends_on_horizon(thm: Theorem) -> bool:
     return False
 
 
-Limits = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Limits = tuple[Floats, Floats, Floats]
 """Estimate, lower limit and upper limit at each horizon."""
 
 
@@ -183,7 +195,7 @@ def mean_band(left: LeftHandSide, confidence: float) -> Limits:
     return estimate, np.maximum(estimate - half, 0.0), estimate + half
 
 
-def seed_curves(left: LeftHandSide) -> NDArray[np.float64]:
+def seed_curves(left: LeftHandSide) -> Floats:
     """Return the left-hand side of each seed at each horizon, (seeds, horizons)."""
     columns = _running_columns(left)
     if left.is_minimum:
@@ -193,7 +205,7 @@ def seed_curves(left: LeftHandSide) -> NDArray[np.float64]:
     return columns
 
 
-def _running_columns(left: LeftHandSide) -> NDArray[np.float64]:
+def _running_columns(left: LeftHandSide) -> Floats:
     """Return the samples (seeds, horizons) of the left-hand side at each horizon.
 
     For a minimum or maximum they are the values of each round, for a mean or sum
@@ -213,8 +225,8 @@ def _running_columns(left: LeftHandSide) -> NDArray[np.float64]:
 
 def _limits_of_running_maximum(
     left: LeftHandSide,
-    columns: NDArray[np.float64],
-    estimate: NDArray[np.float64],
+    columns: Floats,
+    estimate: Floats,
     tail: float,
 ) -> Limits:
     """Return the estimate and limits of max_{t <= h} E Y_t at each horizon h.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.confidence import half_widths
 from dfltheory.errors import InputError, UnknownNameError, one_of
-from dfltheory.plots.look import MEASURED, literal, looks, styled_axes
+from dfltheory.plots.labels import literal
+from dfltheory.plots.look import MEASURED, WideStyle, looks, styled_axes
 from dfltheory.plots.runs import MEASURES, Labelled
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def axis_label(metric: str) -> str:
     return known.get(metric, metric.replace("_", " "))
 
 
-def _check(runs: Any, metric: str, band: str, x: str) -> None:
+def _check(runs: object, metric: str, band: str, x: str) -> None:
     """Raise an error unless every run contains what is drawn."""
     one_of("band", band, {"interval", "seeds", "clients"})
     one_of("x", x, X_LABELS)
@@ -257,10 +258,10 @@ def _quantiles(run: History, metric: str, level: float | tuple[float, ...]) -> F
     return run.client_quantiles(metric, level).mean(axis=-2)
 
 
-def _extremes(metric: str) -> list[tuple[str, float, dict[str, Any]]]:
+def _extremes(metric: str) -> list[tuple[str, float, WideStyle]]:
     """Return label, quantile level and line style of the extreme clients."""
-    dashed = {"color": "#D55E00", "linestyle": (0, (5, 2)), "linewidth": 1.3}
-    dotted = {"color": "#009E73", "linestyle": ":", "linewidth": 1.3}
+    dashed: WideStyle = {"color": "#D55E00", "linestyle": (0, (5, 2)), "linewidth": 1.3}
+    dotted: WideStyle = {"color": "#009E73", "linestyle": ":", "linewidth": 1.3}
     if metric not in WORST:
         return [("lowest client", 0.0, dashed), ("highest client", 1.0, dotted)]
     worst = WORST[metric]

@@ -7,26 +7,57 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypedDict
 
 from dfltheory.errors import InputError
 from dfltheory.files import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from dfltheory.bounds.statement import Statement
 
 ONE_COLUMN = 3.4
 """Width in inches of a figure that fits into one column of a paper."""
 TWO_COLUMNS = 7.0
 """Width in inches of a figure that spans two columns of a paper."""
 
-MEANINGS: dict[str, dict[str, Any]] = {
+Dashes = str | tuple[int, tuple[float, ...]]
+"""A line style of matplotlib."""
+
+
+class LineStyle(TypedDict):
+    """Keyword arguments of ``Axes.plot`` that distinguish lines."""
+
+    color: str
+    linestyle: Dashes
+
+
+class WideStyle(LineStyle):
+    """A line style with its width."""
+
+    linewidth: float
+
+
+class MarkedStyle(LineStyle):
+    """A line style with markers."""
+
+    marker: str
+
+
+class BoundStyle(MarkedStyle):
+    """The line style of a bound."""
+
+    linewidth: float
+
+
+class CurveStyle(MarkedStyle):
+    """The line style of one of several curves."""
+
+    markersize: float
+
+
+MEANINGS: dict[str, BoundStyle] = {
     "printed": {
         "color": "#D55E00",
         "linestyle": (0, (6, 2)),
@@ -53,7 +84,7 @@ grayscale. Each style is thinner than the one before it, so that lines that coin
 stay visible.
 """
 
-MEASURED: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
+MEASURED: WideStyle = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
 """Line style of measured values."""
 
 _COLORS = (
@@ -65,10 +96,18 @@ _COLORS = (
     "#56B4E9",
     "#E69F00",
 )
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
+_DASHES: tuple[Dashes, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (1, 1)),
+)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-_STYLE: dict[str, Any] = {
+_STYLE: dict[str, object] = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -100,7 +139,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def looks() -> Iterator[dict[str, Any]]:
+def looks() -> Iterator[CurveStyle]:
     """Yield line styles without end; seven in a row differ in color, dash and marker.
 
     Yields
@@ -115,6 +154,11 @@ def looks() -> Iterator[dict[str, Any]]:
             "marker": marker,
             "markersize": 3.5,
         }
+
+
+def style_of(meaning: str) -> MarkedStyle:
+    """Return the line style of a bound whose variant has this meaning."""
+    return MEANINGS.get(meaning) or next(looks())
 
 
 def axes(ax: Axes | None, columns: int = 1) -> Axes:
@@ -148,7 +192,7 @@ def text_width(columns: int) -> int:
 
 def legend_below(
     ax: Axes,
-    handles: Sequence[Any],
+    handles: Sequence[Artist],
     labels: Sequence[str],
     columns: int = 1,
     *,
@@ -201,46 +245,6 @@ def legend_below(
         figure.set_figheight(height)  # type: ignore[union-attr]
 
 
-def times_measured(ratio: float) -> str:
-    """Return a bound as a multiple of the measurement, as "12 × measured".
-
-    Parameters
-    ----------
-    ratio : float
-        measured / bound; the text is empty where it is not a positive number.
-    """
-    if not (np.isfinite(ratio) and ratio > 0):
-        return ""
-    return f"{plain_number(1 / ratio)} × measured"
-
-
-def plain_number(value: float) -> str:
-    """Return a number with two digits, as 0.031, 12, 18000 or 1.8e6."""
-    text = f"{value:.2g}"
-    if 100 <= abs(value) < 99_500:
-        return f"{float(text):.0f}"
-    return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
-
-
-def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
-    """Label up to six of the points on an axis that is too short for powers of ten.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Axes with a logarithmic horizontal axis.
-    x : (n,) array
-        Horizontal coordinates of the points.
-    """
-    from matplotlib.ticker import NullLocator
-
-    places = np.unique(x)
-    step = -(-len(places) // 6)
-    places = places[::step]
-    ax.set_xticks(places, [f"{place:g}" for place in places])
-    ax.xaxis.set_minor_locator(NullLocator())
-
-
 @contextmanager
 def styled_axes(ax: Axes | None, legend: bool, columns: int = 1) -> Iterator[Axes]:
     """Yield axes in the package's style; at the end, place a legend below them.
@@ -265,65 +269,6 @@ def styled_axes(ax: Axes | None, legend: bool, columns: int = 1) -> Iterator[Axe
         if legend:
             handles, labels = styled.get_legend_handles_labels()
             legend_below(styled, handles, labels, columns, resize=ax is None)
-
-
-def mark_violated_region(ax: Axes) -> None:
-    """Draw a line at ratio 1 and label the region above it."""
-    ax.axhline(1.0, color="0.4", linewidth=0.8)
-    ax.annotate(
-        "violated above",
-        (1, 1),
-        (-2, 2),
-        fontsize=6,
-        color="0.4",
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        ha="right",
-    )
-
-
-def literal(text: str) -> str:
-    """Return text with dollar signs escaped, so that none starts a formula."""
-    return text.replace("$", r"\$")
-
-
-def gap_label(lam: float | None) -> str:
-    r"""Return a label such as ``$\lambda$ = 0.67``.
-
-    Values below 1e-12 are rounding errors and shown as 0. The label is empty if
-    ``lam`` is None.
-    """
-    if lam is None:
-        return ""
-    value = 0.0 if lam < 1e-12 else lam
-    return rf"$\lambda$ = {value:.2g}"
-
-
-def formula(thm: Statement) -> str:
-    """Return the label of a statement's left-hand side.
-
-    Parameters
-    ----------
-    thm : Statement
-        A registered or loaded statement.
-
-    Returns
-    -------
-    str
-        The formula, or the name of the measure if matplotlib cannot typeset it.
-    """
-    from matplotlib.mathtext import MathTextParser
-
-    # matplotlib does not support TeX's \frac1T, \Big, \le and \operatorname*
-    text = re.sub(r"\\frac ?(\w)(\w|\\[a-z]+)", r"\\frac{\1}{\2}", thm.lhs.latex)
-    text = re.sub(r"\\le(?![a-z])", r"\\leq", text)
-    text = re.sub(r"\\[Bb]ig(?![a-z])", "", text)
-    text = re.sub(r"\\operatorname\*?\{(\w+)\}", r"\\mathrm{\1}", text)
-    try:
-        MathTextParser("path").parse(f"${text}$")
-    except ValueError:
-        return literal(thm.lhs.measure.replace("_", " "))
-    return f"${text}$"
 
 
 _DATE_FIELDS = {".png": "Software", ".pdf": "CreationDate", ".svg": "Date"}
@@ -375,10 +320,9 @@ def write(figure: Figure, path: Path, dpi: int | None = None) -> None:
     """
     import matplotlib.pyplot as plt
 
-    options: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
     metadata = {_DATE_FIELDS[path.suffix.lower()]: None}
     with replacing(path) as temporary, style():
-        figure.savefig(temporary, metadata=metadata, **options)
+        figure.savefig(temporary, metadata=metadata, dpi=dpi)
     plt.close(figure)
 
 

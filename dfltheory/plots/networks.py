@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dfltheory.errors import InputError
 from dfltheory.plots import look
 from dfltheory.plots.horizons import VerdictLike, mean_band
+from dfltheory.plots.labels import formula, gap_label, literal, times_measured
 from dfltheory.plots.verdicts import (
     families,
     notes,
@@ -55,27 +56,28 @@ def networks(
     InputError
         If there is no verdict, or the verdicts bound different left-hand sides.
     """
-    named = {
-        str(name): list(members) if isinstance(members, Sequence) else [members]
-        for name, members in verdicts.items()
-    }
+    named: dict[str, list[VerdictLike]] = {}
+    for name, members in verdicts.items():
+        listed = list(members) if isinstance(members, Sequence) else [members]
+        named[str(name)] = listed
     if not any(named.values()):
         raise InputError("there is no verdict to draw: give at least one")
     require_one_left_side([v for members in named.values() for v in members])
-    ordered = sorted(named, key=lambda name: _lam(named[name][0]))
+    contractions = {name: _lam(members[0]) for name, members in named.items()}
+    ordered = sorted(named, key=contractions.__getitem__)
     from matplotlib.lines import Line2D
 
     with look.style():
         drawn = look.axes(ax, columns)
         _draw_measured(drawn, [named[name][0] for name in ordered])
         _draw_bounds(drawn, [named[name] for name in ordered])
-        ticks = [_tick(name, _lam(named[name][0])) for name in ordered]
+        ticks = [_tick(name, contractions[name]) for name in ordered]
         drawn.set_xticks(range(len(ordered)), ticks)
         if len(ordered) >= _SMALL_TICKS:
             drawn.tick_params(axis="x", labelsize=6.5)
         drawn.set_xlim(-0.5, len(ordered) - 0.5)
         theorem = named[ordered[0]][0].theorem
-        drawn.set(yscale="log", ylabel=look.formula(theorem))
+        drawn.set(yscale="log", ylabel=formula(theorem))
         if legend:
             texts = _not_applicable({n: named[n] for n in ordered}, columns)
             handles, labels = drawn.get_legend_handles_labels()
@@ -93,17 +95,15 @@ def _lam(verdict: VerdictLike) -> float:
 
 
 def _tick(name: str, lam: float) -> str:
-    return f"{look.literal(name)}\n{look.gap_label(lam)}"
+    return f"{literal(name)}\n{gap_label(lam)}"
 
 
 def _draw_measured(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
-    last = np.array(
-        [
-            [part[-1] for part in mean_band(v.left_hand_side, v.confidence)]
-            for v in verdicts
-        ]
-    )
-    y, low, high = last.T
+    last = []
+    for verdict in verdicts:
+        limits = mean_band(verdict.left_hand_side, verdict.confidence)
+        last.append([part[-1] for part in limits])
+    y, low, high = np.array(last).T
     # on a logarithmic axis a lower limit of 0 becomes a bar to the lower edge
     bars = np.array([y - np.maximum(low, 1e-9 * y), high - y])
     ax.errorbar(
@@ -128,27 +128,28 @@ def _draw_bounds(ax: Axes, verdicts: Sequence[Sequence[VerdictLike]]) -> None:
             points.setdefault(meaning, []).append((place, family[0]))
     shifts = np.linspace(-0.18, 0.18, len(points)) if len(points) > 1 else [0.0]
     for (meaning, entries), shift in zip(points.items(), shifts):
-        given: dict[str, Any] = look.MEANINGS.get(meaning) or next(look.looks())
+        line_style = look.style_of(meaning)
         first = entries[0][1]
         ax.plot(
             [place + shift for place, _ in entries],
             [verdict.bound for _, verdict in entries],
             label=f"bound, {first.variant}{refuted_note(first)}",
             linestyle="none",
-            marker=given["marker"],
-            color=given["color"],
+            marker=line_style["marker"],
+            color=line_style["color"],
             markersize=4.5,
         )
+        alignment = {-1: "right", 0: "center", 1: "left"}[int(np.sign(shift))]
         for place, verdict in entries:
-            above = look.times_measured(verdict.ratio).removesuffix(" measured")
+            above = times_measured(verdict.ratio).removesuffix(" measured")
             ax.annotate(
                 above,
                 (place + shift, verdict.bound),
                 (0, 4),
                 textcoords="offset points",
-                ha="right" if shift < 0 else "left" if shift > 0 else "center",
+                ha=alignment,
                 fontsize=6.5,
-                color=given["color"],
+                color=line_style["color"],
             )
     ax.margins(y=0.15)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
+from dfltheory.plots.labels import formula, gap_label, label_points, literal
 from dfltheory.plots.verdicts import (
     KNOWN,
     draw_run,
@@ -19,6 +20,7 @@ from dfltheory.plots.verdicts import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
@@ -32,7 +34,7 @@ _MOST_COLUMNS = 4
 Block = Sequence[tuple["Outcome", Sequence["Verdict"]]]
 """Runs with their verdicts on one left-hand side."""
 
-Handles = dict[str, Any]
+Handles = dict[str, "Artist"]
 """Artists of a legend by label."""
 
 
@@ -59,7 +61,7 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     import matplotlib.pyplot as plt
 
     blocks = _blocks(outcomes)
-    shapes = [_grid_shape([outcome for outcome, _ in block]) for block in blocks]
+    shapes = [_grid_shape(block) for block in blocks]
     columns = max(shape[1] for shape in shapes)
     blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
     note_widths = [_note_width(shape[1] * blocks_per_row) for shape in shapes]
@@ -177,7 +179,7 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
             symbol = "1-\\lambda" if name == "lam" else theorem.glossary[name].latex
             ax.set(xscale="log", yscale="log", xlabel=f"${symbol}$")
             if j == 0:
-                ax.set_ylabel(look.formula(theorem))
+                ax.set_ylabel(formula(theorem))
             varied = [outcome for outcome in outcomes if outcome.case.along == name]
             verdicts = [
                 verdict
@@ -213,10 +215,10 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
 
     for meaning, family in families(verdicts).items():
         points = sorted((position(v), v.bound) for v in family)
-        line_style: dict[str, Any] = {"markersize": 3.5}
-        line_style.update(look.MEANINGS.get(meaning, {}))
         label = f"bound, {family[0].variant}{refuted_note(family[0])}"
         x, y = zip(*points)
+        line_style: dict[str, Any] = {"markersize": 3.5}
+        line_style.update(look.MEANINGS.get(meaning, {}))
         ax.plot(x, y, label=label, **line_style)
     intervals = set()
     for verdict in verdicts:
@@ -237,22 +239,22 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
         capsize=2,
         **look.MEASURED,
     )
-    look.label_points(ax, x)
+    label_points(ax, x)
 
 
-def _grid_shape(outcomes: Sequence[Outcome]) -> tuple[int, int]:
+def _grid_shape(block: Block) -> tuple[int, int]:
     """Return the numbers of rows and columns of panels.
 
     They are those of the cases if each pair of a row and a column is a case and the
     columns fit; otherwise the panels are placed in order.
     """
-    rows = {outcome.case.row for outcome in outcomes}
-    columns = {outcome.case.column for outcome in outcomes}
-    complete = len(outcomes) == len(rows) * len(columns)
+    rows = {outcome.case.row for outcome, _ in block}
+    columns = {outcome.case.column for outcome, _ in block}
+    complete = len(block) == len(rows) * len(columns)
     if complete and len(columns) <= _MOST_COLUMNS + 2:
         return len(rows), len(columns)
-    per_row = min(_MOST_COLUMNS, len(outcomes))
-    return -(-len(outcomes) // per_row), per_row
+    per_row = min(_MOST_COLUMNS, len(block))
+    return -(-len(block) // per_row), per_row
 
 
 def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]:
@@ -273,7 +275,7 @@ def _draw_block(
 ) -> Handles:
     """Draw the panels of one left-hand side; return the legend's artists by label."""
     first_verdict = block[0][1][0]
-    part.suptitle(look.formula(first_verdict.theorem), fontsize=8)
+    part.suptitle(formula(first_verdict.theorem), fontsize=8)
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     title_width = 32 if shape[1] < _MOST_COLUMNS else 28
     handles: Handles = {}
@@ -318,7 +320,7 @@ def _note_lines(block: Block, width: int) -> int:
     return max(len(notes(verdicts, width, with_ratios=True)) for _, verdicts in block)
 
 
-def _label_outer_axes(grid: NDArray[Any], used: NDArray[np.bool_]) -> None:
+def _label_outer_axes(grid: np.ndarray, used: NDArray[np.bool_]) -> None:
     """Label the axes at the left and lower edges and hide unused ones."""
     for (i, j), ax in np.ndenumerate(grid):
         ax.set_visible(used[i, j])
@@ -330,12 +332,12 @@ def _label_outer_axes(grid: NDArray[Any], used: NDArray[np.bool_]) -> None:
 def _title(outcome: Outcome, width: int) -> str:
     """Return the case and its lambda, on one line if they fit into ``width``."""
     case = outcome.case
-    gap = look.gap_label(outcome.run.network.lam)
-    place = look.literal(case.place)
+    gap = gap_label(outcome.run.network.lam)
+    place = literal(case.place)
     if len(place) + (14 if gap else 0) <= width:
         return _join_nonempty(", ", place, gap) or "run"
-    second_line = _join_nonempty(", ", look.literal(case.row), gap)
-    return _join_nonempty("\n", look.literal(case.column), second_line)
+    second_line = _join_nonempty(", ", literal(case.row), gap)
+    return _join_nonempty("\n", literal(case.column), second_line)
 
 
 def _join_nonempty(separator: str, *texts: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,8 @@ from numpy.typing import NDArray
 from dfltheory.confidence import half_widths
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.horizons import VerdictLike, bound_over, mean_band
-from dfltheory.plots.look import (
-    gap_label,
-    looks,
-    mark_violated_region,
-    styled_axes,
-    times_measured,
-)
+from dfltheory.plots.labels import gap_label, mark_violated_region, times_measured
+from dfltheory.plots.look import looks, styled_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -263,9 +258,7 @@ def band(
     return run.rounds_measured, mean, np.maximum(mean - half, 0.0), mean + half
 
 
-def _fill_band(
-    ax: Axes, x: NDArray[Any], low: Floats, high: Floats, color: str
-) -> None:
+def _fill_band(ax: Axes, x: np.ndarray, low: Floats, high: Floats, color: str) -> None:
     ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 
 
@@ -274,7 +267,7 @@ def _has_positive_values(ax: Axes) -> bool:
     return any(np.any(np.asarray(line.get_ydata()) > 0) for line in ax.get_lines())
 
 
-def _marker_positions(x: NDArray[Any], index: int) -> list[int]:
+def _marker_positions(x: np.ndarray, index: int) -> list[int]:
     """Return the indices at which line number ``index`` has its markers.
 
     They are evenly spaced on a logarithmic axis and differ between successive lines.

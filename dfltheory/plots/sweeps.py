@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.plots.look import (
-    MEASURED,
-    axes,
+from dfltheory.plots.labels import (
     label_points,
-    looks,
     mark_violated_region,
     plain_number,
+)
+from dfltheory.plots.look import (
+    MEASURED,
+    CurveStyle,
+    axes,
+    looks,
     style,
     styled_axes,
 )
@@ -142,7 +145,7 @@ def _draw_ratios(
     positions: NDArray[np.float64],
     rows: pd.DataFrame,
     label: str,
-    line_style: Mapping[str, Any],
+    line_style: CurveStyle,
 ) -> float:
     """Draw ratios with their intervals; return the lowest value to be visible."""
     mean = rows["ratio"].to_numpy(float)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dfltheory.bounds.reference import load
 from dfltheory.errors import InputError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 
-def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray:
+def places(theorem: Theorem, name: str, values: Mapping[str, float]) -> np.ndarray:
     """Return the values of a quantity at which :func:`terms_over` evaluates a bound.
 
     Parameters
@@ -60,7 +61,9 @@ def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray
     return points
 
 
-def terms_over(theorem: Theorem | str, name: str, values: Mapping[str, Any]) -> Figure:
+def terms_over(
+    theorem: Theorem | str, name: str, values: Mapping[str, float]
+) -> Figure:
     """Draw a bound and its terms as functions of one quantity.
 
     The background is gray where a condition of the theorem fails.
@@ -105,14 +108,13 @@ def terms_over(theorem: Theorem | str, name: str, values: Mapping[str, Any]) -> 
         terms = theorem.evaluate_terms(where="ignore", **arguments)
         _draw_curves(axes, grid, {"bound": bound, **terms})
         if not allowed.all():
-            transform: Any = axes.get_xaxis_transform()
             axes.fill_between(
                 grid,
                 0,
                 1,
                 where=~allowed,
                 label="a condition fails",
-                transform=transform,
+                transform=axes.get_xaxis_transform(),
                 color="0.88",
             )
         entry = theorem.glossary[name]
@@ -127,7 +129,7 @@ def terms_over(theorem: Theorem | str, name: str, values: Mapping[str, Any]) -> 
     return figure
 
 
-def _draw_curves(axes: Axes, grid: np.ndarray, curves: Mapping[str, Any]) -> None:
+def _draw_curves(axes: Axes, grid: np.ndarray, curves: Mapping[str, ArrayLike]) -> None:
     """Draw each curve that is positive somewhere; the bound is the widest line."""
     for (term, values), line_style in zip(curves.items(), looks()):
         curve = np.broadcast_to(values, grid.shape)

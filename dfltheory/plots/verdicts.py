@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from dfltheory.plots.horizons import (
     running_left_hand_side,
     seed_curves,
 )
+from dfltheory.plots.labels import formula, literal, times_measured
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import is_deterministic
 
@@ -93,7 +94,7 @@ def draw_run(
     if show_inapplicable:
         _draw_where_conditions_fail(ax, verdicts)
     _draw_known_values(ax, applicable)
-    ylabel = look.formula(left.theorem)
+    ylabel = formula(left.theorem)
     ax.set(xscale="log", yscale="log")
     ax.set(xlabel="horizon $T$ (rounds)", ylabel=ylabel)
     ax.autoscale_view()
@@ -119,7 +120,7 @@ def notes(
     texts += _not_applicable_texts(verdicts)
     lines: list[str] = []
     for text in texts:
-        lines += wrap(look.literal(text), width)
+        lines += wrap(literal(text), width)
     return lines
 
 
@@ -127,7 +128,7 @@ def _ratios_text(verdicts: Sequence[VerdictLike]) -> str:
     """Return how far applicable bounds are above the measurement; empty if none is."""
     ratios = []
     for members in families(v for v in verdicts if v.kind != "not applicable").values():
-        above = look.times_measured(members[0].ratio)
+        above = times_measured(members[0].ratio)
         if above:
             factor = above.removesuffix(" measured").replace(" ", "\xa0")
             ratios.append(f"{members[0].variant}\xa0{factor}")
@@ -167,10 +168,14 @@ def require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
             )
     groups = by_left_side(verdicts)
     if len(groups) != 1:
-        listed = "; ".join(", ".join(v.variant for v in group) for group in groups)
+        listed = "; ".join(map(_variants, groups))
         raise InputError(
             f"verdicts bound {len(groups)} left-hand sides, draw one only: {listed}"
         )
+
+
+def _variants(verdicts: Sequence[VerdictLike]) -> str:
+    return ", ".join(verdict.variant for verdict in verdicts)
 
 
 def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
@@ -256,7 +261,9 @@ def _draw_measured(
     count = left.horizons.size
     kept = np.unique(np.geomspace(1, count, _MOST_POINTS).round().astype(int)) - 1
     horizons = left.horizons[kept]
-    line_style = {**look.MEASURED, **({} if color is None else {"color": color})}
+    line_style = look.MEASURED.copy()
+    if color is not None:
+        line_style["color"] = color
     random = not left.exact and left.run.grad_norm_sq.shape[0] > 1
     estimate, low, high = (part[kept] for part in mean_band(left, confidence))
     shade = line_style["color"]
@@ -276,17 +283,16 @@ def _draw_measured(
             linestyle=":",
             label=LOWER_LIMIT,
         )
-    marker: dict[str, Any] = {}
-    if horizons.size == 1:  # a line through one point is invisible
-        marker = {"marker": "o", "markersize": 4}
+    # a line through one point is invisible
+    marker = "o" if horizons.size == 1 else None
     aggregate = _AGGREGATES[left.theorem.lhs.aggregate]
     around = _description(left.run, confidence, band)
     label = f"measured, {aggregate} ({around})"
-    ax.plot(horizons, estimate, label=label, **line_style, **marker)
+    ax.plot(horizons, estimate, label=label, marker=marker, markersize=4, **line_style)
 
 
 def _fill_positive(
-    ax: Axes, x: NDArray[Any], estimate: Floats, low: Floats, high: Floats, color: str
+    ax: Axes, x: np.ndarray, estimate: Floats, low: Floats, high: Floats, color: str
 ) -> None:
     """Shade a band; a lower limit of 0 must not stretch a logarithmic axis."""
     positive = estimate[np.isfinite(estimate) & (estimate > 0)]
@@ -331,7 +337,7 @@ def _draw_where_conditions_fail(ax: Axes, verdicts: Sequence[VerdictLike]) -> No
 class _BoundRange:
     """The smallest and largest bound of a family at each horizon."""
 
-    horizons: NDArray[Any]
+    horizons: np.ndarray
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
@@ -362,13 +368,18 @@ def _draw_family(ax: Axes, family: Sequence[VerdictLike], color: str | None) -> 
     horizons = np.unique(np.geomspace(1, first.rounds, 200).round())
     bounds = np.array([bound_over(verdict, horizons) for verdict in family])
     at_one_horizon = np.isfinite(bounds[0]).sum() == 1
-    line_style: dict[str, Any] = {"markersize": 3.5}
-    line_style.update(look.MEANINGS.get(meaning) or next(look.looks()))
+    line_style = look.style_of(meaning)
+    (line,) = ax.plot(
+        horizons,
+        bounds[0],
+        label=f"bound, {first.variant}{refuted_note(first)}",
+        clip_on=not at_one_horizon,
+        markevery=None if at_one_horizon else _marker_positions(horizons),
+        **line_style,
+    )
+    line.set_markersize(3.5)
     if color is not None:
-        line_style["color"] = color
-    line_style["markevery"] = None if at_one_horizon else _marker_positions(horizons)
-    label = f"bound, {first.variant}{refuted_note(first)}"
-    ax.plot(horizons, bounds[0], label=label, clip_on=not at_one_horizon, **line_style)
+        line.set_color(color)
     if len(family) == 1:
         return
     finite = np.isfinite(bounds).any(axis=0)
@@ -377,10 +388,12 @@ def _draw_family(ax: Axes, family: Sequence[VerdictLike], color: str | None) -> 
         np.nanmin(bounds[:, finite], axis=0),
         np.nanmax(bounds[:, finite], axis=0),
     )
-    bound_range.draw(ax, line_style["color"], f"range of the {meaning} variants")
+    bound_range.draw(
+        ax, color or line_style["color"], f"range of the {meaning} variants"
+    )
 
 
-def _marker_positions(horizons: NDArray[Any]) -> list[int]:
+def _marker_positions(horizons: np.ndarray) -> list[int]:
     """Return indices of five markers, evenly spaced on a logarithmic axis."""
     wanted = np.geomspace(horizons[0], horizons[-1], 7)[1:-1]
     return sorted({int(np.searchsorted(horizons, horizon)) for horizon in wanted})

@@ -2,26 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dfltheory.errors import InputError
 
 
-def is_data_set(item: Any) -> bool:
+@runtime_checkable
+class MapStyle(Protocol):
+    """A map-style data set, as PyTorch and Hugging Face have them."""
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        ...
+
+    def __getitem__(self, k: int, /) -> object:
+        """Return example k."""
+        ...
+
+
+@runtime_checkable
+class Loader(Protocol):
+    """A loader, which gives whole batches, as PyTorch's DataLoader."""
+
+    batch_sampler: object
+
+    def __iter__(self) -> Iterator[object]:
+        """Yield batches."""
+        ...
+
+
+@runtime_checkable
+class Picture(Protocol):
+    """An image of PIL."""
+
+    mode: str
+
+    def getbands(self) -> tuple[str, ...]:
+        """Return the names of the channels."""
+        ...
+
+    def convert(self, mode: str, /) -> ArrayLike:
+        """Return the image in another mode."""
+        ...
+
+
+Examples = tuple[ArrayLike | Tensor, ArrayLike | Tensor] | MapStyle | Loader
+"""(inputs (n, ...), targets (n, ...)), tensors or numpy arrays; or a data set of
+PyTorch.
+"""
+
+
+def is_data_set(item: object) -> TypeGuard[MapStyle | Loader]:
     """Return whether an object is a PyTorch data set or a loader."""
     if isinstance(item, (tuple, list, str, Mapping, Tensor, np.ndarray)):
         return False
-    indexed = hasattr(item, "__len__") and hasattr(item, "__getitem__")
-    return indexed or hasattr(item, "batch_sampler")
+    return isinstance(item, (MapStyle, Loader))
 
 
 def examples_of(
-    item: Any, whose: str, inputs: str | None = None, targets: str = "label"
+    item: object, whose: str, inputs: str | None = None, targets: str = "label"
 ) -> tuple[Tensor, Tensor]:
     """Return all inputs and all targets of one source.
 
@@ -39,18 +84,21 @@ def examples_of(
     InputError
         If the item cannot be read, or its examples differ in shape.
     """
-    batched = hasattr(item, "batch_sampler")  # a loader: it gives whole batches
+    rows: Iterable[object]
+    batched = isinstance(item, Loader)
     if isinstance(item, tuple) and len(item) == 2:
-        item, batched = [item], True
-    elif not batched and not (
-        hasattr(item, "__len__") and hasattr(item, "__getitem__")
-    ):
+        rows, batched = [item], True
+    elif isinstance(item, Loader):
+        rows = item
+    elif isinstance(item, MapStyle):
+        rows = (item[k] for k in range(len(item)))
+    else:
         raise InputError(
             f"{whose} is a {type(item).__name__}: give (X, y), a data set with len and"
             " [k], or a loader"
         )
     columns: tuple[list[Tensor], list[Tensor]] = [], []
-    for k, row in enumerate(item if batched else (item[k] for k in range(len(item)))):
+    for k, row in enumerate(rows):
         where = f"{whose}, {'batch' if batched else 'example'} {k}"
         for column, value in zip(
             columns, _pair(row, where, inputs, targets), strict=True
@@ -70,7 +118,9 @@ def examples_of(
     return X, y
 
 
-def _pair(row: Any, where: str, inputs: str | None, targets: str) -> tuple[Any, Any]:
+def _pair(
+    row: object, where: str, inputs: str | None, targets: str
+) -> tuple[object, object]:
     if isinstance(row, Mapping):
         others = [name for name in row if name != targets]
         name = inputs or (others[0] if len(others) == 1 else None)
@@ -88,9 +138,9 @@ def _pair(row: Any, where: str, inputs: str | None, targets: str) -> tuple[Any, 
     return row[0], row[1]
 
 
-def _tensor(value: Any, where: str) -> Tensor:
+def _tensor(value: object, where: str) -> Tensor:
     try:
-        if hasattr(value, "getbands"):  # a picture of PIL's
+        if isinstance(value, Picture):
             pixels = torch.from_numpy(
                 np.array(value.convert("L" if value.mode in ("1", "L") else "RGB"))
             )
@@ -105,4 +155,4 @@ def _tensor(value: Any, where: str) -> Tensor:
         ) from None
 
 
-__all__ = ["examples_of", "is_data_set"]
+__all__ = ["Examples", "examples_of", "is_data_set"]

@@ -8,14 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, one_of
 from dfltheory.randomness import uniform
-from dfltheory.tasks.data_sets import examples_of, is_data_set
-
-Examples = Any
-"""(inputs (n, ...), targets (n, ...)), tensors or numpy arrays; or a data set of
-PyTorch.
-"""
+from dfltheory.tasks.data_sets import Examples, examples_of, is_data_set
 
 Row = tuple[Tensor, Tensor, Tensor, Tensor]
 """All inputs, all targets, the clients' sizes (m,), and where each client begins
@@ -66,7 +61,10 @@ def in_a_row(
 
 
 def tests_in_a_row(
-    test: Any, m: int, dtype: torch.dtype, device: torch.device
+    test: Any,
+    m: int,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> Row | None:
     """One common test set, (X, y) or a data set, or one for each of m clients."""
     if test is None:
@@ -84,7 +82,7 @@ def tests_in_a_row(
     return in_a_row(test, "test set", dtype, device)
 
 
-def _pair(whose: str, given: Any) -> tuple[Tensor, Tensor]:
+def _pair(whose: str, given: Examples) -> tuple[Tensor, Tensor]:
     if is_data_set(given):
         return examples_of(given, whose)
     try:
@@ -108,6 +106,27 @@ def first_not_finite(values: Tensor) -> int | None:
         return None
     finite = values.reshape(len(values), -1).isfinite().all(-1)
     return None if bool(finite.all()) else int((~finite).nonzero()[0])
+
+
+def client_weights(
+    weights: str | Sequence[float] | Tensor, sizes: Tensor
+) -> Tensor | None:
+    """Return m p_i (m,) in float64; None where all are 1.
+
+    ``weights``: "uniform", "sizes" (p_i = n_i / n), or p_i > 0 that sum to 1.
+    """
+    m = len(sizes)
+    if isinstance(weights, str):
+        if one_of("choice of weights", weights, {"uniform", "sizes"}) == "uniform":
+            return None
+        p = sizes.double() / sizes.sum()
+    else:
+        p = torch.as_tensor(weights, dtype=torch.float64, device=sizes.device)
+        if p.shape != (m,) or not bool((p > 0).all()) or abs(float(p.sum()) - 1) > 1e-6:
+            raise InputError(
+                f"weights must be {m} numbers > 0 that sum to 1, one for each client"
+            )
+    return None if len(set(p.tolist())) == 1 else m * p
 
 
 # -- which of them a minibatch takes

@@ -90,8 +90,15 @@ def image_task(
         test_examples,
         seed,
     )
-    division = {"alpha": alpha, "classes_per_client": classes_per_client, "seed": seed}
-    parts = split(images.train_y, m, partition, **division, test_labels=images.test_y)
+    parts = split(
+        images.train_y,
+        m,
+        partition,
+        alpha=alpha,
+        classes_per_client=classes_per_client,
+        seed=seed,
+        test_labels=images.test_y,
+    )
     as_bytes = images.train_x.nbytes > _LARGE
     ready = torch.from_numpy if as_bytes else images.normalized
     own = [(ready(images.test_x[own]), images.test_y[own]) for own in parts.test]

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
     """Read training and test images (n, 1, 28, 28) with labels, of (Fashion-)MNIST."""
-    arrays: list[Any] = []
+    arrays: list[np.ndarray] = []
     for part in ("train", "t10k"):
         pixels = read_idx(folder / f"{part}-images-idx3-ubyte.gz")
         labels = read_idx(folder / f"{part}-labels-idx1-ubyte.gz")
@@ -147,7 +147,11 @@ def _kind(opcode: str) -> str | None:
     return known and known.lastgroup
 
 
-def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
+Constant = int | bytes
+"""A number, a truth value or bytes of a pickle."""
+
+
+def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
     """Return the numbers, truths and bytes behind each key of a CIFAR pickle.
 
     They are in the order of the file.
@@ -159,16 +163,15 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
     with _opened(path) as stream:
         raw = _at_most(stream, LARGEST + 1)
     _refuse_large(path, "holds at least", len(raw))
-    constants: list[Any] = []
-    found: dict[bytes, list[Any]] = {}
-    opcodes: Any = pickletools.genops(raw)
+    constants: list[Constant] = []
+    found: dict[bytes, list[Constant]] = {}
     why = ""
     try:
-        for count, (opcode, value, _) in enumerate(opcodes):
+        for count, (opcode, value, _) in enumerate(pickletools.genops(raw)):
             kind = _kind(opcode.name)
             if kind == "number":
                 constants.append(opcode.name == "NEWTRUE" if value is None else value)
-            elif kind == "text":
+            elif kind == "text" and isinstance(value, (str, bytes)):
                 text = (
                     value.encode("latin-1", "replace")
                     if isinstance(value, str)
@@ -181,7 +184,7 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
             elif kind is None:
                 why = f"it uses the opcode {opcode.name}"
             elif opcode.name == "GLOBAL" and not _GLOBAL.fullmatch(str(value)):
-                why = f"it calls {value[:60]!r}"
+                why = f"it calls {str(value)[:60]!r}"
             if why or count > _MOST_OPCODES:
                 why = why or f"it has more than {_MOST_OPCODES} opcodes"
                 break
@@ -238,9 +241,10 @@ def read_cifar_names(path: str | os.PathLike[str], classes: int) -> tuple[str, .
     names = read_constants(path).get(
         b"label_names" if classes == 10 else b"fine_label_names", []
     )
-    if len(names) != classes or not all(isinstance(n, bytes) for n in names):
+    texts = [name for name in names if isinstance(name, bytes)]
+    if not len(texts) == len(names) == classes:
         raise DataError(f"{path} does not hold {classes} label names; {OTHER_IMAGES}")
-    return tuple(n.decode("ascii", "replace") for n in names)
+    return tuple(text.decode("ascii", "replace") for text in texts)
 
 
 def read_cifar(

@@ -6,11 +6,10 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dfltheory.errors import InputError, one_of
@@ -76,7 +75,9 @@ class ImageSet:
                 )
             object.__setattr__(self, f"{part}_y", self._labels(part, labels, pixels))
 
-    def _labels(self, part: str, labels: Any, pixels: Any) -> NDArray[np.int64]:
+    def _labels(
+        self, part: str, labels: ArrayLike, pixels: np.ndarray
+    ) -> NDArray[np.int64]:
         """Return the labels of one part, checked."""
         y = np.asarray(labels)
         if y.dtype.kind not in "iu" or y.shape != pixels.shape[:1] or not y.size:
@@ -99,7 +100,8 @@ class ImageSet:
     @property
     def shape(self) -> tuple[int, int, int]:
         """(channels, height, width) of one image."""
-        return self.train_x.shape[1:]  # type: ignore[return-value]
+        _, channels, height, width = self.train_x.shape
+        return channels, height, width
 
     @cached_property
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -126,7 +128,7 @@ class ImageSet:
         return Normalize(self)(torch.from_numpy(pixels.astype(np.float32)))
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """Return type and shape of what was given in place of an array."""
     if not isinstance(value, np.ndarray):
         return f"a {type(value).__name__}"

@@ -6,14 +6,18 @@ import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dfltheory.errors import InputError
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def has_dropout(module: nn.Module, one: Tensor) -> bool:
     drawn, one, trial = [], one.cpu(), copy.deepcopy(module).cpu()
     for training in (False, True):
         trial.train(training)
-        with torch.random.fork_rng([]), torch.no_grad(), _Chance() as seen:
+        with torch.random.fork_rng([]), torch.no_grad(), _DrawDetector() as seen:
             trial(one)
         drawn.append(seen.drawn)
     if drawn[0]:
@@ -116,7 +120,7 @@ def has_dropout(module: nn.Module, one: Tensor) -> bool:
     return drawn[1]
 
 
-class _Chance(TorchDispatchMode):
+class _DrawDetector(TorchDispatchMode):
     """Detects whether an operation of this thread draws random numbers.
 
     Draws of other threads are not seen.
@@ -125,8 +129,12 @@ class _Chance(TorchDispatchMode):
     drawn = False
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+        self,
+        func: OpOverload,
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
         before, given = torch.get_rng_state(), kwargs or {}
         out = func(*args, **given)
         # some of these draw only with certain arguments
@@ -158,7 +166,7 @@ def refuse_mismatch(
             f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that"
             " does)"
         )
-    out = _or_refused(f"the module cannot take {description}", lambda: module(one))
+    out = _or_refused(f"the module cannot take {description}", partial(module, one))
     if not isinstance(out, Tensor):
         raise InputError(
             f"the module returns a {type(out).__name__}, not one tensor: wrap it so"
@@ -177,11 +185,11 @@ def refuse_mismatch(
             f"the loss cannot hold outputs of shape {gives} against targets of shape"
             f" {wanted}"
         )
-        _or_refused(description, lambda: loss(out, y[:1]))
+        _or_refused(description, partial(loss, out, y[:1]))
     return out
 
 
-def _or_refused(what: str, call: Callable[[], Any]) -> Any:
+def _or_refused(what: str, call: Callable[[], Result]) -> Result:
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.filterwarnings("error", message="Using a target size")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,6 +43,10 @@ class Noise(abc.ABC):
         """Raise InputError where this law does not fit m clients in R^d."""
 
 
+NoiseLike = Noise | float | Sequence[float] | Tensor
+"""A noise, or the RMS of a Gaussian one: a number, or one for each client."""
+
+
 class Gaussian(Noise):
     """xi_i ~ N(0, (sigma_i^2 / d) I_d), so that E||xi_i||^2 = sigma_i^2 whatever d is.
 
@@ -62,7 +65,7 @@ class Gaussian(Noise):
                 " client"
             )
         self.sigma = float(self.sigmas.max())
-        self._scales: dict[tuple[Any, ...], Tensor] = {}
+        self._scales: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
 
     def scale(self, d: int, like: Tensor) -> Tensor:
         """Return standard deviations that stretch to (m, d), typed as ``like``."""
@@ -161,7 +164,7 @@ class FiniteSupport(Noise):
         return shifts[torch.arange(m, device=like.device), pick]
 
 
-def as_noise(noise: Noise | float | Sequence[float] | Tensor) -> Noise:
+def as_noise(noise: NoiseLike) -> Noise:
     """Return a number (or one per client) as Gaussian noise of that RMS.
 
     A Noise is returned as it is.

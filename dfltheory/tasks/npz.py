@@ -6,7 +6,7 @@ A command line can name both.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from dfltheory.tasks import sizes
 from dfltheory.tasks.partition import Kind
 from dfltheory.tasks.sources import supervised_from
 from dfltheory.tasks.supervised import Supervised
+
+Examples = tuple[np.ndarray, np.ndarray]
+"""Inputs (n, ...) and targets (n, ...)."""
 
 MOST_CLASSES = 100_000
 """Largest number of classes of a model of the package."""
@@ -67,7 +70,8 @@ def npz(
         The file is no such archive, or holds Python objects, which are never loaded;
         what is given of the clients contradicts it; the reference leads to no network.
     """
-    arrays = _arrays(data := Path(data))
+    data = Path(data)
+    arrays = _arrays(data)
     test = tuple(arrays.pop(name) for name in ("X_test", "y_test") if name in arrays)
     if len(test) == 1:
         raise InputError(f"{data}: X_test and y_test are given together, or neither")
@@ -75,18 +79,6 @@ def npz(
     divided = isinstance(clients, list)
     if divided and m not in (None, len(clients)):
         raise InputError(f"m = {m}, but {data} has {len(clients)} clients: leave m out")
-    options = {
-        "partition": partition,
-        "alpha": alpha,
-        "classes_per_client": classes_per_client,
-        "seed": seed,
-    }
-    options |= {
-        "batch": batch,
-        "weight_decay": weight_decay,
-        "sampling": sampling,
-        "weights": weights,
-    }
     return supervised_from(
         clients,
         _network(model, clients if divided else [clients], seed),
@@ -96,7 +88,14 @@ def npz(
         name=data.stem,
         dtype=dtype,
         device=device,
-        **options,
+        partition=partition,
+        alpha=alpha,
+        classes_per_client=classes_per_client,
+        seed=seed,
+        batch=batch,
+        weight_decay=weight_decay,
+        sampling=sampling,
+        weights=weights,
     )
 
 
@@ -115,7 +114,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         ) from error
 
 
-def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Any:
+def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examples]:
     """One pair (X, y), or one for each client."""
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf" or array.ndim == 0:
@@ -157,7 +156,7 @@ def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Any:
     return [(X[client == i], y[client == i]) for i in numbers]
 
 
-def _network(model: str | nn.Module, clients: list[Any], seed: int) -> nn.Module:
+def _network(model: str | nn.Module, clients: list[Examples], seed: int) -> nn.Module:
     # the caller's random numbers stay as they are
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

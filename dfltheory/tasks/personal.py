@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.coupled_minimum import Coupling, coupled_floor
 from dfltheory.tasks.noise import Gaussian
 from dfltheory.tasks.sizes import refuse_beyond_memory
-from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
+from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix, of_size
 
 
 class BlockGaussian(Gaussian):
@@ -53,7 +53,13 @@ class Personal(Synthetic):
     """
 
     def __init__(
-        self, m: int, d_u: int, d_v: int, sigma_u: float, sigma_v: float, **options: Any
+        self,
+        m: int,
+        d_u: int,
+        d_v: int,
+        sigma_u: float,
+        sigma_v: float,
+        **options: Unpack[Placement],
     ):
         if min(d_u, d_v) < 1:
             raise InputError(
@@ -68,24 +74,6 @@ class Personal(Synthetic):
     def blocks(self) -> tuple[slice, ...]:
         """Where u and v lie in x."""
         return slice(0, self.d_u), slice(self.d_u, self.d)
-
-    def _constants(
-        self, L_u: float, L_v: float, L_uv: float, delta_u: float, **others: Any
-    ) -> ProblemConstants:
-        chi = L_uv / math.sqrt(L_u * L_v) if L_u * L_v > 0 else None
-        noise = self.block_noise
-        known = {
-            "L_u": L_u,
-            "L_v": L_v,
-            "L_uv": L_uv,
-            "L_vu": L_uv,
-            "chi": chi,
-            "delta_u": delta_u,
-            **others,
-        }
-        return ProblemConstants(
-            sigma_u=noise.sigma_u, sigma_v=noise.sigma_v, sigma_l=noise.sigma, **known
-        )
 
 
 class Coupled(Personal):
@@ -109,14 +97,14 @@ class Coupled(Personal):
 
     def __init__(
         self,
-        a: Any,
-        b: Any,
+        a: Values,
+        b: Values,
         h_u: float = 1.0,
         h_v: float = 1.0,
         k: float = 0.5,
         sigma_u: float = 0.0,
         sigma_v: float = 0.0,
-        **options: Any,
+        **options: Unpack[Placement],
     ):
         a, b = matrix(a, "a"), matrix(b, "b")
         if a.shape != b.shape:
@@ -161,13 +149,20 @@ class Coupled(Personal):
         centers = self.centre.double().cpu().numpy()
         coupling = Coupling(self.h_u, self.h_v, self.k)
         floor = coupled_floor(coupling, centers[:, : self.d_u], centers[:, self.d_u :])
-        known = {
-            "L": max(self.h_u, self.h_v) + self.k,
-            "f_star": floor,
-            "standing": {"f_star": "bound"},
-        }
-        return self._constants(
-            self.h_u + self.k, self.h_v + self.k, self.k, self._delta, **known
+        L_u, L_v, noise = self.h_u + self.k, self.h_v + self.k, self.block_noise
+        return ProblemConstants(
+            L=max(self.h_u, self.h_v) + self.k,
+            L_u=L_u,
+            L_v=L_v,
+            L_uv=self.k,
+            L_vu=self.k,
+            chi=self.k / math.sqrt(L_u * L_v) if L_u * L_v > 0 else None,
+            delta_u=self._delta,
+            sigma_u=noise.sigma_u,
+            sigma_v=noise.sigma_v,
+            sigma_l=noise.sigma,
+            f_star=floor,
+            standing={"f_star": "bound"},
         )
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 import torch
 from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
-from dfltheory.tasks.noise import Noise
-from dfltheory.tasks.synthetic import Synthetic, matrix
+from dfltheory.tasks.noise import NoiseLike
+from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix
 
 
 class Quadratic(Synthetic):
@@ -46,9 +46,9 @@ class Quadratic(Synthetic):
 
     def __init__(
         self,
-        A: Any,
-        b: Any,
-        noise: Noise | float | Sequence[float] | Tensor = 0.0,
+        A: Values,
+        b: Values,
+        noise: NoiseLike = 0.0,
         *,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
@@ -62,7 +62,13 @@ class Quadratic(Synthetic):
         _ = self.x_star  # now: there may be no minimum
 
     @classmethod
-    def diagonal(cls, h: Any, b: Any, noise: Any = 0.0, **options: Any) -> Quadratic:
+    def diagonal(
+        cls,
+        h: Values,
+        b: Values,
+        noise: NoiseLike = 0.0,
+        **options: Unpack[Placement],
+    ) -> Quadratic:
         """Return A_i = diag(h_i), h (m, d) or (1, d), with O(m d) memory."""
         return cls(h, b, noise, _diagonal=True, **options)
 

@@ -48,7 +48,8 @@ def quadratic(
         or ``random`` (eigenvectors differ too)
     distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
     """
-    zeta = (1.0 if m > 1 else 0.0) if zeta is None else zeta
+    if zeta is None:
+        zeta = 1.0 if m > 1 else 0.0
     if m < 1 or d < 1:
         raise InputError(f"a quadratic needs m >= 1 and d >= 1, not m = {m}, d = {d}")
     if not (0 <= mu <= L and 0 < L < math.inf):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+from collections.abc import Callable
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Union, get_args, get_origin, get_type_hints
 
 from dfltheory.errors import InputError, one_of
 from dfltheory.tasks.task import Task
@@ -26,7 +27,7 @@ def names() -> list[str]:
     return sorted([*_FACTORIES, "npz", *_IMAGES])
 
 
-def factory(name: str) -> Any:
+def factory(name: str) -> Callable[..., Task]:
     """Return the function that builds the task of a name.
 
     Its keywords are the task's options.
@@ -40,7 +41,7 @@ def factory(name: str) -> Any:
     )
 
 
-def get(name: str, **options: Any) -> Task:
+def get(name: str, **options: object) -> Task:
     """Return the task of a name, as ``get("quadratic", m=16, sigma=0.1)``.
 
     Raises UnknownNameError for a name or an option that is not known, InputError for a
@@ -52,7 +53,7 @@ def get(name: str, **options: Any) -> Task:
     hints = get_type_hints(getattr(build, "func", build))
     for option, value in options.items():
         one_of(f"option of the task {name}", option, known)
-        hint = hints.get(option, Any)
+        hint = hints.get(option, object)
         kinds = (
             set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
         )

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 import torch
 from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
+from dfltheory.tasks.noise import NoiseLike
 from dfltheory.tasks.sizes import refuse_beyond_memory
-from dfltheory.tasks.synthetic import Synthetic, matrix, of_size
+from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix, of_size
 
 
 class Separable(Synthetic):
@@ -29,7 +30,7 @@ class Separable(Synthetic):
 
     x_star: Tensor
 
-    def __init__(self, c: Any, noise: Any, **options: Any):
+    def __init__(self, c: Values, noise: NoiseLike, **options: Unpack[Placement]):
         c = matrix(c, "the centers")
         m, d = c.shape
         super().__init__(m, d, noise, **options)
@@ -58,7 +59,12 @@ class Sinusoidal(Separable):
     name = "sinusoidal"
 
     def __init__(
-        self, c: Any, a: float = 1.0, w: float = 1.0, noise: Any = 0.0, **options: Any
+        self,
+        c: Values,
+        a: float = 1.0,
+        w: float = 1.0,
+        noise: NoiseLike = 0.0,
+        **options: Unpack[Placement],
     ):
         if not (0 < a < math.inf and 0 < w < math.inf):
             raise InputError(f"amplitude a = {a} and frequency w = {w} must be > 0")
@@ -117,7 +123,12 @@ class Clipped(Separable):
     name = "clipped"
 
     def __init__(
-        self, c: Any, h: float = 1.0, r: float = 1.0, noise: Any = 0.0, **options: Any
+        self,
+        c: Values,
+        h: float = 1.0,
+        r: float = 1.0,
+        noise: NoiseLike = 0.0,
+        **options: Unpack[Placement],
     ):
         if not (0 < h < math.inf and 0 < r < math.inf):
             raise InputError(f"curvature h = {h} and radius r = {r} must be > 0")

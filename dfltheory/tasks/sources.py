@@ -21,7 +21,7 @@ def supervised_from(
     *,
     inputs: str | None = None,
     targets: str = "label",
-    test: Any = None,
+    test: object = None,
     m: int | None = None,
     partition: Kind = "iid",
     alpha: float = 0.3,
@@ -96,12 +96,14 @@ def supervised_from(
                 " a list"
             )
         X, y = examples_of(source, "the data set", **named)
-        labels = {
-            "alpha": alpha,
-            "classes_per_client": classes_per_client,
-            "seed": seed,
-        }
-        parts = split(np.asarray(y), m, partition, **labels)
+        parts = split(
+            np.asarray(y),
+            m,
+            partition,
+            alpha=alpha,
+            classes_per_client=classes_per_client,
+            seed=seed,
+        )
         clients = [(X[own], y[own]) for own in map(torch.from_numpy, parts.train)]
     if isinstance(test, list):
         test = [

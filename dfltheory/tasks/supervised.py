@@ -1,4 +1,4 @@
-"""Any torch module on any clients' tensors, as a task.
+"""A torch module on the clients' tensors, as a task.
 
 f_i is the mean loss over client i's examples.
 """
@@ -6,16 +6,14 @@ f_i is the mean loss over client i's examples.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import groupby
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from dfltheory.constants import ProblemConstants, Standing
+from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.models import split
 from dfltheory.tasks.batching import (
@@ -23,58 +21,17 @@ from dfltheory.tasks.batching import (
     Loop,
     Loss,
     choose,
-    dense_layers,
     layout_does_not_matter,
 )
-from dfltheory.tasks.data_sets import is_data_set
-from dfltheory.tasks.examples import Epochs, Examples, iid, in_a_row, tests_in_a_row
+from dfltheory.tasks.data_sets import Examples, is_data_set
+from dfltheory.tasks.examples import client_weights, in_a_row, tests_in_a_row
+from dfltheory.tasks.minibatches import Batch, MinibatchTask
 from dfltheory.tasks.modules import Layout, has_dropout, refuse_mismatch, refuse_unfit
-from dfltheory.tasks.task import Task
+from dfltheory.tasks.proved_constants import proved_constants
 
 
-@dataclass(eq=False)
-class Batch:
-    """One minibatch for every seed and client.
-
-    It holds the places (S, m, B) of its examples in the task's data.
-
-    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first
-    asked for, so that local work on a few clients gathers no more than theirs.
-    ``dropped`` (S, m): the seeds by which each client's network drops units, where it
-    does.
-    """
-
-    task: Supervised
-    places: Tensor
-    dropped: Tensor | None = None
-
-    @cached_property
-    def X(self) -> Tensor:
-        """Inputs (S, m, B, ...), gathered when first read."""
-        return self.task.gathered(self.places)
-
-    @cached_property
-    def y(self) -> Tensor:
-        """Targets (S, m, B, ...), gathered when first read."""
-        return self.task.y.index_select(0, self.places.reshape(-1)).unflatten(
-            0, self.places.shape
-        )
-
-    def rows(self, rows: slice) -> Batch:
-        """Return some clients' part."""
-        part = copy.copy(self)
-        vars(part).update(
-            {
-                name: t[:, rows]
-                for name, t in vars(self).items()
-                if isinstance(t, Tensor)
-            }
-        )
-        return part
-
-
-class Supervised(Task):
-    """Any torch module with a loss on the clients' examples.
+class Supervised(MinibatchTask):
+    """A torch module with a loss on the clients' examples.
 
     f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay / 2)||x||^2,
     f their mean.
@@ -178,7 +135,8 @@ class Supervised(Task):
             clients, "client", self.dtype, self.device
         )
         self._test = tests_in_a_row(test, self.m, self.dtype, self.device)
-        self.scale = self._weighed(weights)
+        scale = client_weights(weights, self.sizes)
+        self.scale = None if scale is None else scale.to(self.dtype)
         self.batch = None
         if batch is not None:
             self.batch = whole_number(
@@ -221,7 +179,7 @@ class Supervised(Task):
         made_of = (self.network, self.criterion, self.layout)
         self.strategy = choose(strategy, made_of, last)
         self._single = Loop(*made_of, channels_last=last)
-        self._told = constants
+        self._given_constants = constants
 
     # -- what it is made of
 
@@ -231,26 +189,9 @@ class Supervised(Task):
         name = loss or ("mse" if self.y.is_floating_point() else "cross_entropy")
         return LOSSES[one_of("loss", name, LOSSES)]
 
-    def _weighed(self, weights: str | Sequence[float] | Tensor) -> Tensor | None:
-        """Return m p_i (m,); None where all are 1."""
-        if isinstance(weights, str):
-            one_of("choice of weights", weights, {"uniform", "sizes"})
-            p = self.sizes.double() / self.sizes.sum() if weights == "sizes" else None
-        else:
-            p = torch.as_tensor(weights, dtype=torch.float64, device=self.device)
-            if (
-                p.shape != (self.m,)
-                or not bool((p > 0).all())
-                or abs(float(p.sum()) - 1) > 1e-6
-            ):
-                raise InputError(
-                    f"weights must be {self.m} numbers > 0 that sum to 1, one for each"
-                    " client"
-                )
-        equal_shares = p is None or len(set(p.tolist())) == 1
-        return None if p is None or equal_shares else (self.m * p).to(self.dtype)
-
-    def module(self, run: Any, client: int | None = None, seed: int = 0) -> nn.Module:
+    def module(
+        self, run: object, client: int | None = None, seed: int = 0
+    ) -> nn.Module:
         """Return the mean model of a finished run, or a client's, as a module.
 
         It is in ``eval`` mode.
@@ -284,91 +225,26 @@ class Supervised(Task):
     @cached_property
     def constants(self) -> ProblemConstants:
         """What is known of this problem."""
-        told, known = self._told, self.known()
-        if isinstance(told, ProblemConstants):
-            return told
+        given, known = self._given_constants, self.known()
+        if isinstance(given, ProblemConstants):
+            return given
         vars(self)["constants"] = known  # the estimators ask for what is known already
         with torch.enable_grad():  # the training loop asks where gradients are off
-            return known if told is None or self.drops else told(self)
+            return known if given is None or self.drops else given(self)
 
     def known(self) -> ProblemConstants:
         """Return what is proved of any run on this task.
 
-        f* >= 0 for the named losses, and L of linear models.
-
-        The Hessian of one example's loss is C (x) a a', a = (input, 1): for the
-        cross-entropy C = diag(q) - q q' with probabilities q, whose norm is at most
-        1/2; for the mean squared error of c outputs C = (2/c) I. With k = 1/2 or 2/c,
-        exact gradients give
-
-            L = k max_i m p_i lambda_max((1/n_i) sum_j a_ij a_ij') + weight_decay,
-
-        exactly (for the cross-entropy the supremum is approached where two classes
-        share every example evenly, which biases, or two classes alone, can bring about;
-        else it is a bound). With minibatches it is the smoothness of every F_i(.; xi),
-        which SAM's analysis needs: at most k max_ij m p_i ||a_ij||^2 + weight_decay,
-        that of one example drawn again and again.
+        f* >= 0 for the named losses, and L of linear models: see
+        :func:`~dfltheory.tasks.proved_constants.proved_constants`.
         """
-        if self.criterion not in LOSSES.values() or self.drops:
-            return ProblemConstants()
-        standing: dict[str, Standing] = {"f_star": "bound"}
-        layers = dense_layers(self.network)
-        entropy = self.criterion is LOSSES["cross_entropy"]
-        labels = not self.y.is_floating_point()
-        linear = (
-            layers is not None
-            and len(layers) == 1
-            and self.X[0].numel() == self.layout.shapes[0][-1]
-        )
-        if (
-            layers is None
-            or not linear
-            or self.augment is not None
-            or entropy != labels
-        ):
-            return ProblemConstants(f_star=0.0, standing=standing)
-        outputs, bias = self.layout.shapes[0][0], layers[0][1] is not None
-        if self.batch is not None or (entropy and outputs > 2 and not bias):
-            standing["L"] = "bound"
-        size = torch.stack([self._curvature(i, bias) for i in range(self.m)])
-        size = size if self.scale is None else size * self.scale
-        L = (0.5 if entropy else 2 / outputs) * float(size.max()) + self.weight_decay
-        return ProblemConstants(L=L, f_star=0.0, standing=standing)
-
-    def _curvature(self, i: int, bias: bool) -> Tensor:
-        """Return lambda_max of the mean of a a' over client i's examples.
-
-        With minibatches it is the largest ||a||^2.
-        """
-        begin, n = int(self.offsets[i]), int(self.sizes[i])
-        a = self._prepared(self.X[begin : begin + n]).reshape(n, -1).double()
-        a = torch.cat([a, a.new_ones(n, int(bias))], 1)
-        if self.batch is not None:
-            return a.square().sum(-1).max()
-        return torch.linalg.eigvalsh(a.T @ a if n > a.shape[1] else a @ a.T)[-1] / n
+        return proved_constants(self)
 
     def with_constants(self, constants: ProblemConstants) -> Supervised:
         """Return the same task with these constants, for example estimated ones."""
         other = copy.copy(self)
         vars(other)["constants"] = constants
         return other
-
-    @property
-    def blocks(self) -> tuple[slice, ...]:
-        """Where each parameter lies in x."""
-        return self.layout.slices
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shape of each parameter."""
-        return self.layout.shapes
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Local steps that make one pass over a client's data, on average."""
-        return max(
-            1, round(float(self.sizes.double().mean()) / (self.batch or torch.inf))
-        )
 
     def start(self, generator: torch.Generator) -> Tensor:
         """Return the start x^0 (d,) of a seed."""
@@ -383,63 +259,6 @@ class Supervised(Task):
         return self.layout.flat(fresh)
 
     # -- what an algorithm sees
-
-    def stream(
-        self, generators: Sequence[torch.Generator]
-    ) -> Callable[[], Batch | None]:
-        """Return the minibatches of one round."""
-        if self.batch is None or self.sampling == "iid":
-            return partial(self.sample, generators)
-        epochs = Epochs(self.sizes, self.batch, generators)
-        return lambda: self._batch(epochs.draw(), generators)
-
-    def sample(self, generators: Sequence[torch.Generator]) -> Batch | None:
-        """Draw for every seed and client."""
-        if self.batch is None:
-            return None
-        return self._batch(iid(self.sizes, self.batch, generators), generators)
-
-    def _batch(self, index: Tensor, generators: Sequence[torch.Generator]) -> Batch:
-        batch = Batch(self, index + self.offsets.unsqueeze(-1))
-        if self.augment is not None:
-            batch.X = self.augment(batch.X, generators)
-        if self.drops:
-            each = [
-                torch.randint(2**62, (self.m,), generator=g, device=g.device)
-                for g in generators
-            ]
-            batch.dropped = torch.stack(each)
-        return batch
-
-    def gathered(self, places: Tensor) -> Tensor:
-        """Return the inputs at these places (...), ready for the module."""
-        return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(
-            0, places.shape
-        )
-
-    def chunk(self, seeds: int) -> int | None:
-        """Return for how many clients at once local work is best done; None: all."""
-        # augmentation is for all clients at once; exact gradients are taken in pieces
-        # of their own
-        if self.augment is not None or self.batch is None or self.device.type != "cpu":
-            return None
-        return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
-
-    def restrict(self, rows: slice) -> Supervised:
-        """Return a task of some clients, for local work."""
-        part = copy.copy(self)
-        vars(part).pop("log_frequencies", None)
-        part.sizes, part.offsets, part.m = (
-            self.sizes[rows],
-            self.offsets[rows],
-            rows.stop - rows.start,
-        )
-        part.scale = None if self.scale is None else self.scale[rows]
-        return part
-
-    def pick(self, batch: Batch | None, rows: slice) -> Batch | None:
-        """Return some clients' part of a minibatch."""
-        return None if batch is None else batch.rows(rows)
 
     def gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
         """Return the gradients at stacked models."""
@@ -465,18 +284,14 @@ class Supervised(Task):
                         self.strategy.gradient(x[:, i], X, y, own), alpha=weight
                     )
         else:
-            given = (
-                _merged(x),
-                _merged(batch.X),
-                _merged(batch.y),
-                None if offset is None else _merged(offset),
-            )
+            given = _merged(x), _merged(batch.X), _merged(batch.y)
+            own = None if offset is None else _merged(offset)
             if batch.dropped is None:
-                total = self.strategy.gradient(*given).view_as(x)
+                total = self.strategy.gradient(*given, own)
             else:
-                total = self._single.loss_and_gradient(*given, _merged(batch.dropped))[
-                    1
-                ].view_as(x)
+                dropped = _merged(batch.dropped)
+                _, total = self._single.loss_and_gradient(*given, own, dropped)
+            total = total.view_as(x)
             if self.scale is not None:
                 total.mul_(self.scale.unsqueeze(-1))
         return total.add_(x, alpha=self.weight_decay) if self.weight_decay else total
@@ -493,48 +308,13 @@ class Supervised(Task):
             if batch.dropped is None:
                 losses = self.strategy.loss(*given).view(x.shape[:2])
             else:
-                each = self._single.loss_and_gradient(
-                    *given, None, _merged(batch.dropped)
-                )[0]
+                dropped = _merged(batch.dropped)
+                each, _ = self._single.loss_and_gradient(*given, None, dropped)
                 losses = torch.stack(each).view(x.shape[:2])
             losses = losses if self.scale is None else losses * self.scale
-        return (
-            losses + self.weight_decay / 2 * (x * x).sum(-1)
-            if self.weight_decay
-            else losses
-        )
-
-    def _everything(
-        self, S: int, client: int | None = None
-    ) -> Iterator[tuple[Tensor, Tensor, float]]:
-        """Yield the examples of one client, or of all, in pieces for S networks.
-
-        A piece has inputs, targets, and the weight of their mean loss in f_i, or in f.
-        """
-        for begin, end, weight in self.pieces(max(1, self._piece // S), client):
-            X, y = self._prepared(self.X[begin:end]), self.y[begin:end]
-            yield X.expand(S, *X.shape), y.expand(S, *y.shape), weight
-
-    @cached_property
-    def _piece(self) -> int:
-        """How many examples are pushed through the networks at once."""
-        dense = dense_layers(self.network) is not None
-        most = _DENSE_PIECE_BYTES if dense else _PIECE_BYTES
-        return max(1, most // max(1, self.X[0].numel() * self.dtype.itemsize))
-
-    @cached_property
-    def log_frequencies(self) -> Tensor:
-        """Logarithms of the clients' shares of classes (m, C); -1e4 for -inf."""
-        if self.y.is_floating_point():
-            raise InputError("class-balanced risk needs whole-number targets (classes)")
-        own = zip(self.offsets.tolist(), self.sizes.tolist())
-        counts = [
-            torch.bincount(self.y[a : a + n], minlength=self._classes) for a, n in own
-        ]
-        shares = torch.stack(counts).to(self.dtype) / self.sizes.to(self.y.device)[
-            :, None
-        ].to(self.dtype)
-        return shares.log().clamp_min(-1e4)
+        if not self.weight_decay:
+            return losses
+        return losses + self.weight_decay / 2 * (x * x).sum(-1)
 
     # -- what is measured
 
@@ -574,24 +354,6 @@ class Supervised(Task):
             gradient.add_(x, alpha=self.weight_decay)
         return value, gradient
 
-    def pieces(
-        self, most: int, client: int | None = None
-    ) -> Iterator[tuple[int, int, float]]:
-        """Yield (first example, end, weight of their mean loss) for some at once.
-
-        The weight is that in f, or in f_i.
-        """
-        who = range(self.m) if client is None else [client]
-        sizes, offsets = self.sizes.tolist(), self.offsets.tolist()
-        scale = [1.0] * self.m if self.scale is None else self.scale.tolist()
-        # of examples in a row
-        for each, run in groupby(who, key=lambda i: scale[i] / sizes[i] / len(who)):
-            clients = list(run)
-            last = offsets[clients[-1]] + sizes[clients[-1]]
-            for begin in range(offsets[clients[0]], last, most):
-                end = min(begin + most, last)
-                yield begin, end, (end - begin) * each
-
     def accuracy(self, x: Tensor) -> Tensor | None:
         """Return the share of test examples that x (S, d) classify correctly."""
         if self._test is None or self.y.is_floating_point():
@@ -628,27 +390,6 @@ class Supervised(Task):
                     guess = self._single.outputs(x[s, k][None], inputs)[0].argmax(-1)
                     share[s, k] += (guess == y[piece]).sum() / n
         return share
-
-    def _prepared(self, X: Tensor) -> Tensor:
-        X = X if self.preprocess is None else self.preprocess(X)
-        return X.to(self.dtype) if X.is_floating_point() else X
-
-
-_CACHE = 4_000_000
-"""Bytes of stacked parameters that local work takes on at once: what a processor's
-cache holds.
-"""
-
-_PIECE_BYTES = 1_250_000
-"""Bytes of inputs that are pushed through the networks at once when all examples are
-asked for.
-
-Convolutions make them dozens of times larger on the way: about 100 colour images at
-once are twice as fast as 2000, whose activations no cache holds.
-"""
-
-_DENSE_PIECE_BYTES = 5_000_000
-"""The same for stacks of linear layers, whose activations are small."""
 
 
 def _merged(t: Tensor) -> Tensor:

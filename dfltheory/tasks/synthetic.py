@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.noise import Noise, as_noise
+from dfltheory.tasks.noise import NoiseLike, as_noise
 from dfltheory.tasks.task import Task
 
+Values = ArrayLike | Tensor
+"""Numbers: a tensor, an array, nested sequences, or one number."""
 
-def full_precision(value: Any) -> Tensor:
+
+class Placement(TypedDict, total=False):
+    """Options of every synthetic task: type and device of its tensors."""
+
+    dtype: torch.dtype
+    device: torch.device | str
+
+
+def full_precision(value: Values) -> Tensor:
     """Return a value as a tensor.
 
     torch would round Python's numbers to float32 first, numpy keeps them.
@@ -30,7 +41,7 @@ def full_precision(value: Any) -> Tensor:
         ) from None
 
 
-def matrix(value: Any, name: str) -> Tensor:
+def matrix(value: Values, name: str) -> Tensor:
     """Return a value as a tensor (m, k), with one row for each client."""
     rows = full_precision(value)
     if rows.ndim != 2:
@@ -52,7 +63,7 @@ def of_size(deviations: Tensor, size: float, at: Tensor | None = None) -> Tensor
     return deviations * (size / now if now > 0 else 0.0)
 
 
-class Synthetic(Task):
+class Synthetic(Task[Tensor]):
     """A task with f_i in closed form and additive noise: F_i(x; xi) = f_i(x) + <xi, x>.
 
     A subclass writes :meth:`client_loss` and :meth:`client_gradient` on points (..., m,
@@ -64,7 +75,7 @@ class Synthetic(Task):
         self,
         m: int,
         d: int,
-        noise: Noise | float | Sequence[float] | Tensor = 0.0,
+        noise: NoiseLike = 0.0,
         *,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
@@ -114,17 +125,17 @@ class Synthetic(Task):
         """Draw for every seed and client."""
         return self.noise.sample(generators, self.m, self.d, self._like)
 
-    def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+    def gradient(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the gradients at stacked models."""
         gradient = self.client_gradient(x)
         return gradient if batch is None else gradient + batch
 
-    def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
+    def loss(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the losses (S, m) at stacked models."""
         loss = self.client_loss(x)
         return loss if batch is None else loss + (batch * x).sum(-1)
 
-    def _tensor(self, value: Any, name: str) -> Tensor:
+    def _tensor(self, value: Values, name: str) -> Tensor:
         """Return a finite tensor of this task's dtype and device."""
         tensor = full_precision(value)
         if tensor.is_complex():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Generic, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,12 +13,15 @@ from torch import Tensor
 from dfltheory.constants import ProblemConstants
 from dfltheory.identity import argument_digests
 
+Minibatch = TypeVar("Minibatch")
 
-class Task(abc.ABC):
+
+class Task(abc.ABC, Generic[Minibatch]):
     """m clients with objectives f_i(x) = E F_i(x; xi) on R^d, and f = (1/m) sum_i f_i.
 
     Shapes: S seeds, m clients, d parameters. Everything an algorithm may see is
-    ``sample`` and ``gradient``; the rest is for measuring.
+    ``sample`` and ``gradient``; the rest is for measuring. The type of minibatches is
+    the task's own.
 
     Attributes
     ----------
@@ -43,7 +46,7 @@ class Task(abc.ABC):
     class.
     """
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:
+    def __new__(cls, *given: object, **named: object) -> Self:
         """Make the task, and keep digests of its arguments."""
         task = super().__new__(cls)
         task.arguments = {
@@ -60,7 +63,7 @@ class Task(abc.ABC):
     # -- what an algorithm sees
 
     @abc.abstractmethod
-    def sample(self, generators: Sequence[torch.Generator]) -> Any:
+    def sample(self, generators: Sequence[torch.Generator]) -> Minibatch | None:
         """Draw one minibatch xi_i for every seed (one generator each) and client.
 
         It is the randomness of one local step.
@@ -70,7 +73,7 @@ class Task(abc.ABC):
         """
 
     @abc.abstractmethod
-    def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+    def gradient(self, x: Tensor, batch: Minibatch | None = None) -> Tensor:
         """Return grad F_i(x_i; xi_i) at stacked models x (S, m, d).
 
         Without a batch it is the exact grad f_i(x_i).
@@ -78,14 +81,16 @@ class Task(abc.ABC):
         The tensor is new at every call, and the caller may overwrite it.
         """
 
-    def stream(self, generators: Sequence[torch.Generator]) -> Callable[[], Any]:
+    def stream(
+        self, generators: Sequence[torch.Generator]
+    ) -> Callable[[], Minibatch | None]:
         """Return the minibatches of one round: each call gives the next local step's.
 
         Fresh draws here; a task that walks through reshuffled epochs overrides it.
         """
         return partial(self.sample, generators)
 
-    def balanced_gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+    def balanced_gradient(self, x: Tensor, batch: Minibatch | None = None) -> Tensor:
         """Return the gradient of the class-balanced risk, for Fed-RoD.
 
         It is the plain one where there are no classes.
@@ -108,7 +113,7 @@ class Task(abc.ABC):
         """Return for how many clients at once local work is best done; None: all."""
         return None
 
-    def restrict(self, rows: slice) -> Task:
+    def restrict(self, rows: slice) -> Task[Minibatch]:
         """Return a task of some clients, rows.stop - rows.start, for local work.
 
         Here those of all are taken, and theirs are kept: right for every task, with
@@ -121,14 +126,14 @@ class Task(abc.ABC):
             own[name] = partial(_among_all, getattr(self, name), self.m, rows)
         return part
 
-    def pick(self, batch: Any, rows: slice) -> Any:
+    def pick(self, batch: Minibatch | None, rows: slice) -> Minibatch | None:
         """Return some clients' part of a minibatch, as :meth:`restrict` needs it."""
         return batch
 
     # -- what is measured
 
     @abc.abstractmethod
-    def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
+    def loss(self, x: Tensor, batch: Minibatch | None = None) -> Tensor:
         """F_i(x_i; xi_i), or f_i(x_i) without a batch: (S, m, d) -> (S, m)."""
 
     def global_loss(self, x: Tensor) -> Tensor:
@@ -187,7 +192,7 @@ def _among_all(
     m: int,
     rows: slice,
     x: Tensor,
-    batch: Any | None = None,
+    batch: object = None,
 ) -> Tensor:
     all_clients = x.new_zeros(x.shape[0], m, x.shape[2])
     all_clients[:, rows] = x

@@ -6,28 +6,63 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm, State
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import alone, check_writable, reading
+from dfltheory.graphs.sequences import MixingSequence
 from dfltheory.identity import source_digest, value_digest
 from dfltheory.randomness import RANDOM_FORMAT
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage, stored_arrays
-from dfltheory.training.local import kept_values
-from dfltheory.training.records import recorded
+from dfltheory.training.local import kept_values, tensors
+from dfltheory.training.metrics import Recorder, RecorderDocument
+from dfltheory.training.records import AlgorithmRecord, recorded
 
 log = logging.getLogger("dfltheory")
 
 _KIND = "dfltheory.Checkpoint"
 SECONDS = 10.0
 """Between two saves of a run without ``every``: a save costs a sync of the disk."""
+
+RunIdentity = TypedDict(
+    "RunIdentity",
+    {
+        "algorithm": AlgorithmRecord,
+        "task": list[str | int],
+        "arguments": dict[str, str],
+        "rounds": int,
+        "seeds": list[int],
+        "seed": int,
+        "start": str,
+        "network": list[str] | None,
+        "further networks": dict[str, list[str]],
+        "own code": dict[str, str],
+        "evaluate_every": int,
+        "metrics": dict[str, str],
+        "deterministic": bool,
+        "depends_on": list[str],
+    },
+    total=False,
+)
+"""What must agree for a run to be resumed."""
+
+
+class CheckpointDocument(RecorderDocument):
+    """The JSON document of a checkpoint."""
+
+    kind: str
+    random_format: int
+    t: int
+    identity: RunIdentity
+    values: dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -79,35 +114,31 @@ class Checkpoint:
         return t % self.every == 0
 
     def save(
-        self, t: int, state: State, recorder: Any, identity: dict[str, Any]
+        self, t: int, state: State, recorder: Recorder, identity: RunIdentity
     ) -> None:
-        """Save the state after t rounds, and what its ``Recorder`` has measured.
+        """Save the state after t rounds, and what its recorder has measured.
 
         A state that is not finite is not saved: its run has diverged, and is resumed
         from the last finite one.
         """
-        if not stored_arrays.is_finite(state, tuple(f.name for f in fields(state))):
+        parts = tensors(state)
+        if not all(bool(torch.isfinite(part).all()) for part in parts.values()):
             return
-        parts = {f.name: getattr(state, f.name) for f in fields(state)}
-        tensors = {
-            f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)
-        }
-        measures = {
-            f"measure/{name}": np.stack(v) for name, v in recorder.values.items()
-        }
-        measures |= {
-            f"client/{name}": np.stack(v) for name, v in recorder.clients.items()
-        }
-        document = {
+        arrays: dict[str, Tensor | np.ndarray] = {}
+        for name, part in parts.items():
+            arrays[f"state/{name}"] = part.cpu()
+        for group, kept in (("measure", recorder.values), ("client", recorder.clients)):
+            for name, measured in kept.items():
+                arrays[f"{group}/{name}"] = np.stack(measured)
+        document: CheckpointDocument = {
             "kind": _KIND,
             "random_format": RANDOM_FORMAT,
             "t": t,
             "identity": identity,
             "values": kept_values(state),
+            **recorder.document(),
         }
-        storage.write(
-            self.path, {**tensors, **measures}, document | recorder.document()
-        )
+        storage.write(self.path, arrays, document)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -119,9 +150,9 @@ class Checkpoint:
     def resume(
         self,
         state: State,
-        recorder: Any,
+        recorder: Recorder,
         rounds: int,
-        identity_of: Callable[[int], dict[str, Any]],
+        identity_of: Callable[[int], RunIdentity],
     ) -> tuple[State, int]:
         """Return the saved state and the number of rounds done.
 
@@ -148,23 +179,16 @@ class Checkpoint:
         if not Path(self.path).exists():
             return state, 0
         with reading(self.path, "a checkpoint"):
-            tensors, document = storage.read(self.path, _KIND)
+            document: CheckpointDocument
+            stored_tensors, document = storage.read(self.path, _KIND)
             self._refuse_other_numbers(document.get("random_format", 1))
-            measures, clients = _under("measure", tensors), _under("client", tensors)
-            stored, measured, t = (
-                document["identity"],
-                document["rounds"],
-                int(document["t"]),
-            )
+            measures = storage.under("measure", stored_tensors)
+            clients = storage.under("client", stored_tensors)
+            stored: Mapping[str, Any] = document["identity"]
+            measured, t = document["rounds"], int(document["t"])
             before = stored.get("rounds", rounds)
             longest = max(map(len, [*measures.values(), *clients.values()]))
-            in_range = 0 <= t <= before and all(0 <= r <= t for r in measured)
-            if not in_range or longest > len(measured):
-                count = len(measured)
-                raise DataError(
-                    f"{self.path} is damaged: {t} of {before} rounds, measured {count}"
-                    " times"
-                )
+            self._check_rounds(t, before, measured, longest)
             if before < rounds:
                 self._refuse_to_grow(recorder.algorithm, stored, t)
             self._refuse_another(
@@ -172,18 +196,32 @@ class Checkpoint:
             )
             stored_arrays.check_measures(measures, len(measured), state.x.shape[0])
             self._check_start(recorder, measures)
-            saved = {
-                k: v.to(state.x.device) for k, v in _under("state", tensors).items()
-            }
+            device = state.x.device
+            fields_of_state = storage.under("state", stored_tensors)
+            saved = {name: v.to(device) for name, v in fields_of_state.items()}
             self._check_shapes(state, saved)
             stored_arrays.check_state(state, saved)
             state = replace(state, **saved, **_values(document["values"]))
             recorder.restore(document, _by_round(measures), _by_round(clients), state)
-            if before < rounds and t == before and t % stored["evaluate_every"]:
+            if before < rounds and t == before and t % stored.get("evaluate_every", 1):
                 # measured as the last round, which it no longer is
                 recorder.forget_last()
         log.info(f"resumed after {t} of {rounds} rounds from {self.path}")
         return state, t
+
+    def _check_rounds(
+        self, t: int, before: int, measured: list[int], longest: int
+    ) -> None:
+        """Raise DataError unless t of ``before`` rounds can be so measured.
+
+        ``longest`` is the largest number of values of a measure.
+        """
+        in_range = 0 <= t <= before and all(0 <= r <= t for r in measured)
+        if not in_range or longest > len(measured):
+            raise DataError(
+                f"{self.path} is damaged: {t} of {before} rounds, measured"
+                f" {len(measured)} times"
+            )
 
     def _refuse_other_numbers(self, version: object) -> None:
         if version != RANDOM_FORMAT:
@@ -192,13 +230,13 @@ class Checkpoint:
                 f" random numbers of format {RANDOM_FORMAT}"
             )
 
-    def _refuse_another(self, stored: dict[str, Any], identity: dict[str, Any]) -> None:
+    def _refuse_another(
+        self, stored: Mapping[str, Any], identity: Mapping[str, Any]
+    ) -> None:
         theirs, ours = stored.get("arguments", {}), identity["arguments"]
-        if differ := [
-            name
-            for name in sorted({*theirs, *ours})
-            if theirs.get(name) != ours.get(name)
-        ]:
+        names = sorted({*theirs, *ours})
+        differ = [name for name in names if theirs.get(name) != ours.get(name)]
+        if differ:
             self._refuse(
                 f"another run: its task was made with another {', '.join(differ)}"
             )
@@ -213,7 +251,7 @@ class Checkpoint:
         if stored["metrics"].keys() != identity["metrics"].keys():
             self._refuse("another run: its metrics have other names", forcible=False)
 
-    def _check_start(self, recorder: Any, measures: Mapping[str, Tensor]) -> None:
+    def _check_start(self, recorder: Recorder, measures: Mapping[str, Tensor]) -> None:
         """Compare what this run measured at its start with what the stored one did."""
         for name in ("loss", "grad_norm_sq"):
             now, then = recorder.values[name][0], measures[name].numpy()[0]
@@ -232,21 +270,17 @@ class Checkpoint:
                 )
 
     def _refuse_to_grow(
-        self, algorithm: Algorithm, stored: dict[str, Any], t: int
+        self, algorithm: Algorithm, stored: Mapping[str, Any], t: int
     ) -> None:
-        finished = (
-            t == stored["rounds"] and type(algorithm).finish is not Algorithm.finish
-        )
-        if finished or stored.get("depends_on") != []:
-            why = (
-                "it has finished its last round"
-                if finished
-                else "its rounds depend on how many there are"
-            )
-            line = (
-                f"a run of {stored['rounds']} rounds that cannot go on to more: {why}"
-            )
-            self._refuse(line, forcible=False)
+        finishes = type(algorithm).finish is not Algorithm.finish
+        if t == stored["rounds"] and finishes:
+            why = "it has finished its last round"
+        elif stored.get("depends_on") != []:
+            why = "its rounds depend on how many there are"
+        else:
+            return
+        line = f"a run of {stored['rounds']} rounds that cannot go on to more: {why}"
+        self._refuse(line, forcible=False)
 
     def _refuse(self, why: str, *, forcible: bool = True) -> None:
         """Raise InputError, or log it if the difference is forced."""
@@ -268,7 +302,7 @@ def _brief(value: object) -> str:
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 
-def _values(stored: Mapping[str, Any]) -> dict[str, Any]:
+def _values(stored: Mapping[str, Any]) -> dict[str, object]:
     """Return the fields that :func:`~dfltheory.training.local.kept_values` gave."""
     values = dict(stored)
     for name, value in stored.items():
@@ -282,25 +316,16 @@ def _by_round(tensors: Mapping[str, Tensor]) -> dict[str, list[np.ndarray]]:
     return {name: list(tensor.numpy()) for name, tensor in tensors.items()}
 
 
-def _under(group: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return what was stored under the names group/..."""
-    return {
-        k.removeprefix(f"{group}/"): v
-        for k, v in tensors.items()
-        if k.startswith(f"{group}/")
-    }
-
-
 def identity(
     algorithm: Algorithm,
     task: Task,
-    sequences: Mapping[str, Any],
+    sequences: Mapping[str, MixingSequence],
     x0: Tensor,
     *,
     rounds: int,
     seeds: Sequence[int],
     seed: int,
-) -> dict[str, Any]:
+) -> RunIdentity:
     """Return what must agree for a run to be resumed.
 
     These are hyperparameters, task, seeds, start and networks.
@@ -312,7 +337,7 @@ def identity(
     kinds = {"algorithm": type(algorithm), "task": type(task)}
     sources = {name: source_digest(kind) for name, kind in kinds.items()}
     own = {name: source for name, source in sources.items() if source is not None}
-    document = {
+    document: RunIdentity = {
         "algorithm": recorded(algorithm),
         "task": [task.name, task.m, task.d, str(task.dtype)],
         "arguments": task.arguments,
@@ -329,4 +354,4 @@ def identity(
     return document
 
 
-__all__ = ["Checkpoint", "identity"]
+__all__ = ["Checkpoint", "RunIdentity", "identity"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,19 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 
 Floats = NDArray[np.float64]
+
+
+class Metric(Protocol):
+    """A user's measure of the clients' models (S, m, d) and their mean (S, d).
+
+    It returns numbers (S,), or (S, m) with one number for each client.
+    """
+
+    __name__: str
+
+    def __call__(self, task: Task, models: Tensor, mean: Tensor) -> Tensor | np.ndarray:
+        """Measure the models."""
+        ...
 
 
 def client_accuracy(task: Task, models: Tensor, mean: Tensor) -> Tensor:
@@ -43,7 +56,7 @@ def client_loss(task: Task, models: Tensor, mean: Tensor) -> Tensor:
     return task.client_loss(models)
 
 
-NAMED: dict[str, Callable[..., Any]] = {
+NAMED: dict[str, Metric] = {
     "client_accuracy": client_accuracy,
     "client_loss": client_loss,
 }
@@ -86,6 +99,7 @@ def over_clients(values: Floats, levels: float | Sequence[float]) -> Floats:
 __all__ = [
     "NAMED",
     "SUMMARIES",
+    "Metric",
     "client_accuracy",
     "client_loss",
     "over_clients",

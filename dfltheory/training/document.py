@@ -21,6 +21,9 @@ from dfltheory.files import plain
 from dfltheory.schemas import Schema, read_model
 from dfltheory.training.options import Option, builder, document_type, options_of
 
+Table = Mapping[str, Any]
+"""A checked section: its own fields, and its options by name."""
+
 # -- types of fields
 
 
@@ -30,7 +33,7 @@ def _different(indices: int | list[int]) -> int | list[int]:
     return indices
 
 
-def _one_shape(start: list[Any]) -> list[Any]:
+def _one_shape(start: list[object]) -> list[object]:
     if _shape(start) is None:
         raise ValueError(
             "must be numbers, or lists of numbers that are all of one length"
@@ -38,7 +41,7 @@ def _one_shape(start: list[Any]) -> list[Any]:
     return start
 
 
-def _shape(value: Any) -> tuple[int, ...] | None:
+def _shape(value: object) -> tuple[int, ...] | None:
     """Return the shape of nested lists; None if their lengths differ."""
     if not isinstance(value, list):
         return ()
@@ -209,7 +212,7 @@ def section_model(title: str, name: str) -> type[Schema]:
 
 
 @lru_cache(maxsize=256)
-def _known_section_model(title: str, name: str, build: Any) -> type[Schema]:
+def _known_section_model(title: str, name: str, build: object) -> type[Schema]:
     """Return the model of a section that names what ``build`` makes."""
     return _model_with_options(title, name)
 
@@ -223,12 +226,14 @@ def _model_with_options(title: str, name: str) -> type[Schema]:
     return create_model(f"{title} {name}", __base__=SECTIONS[title], **fields)
 
 
-def _option_field(name: str, option: Option, given_later: bool) -> tuple[Any, Any]:
+def _option_field(
+    name: str, option: Option, given_later: bool
+) -> tuple[object, object]:
     """Return type and field of an option.
 
     Its alias is its name, which may be any name.
     """
-    kind = document_type(option.hint)
+    kind: Any = document_type(option.hint)
     if option.required and not given_later:
         return kind, Field(alias=name, description=f"option {name}")
     if option.default is None and not option.required:
@@ -238,8 +243,8 @@ def _option_field(name: str, option: Option, given_later: bool) -> tuple[Any, An
 
 
 def read_sections(
-    document: Mapping[str, Any], further: Mapping[str, type[Schema]] | None = None
-) -> dict[str, dict[str, Any]]:
+    document: Mapping[str, object], further: Mapping[str, type[Schema]] | None = None
+) -> dict[str, Table]:
     """Return the sections of a document with the defaults of their own fields.
 
     Options of what a section names are checked and stay as they are given.
@@ -257,26 +262,18 @@ def read_sections(
     InputError, UnknownNameError
         Every problem, as "place: reason".
     """
-    models = {**SECTIONS, **(further or {})}
-    optional = {"topology", *(further or {})}
-    present = [
-        title
-        for title in models
-        if title not in optional or document.get(title) is not None
-    ]
-    whole = _document_model(
-        tuple(
-            (title, _model_for(title, document.get(title), models[title]))
-            for title in present
-        )
-    )
-    given = {
-        title: {} if document.get(title) is None else document[title]
-        for title in present
-    }
-    others = {title: table for title, table in document.items() if title not in models}
-    sections = read_model(whole, {**others, **given})
-    return {title: given_values(getattr(sections, title)) for title in present}
+    further = further or {}
+    known = {**SECTIONS, **further}
+    given = {title: table for title, table in document.items() if title not in known}
+    models: dict[str, type[Schema]] = {}
+    for title, own_fields in known.items():
+        table = document.get(title)
+        if table is None and (title == "topology" or title in further):
+            continue
+        models[title] = _model_for(title, table, own_fields)
+        given[title] = {} if table is None else table
+    sections = read_model(_document_model(tuple(models.items())), given)
+    return {title: given_values(getattr(sections, title)) for title in models}
 
 
 @lru_cache(maxsize=256)
@@ -285,7 +282,7 @@ def _document_model(sections: tuple[tuple[str, type[Schema]], ...]) -> type[Sche
     return create_model("document", __base__=Schema, **parts)
 
 
-def _model_for(title: str, table: Any, own_fields: type[Schema]) -> type[Schema]:
+def _model_for(title: str, table: object, own_fields: type[Schema]) -> type[Schema]:
     """Return the model of a section, whose options depend on the name in its table."""
     name = table.get("name") if isinstance(table, Mapping) else None
     if title in NAMED and isinstance(name, str) and name.strip():
@@ -293,7 +290,7 @@ def _model_for(title: str, table: Any, own_fields: type[Schema]) -> type[Schema]
     return own_fields
 
 
-def given_values(section: Schema) -> dict[str, Any]:
+def given_values(section: Schema) -> Table:
     """Return a section as a table.
 
     It has the own fields that are not None, and the options that were given.
@@ -321,18 +318,17 @@ def located(where: str) -> Iterator[None]:
         raise
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a value as a label.
 
     Names are bare, numbers have six digits, tables are given by their name.
     """
     if isinstance(value, dict):
-        rest = ", ".join(
-            f"{key} = {short(entry)}" for key, entry in value.items() if key != "name"
-        )
-        return " ".join(
-            filter(None, [str(value.get("name", "")), f"({rest})" if rest else ""])
-        )
+        entries = [f"{k} = {short(v)}" for k, v in value.items() if k != "name"]
+        parts = [str(value["name"])] if value.get("name") else []
+        if entries:
+            parts.append(f"({', '.join(entries)})")
+        return " ".join(parts)
     if isinstance(value, float):
         return f"{value:.6g}"
     return value if isinstance(value, str) else str(plain(value))
@@ -342,6 +338,7 @@ __all__ = [
     "NAMED",
     "SECTIONS",
     "Name",
+    "Table",
     "located",
     "read_sections",
     "section_model",

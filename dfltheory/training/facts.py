@@ -1,4 +1,4 @@
-"""Facts of a run that verdicts need: the laws of its network, its start, its precision.
+"""Facts of a run's network that verdicts need.
 
 Files do not hold the objects themselves (a sequence of matrices, a callable). They hold
 these facts, so that a loaded history gets the same verdict as a new one.
@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from dfltheory.constants import SEQUENCES, NetworkConstants
 from dfltheory.errors import one_of
@@ -28,7 +26,6 @@ from dfltheory.graphs.sequences import (
     rounding,
 )
 from dfltheory.randomness import numpy_generator
-from dfltheory.version import __version__
 
 NetworkKind = Literal["none", "fixed", "periodic", "varying", "random", "losses"]
 
@@ -147,56 +144,27 @@ def drawn(sequence: MixingSequence, rounds: Iterable[int]) -> Iterable[Matrix]:
 
     Losses are equal.
     """
-    known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
+    needs_losses = getattr(sequence, "needs_losses", False)
+    losses = (np.zeros(sequence.m),) if needs_losses else ()
+    rng = np.random.default_rng(0)
     for t in rounds:
-        yield sequence.matrix(t, numpy_generator(0, 0, t, "network"), *known)
+        if sequence.random or needs_losses:
+            rng = numpy_generator(0, 0, t, "network")
+        yield sequence.matrix(t, rng, *losses)
 
 
-def fingerprint(matrices: Iterable[Any]) -> str:
+def fingerprint(matrices: Iterable[Matrix]) -> str:
     """Return the SHA-256 of shapes, places and weights (float64), in this order."""
     digest = hashlib.sha256()
     for W in matrices:
-        places = (W.indptr, W.indices) if hasattr(W, "indptr") else ()
-        weights = np.asarray(W.data if places else W, dtype=np.float64)
-        for values in (np.array(W.shape), *places):
+        integers, weights = [np.array(W.shape)], W
+        if not isinstance(W, np.ndarray):
+            integers += [W.indptr, W.indices]
+            weights = W.data
+        for values in integers:
             digest.update(np.ascontiguousarray(values, dtype=np.int64).data)
-        digest.update(np.ascontiguousarray(weights).data)
+        digest.update(np.ascontiguousarray(weights, dtype=np.float64).data)
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """The start of a run and its arithmetic.
-
-    Attributes
-    ----------
-    precision : str
-        As in "float64".
-    eps : float
-        The rounding unit of this precision.
-    common_start : bool or None
-        Whether the clients of every seed start at one model, bit for bit; None: a run
-        that was measured elsewhere does not state it.
-    dfltheory, torch : str
-        The versions.
-    """
-
-    precision: str
-    eps: float
-    common_start: bool | None
-    dfltheory: str
-    torch: str
-
-    @classmethod
-    def of(cls, start: Tensor) -> RunFacts:
-        """Return the facts of a run that begins at the models x^0 (S, m, d)."""
-        return cls(
-            precision=str(start.dtype).removeprefix("torch."),
-            eps=torch.finfo(start.dtype).eps,
-            common_start=bool((start == start[:, :1]).all()),
-            dfltheory=__version__,
-            torch=str(torch.__version__),
-        )
-
-
-__all__ = ["NetworkFacts", "NetworkKind", "RunFacts", "drawn", "fingerprint"]
+__all__ = ["NetworkFacts", "NetworkKind", "drawn", "fingerprint"]

@@ -5,64 +5,30 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
+from numpy.typing import ArrayLike
 
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.errors import GraphError, InputError, shown
 from dfltheory.files import reading
 from dfltheory.training import storage
-from dfltheory.training.client_measures import over_clients
-from dfltheory.training.facts import NetworkFacts, RunFacts
+from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history_file import (
     ARRAYS,
-    CLIENT,
-    MEASURES,
     RECORDS,
     SCALARS,
     fields_of_file,
     plain_record,
 )
 from dfltheory.training.records import recorded
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dfltheory.algorithms.base import Algorithm
-    from dfltheory.tasks.task import Task
+from dfltheory.training.run_measures import KNOWN_CONSTANTS, RunMeasures
 
 
-_KNOWN_CONSTANTS = "_known_constants"
-
-
-class _ConstantsOfRun:
-    """The field ``History.constants``: as given, else those of the task.
-
-    Tasks may have to estimate their constants, which takes longer than many runs.
-    """
-
-    def __get__(self, run: History | None, owner: type) -> ProblemConstants:
-        if run is None:
-            return None  # type: ignore[return-value]  # the field's default: ask the task
-        values = vars(run)
-        if values[_KNOWN_CONSTANTS] is None:
-            problem = run.problem
-            values[_KNOWN_CONSTANTS] = (
-                ProblemConstants() if problem is None else problem.constants
-            )
-        return values[_KNOWN_CONSTANTS]
-
-    def __set__(self, run: History, constants: ProblemConstants | None) -> None:
-        vars(run)[_KNOWN_CONSTANTS] = constants
-
-
-@dataclass(repr=False)
-class History:
+class History(RunMeasures):
     """The record of one run with S seeds over T = ``rounds`` rounds.
 
     Arrays are (S, len(rounds_measured)), which is (S, rounds + 1) if every round t =
@@ -105,50 +71,21 @@ class History:
         are unknown are NaN in such a record, and an unknown m is 0
     """
 
-    algorithm: Algorithm
-    rounds: int
-    rounds_measured: np.ndarray
-    grad_norm_sq: np.ndarray
-    consensus: np.ndarray
-    loss: np.ndarray
-    accuracy: np.ndarray | None
-    x: np.ndarray
-    x0_sq: np.ndarray
-    x0_spread: np.ndarray
-    constants: ProblemConstants = _ConstantsOfRun()  # type: ignore[assignment]
-    problem: Task | None = None
-    task: str = "task"
-    seed: int = 0
-    extra: dict[str, np.ndarray] = field(default_factory=dict)
-    diverged_at: int | None = None
-    stopped_at: int | None = None
-    seconds: float = 0.0
-    topology: Any = None
-    excess: np.ndarray | None = None
-    facts: RunFacts | None = None
-    sent_bits: np.ndarray | None = None
-    chance: bool = True
-    consensus_rounding: np.ndarray | None = None
-    model_sq: np.ndarray | None = None
-    x0_gradient_sq: np.ndarray | None = None
-    stated: Mapping[str, float] | None = None
-    clients: dict[str, np.ndarray] = field(default_factory=dict)
-
     @classmethod
     def from_measurements(
         cls,
-        grad_norm_sq: Any = None,
+        grad_norm_sq: ArrayLike | None = None,
         /,
         *,
         algorithm: Algorithm | str,
-        hyperparameters: Mapping[str, Any] | None = None,
-        network: Any = None,
+        hyperparameters: Mapping[str, object] | None = None,
+        network: object = None,
         constants: Mapping[str, float] | ProblemConstants | None = None,
-        start: str | Mapping[str, Any] | None = None,
+        start: str | Mapping[str, ArrayLike] | None = None,
         rounds: Sequence[int] | None = None,
         precision: str = "float64",
         task: str = "measurements made elsewhere",
-        **measures: Any,
+        **measures: ArrayLike,
     ) -> History:
         """Return the record of a run that other code made and measured.
 
@@ -215,25 +152,15 @@ class History:
             )
         )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what is copied and sent.
 
         The task, which may be large, is left out if constants are known.
         """
         state = dict(vars(self))
-        if state[_KNOWN_CONSTANTS] is not None:
+        if state[KNOWN_CONSTANTS] is not None:
             state["problem"] = None
         return state
-
-    @property
-    def seeds(self) -> int:
-        """Number of seeds S."""
-        return self.x.shape[0]
-
-    @property
-    def m(self) -> int:
-        """Number of clients."""
-        return self.x.shape[1]
 
     @cached_property
     def network(self) -> NetworkConstants:
@@ -247,15 +174,9 @@ class History:
 
         # push-sum also runs on doubly stochastic matrices, and has its own constants
         # there
-        kinds = (
-            (True, None) if self.algorithm.mixing == "column-stochastic" else (None,)
-        )
-        examined = (
-            200
-            if getattr(self.topology, "random", True)
-            else max(1, min(200, self.rounds))
-        )
-        for push_sum in kinds:
+        is_push_sum = self.algorithm.mixing == "column-stochastic"
+        examined = 200 if self.random_network else max(1, min(200, self.rounds))
+        for push_sum in (True, None) if is_push_sum else (None,):
             with contextlib.suppress(GraphError):
                 return graphs.network_constants(
                     self.topology, push_sum=push_sum, rounds=examined
@@ -292,24 +213,12 @@ class History:
             if name in (*shown_names, "client_accuracy", "client_loss"):
                 first, last = values[:, 0].mean(), values[:, self.last_measured].mean()
                 moved.append(f"{name} {first:.3g} -> {last:.3g}")
-        ended = (
-            f"; diverged by round {self.diverged_at}"
-            if self.diverged_at is not None
-            else ""
-        )
-        ended += (
-            f"; stopped at round {self.stopped_at}"
-            if self.stopped_at is not None
-            else ""
-        )
+        ended = ""
+        if self.diverged_at is not None:
+            ended += f"; diverged by round {self.diverged_at}"
+        if self.stopped_at is not None:
+            ended += f"; stopped at round {self.stopped_at}"
         return f"<{type(self).__name__}: {shown(what)}: {', '.join(moved)}{ended}>"
-
-    @property
-    def last_measured(self) -> int:
-        """The last column that was measured before the run ended."""
-        end = self.rounds if self.stopped_at is None else self.stopped_at
-        end = end if self.diverged_at is None else self.diverged_at
-        return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def __eq__(self, other: object) -> bool:
         """Return whether two records are the same.
@@ -334,32 +243,8 @@ class History:
         arrays = {name: getattr(self, name) for name in ARRAYS}
         stored = {name: array for name, array in arrays.items() if array is not None}
         for name, array in self.clients.items():
-            stored[f"{CLIENT}{name}"] = array
+            stored[f"client/{name}"] = array
         return stored
-
-    def sent(self) -> dict[str, np.ndarray]:
-        """Return what was sent over all links, (S, len(rounds_measured)) each.
-
-        The result is empty if it was not counted.
-
-        ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's
-        precision, ``sent_models`` in numbers of one model, where models are kept; with
-        ``_per_round``, since the measurement before, for each round.
-        """
-        if self.sent_bits is None or self.facts is None:
-            return {}
-        width = torch.finfo(getattr(torch, self.facts.precision)).bits
-        units = {"sent_bits": 1, "sent_scalars": width}
-        # a sweep keeps no models: how large one was is not known then
-        if self.x.shape[-1]:
-            units["sent_models"] = width * self.x.shape[-1]
-        total = {name: self.sent_bits / unit for name, unit in units.items()}
-        rounds = np.diff(self.rounds_measured, prepend=self.rounds_measured[0] - 1)
-        each = {
-            f"{n}_per_round": np.diff(v, axis=1, prepend=v[:, :1]) / rounds
-            for n, v in total.items()
-        }
-        return total | each
 
     @property
     def f0_gap(self) -> np.ndarray | None:
@@ -453,104 +338,6 @@ class History:
         known = {name: value for name, value in named.items() if value == value}
         return {**self.stated, **known}
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a tidy table with one row per seed, round and measure.
-
-        Its columns are seed, round, measure and value.
-        """
-        import pandas as pd
-
-        S, R = self.loss.shape
-        seed, t = np.repeat(np.arange(S), R), np.tile(self.rounds_measured, S)
-        return pd.concat(
-            [
-                pd.DataFrame(
-                    {
-                        "seed": seed,
-                        "round": t,
-                        "measure": name,
-                        "value": array.reshape(-1),
-                    }
-                )
-                for name, array in (self.measures() | self.sent()).items()
-            ],
-            ignore_index=True,
-        )
-
-    def measures(self) -> dict[str, np.ndarray]:
-        """Every recorded measure by name, (S, len(rounds_measured)) each."""
-        own = {name: getattr(self, name) for name in MEASURES}
-        recorded = {name: array for name, array in own.items() if array is not None}
-        if self.stated is not None:  # what was not measured elsewhere is NaN
-            recorded = {n: v for n, v in recorded.items() if not np.isnan(v).all()}
-        return recorded | self.extra
-
-    def client_quantiles(
-        self, measure: str, levels: float | Sequence[float] = (0.1, 0.5, 0.9)
-    ) -> np.ndarray:
-        """Return quantiles over the clients of each seed, (len(levels), S, R).
-
-        Parameters
-        ----------
-        measure : str
-            A measure of single clients, as "client_accuracy".
-        levels : float or sequence of float
-            In [0, 1]: 0 is the smallest value of a client, 1 the largest. A single
-            number gives (S, R).
-
-        Raises
-        ------
-        InputError
-            If no measure of single clients has this name, or a level is not in [0, 1].
-        """
-        values = self.of_clients(measure)
-        if not all(0 <= level <= 1 for level in np.atleast_1d(levels)):
-            raise InputError(f"levels = {levels!r} must lie between 0 and 1")
-        return over_clients(values, levels)
-
-    def of_clients(self, measure: str) -> np.ndarray:
-        """Return a measure of every client, (S, len(rounds_measured), m).
-
-        Parameters
-        ----------
-        measure : str
-            A name in ``clients``.
-
-        Raises
-        ------
-        InputError
-            If no measure of single clients has this name.
-        """
-        if measure not in self.clients:
-            known = ", ".join(self.clients) or "none"
-            raise InputError(
-                f"measure = {measure!r}: of single clients this run recorded {known};"
-                " train with metrics=[...], as in"
-                ' metrics=["client_accuracy", "client_loss"]'
-            )
-        return self.clients[measure]
-
-    def clients_frame(self) -> pd.DataFrame:
-        """Return a tidy table of the measures of single clients.
-
-        Its columns are seed, round, client, measure and value.
-        """
-        import pandas as pd
-
-        columns = ("seed", "round", "client", "measure", "value")
-        parts = []
-        for name, array in self.clients.items():
-            seed, column, client = np.indices(array.shape).reshape(3, -1)
-            t = self.rounds_measured[column]
-            parts.append(
-                pd.DataFrame(
-                    dict(zip(columns, (seed, t, client, name, array.reshape(-1))))
-                )
-            )
-        if not parts:
-            return pd.DataFrame(columns=columns)
-        return pd.concat(parts, ignore_index=True)
-
     # -- storage
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -561,8 +348,8 @@ class History:
         """Return the bytes that ``save`` writes."""
         return storage.packed(*self._content())
 
-    def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        document = {name: getattr(self, name) for name in SCALARS}
+    def _content(self) -> tuple[dict[str, np.ndarray], dict[str, object]]:
+        document: dict[str, object] = {name: getattr(self, name) for name in SCALARS}
         document |= {name: plain_record(getattr(self, name)) for name in RECORDS}
         document |= {
             "kind": "dfltheory.History",
@@ -571,9 +358,8 @@ class History:
         }
         if self.stated is not None:
             document["stated"] = dict(self.stated)
-        return {
-            f"measure/{k}": v for k, v in self.measures().items()
-        } | self._stored(), document
+        measures = {f"measure/{name}": v for name, v in self.measures().items()}
+        return measures | self._stored(), document
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> History:

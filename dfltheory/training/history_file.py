@@ -6,9 +6,9 @@ Measures are stored as ``measure/NAME``, those of single clients as ``client/NAM
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,13 +24,13 @@ from dfltheory.documents import (
     whole,
 )
 from dfltheory.errors import LARGEST_WHOLE
-from dfltheory.training import stored_arrays
-from dfltheory.training.facts import NetworkFacts, RunFacts
+from dfltheory.training import storage, stored_arrays
+from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.records import algorithm_of
+from dfltheory.training.run_measures import MEASURES, RunFacts
 
-CLIENT = "client/"
-"""Prefix of the measures of single clients in files."""
-MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
+Record = TypeVar("Record")
+
 ARRAYS = (
     "x",
     "x0_sq",
@@ -63,11 +63,11 @@ _FACTS = record(
 )
 
 
-def _run_facts(**fields: Any) -> RunFacts:
+def _run_facts(**fields: object) -> RunFacts:
     return RunFacts(**_FACTS("facts", fields))
 
 
-RECORDS: dict[str, Any] = {
+RECORDS: dict[str, Callable[..., object]] = {
     "constants": ProblemConstants,
     "network": NetworkConstants,
     "network_facts": NetworkFacts,
@@ -89,7 +89,7 @@ def fields_of_file(
     """
     if "consensus_error" in arrays:  # its name in files of earlier releases
         arrays.setdefault("consensus_rounding", arrays["consensus_error"])
-    measures = _under("measure/", arrays)
+    measures = storage.under("measure", arrays)
     records = {
         name: _read_record(document[name], kind) for name, kind in RECORDS.items()
     }
@@ -110,36 +110,32 @@ def fields_of_file(
             own.setdefault(name, unknown)
     own["algorithm"] = algorithm_of(document["algorithm"])
     own["extra"] = measures
-    own["clients"] = _under(CLIENT, arrays)
+    own["clients"] = storage.under("client", arrays)
     return own, records | {"random_network": bool(document["random_network"])}
 
 
-def _read_record(document: Mapping[str, Any] | None, kind: Any) -> Any:
+def _read_record(
+    document: Mapping[str, object] | None, kind: Callable[..., Record]
+) -> Record | None:
     """Return a record of the given class; None for none."""
     return None if document is None else kind(**document)
 
 
-def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays whose names begin so, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
-
-
-def plain_record(record: Any) -> dict[str, Any] | None:
+def plain_record(
+    record: ProblemConstants | NetworkConstants | NetworkFacts | RunFacts | None,
+) -> dict[str, object] | None:
     """Return the fields of a record as a mapping; None for none."""
     if record is None:
         return None
     values = {f.name: getattr(record, f.name) for f in fields(record)}
-    return {k: dict(v) if isinstance(v, Mapping) else v for k, v in values.items()}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            values[name] = dict(value)
+    return values
 
 
 __all__ = [
     "ARRAYS",
-    "CLIENT",
-    "MEASURES",
     "RECORDS",
     "SCALARS",
     "fields_of_file",

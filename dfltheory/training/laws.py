@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from dfltheory.algorithms.base import MIX, Algorithm
 from dfltheory.errors import GraphError
 from dfltheory.graphs import check_mixing_matrix
-from dfltheory.graphs.matrices import DENSE_LIMIT, is_sparse, to_dense
+from dfltheory.graphs.matrices import DENSE_LIMIT, Matrix, is_sparse, to_dense
 
 _TOLERANCE = 1e-6
 """Tolerance for sums: matrices may have been in single precision before they were
@@ -83,7 +83,7 @@ class Laws:
             )
         self.check_links(W, where)
 
-    def _check_kind(self, W: Any) -> None:
+    def _check_kind(self, W: object) -> None:
         """Raise GraphError unless a sequence gave a matrix of m clients."""
         if not (is_sparse(W) or isinstance(W, np.ndarray)):
             raise GraphError(
@@ -97,7 +97,7 @@ class Laws:
                 f" {wanted}"
             )
 
-    def check_constant(self, W: Any) -> None:
+    def check_constant(self, W: Matrix) -> None:
         """Raise GraphError if an eigenvalue of a constant W is too small."""
         # beyond it, all eigenvalues cost too much
         if self._least == -math.inf or self._m > DENSE_LIMIT:

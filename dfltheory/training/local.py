@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
 
+import numpy as np
 from torch import Tensor
 
-from dfltheory.algorithms.base import State, is_storable, replace
+from dfltheory.algorithms.base import State, replace
 from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
@@ -178,7 +178,7 @@ def check_shapes(state: State, grad: RoundOracle) -> None:
             )
 
 
-def kept_values(state: State) -> dict[str, Any]:
+def kept_values(state: State) -> dict[str, object]:
     """Return the fields of a state that are no tensors, as a checkpoint keeps them.
 
     Raises
@@ -203,6 +203,15 @@ def kept_values(state: State) -> dict[str, Any]:
     return kept
 
 
+def is_storable(value: object) -> bool:
+    """Return whether a value is made of None, truth values, numbers and text alone."""
+    if isinstance(value, (list, tuple)):
+        return all(is_storable(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+
 def clients_of(state: State, rows: slice, arcs: slice | None = None) -> State:
     """Return the state of some clients; ``arcs`` are those that end at them.
 
@@ -223,6 +232,7 @@ __all__ = [
     "check_state",
     "clients_of",
     "in_pieces",
+    "is_storable",
     "kept_values",
     "stacked",
     "tensors",

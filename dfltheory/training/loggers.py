@@ -13,22 +13,26 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
+from dfltheory.algorithms.base import State
 from dfltheory.errors import InputError
+from dfltheory.training.metrics import Recorder
+from dfltheory.training.recording import Callback
 
 Logger = Callable[[int, dict[str, float]], object]
 """(t, measure -> its mean over the run's seeds)."""
 
 
-def report(*loggers: Logger) -> Callable[[int, Any, Any], None]:
+def report(*loggers: Logger) -> Callback:
     """Return a callback that passes every measured round to the loggers.
 
     It is one of :func:`dfltheory.train`.
     """
     reported: list[int] = []
 
-    def callback(t: int, state: Any, recorder: Any) -> None:
+    def callback(t: int, state: State, recorder: Recorder) -> None:
         for k in range(len(reported), len(recorder.rounds)):
             reported.append(recorder.rounds[k])
             # measures that need the state after the next round are one round late, and
@@ -133,24 +137,24 @@ def tensorboard(folder: str | os.PathLike[str]) -> Logger:
     return Flushed(writer, "add_scalar")
 
 
-def wandb(**options: Any) -> Logger:
+def wandb(**options: object) -> Logger:
     """Return a logger to a run of Weights & Biases; ``options`` of ``wandb.init``."""
     return Tracker(_module("wandb", "wandb").init(**options), "log")
 
 
-def trackio(**options: Any) -> Logger:
+def trackio(**options: object) -> Logger:
     """Return a logger to a run of Trackio; ``options`` of ``trackio.init``."""
     return Tracker(_module("trackio", "trackio").init(**options), "log")
 
 
-def mlflow(**options: Any) -> Logger:
+def mlflow(**options: object) -> Logger:
     """Return a logger to a run of MLflow; ``options`` of ``mlflow.start_run``."""
     module = _module("mlflow", "mlflow")
     module.start_run(**options)
     return Tracker(module, "log_metrics")
 
 
-def _module(name: str, package: str) -> Any:
+def _module(name: str, package: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:

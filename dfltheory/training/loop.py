@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ log = logging.getLogger("dfltheory")
 def train(
     algorithm: Algorithm,
     task: Task,
-    topology: Any = None,
+    topology: object = None,
     rounds: int = 100,
     seeds: int | Sequence[int] = 1,
     x0: Tensor | np.ndarray | None = None,

@@ -8,41 +8,28 @@ from __future__ import annotations
 
 import csv
 import json
-import math
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.errors import InputError, MissingExtraError, shown
+from dfltheory.training.measurement_rows import (
+    COLUMNS,
+    NAME,
+    RESERVED,
+    ROWS,
+    RowTable,
+    checked_names,
+    refuse,
+)
 
 BYTES = 2**28
 """Largest size of a file of text."""
-ROWS = 2 * 10**6
-"""Largest number of rows."""
-COLUMNS = 100
-"""Largest number of columns."""
-NAME = 100
-"""Largest number of characters of a column's name."""
-INDEX = ("seed", "round")
-RESERVED = frozenset(
-    {
-        "algorithm",
-        "constants",
-        "hyperparameters",
-        "network",
-        "precision",
-        "rounds",
-        "start",
-        "task",
-    }
-)
-"""Names that no measure has: they describe a run."""
 NUMBERS = frozenset(
     {
         "double",
@@ -52,39 +39,6 @@ NUMBERS = frozenset(
     }
 )
 """Types of Parquet columns that are read."""
-
-Cell = Any
-"""Text of a CSV file, or a value of a JSON line."""
-
-
-@dataclass
-class _Table:
-    """The columns of a file while it is read, and the line of each row."""
-
-    path: Path
-    names: tuple[str, ...]
-    columns: list[array[float]] = field(init=False)
-    lines: array[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.columns = [array("d") for _ in self.names]
-        self.lines = array("q")
-
-    def refuse(self, line: int, column: str, reason: str) -> NoReturn:
-        """Raise InputError with file, line and column."""
-        _refuse(self.path, line, reason, column)
-
-    def append(self, line: int, cells: Sequence[Cell]) -> None:
-        """Read one row."""
-        if len(self.lines) >= ROWS:
-            _refuse(self.path, line, f"more than {ROWS:,} rows: write fewer rounds")
-        for name, column, cell in zip(self.names, self.columns, cells, strict=True):
-            read = _whole if name in INDEX else _number
-            try:
-                column.append(read(cell))
-            except ValueError as wrong:
-                self.refuse(line, name, str(wrong))
-        self.lines.append(line)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,15 +105,10 @@ def _check_file(path: Path) -> None:
         raise InputError(f"{path} has {size:,} bytes: at most {BYTES:,} are read")
 
 
-def _refuse(path: Path, line: int, reason: str, column: str = "") -> NoReturn:
-    place = f", column {shown(column, NAME)}" if column else ""
-    raise InputError(f"{path}, line {line}{place}: {reason}") from None
-
-
 # -- formats ---------------------------------------------------------------------------
 
 
-def _read_csv(path: Path) -> _Table:
+def _read_csv(path: Path) -> RowTable:
     with path.open(encoding="utf-8-sig", newline="") as lines:
         rows = csv.reader(_limited(path, lines), strict=True)
         try:
@@ -168,20 +117,20 @@ def _read_csv(path: Path) -> _Table:
                 raise InputError(
                     f"{path} is empty: write a header and one row per line"
                 )
-            names = _checked_names(path, rows.line_num, [n.strip() for n in header])
-            table = _Table(path, names)
+            names = checked_names(path, rows.line_num, [n.strip() for n in header])
+            table = RowTable(path, names)
             for row in rows:
                 if not row:  # a blank line
                     continue
                 if len(row) != len(names):
-                    _refuse(
+                    refuse(
                         path,
                         rows.line_num,
                         f"{len(row)} cells, and the header has {len(names)}",
                     )
                 table.append(rows.line_num, row)
         except csv.Error as wrong:
-            _refuse(path, rows.line_num, f"not a line of CSV: {wrong}")
+            refuse(path, rows.line_num, f"not a line of CSV: {wrong}")
     return table
 
 
@@ -192,50 +141,50 @@ def _limited(path: Path, lines: TextIO) -> Iterator[str]:
     while line := lines.readline(longest + 1):
         number += 1
         if len(line) > longest:
-            _refuse(path, number, f"a line of more than {longest:,} characters")
+            refuse(path, number, f"a line of more than {longest:,} characters")
         yield line
 
 
-def _read_json_lines(path: Path) -> _Table:
-    table: _Table | None = None
+def _read_json_lines(path: Path) -> RowTable:
+    table: RowTable | None = None
     with path.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(_limited(path, lines), start=1):
             if not line.strip():
                 continue
             record = _json_record(path, number, line)
             if table is None:
-                table = _Table(path, _checked_names(path, number, list(record)))
+                table = RowTable(path, checked_names(path, number, list(record)))
             for name in table.names:
                 if name not in record:
-                    _refuse(path, number, "the field is missing", name)
+                    refuse(path, number, "the field is missing", name)
             for name in record:
                 if name not in table.names:
-                    _refuse(path, number, "earlier lines lack this field", name)
+                    refuse(path, number, "earlier lines lack this field", name)
             table.append(number, [record[name] for name in table.names])
     if table is None:
         raise InputError(f"{path} is empty: write one JSON object per line")
     return table
 
 
-def _json_record(path: Path, number: int, line: str) -> dict[str, Any]:
+def _json_record(path: Path, number: int, line: str) -> dict[str, object]:
     try:
         record = json.loads(line, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as wrong:
         reason = shown(" ".join(str(wrong).split()), 100)
-        _refuse(path, number, f"not a JSON object: {reason}")
+        refuse(path, number, f"not a JSON object: {reason}")
     if not isinstance(record, dict):
-        _refuse(path, number, 'not a JSON object, as {"seed": 0, "round": 0, ...}')
+        refuse(path, number, 'not a JSON object, as {"seed": 0, "round": 0, ...}')
     return record
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     record = dict(pairs)
     if len(record) != len(pairs):
         raise ValueError("a field occurs twice")
     return record
 
 
-def _read_parquet(path: Path) -> _Table:
+def _read_parquet(path: Path) -> RowTable:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -249,7 +198,7 @@ def _read_parquet(path: Path) -> _Table:
         raise InputError(f"{path}: not a readable Parquet file: {reason}") from wrong
 
 
-def _parquet_table(path: Path, file: Any) -> _Table:
+def _parquet_table(path: Path, file: Any) -> RowTable:
     """Read a Parquet file whose metadata declare a limited size; rows count from 1."""
     metadata = file.metadata
     if metadata.num_rows > ROWS:
@@ -260,11 +209,11 @@ def _parquet_table(path: Path, file: Any) -> _Table:
         raise InputError(
             f"{path} unpacks to {size:,} bytes: at most {BYTES:,} are read"
         )
-    names = _checked_names(path, 1, list(file.schema_arrow.names))
+    names = checked_names(path, 1, list(file.schema_arrow.names))
     for name, kind in zip(names, file.schema_arrow.types, strict=True):
         if str(kind) not in NUMBERS:
-            _refuse(path, 1, f"the type {kind} is none of numbers", name)
-    table = _Table(path, names)
+            refuse(path, 1, f"the type {kind} is none of numbers", name)
+    table = RowTable(path, names)
     count = 0
     for batch in file.iter_batches(batch_size=2**14):
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -273,7 +222,7 @@ def _parquet_table(path: Path, file: Any) -> _Table:
     return table
 
 
-READERS: dict[str, Callable[[Path], _Table]] = {
+READERS: dict[str, Callable[[Path], RowTable]] = {
     ".csv": _read_csv,
     ".jsonl": _read_json_lines,
     ".ndjson": _read_json_lines,
@@ -282,63 +231,10 @@ READERS: dict[str, Callable[[Path], _Table]] = {
 """Formats by suffix."""
 
 
-# -- names and cells -------------------------------------------------------------------
-
-
-def _checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
-    if len(names) > COLUMNS:
-        _refuse(path, line, f"{len(names)} columns: at most {COLUMNS} are read")
-    for name in names:
-        if not 0 < len(name) <= NAME or not name.isprintable():
-            _refuse(path, line, f"a name of 1 to {NAME} characters is needed", name)
-        if name in RESERVED:
-            _refuse(path, line, "this name describes a run: rename the measure", name)
-        if names.count(name) > 1:
-            _refuse(path, line, "the column occurs twice", name)
-    for name in INDEX:
-        if name not in names:
-            reason = f"the column is missing; there are {', '.join(names)}"
-            _refuse(path, line, shown(reason, 300), name)
-    if len(names) == len(INDEX):
-        _refuse(path, line, "there is no column of a measure, as grad_norm_sq")
-    return tuple(names)
-
-
-def _number(cell: Cell) -> float:
-    """Return a finite number, or raise ValueError."""
-    if isinstance(cell, bool) or not isinstance(cell, (str, int, float)):
-        raise ValueError(f"{_quoted(cell)} is not a number")
-    try:
-        if isinstance(cell, str) and not (cell.isascii() and "_" not in cell):
-            raise ValueError
-        value = float(cell)
-    except (ValueError, OverflowError):
-        raise ValueError(f"{_quoted(cell)} is not a number") from None
-    if not math.isfinite(value):
-        raise ValueError(
-            f"{_quoted(cell)} is not finite: end a diverged run before that round"
-        )
-    return value
-
-
-def _whole(cell: Cell) -> float:
-    """Return a whole number >= 0, or raise ValueError."""
-    value = _number(cell)
-    if not value.is_integer() or not 0 <= value <= 2**53:
-        raise ValueError(f"{_quoted(cell)} must be a whole number >= 0")
-    return value
-
-
-def _quoted(cell: Cell) -> str:
-    if isinstance(cell, str) and not cell.strip():
-        return "an empty cell"
-    return shown(repr(cell)[:60])
-
-
 # -- the arrays ------------------------------------------------------------------------
 
 
-def _arranged(table: _Table) -> MeasurementTable:
+def _arranged(table: RowTable) -> MeasurementTable:
     """Return the rows by seed and round."""
     if not table.lines:
         raise InputError(f"{table.path} has no rows")
@@ -371,7 +267,7 @@ def _arranged(table: _Table) -> MeasurementTable:
 
 
 def _check_rounds(
-    table: _Table,
+    table: RowTable,
     seeds: NDArray[np.float64],
     ends: Iterable[int],
     t: NDArray[np.float64],

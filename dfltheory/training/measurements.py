@@ -15,7 +15,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dfltheory import algorithms, graphs
 from dfltheory.algorithms.base import Algorithm, check_class
@@ -23,7 +23,8 @@ from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
-from dfltheory.training.facts import RunFacts
+from dfltheory.graphs import MixingSequence
+from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.stated_start import AT_START, stated_start
 from dfltheory.version import __version__
 
@@ -58,13 +59,13 @@ OF_NETWORK = frozenset(f.name for f in fields(NetworkConstants)) - {
 
 
 def measured_run(
-    measures: Mapping[str, Any],
+    measures: Mapping[str, ArrayLike],
     *,
     algorithm: Algorithm | str,
-    hyperparameters: Mapping[str, Any] | None,
-    network: Any,
+    hyperparameters: Mapping[str, object] | None,
+    network: object,
     constants: Mapping[str, float] | ProblemConstants | None,
-    start: str | Mapping[str, Any] | None,
+    start: str | Mapping[str, ArrayLike] | None,
     rounds: Sequence[int] | None,
     precision: str,
     task: str,
@@ -119,7 +120,7 @@ def measured_run(
 
 
 def algorithm_with(
-    algorithm: Algorithm | str, hyperparameters: Mapping[str, Any] | None
+    algorithm: Algorithm | str, hyperparameters: Mapping[str, object] | None
 ) -> Algorithm:
     """Return an algorithm, or that of a class's name and hyperparameters.
 
@@ -169,7 +170,7 @@ def complete(kind: type[Algorithm], given: dict[str, Any]) -> dict[str, Any]:
 # -- the arrays ------------------------------------------------------------------------
 
 
-def checked_arrays(measures: Mapping[str, Any]) -> dict[str, Floats]:
+def checked_arrays(measures: Mapping[str, ArrayLike]) -> dict[str, Floats]:
     """Return each measure as a finite (S, R) array; all have one shape."""
     if not measures:
         raise InputError(
@@ -187,7 +188,7 @@ def checked_arrays(measures: Mapping[str, Any]) -> dict[str, Floats]:
     return arrays
 
 
-def _array(name: str, value: Any) -> Floats:
+def _array(name: str, value: ArrayLike) -> Floats:
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()
     try:
@@ -232,7 +233,7 @@ def _checked_rounds(rounds: Sequence[int] | None, columns: int) -> NDArray[np.in
     return np.array(listed, dtype=np.int64)
 
 
-def _total_rounds(T: Any, measured: NDArray[np.int64]) -> int:
+def _total_rounds(T: float | None, measured: NDArray[np.int64]) -> int:
     """Return T; the last measured round by default."""
     last = int(measured[-1])
     if T is None:
@@ -275,7 +276,7 @@ def _divided(
     return ProblemConstants(**problem, standing=standing), others, start  # type: ignore[arg-type]
 
 
-def _mapping(name: str, values: Any) -> dict[str, Any]:
+def _mapping(name: str, values: object) -> dict[str, Any]:
     """Return a mapping as a dict; an empty one for None."""
     if values is None:
         return {}
@@ -284,7 +285,7 @@ def _mapping(name: str, values: Any) -> dict[str, Any]:
     return dict(values)
 
 
-def _check_constant(name: str, value: Any) -> None:
+def _check_constant(name: str, value: object) -> None:
     """Raise InputError unless a constant is one finite number in its range."""
     is_number = isinstance(value, (int, float, np.integer, np.floating))
     if isinstance(value, bool) or not is_number or not -LARGEST <= value <= LARGEST:
@@ -295,7 +296,9 @@ def _check_constant(name: str, value: Any) -> None:
         GLOSSARY[name].check(value)
 
 
-def _refuse_constants_of_network(stated: Mapping[str, float], sequence: Any) -> None:
+def _refuse_constants_of_network(
+    stated: Mapping[str, float], sequence: MixingSequence | None
+) -> None:
     """Constants of the network follow from it, and are stated only without it."""
     for name in OF_NETWORK & set(stated):
         if sequence is not None:
@@ -323,7 +326,7 @@ def _refuse_measured_constants(
 # -- the network -----------------------------------------------------------------
 
 
-def _sequence(network: Any, algorithm: Algorithm) -> Any:
+def _sequence(network: object, algorithm: Algorithm) -> MixingSequence | None:
     """Return the network as a sequence of matrices; None: unknown."""
     if network is None:
         return None
@@ -339,7 +342,7 @@ def _sequence(network: Any, algorithm: Algorithm) -> Any:
     return graphs.as_sequence(network)
 
 
-def _clients(m: Any, sequence: Any) -> int:
+def _clients(m: float | None, sequence: MixingSequence | None) -> int:
     """Return the number of clients; 0: unknown."""
     known = 0 if sequence is None else int(sequence.m)
     if m is None:

@@ -6,34 +6,30 @@ metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
-from dfltheory.training.client_measures import NAMED, summaries
+from dfltheory.training.client_measures import NAMED, Metric, summaries
 from dfltheory.training.divergence import JUDGED, Scale
 from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.norms import spread, square
 from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
-class Metric(Protocol):
-    """A user's measure of the clients' models (S, m, d) and their mean (S, d).
+class RecorderDocument(TypedDict):
+    """What a checkpoint keeps of a :class:`Recorder` in addition to its values."""
 
-    It returns numbers (S,), or (S, m) with one number for each client.
-    """
-
-    __name__: str
-
-    def __call__(self, task: Task, models: Tensor, mean: Tensor) -> Tensor | np.ndarray:
-        """Measure the models."""
-        ...
+    rounds: list[int]
+    sizes: list[float]
+    sent: list[float]
 
 
 AHEAD = {"grad_u_sq_next": 1, "two_block_next": 1}
@@ -83,7 +79,7 @@ class Recorder:
         network: RunNetwork | None = None,
     ):
         self.task, self.algorithm, self.network = task, algorithm, network
-        self.metrics: dict[str, Callable[..., Any]] = {}
+        self.metrics: dict[str, Metric] = {}
         for given in metrics:
             metric = NAMED[given] if isinstance(given, str) else given
             name = getattr(metric, "__name__", type(metric).__name__)
@@ -94,13 +90,10 @@ class Recorder:
             self.metrics[name] = metric
         self._two_blocks: TwoBlockMeasures | None = None
         # constants are asked for last: a task may have to estimate them
-        if (
-            algorithm.personal
-            and task.shared is not None
-            and task.constants.L_u
-            and task.constants.L_v
-        ):
-            self._two_blocks = TwoBlockMeasures(task)
+        if algorithm.personal and task.shared is not None:
+            L_u, L_v = task.constants.L_u, task.constants.L_v
+            if L_u and L_v:
+                self._two_blocks = TwoBlockMeasures(task, L_u, L_v)
         self.rounds: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
         self.clients: dict[str, list[np.ndarray]] = {}
@@ -130,10 +123,12 @@ class Recorder:
             self.values.setdefault(name, []).append(value)
         return measured
 
-    def _further(self, state: State, models: Tensor, mean: Tensor) -> dict[str, Any]:
+    def _further(
+        self, state: State, models: Tensor, mean: Tensor
+    ) -> dict[str, Tensor | np.ndarray]:
         """Return the measures that some tasks, algorithms and metrics have."""
         task = self.task
-        measured: dict[str, Any] = {}
+        measured: dict[str, Tensor | np.ndarray] = {}
         accuracy = task.accuracy(mean)
         if accuracy is not None:
             measured["accuracy"] = accuracy
@@ -157,7 +152,7 @@ class Recorder:
         return measured
 
     def _of_metric(
-        self, metric: Callable[..., Any], models: Tensor, mean: Tensor
+        self, metric: Metric, models: Tensor, mean: Tensor
     ) -> dict[str, np.ndarray]:
         """Return what a metric measures, with summaries if it is one of each client."""
         name = getattr(metric, "__name__", type(metric).__name__)
@@ -201,29 +196,23 @@ class Recorder:
 
     def arrays(self, rounds: int) -> dict[str, np.ndarray]:
         """Return every measure as an array (S, rounds), NaN where none was taken."""
-        return {
-            name: lengthened(np.stack(v, axis=1), rounds)
-            for name, v in self.values.items()
-        }
+        return _by_name(self.values, rounds)
 
     def client_arrays(self, rounds: int) -> dict[str, np.ndarray]:
         """Return every measure of single clients as an array (S, rounds, m).
 
         It is NaN in the rounds that were not measured.
         """
-        return {
-            name: lengthened(np.stack(v, axis=1), rounds)
-            for name, v in self.clients.items()
-        }
+        return _by_name(self.clients, rounds)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> RecorderDocument:
         """Return what a checkpoint keeps in addition to the values."""
         sent = [] if self.network is None else self.network.sent.tolist()
         return {"rounds": self.rounds, "sizes": self.scale.sizes, "sent": sent}
 
     def restore(
         self,
-        document: dict[str, Any],
+        document: RecorderDocument,
         values: dict[str, list[np.ndarray]],
         clients: dict[str, list[np.ndarray]],
         state: State,
@@ -246,6 +235,13 @@ class Recorder:
         del self.scale.sizes[len(self.rounds) :]
 
 
+def _by_name(
+    values: Mapping[str, list[np.ndarray]], rounds: int
+) -> dict[str, np.ndarray]:
+    arrays = {name: np.stack(measured, axis=1) for name, measured in values.items()}
+    return {name: lengthened(array, rounds) for name, array in arrays.items()}
+
+
 def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
     """Return (S, r, ...) as (S, rounds, ...), with NaN for the missing rounds."""
     missing = rounds - array.shape[1]
@@ -256,7 +252,7 @@ def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
     return np.pad(array, width, constant_values=np.nan)
 
 
-def numbers(value: Any) -> np.ndarray:
+def numbers(value: ArrayLike | Tensor) -> np.ndarray:
     """Return values in float64, on the processor, as an array of at least one axis."""
     if isinstance(value, Tensor):
         value = value.detach().to(device="cpu", dtype=torch.float64).numpy()

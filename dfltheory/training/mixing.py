@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,7 +16,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import MIX, Algorithm, Edges, Mix
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.graphs.matrices import Matrix
-from dfltheory.graphs.sequences import MixingSequence, period_of
+from dfltheory.graphs.sequences import MixingSequence
 from dfltheory.randomness import (
     Generators,
     RunGenerators,
@@ -24,11 +26,7 @@ from dfltheory.randomness import (
 )
 from dfltheory.training.arcs import Arcs, only_present
 from dfltheory.training.laws import Laws
-from dfltheory.training.messages import bits_sent, degrees, messages_sent
-from dfltheory.training.products import MatrixProduct, in_turn, product
-
-_NO_DRAWS = np.random.default_rng(0)
-"""Passed to sequences that do not draw."""
+from dfltheory.training.products import NO_DRAWS, MatrixProduct, MatrixSource, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,78 +52,6 @@ class GossipSteps:
         if len(self.products) == 1:
             return self.products[0](z)
         return torch.cat([apply(z[s : s + 1]) for s, apply in enumerate(self.products)])
-
-
-class MatrixSource:
-    """One sequence W_0, W_1, ... of a run: drawn, checked, and made into products.
-
-    The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``: the same matrix
-    if the sequence is constant, the next one if it depends on time, a new draw if it is
-    random. A sequence with ``one_per_round`` uses W_t for all gossip steps of round t.
-    Matrices that are not known before the first round are checked by ``laws`` when they
-    are drawn.
-    """
-
-    def __init__(
-        self,
-        sequence: MixingSequence,
-        laws: Laws,
-        steps: int,
-        product: Callable[..., MatrixProduct],
-    ):
-        self.sequence = sequence
-        self.steps = steps
-        self.period = period_of(sequence)
-        self.needs_losses = bool(getattr(sequence, "needs_losses", False))
-        self.per_seed = bool(sequence.random or self.needs_losses)
-        self.constant = self.period == 1
-        self.one_per_round = bool(getattr(sequence, "one_per_round", False))
-        self._laws, self._product = laws, product
-        self._prepared: tuple[Matrix, int, MatrixProduct] | None = None
-
-    @property
-    def one_matrix(self) -> bool:
-        """Whether all gossip steps of a round use one matrix."""
-        return self.constant or self.one_per_round
-
-    def matrix(
-        self,
-        t: int,
-        q: int,
-        rng: np.random.Generator = _NO_DRAWS,
-        losses: tuple[np.ndarray, ...] = (),
-    ) -> Matrix:
-        """Return the matrix of gossip step q of round t."""
-        index = t if self.one_per_round else t * self.steps + q
-        W = self.sequence.matrix(index, rng, *losses)
-        if self.period is None:
-            self._laws.check(W, f"the matrix of round {index}: ")
-        return W
-
-    def step(self, matrices: list[Matrix]) -> MatrixProduct:
-        """Return the product of several gossip steps.
-
-        That of a constant matrix is prepared once.
-        """
-        first, times = matrices[0], len(matrices)
-        if any(W is not first for W in matrices):
-            return partial(in_turn, [self._product(W) for W in matrices])
-        if (
-            self._prepared is None
-            or self._prepared[0] is not first
-            or self._prepared[1] != times
-        ):
-            self._prepared = (first, times, self._product(first, times=times))
-        return self._prepared[2]
-
-    def check_owned(self, steps: int) -> None:
-        """Raise InputError if a round would use matrices of the next one."""
-        if steps > self.steps and not (self.one_matrix or self.per_seed):
-            raise InputError(
-                f"a round mixes {steps} times over a network that changes with time,"
-                f" and its class declares {self.steps}: let gossip_steps of the class"
-                f" be {steps}, so that rounds do not overlap"
-            )
 
 
 class RunNetwork:
@@ -200,7 +126,7 @@ class RunNetwork:
         if self._arcs is None:
             source = self.sources[MIX]
             period = [
-                source.sequence.matrix(t, _NO_DRAWS) for t in range(source.period or 0)
+                source.sequence.matrix(t, NO_DRAWS) for t in range(source.period or 0)
             ]
             self._arcs = Arcs.of_matrices(period, self.m, self.like)
         return self._arcs
@@ -385,7 +311,7 @@ class RoundMix(Mix):
             generators = [
                 numpy_generator(network.root, s, self._t, "network") for s in seeds
             ]
-            self._matrices[name] = [([], rng) for rng in generators or [_NO_DRAWS]]
+            self._matrices[name] = [([], rng) for rng in generators or [NO_DRAWS]]
         for row, (matrices, rng) in enumerate(self._matrices[name]):
             losses = (
                 (self._losses[row],)
@@ -398,6 +324,71 @@ class RoundMix(Mix):
                 else:
                     matrices.append(source.matrix(self._t, len(matrices), rng, losses))
         return [matrices for matrices, _ in self._matrices[name]]
+
+
+def degrees(W: Matrix, axis: int) -> np.ndarray:
+    """Return the number of neighbors of every client, without itself, (m,).
+
+    Axis 0 counts the receivers of its messages (nonzero weights of its column), axis 1
+    its senders.
+    """
+    linked: Any = W != 0
+    return (
+        np.asarray(linked.sum(axis=axis), dtype=np.float64).ravel() - linked.diagonal()
+    )
+
+
+def messages_sent(matrices: list[Matrix]) -> np.ndarray:
+    """Return the number of messages of each client in these gossip steps, (m,)."""
+    first = matrices[0]
+    if all(W is first for W in matrices):
+        return len(matrices) * degrees(first, 0)
+    return np.sum([degrees(W, 0) for W in matrices], axis=0)
+
+
+def bits_sent(
+    z: Tensor, bits: float | Tensor | None, messages: np.ndarray, total: np.ndarray
+) -> float | np.ndarray:
+    """Return the bits that all clients of each seed send, a number or an array (S,).
+
+    Parameters
+    ----------
+    z : (S, m, ...) tensor
+        What is sent. Without ``bits`` a message has the size of one client's part of
+        it.
+    bits : float or (S, m) tensor, optional
+        Size of one message.
+    messages : (S or 1, m) array
+        Number of messages of each client.
+    total : (S or 1,) array
+        Their sum.
+
+    Raises
+    ------
+    InputError
+        If ``bits`` is no finite number >= 0, or no tensor of such numbers.
+    """
+    if bits is None:
+        return 8 * z.element_size() * math.prod(z.shape[2:]) * total
+    if isinstance(bits, Tensor):
+        if bits[0, 0].numel() != 1:
+            raise InputError(
+                f"bits has shape {tuple(bits.shape)}: give a number, or each client's"
+                " (S, m)"
+            )
+        each = bits.reshape(bits.shape[:2]).double().cpu().numpy()
+        least, sent = each.min(), (each * messages).sum(-1)
+    elif isinstance(bits, Real):
+        least, sent = bits, float(bits) * total
+    else:
+        raise InputError(
+            f"bits = {bits!r} must be a number, or each client's own in a tensor (S, m)"
+        )
+    if not (least >= 0 and np.isfinite(sent).all()):
+        raise InputError(
+            f"bits = {bits!r:.60} must be finite and >= 0: it is the size of a message"
+        )
+    return sent
 
 
 __all__ = ["GossipSteps", "MatrixSource", "RoundMix", "RunNetwork"]

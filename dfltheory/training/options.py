@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 import torch
 from pydantic import AfterValidator, WithJsonSchema
@@ -25,15 +25,15 @@ _REQUIRED = inspect.Parameter.empty
 _LISTS = (tuple, list, Sequence)
 
 
-def _text(meaning: str) -> Any:
+def _text(meaning: str) -> object:
     return Annotated[str, WithJsonSchema({"type": "string", "description": meaning})]
 
 
-def _reject(value: Any) -> Any:
+def _reject(value: object) -> object:
     raise ValueError("must be left out of files: only Python code can give it")
 
 
-_PLAIN: dict[Any, Any] = {
+_PLAIN: dict[object, object] = {
     Any: Any,
     int: int,
     float: float,
@@ -48,7 +48,7 @@ _CODE_ONLY = Annotated[Any, AfterValidator(_reject)]
 """A type that no document can write."""
 
 
-def document_type(hint: Any) -> Any:
+def document_type(hint: object) -> object:
     """Return the type that a parameter with this type hint has in a document."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint in _PLAIN:
@@ -62,9 +62,9 @@ def document_type(hint: Any) -> Any:
     return list[Any] if hint in _LISTS else _CODE_ONLY
 
 
-def _union(arguments: Sequence[Any]) -> Any:
+def _union(arguments: Sequence[object]) -> object:
     """Return the union of the alternatives that a document can write, or None."""
-    written: list[Any] = []
+    written: list[object] = []
     for argument in arguments:
         found = None if argument is type(None) else document_type(argument)
         if found is not _CODE_ONLY and found not in written:
@@ -86,12 +86,12 @@ class Option:
         Has the parameter no default?
     """
 
-    hint: Any
-    default: Any = None
+    hint: object
+    default: object = None
     required: bool = False
 
     @classmethod
-    def of(cls, hint: Any, default: Any) -> Option:
+    def of(cls, hint: object, default: object) -> Option:
         """Return the option of a parameter."""
         if default is _REQUIRED:
             return cls(hint, required=True)
@@ -113,56 +113,68 @@ def names_of(section: str) -> list[str]:
     return sorted(networks())
 
 
-def builder(section: str, name: str) -> Any:
+@overload
+def builder(section: Literal["algorithm"], name: str) -> type[Algorithm]: ...
+
+
+@overload
+def builder(section: str, name: str) -> Callable[..., object]: ...
+
+
+def builder(section: str, name: str) -> Callable[..., object]:
     """Return what makes the task, topology or algorithm of a name or reference."""
-    if ":" in name and section in ("task", "algorithm"):
-        return referred(section, name)
     if section == "algorithm":
-        return algorithms.get(name)
+        return algorithm_class(name)
     if section == "task":
-        made = registry.factory(name)
-        return getattr(made, "func", made)
+        return _task_builder(name)
     return network_called(name)
 
 
-def referred(section: str, reference: str) -> Any:
-    """Return a user's own algorithm class, or what makes a user's own task.
+def algorithm_class(name: str) -> type[Algorithm]:
+    """Return the class of an algorithm of the package, or a user's own.
 
     Parameters
     ----------
-    section : str
-        task or algorithm.
-    reference : str
-        MODULE:NAME or FILE.py:NAME. The module is imported, and so its code runs.
+    name : str
+        A name, or MODULE:NAME or FILE.py:NAME. The module is imported, and so its code
+        runs.
 
     Raises
     ------
     InputError
         The reference is of another kind, or the document may not name code.
     """
-    found = own(reference)
-    if section == "algorithm":
-        wanted = "a class of algorithms"
-        right = isinstance(found, type) and issubclass(found, Algorithm)
-    else:
-        wanted = "a function or class that makes a task"
-        right = callable(found)
-    if not right:
-        raise InputError(f"{section}.name = {reference!r} is not {wanted}")
+    if ":" not in name:
+        return algorithms.get(name)
+    found = own(name)
+    if not (isinstance(found, type) and issubclass(found, Algorithm)):
+        raise InputError(f"algorithm.name = {name!r} is not a class of algorithms")
+    return found
+
+
+def _task_builder(name: str) -> Callable[..., object]:
+    """Return what makes a task of the package, or a user's own."""
+    if ":" not in name:
+        made = registry.factory(name)
+        return getattr(made, "func", made)
+    found = own(name)
+    if not callable(found):
+        raise InputError(
+            f"task.name = {name!r} is not a function or class that makes a task"
+        )
     return found
 
 
 def options_of(section: str, name: str) -> dict[str, Option]:
     """Return the options of the task, topology or algorithm of a name, by option."""
-    build: Any = builder(section, name)
+    build = builder(section, name)
     hints = _type_hints(build, section)
     if section == "algorithm":
-        fixed = algorithms.spoken(name)[1]
+        defaults = {f.name: _default(f) for f in fields(algorithm_class(name))}
+        defaults |= algorithms.spoken(name)[1]
         return {
-            field.name: Option.of(
-                hints.get(field.name, Any), fixed.get(field.name, _default(field))
-            )
-            for field in fields(build)
+            option: Option.of(hints.get(option, Any), default)
+            for option, default in defaults.items()
         }
     left_out = {"m", "name", "graph"} if section == "topology" else {"name"}
     return {
@@ -173,7 +185,7 @@ def options_of(section: str, name: str) -> dict[str, Option]:
     }
 
 
-def _type_hints(build: Any, section: str) -> dict[str, Any]:
+def _type_hints(build: Callable[..., object], section: str) -> dict[str, object]:
     of_fields = section == "algorithm" or not inspect.isclass(build)
     try:
         return typing.get_type_hints(build if of_fields else build.__init__)
@@ -181,7 +193,7 @@ def _type_hints(build: Any, section: str) -> dict[str, Any]:
         return {}
 
 
-def _default(field: DataclassField[Any]) -> Any:
+def _default(field: DataclassField[object]) -> object:
     if field.default_factory is not MISSING:
         return field.default_factory()
     return _REQUIRED if field.default is MISSING else field.default
@@ -192,7 +204,7 @@ def standard_name(section: str, name: str) -> str:
     if ":" in name:
         return name
     if section == "algorithm":
-        return builder(section, name).__name__.lower()
+        return algorithm_class(name).__name__.lower()
     return name.replace("-", "_") if section == "topology" else name
 
 
@@ -212,7 +224,7 @@ def name_of(kind: type[Algorithm]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def converted(section: str, name: str, given: Mapping[str, object]) -> dict[str, Any]:
     """Return options as Python needs them.
 
     Documents write dtypes and devices as text, tuples as lists.
@@ -226,7 +238,7 @@ def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, An
     return values
 
 
-def _python_value(place: str, value: Any, hint: Any) -> Any:
+def _python_value(place: str, value: object, hint: object) -> object:
     accepted = {hint, *typing.get_args(hint)}
     if isinstance(value, str) and torch.dtype in accepted:
         return _dtype(place, value)
@@ -261,12 +273,12 @@ def _device(place: str, text: str) -> torch.device:
 
 __all__ = [
     "Option",
+    "algorithm_class",
     "builder",
     "converted",
     "document_type",
     "name_of",
     "names_of",
     "options_of",
-    "referred",
     "standard_name",
 ]

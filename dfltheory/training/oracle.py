@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ from torch import Tensor
 from dfltheory.algorithms.base import Edges, Mix, Oracle, sampled
 from dfltheory.randomness import RunGenerators, may_draw, uniform
 from dfltheory.tasks.task import Task
+
+Drawn = TypeVar("Drawn")
 
 
 class RoundOracle(Oracle):
@@ -77,22 +80,22 @@ class RoundOracle(Oracle):
             raise self.unsupported(".edges")
         return self._mix.edges if self._rows is None else self._mix.edges.of(self._rows)
 
-    def sample(self) -> Any:
+    def sample(self) -> object:
         """Draw the next minibatch of every seed and client."""
         batch = self._next(self._stream)
         return (
             batch if self._rows is None else self._all_clients.pick(batch, self._rows)
         )
 
-    def __call__(self, y: Tensor, batch: Any) -> Tensor:
+    def __call__(self, y: Tensor, batch: object) -> Tensor:
         """Return the task's stochastic gradients at y (S, m, d)."""
         return self._task.gradient(y, batch)
 
-    def loss(self, y: Tensor, batch: Any) -> Tensor:
+    def loss(self, y: Tensor, batch: object) -> Tensor:
         """Return the task's losses (S, m) at y (S, m, d) on a minibatch."""
         return self._task.loss(y, batch)
 
-    def balanced(self, y: Tensor, batch: Any) -> Tensor:
+    def balanced(self, y: Tensor, batch: object) -> Tensor:
         """Return the task's class-balanced gradients at y (S, m, d)."""
         return self._task.balanced_gradient(y, batch)
 
@@ -102,7 +105,7 @@ class RoundOracle(Oracle):
         may_draw(shape, self._task.m, self._draws)
         like = torch.empty(0, dtype=task.dtype, device=task.device)
         full_shape = (task.m, *shape[1:])
-        drawn = self._next(lambda: uniform(self._generators, full_shape, like))
+        drawn = self._next(partial(uniform, self._generators, full_shape, like))
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
     def of(self, rows: slice) -> Self:
@@ -121,7 +124,7 @@ class RoundOracle(Oracle):
         for name in self._task.oracle_methods:
             setattr(self, name, getattr(self._task, name))
 
-    def _next(self, draw: Callable[[], Any]) -> Any:
+    def _next(self, draw: Callable[[], Drawn]) -> Drawn:
         """Return the next draw of all clients.
 
         It is kept for the other ranges if these are only some.

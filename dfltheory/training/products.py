@@ -1,9 +1,9 @@
-"""Products W z of a mixing matrix with stacked models, dense or sparse."""
+"""The mixing matrices of a run, as products W z with stacked models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from dfltheory.graphs.matrices import is_sparse, to_dense
+from dfltheory.errors import InputError
+from dfltheory.graphs.matrices import Matrix, to_dense
+from dfltheory.graphs.sequences import MixingSequence, period_of
+from dfltheory.training.laws import Laws
 
 SPARSE_BELOW = 0.1
 """Share of nonzero weights below which a sparse product is faster (measured in
@@ -30,12 +33,15 @@ CACHE_BLOCK = 1 << 20
 cache.
 """
 
+NO_DRAWS = np.random.default_rng(0)
+"""Passed to sequences that do not draw."""
+
 MatrixProduct = Callable[[Tensor], Tensor]
 """One product W z for every seed: (S, m, d) -> (S, m, d), a new tensor."""
 
 
 def product(
-    W: Any,
+    W: Matrix,
     dtype: torch.dtype,
     device: torch.device | str,
     times: int = 1,
@@ -57,7 +63,7 @@ def product(
         Number of parameters of a model.
     """
     m = W.shape[0]
-    stored = W.nnz if is_sparse(W) else np.count_nonzero(W)
+    stored = np.count_nonzero(W) if isinstance(W, np.ndarray) else W.nnz
     if _dense_is_cheaper(m, int(stored), times, d):
         power = np.linalg.matrix_power(np.asarray(to_dense(W), dtype=np.float64), times)
         return partial(_dense, torch.from_numpy(power).to(dtype=dtype, device=device))
@@ -89,7 +95,7 @@ def _dense(W: Tensor, z: Tensor) -> Tensor:
     return torch.mm(W, z[0])[None] if len(z) == 1 else torch.matmul(W, z)
 
 
-def _sparse(factors: list[Any], width: torch.dtype, z: Tensor) -> Tensor:
+def _sparse(factors: list[sp.csr_array], width: torch.dtype, z: Tensor) -> Tensor:
     """Apply scipy's product.
 
     On a CPU it is at least as fast as torch's (five times at d = 8e5).
@@ -101,24 +107,28 @@ def _sparse(factors: list[Any], width: torch.dtype, z: Tensor) -> Tensor:
     models = z.to(width).numpy()
     block = max(512, CACHE_BLOCK // (n * models.itemsize))
     if S == 1 and d <= block:
-        return torch.from_numpy(reduce(_times, factors, models[0])[None]).to(z.dtype)
+        return torch.from_numpy(_applied(factors, models[0])[None]).to(z.dtype)
     mixed = np.empty((S, factors[-1].shape[0], d), models.dtype)
     for before, after in zip(models, mixed):
         for start in range(0, d, block):
-            after[:, start : start + block] = reduce(
-                _times, factors, before[:, start : start + block]
-            )
+            part = slice(start, start + block)
+            after[:, part] = _applied(factors, before[:, part])
     return torch.from_numpy(mixed).to(z.dtype)
 
 
+def _applied(factors: list[sp.csr_array], z: np.ndarray) -> np.ndarray:
+    for W in factors:
+        z = W @ z
+    return z
+
+
 def _on_device(factors: list[Tensor], width: torch.dtype, z: Tensor) -> Tensor:
-    return torch.stack([reduce(_times, factors, own.to(width)) for own in z]).to(
-        z.dtype
-    )
-
-
-def _times(z: Any, W: Any) -> Any:
-    return W @ z
+    mixed = []
+    for own in z.to(width):
+        for W in factors:
+            own = W @ own
+        mixed.append(own)
+    return torch.stack(mixed).to(z.dtype)
 
 
 def _coo_tensor(csr: Any) -> Tensor:
@@ -129,4 +139,76 @@ def _coo_tensor(csr: Any) -> Tensor:
     ).coalesce()
 
 
-__all__ = ["MatrixProduct", "in_turn", "product"]
+class MatrixSource:
+    """One sequence W_0, W_1, ... of a run: drawn, checked, and made into products.
+
+    The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``: the same matrix
+    if the sequence is constant, the next one if it depends on time, a new draw if it is
+    random. A sequence with ``one_per_round`` uses W_t for all gossip steps of round t.
+    Matrices that are not known before the first round are checked by ``laws`` when they
+    are drawn.
+    """
+
+    def __init__(
+        self,
+        sequence: MixingSequence,
+        laws: Laws,
+        steps: int,
+        product: Callable[..., MatrixProduct],
+    ):
+        self.sequence = sequence
+        self.steps = steps
+        self.period = period_of(sequence)
+        self.needs_losses = bool(getattr(sequence, "needs_losses", False))
+        self.per_seed = bool(sequence.random or self.needs_losses)
+        self.constant = self.period == 1
+        self.one_per_round = bool(getattr(sequence, "one_per_round", False))
+        self._laws, self._product = laws, product
+        self._prepared: tuple[Matrix, int, MatrixProduct] | None = None
+
+    @property
+    def one_matrix(self) -> bool:
+        """Whether all gossip steps of a round use one matrix."""
+        return self.constant or self.one_per_round
+
+    def matrix(
+        self,
+        t: int,
+        q: int,
+        rng: np.random.Generator = NO_DRAWS,
+        losses: tuple[np.ndarray, ...] = (),
+    ) -> Matrix:
+        """Return the matrix of gossip step q of round t."""
+        index = t if self.one_per_round else t * self.steps + q
+        W = self.sequence.matrix(index, rng, *losses)
+        if self.period is None:
+            self._laws.check(W, f"the matrix of round {index}: ")
+        return W
+
+    def step(self, matrices: list[Matrix]) -> MatrixProduct:
+        """Return the product of several gossip steps.
+
+        That of a constant matrix is prepared once.
+        """
+        first, times = matrices[0], len(matrices)
+        if any(W is not first for W in matrices):
+            return partial(in_turn, [self._product(W) for W in matrices])
+        if (
+            self._prepared is None
+            or self._prepared[0] is not first
+            or self._prepared[1] != times
+        ):
+            self._prepared = (first, times, self._product(first, times=times))
+        return self._prepared[2]
+
+    def check_owned(self, steps: int) -> None:
+        """Raise InputError if a round would use matrices of the next one."""
+        if steps > self.steps and not (self.one_matrix or self.per_seed):
+            raise InputError(
+                f"a round mixes {steps} times over a network that changes with time,"
+                f" and its class declares {self.steps}: let gossip_steps of the class"
+                f" be {steps}, so that rounds do not overlap"
+            )
+
+
+__all__ = ["NO_DRAWS", "MatrixProduct", "MatrixSource", "in_turn", "product"]

@@ -49,7 +49,10 @@ class Recording:
         self.stopped_at: int | None = None
         self._run = run
         start = run.algorithm.mean(run.state)
-        self._excess = run.task.excess(start)
+        excess = run.task.excess(start)
+        self._excess = None
+        if excess is not None:
+            self._excess = np.stack([_array(part) for part in excess])
         self._client_gradients_sq = _client_gradients_sq(run.task, start)
         self.recorder.measure(0, run.state)
 
@@ -102,12 +105,8 @@ class Recording:
             x=_array(run.algorithm.models(run.state)),
             x0_sq=_array(run.x0_sq),
             x0_spread=_array(run.x0_spread),
-            x0_gradient_sq=_optional_array(self._client_gradients_sq),
-            excess=(
-                None
-                if self._excess is None
-                else np.stack([_array(part) for part in self._excess])
-            ),
+            x0_gradient_sq=self._client_gradients_sq,
+            excess=self._excess,
             problem=run.task,
             task=run.task.name,
             seed=run.seed,
@@ -119,22 +118,18 @@ class Recording:
         )
 
 
-def _client_gradients_sq(task: Task, mean: Tensor) -> Tensor | None:
+def _client_gradients_sq(task: Task, mean: Tensor) -> np.ndarray | None:
     """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), where it is a formula."""
     if not isinstance(task, Synthetic):
         return None
     at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)
-    return square(task.client_gradient(at)).mean(-1)
+    return _array(square(task.client_gradient(at)).mean(-1))
 
 
 def _array(x: Tensor) -> np.ndarray:
     if x.dtype in (torch.bfloat16, torch.float16):  # numpy has no bfloat16
         x = x.float()
     return x.detach().cpu().numpy()
-
-
-def _optional_array(x: Tensor | None) -> np.ndarray | None:
-    return None if x is None else _array(x)
 
 
 __all__ = ["Callback", "Recording"]

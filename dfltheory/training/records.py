@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass, fields
-from functools import reduce
 from types import ModuleType
 from typing import Any
 
 from dfltheory.algorithms.base import Algorithm
+
+AlgorithmRecord = tuple[str, dict[str, object] | str, str, str]
+"""Name and hyperparameters of an algorithm, and the module and name of its class."""
 
 
 @dataclass(frozen=True)
@@ -34,38 +36,39 @@ class Recorded(Algorithm):
         return True
 
 
-def recorded(algorithm: Algorithm) -> list[Any]:
+def recorded(algorithm: Algorithm) -> AlgorithmRecord:
     """Return the name, the hyperparameters, and the module and name of the class."""
     if isinstance(algorithm, Recorded):
-        return [
+        return (
             algorithm.called,
             algorithm.hyperparameters,
             algorithm.module,
             algorithm.kind,
-        ]
+        )
     kind = type(algorithm)
-    return [algorithm.name, asdict(algorithm), kind.__module__, kind.__qualname__]
+    return algorithm.name, asdict(algorithm), kind.__module__, kind.__qualname__
 
 
-def algorithm_of(document: list[Any]) -> Algorithm:
-    """Return the algorithm of a list of :func:`recorded`.
+def algorithm_of(document: AlgorithmRecord) -> Algorithm:
+    """Return the algorithm that :func:`recorded` describes.
 
     A file runs no code: the class is looked up only in modules that have been imported,
     and only among the attributes that they have already.
     """
     name, values, module, kind = document
-    found: Any = reduce(_held, kind.split("."), sys.modules.get(module))
+    found: object = sys.modules.get(module)
+    for part in kind.split("."):
+        found = vars(found).get(part) if isinstance(found, ModuleType | type) else None
     if (
         isinstance(found, type)
         and issubclass(found, Algorithm)
         and isinstance(values, dict)
     ):
-        # lists in JSON
-        pairs = {f.name for f in fields(found) if isinstance(f.default, tuple)}
-        given: dict[str, Any] = {
-            k: tuple(v) if k in pairs and isinstance(v, list) else v
-            for k, v in values.items()
-        }
+        given: dict[str, Any] = dict(values)
+        for f in fields(found):  # tuples are lists in JSON
+            value = values.get(f.name)
+            if isinstance(f.default, tuple) and isinstance(value, list):
+                given[f.name] = tuple(value)
         try:
             return found(**given)
         except (TypeError, ValueError):  # the class has changed since
@@ -75,8 +78,4 @@ def algorithm_of(document: list[Any]) -> Algorithm:
     return Recorded(module, kind, name, values)
 
 
-def _held(at: Any, part: str) -> Any:
-    return vars(at).get(part) if isinstance(at, (ModuleType, type)) else None
-
-
-__all__ = ["Recorded", "algorithm_of", "recorded"]
+__all__ = ["AlgorithmRecord", "Recorded", "algorithm_of", "recorded"]

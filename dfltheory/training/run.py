@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, State, replace
 from dfltheory.errors import InputError, whole_number
 from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.task import Task
-from dfltheory.training.facts import RunFacts
 from dfltheory.training.local import (
     Update,
     check_shapes,
@@ -23,6 +22,7 @@ from dfltheory.training.local import (
 from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.norms import spread, square
 from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.server import ServerNetwork
 from dfltheory.training.setup import connect, starting_models
 
@@ -53,11 +53,11 @@ class Run:
         self,
         algorithm: Algorithm,
         task: Task,
-        topology: Any,
+        topology: object,
         rounds: int,
         seeds: Sequence[int],
         seed: int,
-        x0: Any = None,
+        x0: ArrayLike | Tensor | None = None,
         strict: bool = True,
     ):
         whole_number("seed", seed, at_least=0)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from dfltheory.identity import value_digest
-from dfltheory.training.checkpoint import Checkpoint, identity
+from dfltheory.training.checkpoint import Checkpoint, RunIdentity, identity
 from dfltheory.training.recording import Recording
 from dfltheory.training.run import Run
 
@@ -37,15 +36,16 @@ class Saving:
             name: value_digest(metric)
             for name, metric in recording.recorder.metrics.items()
         }
-        self._identity = identity(
-            run.algorithm,
-            run.task,
-            run.sequences,
-            run.state.x,
-            rounds=run.rounds,
-            seeds=run.seeds,
-            seed=run.seed,
-        ) | {
+        self._identity: RunIdentity = {
+            **identity(
+                run.algorithm,
+                run.task,
+                run.sequences,
+                run.state.x,
+                rounds=run.rounds,
+                seeds=run.seeds,
+                seed=run.seed,
+            ),
             "evaluate_every": recording.every,
             "metrics": metrics,
             "deterministic": deterministic,
@@ -67,13 +67,14 @@ class Saving:
 
     def save(self, t: int) -> None:
         """Save the run after t rounds."""
-        document = self._identity | {"depends_on": sorted(self._run.dependencies)}
-        self.checkpoint.save(t, self._run.state, self._recording.recorder, document)
+        depends_on = sorted(self._run.dependencies)
+        identity: RunIdentity = {**self._identity, "depends_on": depends_on}
+        self.checkpoint.save(t, self._run.state, self._recording.recorder, identity)
         self._last = time.monotonic()
 
-    def _identity_of_rounds(self, rounds: int) -> dict[str, Any]:
+    def _identity_of_rounds(self, rounds: int) -> RunIdentity:
         """Return the identity of the same run with another number of rounds."""
-        return self._identity | {"rounds": rounds}
+        return {**self._identity, "rounds": rounds}
 
 
 __all__ = ["Saving"]

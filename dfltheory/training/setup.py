@@ -6,17 +6,19 @@ The network becomes sequences of matrices, the start stacked models.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import networkx
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dfltheory import graphs
-from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class, check_storable
+from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class
 from dfltheory.errors import (
     GraphError,
     InputError,
@@ -30,11 +32,16 @@ from dfltheory.graphs.sequences import period_of
 from dfltheory.graphs.weights import column_stochastic_of, metropolis_of
 from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
-from dfltheory.training.client_measures import NAMED
+from dfltheory.training.client_measures import NAMED, Metric
 from dfltheory.training.laws import Laws
+from dfltheory.training.local import is_storable
+
+Function = TypeVar("Function", bound=Callable[..., object])
+NetworkBuilder = Callable[..., networkx.Graph | MixingSequence]
+"""Makes a network of m clients: its first argument is m."""
 
 
-def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
+def check_kinds(algorithm: object, task: object, on_divergence: str) -> None:
     """Raise InputError if algorithm, task or ``on_divergence`` is of the wrong kind."""
     if not isinstance(algorithm, Algorithm):
         given = algorithm.__name__ if isinstance(algorithm, type) else repr(algorithm)
@@ -43,7 +50,7 @@ def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
             " DFedAvg(eta=0.1, K=5)"
         )
     check_class(type(algorithm))
-    check_storable(algorithm)
+    _check_storable(algorithm)
     if not isinstance(task, Task):
         raise InputError(
             f"task is a {type(task).__name__}, not a task: tasks.Supervised(module,"
@@ -60,7 +67,19 @@ def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
         raise InputError(f"on_divergence = {on_divergence!r} must be mark or raise")
 
 
-def functions(name: str, values: Any) -> list[Any]:
+def _check_storable(algorithm: Algorithm) -> None:
+    """Raise InputError unless every hyperparameter is one that a file can hold."""
+    for f in fields(algorithm):
+        value = getattr(algorithm, f.name)
+        if not is_storable(value):
+            raise InputError(
+                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__},"
+                " which no file can hold: give numbers, text, or lists of them, and"
+                " make the rest in init or in the class"
+            )
+
+
+def functions(name: str, values: Iterable[Function]) -> list[Function]:
     """Return the functions of an iterable as a list."""
     if isinstance(values, Iterable):
         listed = list(values)
@@ -69,7 +88,7 @@ def functions(name: str, values: Any) -> list[Any]:
     raise InputError(f"{name} must be a list of functions, not {values!r}")
 
 
-def metrics_of(values: Any) -> list[Any]:
+def metrics_of(values: Iterable[Metric | str]) -> list[Metric | str]:
     """Return the metrics of an iterable of functions and names as a list."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(
@@ -98,12 +117,13 @@ def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
                 f"seeds = {seeds!r} must be different indices, at least one"
             )
         return [int(s) for s in seeds]
-    if whole_number("seeds", seeds, at_least=1) > MOST_SEEDS:
+    count = whole_number("seeds", seeds, at_least=1)
+    if count > MOST_SEEDS:
         raise InputError(
             f"seeds = {seeds}: at most {MOST_SEEDS} runs are batched; give parts, as"
             " range(a, b)"
         )
-    return range(int(seeds))  # type: ignore[arg-type]
+    return range(count)
 
 
 class EqualWeights:
@@ -145,7 +165,7 @@ class EqualWeights:
         return settle(metropolis_of(A), None)
 
 
-def networks() -> dict[str, Any]:
+def networks() -> dict[str, NetworkBuilder]:
     """Return topologies and sequences by name; the first argument of each is m."""
     return {
         **graphs.TOPOLOGIES,
@@ -158,7 +178,7 @@ def networks() -> dict[str, Any]:
     }
 
 
-def network_called(name: str) -> Any:
+def network_called(name: str) -> NetworkBuilder:
     """Return the topology or sequence of a name.
 
     Names are read as by :func:`dfltheory.graphs.topology`.
@@ -170,7 +190,7 @@ def network_called(name: str) -> Any:
 
 
 def connect(
-    algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
+    algorithm: Algorithm, task: Task, topology: object, strict: bool = True
 ) -> dict[str, MixingSequence]:
     """Return the sequences of mixing matrices of a run by name; {} without a network.
 
@@ -237,7 +257,7 @@ def connect(
     return sequences
 
 
-def _named(topology: Any, m: int) -> Any:
+def _named(topology: object, m: int) -> object:
     """Return the network of m clients that a name means; other networks as they are."""
     if not isinstance(topology, str):
         return topology
@@ -254,7 +274,7 @@ def _named(topology: Any, m: int) -> Any:
     return build(m)
 
 
-def _check(sequence: MixingSequence, given: Any, laws: Laws, m: int) -> None:
+def _check(sequence: MixingSequence, given: object, laws: Laws, m: int) -> None:
     """Check what is known of a sequence before the first round."""
     if sequence.m != m:
         raise GraphError(
@@ -281,32 +301,38 @@ def _check(sequence: MixingSequence, given: Any, laws: Laws, m: int) -> None:
         laws.check_links(sum(map(abs, matrices)), "all rounds together: ")
 
 
-def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Tensor:
+def starting_models(
+    task: Task, seeds: Sequence[int], x0: ArrayLike | Tensor | None, seed: int
+) -> Tensor:
     """Return x^0 (S, m, d), a view.
 
     It is the task's common start of every seed, or the given models, broadcast.
     """
     shape = (len(seeds), task.m, task.d)
     if x0 is None:
-        x0 = torch.stack(
-            [task.start(torch_generator(seed, s, 0, "start")) for s in seeds]
-        ).unsqueeze(1)
+        generators = [torch_generator(seed, s, 0, "start") for s in seeds]
+        models = torch.stack([task.start(own) for own in generators]).unsqueeze(1)
     else:
-        try:
-            # in full precision
-            x0 = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))
-        except (TypeError, ValueError):
-            raise InputError(
-                f"x0 is a {type(x0).__name__} that holds no numbers: give an array"
-            ) from None
-        if x0.is_complex():
-            raise InputError("x0 is complex: give real numbers")
-        if tuple(x0.shape) not in (shape[2:], shape[1:], shape):
-            wanted = f"(d,) = {shape[2:]}, (m, d) = {shape[1:]} or (S, m, d) = {shape}"
-            raise InputError(f"x0 has shape {tuple(x0.shape)}, not {wanted}")
-        if not bool(x0.isfinite().all()):
-            raise InputError("x0 has an entry that is not finite")
-    return x0.to(dtype=task.dtype, device=task.device).expand(shape)
+        models = _given_models(x0, shape)
+    return models.to(dtype=task.dtype, device=task.device).expand(shape)
+
+
+def _given_models(x0: ArrayLike | Tensor, shape: tuple[int, int, int]) -> Tensor:
+    """Return models that were given, in full precision; InputError unless they fit."""
+    try:
+        models = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"x0 is a {type(x0).__name__} that holds no numbers: give an array"
+        ) from None
+    if models.is_complex():
+        raise InputError("x0 is complex: give real numbers")
+    if tuple(models.shape) not in (shape[2:], shape[1:], shape):
+        wanted = f"(d,) = {shape[2:]}, (m, d) = {shape[1:]} or (S, m, d) = {shape}"
+        raise InputError(f"x0 has shape {tuple(models.shape)}, not {wanted}")
+    if not bool(models.isfinite().all()):
+        raise InputError("x0 has an entry that is not finite")
+    return models
 
 
 __all__ = [

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dfltheory.errors import InputError, one_of
 
@@ -36,7 +35,7 @@ class Start:
 
 
 def stated_start(
-    start: str | Mapping[str, Any] | None,
+    start: str | Mapping[str, ArrayLike] | None,
     constants: Mapping[str, float],
     arrays: Mapping[str, Floats],
     rounds: NDArray[np.int64],
@@ -65,7 +64,7 @@ def stated_start(
     return Start(values["x0_sq"], values["x0_spread"], common)
 
 
-def _start_facts(start: str | Mapping[str, Any] | None) -> dict[str, Any]:
+def _start_facts(start: str | Mapping[str, ArrayLike] | None) -> dict[str, ArrayLike]:
     if start is None or isinstance(start, str):
         if start not in (None, "common", "different"):
             raise InputError(
@@ -81,7 +80,7 @@ def _start_facts(start: str | Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _value_at_start(
-    name: str, stated: Any, seen: Floats | None, S: int, precision: str
+    name: str, stated: ArrayLike | None, seen: Floats | None, S: int, precision: str
 ) -> Floats:
     """Return a fact of the start for each seed.
 

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -22,11 +22,13 @@ from dfltheory.documents import short
 from dfltheory.errors import DataError, InputError
 from dfltheory.files import reading, replacing
 
+Value = TypeVar("Value")
+
 
 def write(
     path: str | os.PathLike[str],
     tensors: Mapping[str, Tensor | np.ndarray],
-    document: Mapping[str, Any],
+    document: Mapping[str, object],
 ) -> Path:
     """Write atomically. Tensors that share their memory are stored once."""
     from safetensors import SafetensorError
@@ -43,7 +45,7 @@ def write(
 
 
 def packed(
-    tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]
+    tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, object]
 ) -> bytes:
     """Return the bytes that :func:`write` writes."""
     from safetensors.torch import save
@@ -52,12 +54,12 @@ def packed(
 
 
 def _laid_out(
-    tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]
+    tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, object]
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
     stored: dict[str, Tensor] = {}
     aliases: dict[str, str] = {}
     memories: set[int] = set()
-    seen: dict[tuple[Any, ...], str] = {}
+    seen: dict[tuple[object, ...], str] = {}
     for name, value in tensors.items():
         tensor = (
             torch.from_numpy(np.ascontiguousarray(value))
@@ -84,13 +86,10 @@ def digest(tensors: Mapping[str, Tensor], text: str) -> str:
     It covers their names, dtypes, shapes and bytes.
     """
     names = sorted(tensors)
-    header = [
-        text,
-        *(
-            [name, str(tensors[name].dtype), list(tensors[name].shape)]
-            for name in names
-        ),
+    layouts = [
+        [name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names
     ]
+    header = [text, *layouts]
     sha256 = hashlib.sha256(json.dumps(header).encode())
     for name in names:
         content = tensors[name].detach().cpu().contiguous().reshape(-1)
@@ -119,11 +118,11 @@ def _verify(
         )
 
 
-def _text(document: Mapping[str, Any]) -> str:
+def _text(document: Mapping[str, object]) -> str:
     return json.dumps(document, default=np.generic.item)  # numpy's numbers too
 
 
-def read_back(document: Mapping[str, Any]) -> dict[str, Any]:
+def read_back(document: Mapping[str, object]) -> dict[str, Any]:
     """Return the document as it is read from a file.
 
     It has lists for tuples, and Python's own numbers.
@@ -131,9 +130,7 @@ def read_back(document: Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(_text(document))
 
 
-def read(
-    path: str | os.PathLike[str], kind: str
-) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], Any]:
     """Read what :func:`write` wrote.
 
     Raises
@@ -159,11 +156,19 @@ def read(
     with reading(path, kind):
         if document.get("kind") != kind:
             raise DataError(f"{path} holds {short(document.get('kind'))}, not {kind!r}")
-        return (
-            tensors
-            | {name: tensors[first] for name, first in document.pop("aliases").items()},
-            document,
-        )
+        aliases = document.pop("aliases")
+        shared = {name: tensors[first] for name, first in aliases.items()}
+        return tensors | shared, document
 
 
-__all__ = ["digest", "read", "read_back", "write"]
+def under(group: str, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return what is stored under the names group/..., by the rest of their names."""
+    prefix = f"{group}/"
+    return {
+        name.removeprefix(prefix): value
+        for name, value in values.items()
+        if name.startswith(prefix)
+    }
+
+
+__all__ = ["digest", "read", "read_back", "under", "write"]

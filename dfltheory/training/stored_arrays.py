@@ -97,16 +97,6 @@ def check_state(state: object, stored: Mapping[str, Tensor]) -> None:
             )
 
 
-def is_finite(state: object, names: tuple[str, ...]) -> bool:
-    """Return whether all tensors of a state are finite."""
-    tensors = (getattr(state, name) for name in names)
-    return all(
-        bool(torch.isfinite(tensor).all())
-        for tensor in tensors
-        if isinstance(tensor, Tensor)
-    )
-
-
 def _array(arrays: Mapping[str, np.ndarray], name: str, axes: int) -> np.ndarray:
     if name not in arrays:
         raise DataError(f"array {name} is missing")
@@ -148,4 +138,4 @@ def _check(
         )
 
 
-__all__ = ["check_history", "check_measures", "check_state", "is_finite"]
+__all__ = ["check_history", "check_measures", "check_state"]

@@ -5,24 +5,27 @@ They are taken at the mean shared block and the clients' personal blocks.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
+import numpy as np
 from torch import Tensor
 
 from dfltheory.algorithms.blocks import blocks
 from dfltheory.tasks.task import Task
 from dfltheory.training.norms import square
 
+Squares = TypeVar("Squares", Tensor, np.ndarray)
+
 
 class TwoBlockMeasures:
-    """Squared gradients of F(u, V) at (ubar^t, V^t), where L_u and L_v are known.
+    """Squared gradients of F(u, V) at (ubar^t, V^t), with smoothness L_u and L_v.
 
     The mean shared block ubar^t of the last measurement is kept for the measures with
     V^{t+1}.
     """
 
-    def __init__(self, task: Task):
-        self._task = task
+    def __init__(self, task: Task, L_u: float, L_v: float):
+        self._task, self._L_u, self._L_v = task, L_u, L_v
         self._u, self._v = blocks(task.shared, task.d)
         self._shared_mean: Tensor
 
@@ -42,10 +45,9 @@ class TwoBlockMeasures:
         """Keep the shared block of the mean model (S, d)."""
         self._shared_mean = mean[..., self._u]
 
-    def weighted_sum(self, shared: Any, personal: Any) -> Any:
+    def weighted_sum(self, shared: Squares, personal: Squares) -> Squares:
         """Return the sum of both squares, divided by the smoothness of their blocks."""
-        constants = self._task.constants
-        return shared / constants.L_u + personal / constants.L_v
+        return shared / self._L_u + personal / self._L_v
 
     def shared_gradient_sq(self, models: Tensor) -> Tensor:
         """Return ||grad_u F(ubar, V)||^2 for the kept ubar and these models' V."""

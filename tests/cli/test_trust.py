@@ -187,7 +187,7 @@ def test_no_option_of_a_document_reaches_an_import_that_was_not_allowed(
 ):
     # a reference that the static check does not know still meets the switch where code
     # is imported
-    monkeypatch.setattr("dfltheory.training.instance._CODE", ())
+    monkeypatch.setattr("dfltheory.training.sections._CODE", ())
     for place in ("task.name", "task.model", "algorithm.name"):
         write(place)
         with pytest.raises(InputError, match="evil"):

@@ -12,7 +12,7 @@ import pytest
 import dfltheory as dfl
 from dfltheory import bounds, plots
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.plots.look import gap_label
+from dfltheory.plots.labels import gap_label
 
 KEY = "dfedsam.theorem_4_5"
 DOCS = Path(__file__).parents[2] / "docs"

@@ -287,7 +287,7 @@ def test_steps_that_make_a_pass(sizes, batch, steps):
 
 def test_a_chunk_is_as_many_clients_as_a_cache_holds(monkeypatch):
     # bytes; a model has 8 numbers
-    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1000)
+    monkeypatch.setattr("dfltheory.tasks.minibatches._CACHE", 1000)
     assert task_of(3, 3, 3).chunk(1) == 1000 // 64 == 15
     assert task_of(3, 3, 3).chunk(4) == 3
     assert task_of(3, 3, 3, dtype=torch.float32).chunk(4) == 7

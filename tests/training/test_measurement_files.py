@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dfltheory.errors import DFLTheoryError, InputError
-from dfltheory.training import measurement_files
+from dfltheory.training import measurement_rows
 from dfltheory.training.measurement_files import BYTES, read_measurements
 
 ROWS = [
@@ -160,7 +160,7 @@ def test_large_file_is_refused_before_it_is_read(tmp_path):
 
 
 def test_more_rows_than_the_limit_are_refused_at_their_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(measurement_files, "ROWS", 5)
+    monkeypatch.setattr(measurement_rows, "ROWS", 5)
     with pytest.raises(InputError, match="line 7"):
         read_measurements(written(tmp_path, "run.csv", as_csv()))
     pandas = pytest.importorskip("pandas")

@@ -161,7 +161,7 @@ def test_strategies_give_one_trajectory(case, monkeypatch):
             atol=1e-12,
             msg=strategy,
         )
-    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1)  # one client at a time
+    monkeypatch.setattr("dfltheory.tasks.minibatches._CACHE", 1)  # one client at a time
     for strategy in ("loop", "auto"):
         torch.testing.assert_close(
             trajectory(build(case, strategy=strategy)),

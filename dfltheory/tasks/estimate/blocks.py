@@ -6,8 +6,8 @@ The points (u, v_1..v_m) are those of a trajectory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -46,12 +46,17 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
 
     def cross(H: Product) -> tuple[Product, int]:
         to_u, to_v = _block(H, u, v, task.d), _block(H, v, u, task.d)
-        return lambda w: to_v(to_u(w)), len(v)
 
-    def own(rows: Tensor) -> Callable[[Product], tuple[Product, int]]:
-        return lambda H: (_block(H, rows, rows, task.d), len(rows))
+        def product(w: Tensor) -> Tensor:
+            return to_v(to_u(w))
 
-    norms = smoothness(task, x, {"L_u": own(u), "L_v": own(v), "L_uv": cross}, how)
+        return product, len(v)
+
+    def own(rows: Tensor, H: Product) -> tuple[Product, int]:
+        return _block(H, rows, rows, task.d), len(rows)
+
+    parts = {"L_u": partial(own, u), "L_v": partial(own, v), "L_uv": cross}
+    norms = smoothness(task, x, parts, how)
     square = norms["L_uv"]
     low, high = math.sqrt(square.low), math.sqrt(square.high)
     for name in ("L_uv", "L_vu"):
@@ -67,10 +72,9 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
         out.append(replace(C, name="chi", value=chi, low=low, high=high))
     gradients = torch.stack([task.gradient(point.unsqueeze(0))[0] for point in x])
     out += noises(task, x, gradients, {"sigma_u": u, "sigma_v": v}, how)
-    partial = gradients[..., u].double()
-    delta = float(
-        (partial - partial.mean(1, keepdim=True)).square().sum(-1).mean(1).max().sqrt()
-    )
+    shared = gradients[..., u].double()
+    deviations = shared - shared.mean(1, keepdim=True)
+    delta = float(deviations.square().sum(-1).mean(1).max().sqrt())
     out.append(
         Estimate("delta_u", delta, delta, delta, 1.0, f"exact at {len(x)} points", OFF)
     )

@@ -24,6 +24,9 @@ from dfltheory.tasks.estimate.hessian import Product, hessian_product
 from dfltheory.tasks.estimate.spectrum import extremes, hessian_extremes
 from dfltheory.tasks.task import Task
 
+Bracket = tuple[float, float]
+"""A lower and an upper bound of a norm."""
+
 OFF = "points off the trajectory"
 """What no estimate has looked at."""
 
@@ -33,8 +36,8 @@ class Estimate:
     """One constant: its estimate and what is known of it.
 
     ``low`` <= the constant, and the largest value over the sampled points <= ``high``,
-    with probability at least ``confidence`` over the draws of the estimator (1: no
-    chance was involved).
+    with probability at least ``confidence`` over the draws of the estimator (1: it
+    draws nothing).
     """
 
     name: str
@@ -47,10 +50,10 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return the text for people."""
-        chance = "" if self.confidence == 1 else f" ({self.confidence:.0%})"
+        level = "" if self.confidence == 1 else f" ({self.confidence:.0%})"
         return (
             f"{self.name} = {self.value:.6g} in [{self.low:.6g},"
-            f" {self.high:.6g}]{chance}: {self.sampled}"
+            f" {self.high:.6g}]{level}: {self.sampled}"
         )
 
 
@@ -91,7 +94,8 @@ class Effort:
 
     ``draws`` minibatches for each noise, ``steps`` of Lanczos' method for each norm of
     a Hessian, of these ``clients`` (None: all) and of ``minibatches`` random
-    minibatches of each, too; ``confidence`` of an interval; ``seed`` of all chance.
+    minibatches of each, too; ``confidence`` of an interval; ``seed`` of all
+    random numbers.
     """
 
     draws: int = 64
@@ -149,11 +153,15 @@ def along(
         "beta": float(gaps.max().sqrt()),
         "B": float(gradients.double().norm(dim=-1).max()),
     }
+
+    def whole(H: Product) -> tuple[Product, int]:
+        return H, task.d
+
     last, count = len(points) - 1, max(1, min(curvature_points, len(points)))
     found = smoothness(
         task,
         models,
-        {"L": lambda H: (H, task.d)},
+        {"L": whole},
         how,
         places=sorted({round(k * last / max(count - 1, 1)) for k in range(count)}),
         at_least=_steepest_turn(points, gradients),
@@ -202,7 +210,7 @@ def piloted(task: Task) -> ProblemConstants:
     return along(task, pilot(task)).constants()
 
 
-def of_run(task: Task, run: Any, **options: Any) -> Estimates:
+def of_run(task: Task, run: object, **options: Any) -> Estimates:
     """Return the constants for judging a finished run, by :func:`along`.
 
     ``run`` is a History, or models (S, m, d).
@@ -266,32 +274,28 @@ def smoothness(
         len(places) * len(who) * (len(blocks) + minibatches)
     )
     first = next(iter(blocks))
-    norms = {name: [(at_least if name == first else 0.0,) * 2] for name in blocks}
-    sampled = []
+    norms: dict[str, list[Bracket]] = {name: [(0.0, 0.0)] for name in blocks}
+    norms[first] = [(at_least, at_least)]
+    sampled: list[Bracket] = []
+
+    def bracket(name: str, p: int, i: int, batch: object = None) -> Bracket:
+        part, size = blocks[name](hessian_product(task, points[p, i], i, batch))
+        start = seed + 7919 * p + i
+        return extremes(part, size, points, how.steps, each, start).norm_bracket
+
     for p in places:
         draws = [seed + 104_729 * (1 + p * minibatches + k) for k in range(minibatches)]
-        batches = [
-            task.sample([torch.Generator(device=task.device).manual_seed(s)])
-            for s in draws
-        ]
+        generators = [torch.Generator(task.device).manual_seed(s) for s in draws]
+        batches = [task.sample([generator]) for generator in generators]
+        drawn = [batch for batch in batches if batch is not None]  # else F_i is f_i
         for i in who:
-
-            def bracket(
-                name: str, batch: Any = None, p: int = p, i: int = i
-            ) -> tuple[float, float]:
-                part, size = blocks[name](hessian_product(task, points[p, i], i, batch))
-                return extremes(
-                    part, size, points, how.steps, each, seed + 7919 * p + i
-                ).norm_bracket
-
             for name in blocks:
-                norms[name].append(bracket(name))
-            # else F_i is f_i
-            sampled += [bracket(first, batch) for batch in batches if batch is not None]
+                norms[name].append(bracket(name, p, i))
+            sampled += [bracket(first, p, i, batch) for batch in drawn]
     where = f"Hessians of {len(who)} of {task.m} clients at {len(places)} points"
     off = OFF + ("" if len(who) == task.m else ", other clients")
 
-    def largest(name: str, ends: Any, words: str, off: str) -> Estimate:
+    def largest(name: str, ends: list[Bracket], words: str, off: str) -> Estimate:
         low, high = (max(values) for values in zip(*ends, strict=True))
         return Estimate(name, low, low, high, how.confidence, words, off)
 
@@ -318,7 +322,7 @@ def noises(
     task: Task,
     points: Tensor,
     gradients: Tensor,
-    blocks: Mapping[str, Any],
+    blocks: Mapping[str, slice | Tensor],
     how: Effort,
 ) -> list[Estimate]:
     """Estimate the noise E||grad F_i(x; xi) - grad f_i(x)||^2 in blocks, by name.

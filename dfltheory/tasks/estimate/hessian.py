@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.supervised import Batch, Supervised
+from dfltheory.tasks.minibatches import Batch
+from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 
 _PIECE = 1000
@@ -20,7 +20,7 @@ Product = Callable[[Tensor], Tensor]
 
 
 def hessian_product(
-    task: Task, x: Tensor, client: int | None = None, batch: Any | None = None
+    task: Task, x: Tensor, client: int | None = None, batch: object = None
 ) -> Product:
     """Return v -> H v for the Hessian H of f_i (None: of f) at a point x (d,).
 
@@ -43,13 +43,18 @@ def hessian_product(
         )
     x = x.detach().to(dtype=task.dtype, device=task.device)
     if isinstance(task, Supervised):
+        assert batch is None or isinstance(batch, Batch)
         return _network_product(task, x, client, batch)
     point = x.clone().requires_grad_(True)
     gradients = task.gradient(point.expand(1, task.m, task.d), batch)[0]
     gradient = gradients.mean(0) if client is None else gradients[client]
     if not gradient.requires_grad:  # it does not depend on x: f_i is linear
         return torch.zeros_like
-    return lambda v: torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
+
+    def product(v: Tensor) -> Tensor:
+        return torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
+
+    return product
 
 
 def _network_product(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -127,7 +126,7 @@ def hessian_extremes(
     steps: int = 30,
     confidence: float = 0.95,
     seed: int = 0,
-    batch: Any | None = None,
+    batch: object = None,
 ) -> Extremes:
     """Return the ends of the spectrum of a Hessian at a point x (d,).
 

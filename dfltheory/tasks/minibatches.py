@@ -1,0 +1,242 @@
+"""Minibatches of the clients' examples."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import groupby
+from typing import Literal, Self
+
+import torch
+from torch import Tensor, nn
+
+from dfltheory.errors import InputError
+from dfltheory.tasks.batching import Loss, dense_layers
+from dfltheory.tasks.examples import Epochs, iid
+from dfltheory.tasks.modules import Layout
+from dfltheory.tasks.task import Task
+
+_CACHE = 4_000_000
+"""Bytes of stacked parameters that local work takes on at once: what a processor's
+cache holds.
+"""
+
+_PIECE_BYTES = 1_250_000
+"""Bytes of inputs that are pushed through the networks at once when all examples are
+asked for.
+
+Convolutions make them dozens of times larger on the way: about 100 colour images at
+once are twice as fast as 2000, whose activations no cache holds.
+"""
+
+_DENSE_PIECE_BYTES = 5_000_000
+"""The same for stacks of linear layers, whose activations are small."""
+
+
+@dataclass(eq=False)
+class Batch:
+    """One minibatch for every seed and client.
+
+    It holds the places (S, m, B) of its examples in the task's data.
+
+    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first
+    asked for, so that local work on a few clients gathers no more than theirs.
+    ``dropped`` (S, m): the seeds by which each client's network drops units, where it
+    does.
+    """
+
+    task: MinibatchTask
+    places: Tensor
+    dropped: Tensor | None = None
+
+    @cached_property
+    def X(self) -> Tensor:
+        """Inputs (S, m, B, ...), gathered when first read."""
+        return self.task.gathered(self.places)
+
+    @cached_property
+    def y(self) -> Tensor:
+        """Targets (S, m, B, ...), gathered when first read."""
+        return self.task.y.index_select(0, self.places.reshape(-1)).unflatten(
+            0, self.places.shape
+        )
+
+    def rows(self, rows: slice) -> Batch:
+        """Return some clients' part."""
+        part = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                vars(part)[name] = value[:, rows]
+        return part
+
+
+class MinibatchTask(Task[Batch]):
+    """A task whose clients draw minibatches from their examples.
+
+    Attributes
+    ----------
+    X, y : all clients' inputs and targets, in a row
+    sizes, offsets : number of each client's examples (m,), and where they begin (m,)
+    scale : m p_i (m,), the weights of the clients' losses; None where all are 1
+    batch : examples a minibatch; None: all of a client's examples
+    network, layout, criterion : the module, where its parameters are in x, its loss
+    drops : whether the module draws random numbers while it is trained
+    """
+
+    X: Tensor
+    y: Tensor
+    sizes: Tensor
+    offsets: Tensor
+    scale: Tensor | None
+    batch: int | None
+    sampling: Literal["iid", "epochs"]
+    network: nn.Module
+    layout: Layout
+    criterion: Loss
+    weight_decay: float
+    drops: bool
+    preprocess: Callable[[Tensor], Tensor] | None
+    augment: Callable[[Tensor, Sequence[torch.Generator]], Tensor] | None
+    _classes: int
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """Where each parameter lies in x."""
+        return self.layout.slices
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shape of each parameter."""
+        return self.layout.shapes
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Local steps that make one pass over a client's data, on average."""
+        return max(
+            1, round(float(self.sizes.double().mean()) / (self.batch or torch.inf))
+        )
+
+    def stream(
+        self, generators: Sequence[torch.Generator]
+    ) -> Callable[[], Batch | None]:
+        """Return the minibatches of one round."""
+        if self.batch is None or self.sampling == "iid":
+            return partial(self.sample, generators)
+        epochs = Epochs(self.sizes, self.batch, generators)
+
+        def draw() -> Batch:
+            """Return the next minibatch of the round."""
+            return self._batch(epochs.draw(), generators)
+
+        return draw
+
+    def sample(self, generators: Sequence[torch.Generator]) -> Batch | None:
+        """Draw for every seed and client."""
+        if self.batch is None:
+            return None
+        return self._batch(iid(self.sizes, self.batch, generators), generators)
+
+    def _batch(self, index: Tensor, generators: Sequence[torch.Generator]) -> Batch:
+        batch = Batch(self, index + self.offsets.unsqueeze(-1))
+        if self.augment is not None:
+            batch.X = self.augment(batch.X, generators)
+        if self.drops:
+            each = [
+                torch.randint(2**62, (self.m,), generator=g, device=g.device)
+                for g in generators
+            ]
+            batch.dropped = torch.stack(each)
+        return batch
+
+    def gathered(self, places: Tensor) -> Tensor:
+        """Return the inputs at these places (...), ready for the module."""
+        return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(
+            0, places.shape
+        )
+
+    def chunk(self, seeds: int) -> int | None:
+        """Return for how many clients at once local work is best done; None: all."""
+        # augmentation is for all clients at once; exact gradients are taken in pieces
+        # of their own
+        if self.augment is not None or self.batch is None or self.device.type != "cpu":
+            return None
+        return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
+
+    def restrict(self, rows: slice) -> Self:
+        """Return a task of some clients, for local work."""
+        part = copy.copy(self)
+        vars(part).pop("log_frequencies", None)
+        part.sizes, part.offsets, part.m = (
+            self.sizes[rows],
+            self.offsets[rows],
+            rows.stop - rows.start,
+        )
+        part.scale = None if self.scale is None else self.scale[rows]
+        return part
+
+    def pick(self, batch: Batch | None, rows: slice) -> Batch | None:
+        """Return some clients' part of a minibatch."""
+        return None if batch is None else batch.rows(rows)
+
+    def _everything(
+        self, S: int, client: int | None = None
+    ) -> Iterator[tuple[Tensor, Tensor, float]]:
+        """Yield the examples of one client, or of all, in pieces for S networks.
+
+        A piece has inputs, targets, and the weight of their mean loss in f_i, or in f.
+        """
+        for begin, end, weight in self.pieces(max(1, self._piece // S), client):
+            X, y = self._prepared(self.X[begin:end]), self.y[begin:end]
+            yield X.expand(S, *X.shape), y.expand(S, *y.shape), weight
+
+    @cached_property
+    def _piece(self) -> int:
+        """How many examples are pushed through the networks at once."""
+        dense = dense_layers(self.network) is not None
+        most = _DENSE_PIECE_BYTES if dense else _PIECE_BYTES
+        return max(1, most // max(1, self.X[0].numel() * self.dtype.itemsize))
+
+    @cached_property
+    def log_frequencies(self) -> Tensor:
+        """Logarithms of the clients' shares of classes (m, C); -1e4 for -inf."""
+        if self.y.is_floating_point():
+            raise InputError("class-balanced risk needs whole-number targets (classes)")
+        own = zip(self.offsets.tolist(), self.sizes.tolist())
+        counts = [
+            torch.bincount(self.y[a : a + n], minlength=self._classes) for a, n in own
+        ]
+        shares = torch.stack(counts).to(self.dtype) / self.sizes.to(self.y.device)[
+            :, None
+        ].to(self.dtype)
+        return shares.log().clamp_min(-1e4)
+
+    def pieces(
+        self, most: int, client: int | None = None
+    ) -> Iterator[tuple[int, int, float]]:
+        """Yield (first example, end, weight of their mean loss) for some at once.
+
+        The weight is that in f, or in f_i.
+        """
+        who = range(self.m) if client is None else [client]
+        sizes, offsets = self.sizes.tolist(), self.offsets.tolist()
+        scale = [1.0] * self.m if self.scale is None else self.scale.tolist()
+
+        def weight_of_example(i: int) -> float:
+            return scale[i] / sizes[i] / len(who)
+
+        # of examples in a row
+        for each, run in groupby(who, key=weight_of_example):
+            clients = list(run)
+            last = offsets[clients[-1]] + sizes[clients[-1]]
+            for begin in range(offsets[clients[0]], last, most):
+                end = min(begin + most, last)
+                yield begin, end, (end - begin) * each
+
+    def _prepared(self, X: Tensor) -> Tensor:
+        X = X if self.preprocess is None else self.preprocess(X)
+        return X.to(self.dtype) if X.is_floating_point() else X
+
+
+__all__ = ["Batch", "MinibatchTask"]

@@ -1,0 +1,228 @@
+"""From the sections of a document to a task, a network and an algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+
+from dfltheory import algorithms, graphs, tasks
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.reference import names_theorem_file
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.graphs.files import read_matrix_file
+from dfltheory.own import Trust, require_trust
+from dfltheory.schemas import Schema
+from dfltheory.tasks.task import Task
+from dfltheory.training.document import SECTIONS, Table, located, read_sections
+from dfltheory.training.options import algorithm_class, builder, converted, options_of
+from dfltheory.training.setup import network_called
+
+_CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem", "key"))
+"""Where a document may name code, by section and field."""
+
+
+def references(document: Mapping[str, object]) -> dict[str, str]:
+    """Return the code references of a document, by dotted field.
+
+    They are MODULE:NAME or FILE.py:NAME.
+    """
+    found = {}
+    for section, key in _CODE:
+        table = document.get(section)
+        value = table.get(key) if isinstance(table, Mapping) else None
+        if isinstance(value, str) and ":" in value and not names_theorem_file(value):
+            found[f"{section}.{key}"] = value
+    return found
+
+
+def checked(
+    document: Mapping[str, object],
+    folder: Path | None = None,
+    own: Trust = False,
+    further: Mapping[str, type[Schema]] | None = None,
+) -> dict[str, Table]:
+    """Return the sections of a document with their defaults.
+
+    Types and names are checked, nothing is built.
+
+    An algorithm without a network loses [topology], so that such baselines can be swept
+    together with others.
+
+    Parameters
+    ----------
+    document : mapping
+        The sections.
+    folder : Path, optional
+        Where relative paths begin; None: the document may name no file.
+    own : bool or set of str
+        Which code the document may name.
+    further : mapping
+        Models of more sections than those of ``SECTIONS``.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        Every problem, as "place: reason".
+    """
+    for place, reference in references(document).items():
+        require_trust(reference, own, place)
+    parts = read_sections(_with_network(document), further)
+    if "topology" in parts:
+        _check_topology(parts["topology"], folder)
+    elif algorithm_class(parts["algorithm"]["name"]).needs_topology:
+        raise InputError(
+            f"topology: is missing: {parts['algorithm']['name']} needs its name or file"
+        )
+    return parts
+
+
+def check_algorithm(table: Table, given_later: Collection[str] = ()) -> None:
+    """Check that an algorithm has its hyperparameters, in their ranges.
+
+    Parameters
+    ----------
+    table : mapping
+        A checked [algorithm].
+    given_later : collection of str
+        Hyperparameters that a schedule fills.
+    """
+    name = table["name"]
+    required = {
+        option: about
+        for option, about in options_of("algorithm", name).items()
+        if about.required
+    }
+    lacking = [
+        option
+        for option in required
+        if option not in table and option not in given_later
+    ]
+    if lacking:
+        raise InputError(
+            f"algorithm.{lacking[0]}: is missing: {name} needs {', '.join(lacking)};"
+            " give it, or [theorem] with schedule = true"
+        )
+    small_values = {option: about.small_value for option, about in required.items()}
+    with located("algorithm"):
+        make_algorithm({**small_values, **table})
+
+
+def _with_network(document: Mapping[str, object]) -> dict[str, object]:
+    """Return a document with the network that its algorithm needs.
+
+    It is the one that the name implies; a network that cannot be used is left out.
+    """
+    sections = dict(document)
+    table = sections.get("algorithm")
+    name = table.get("name") if isinstance(table, Mapping) else None
+    if not isinstance(name, str) or not name.strip():
+        return sections
+    with located("algorithm.name"):
+        kind = algorithm_class(name)
+    implied = algorithms.spoken(name)[2]
+    if not kind.needs_topology:
+        sections.pop("topology", None)
+    elif implied is not None:
+        given = sections.setdefault("topology", {"name": implied})
+        if not isinstance(given, Mapping) or given.get("name") != implied:
+            raise InputError(
+                f"topology: {name} is that algorithm over the network {implied}: leave"
+                " out others"
+            )
+    return sections
+
+
+def _check_topology(table: Table, folder: Path | None) -> None:
+    named = [
+        source for source in ("name", "file", "matrix", "matrices") if source in table
+    ]
+    if len(named) != 1:
+        found = " and ".join(named) or "none of them"
+        raise InputError(
+            f"topology: needs one of name, file, matrix and matrices, not {found}"
+        )
+    rule = table.get("weights")
+    if rule is not None and rule.replace("-", "_") not in graphs.WEIGHT_RULES:
+        with located("topology.weights"):
+            raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
+    if named == ["file"] and (folder is None or not (folder / table["file"]).is_file()):
+        raise InputError(
+            f"topology.file: {table['file']!r} is not a file in the folder of the"
+            " experiment file"
+        )
+
+
+def _options(section: str, table: Table) -> dict[str, Any]:
+    own = SECTIONS[section].model_fields
+    given = {option: value for option, value in table.items() if option not in own}
+    return converted(section, table["name"], given)
+
+
+def make_task(table: Table, folder: Path | None) -> Task:
+    """Return the task of a checked [task].
+
+    Files of examples are relative to ``folder``.
+    """
+    name, options = table["name"], _options("task", table)
+    known = options_of("task", name)
+    for option, value in options.items():
+        if known[option].hint is not Path:
+            continue
+        if folder is None:
+            raise InputError(
+                f"task.{option} = {value!r}: this document may name no file"
+            )
+        options[option] = folder / value
+    if ":" not in name:
+        return tasks.get(name, **options)
+    made = builder("task", name)(**options)
+    if not isinstance(made, Task):
+        raise InputError(
+            f"task.name = {name!r} makes a {type(made).__name__}, not a task"
+        )
+    return made
+
+
+def make_network(table: Table, m: int, folder: Path | None) -> Any:
+    """Return the network of a checked [topology], as a sequence for m clients."""
+    if "file" in table:
+        assert folder is not None, "checked"
+        network: object = read_matrix_file(folder / table["file"])
+    elif "matrix" in table:
+        network = np.array(table["matrix"], dtype=float)
+    elif "matrices" in table:
+        network = [np.array(W, dtype=float) for W in table["matrices"]]
+    else:
+        network = network_called(table["name"])(m, **_options("topology", table))
+    if "weights" not in table:
+        return graphs.as_sequence(network)
+    if not isinstance(network, networkx.Graph):
+        given = table.get("name") or table.get("file") or "a matrix"
+        raise InputError(
+            f"topology.weights = {table['weights']!r}: only a graph takes weights, and"
+            f" this is {given}"
+        )
+    return graphs.as_sequence(graphs.weights(network, table["weights"]))
+
+
+def make_algorithm(table: Table) -> Algorithm:
+    """Return the algorithm of a checked [algorithm]."""
+    hyperparameters = {
+        **algorithms.spoken(table["name"])[1],
+        **_options("algorithm", table),
+    }
+    return algorithm_class(table["name"])(**hyperparameters)
+
+
+__all__ = [
+    "check_algorithm",
+    "checked",
+    "make_algorithm",
+    "make_network",
+    "make_task",
+    "references",
+]
