@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.networks import matchings, whole_network
@@ -20,7 +19,6 @@ from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.training.instance import Instance
 
-Array = NDArray[Any]
 PATHS = 256
 """Largest number of sequences of random matrices, all of which are simulated."""
 
@@ -47,11 +45,11 @@ class Batch:
 
     algorithm: Algorithm
     clients: Any
-    x0: Array
-    W: Array
-    sigma: Array
-    network: dict[str, Array] = field(default_factory=dict)
-    valid: Array | bool = True
+    x0: np.ndarray
+    W: np.ndarray
+    sigma: np.ndarray
+    network: dict[str, np.ndarray] = field(default_factory=dict)
+    valid: np.ndarray | bool = True
     led: Ramps | None = None
     drawn: bool = False
     one_per_round: bool = False
@@ -141,7 +139,7 @@ class Batch:
             copies=size,
         )
 
-    def alone(self, index: int, x0: Array, T: int) -> Instance:
+    def alone(self, index: int, x0: np.ndarray, T: int) -> Instance:
         """Return one candidate, from x0[index] (m, d) for T rounds, as an instance."""
         told = self._all_clients(self.clients.describe(index))
         if self.led is not None:
@@ -184,7 +182,7 @@ class Batch:
                 whole[name] = [row for row in rows for _ in range(self.copies)]
         return whole
 
-    def whole_network(self, W: Array) -> Array:
+    def whole_network(self, W: np.ndarray) -> np.ndarray:
         """Expand a matrix of the groups to that of all clients."""
         return whole_network(W, self.copies)
 
@@ -194,7 +192,7 @@ class Batch:
         return self.x0.shape[1] * self.copies
 
     @property
-    def sigma_of_groups(self) -> Array:
+    def sigma_of_groups(self) -> np.ndarray:
         """The noise of the mean of a group (P, d)."""
         return self.sigma / np.sqrt(self.copies)
 

@@ -9,18 +9,14 @@ runs are all sequences of matrices, which are equally likely.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle, Parameters, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.batch import Batch
 
-Array = NDArray[Any]
 ENVIRONMENT = "falsify"
 
 

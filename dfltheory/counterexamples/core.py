@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dfltheory.algorithms.base import replace
@@ -21,7 +20,6 @@ from dfltheory.counterexamples.candidate_oracle import (
 )
 from dfltheory.errors import InputError
 
-Array = NDArray[Any]
 REST = 4e-16
 """States that move by less than this share of their size are stationary."""
 CYCLE = 4
@@ -47,14 +45,14 @@ class Path:
     mean square of models.
     """
 
-    left: dict[str, Array]
-    value: Array
-    moment: Array
-    still: Array
-    x: Array
-    diversity: Array | None = None
-    glides: Array | float = 0.0
-    size: Array | float = 0.0
+    left: dict[str, np.ndarray]
+    value: np.ndarray
+    moment: np.ndarray
+    still: np.ndarray
+    x: np.ndarray
+    diversity: np.ndarray | None = None
+    glides: np.ndarray | float = 0.0
+    size: np.ndarray | float = 0.0
 
 
 @unknown_methods_rejected()
@@ -101,7 +99,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     return path
 
 
-def _glides(batch: Batch, x: Array) -> Array:
+def _glides(batch: Batch, x: np.ndarray) -> np.ndarray:
     """Path.glides of models x (P, R, m)."""
     if x.shape[1] < 3:
         return np.zeros(batch.size)
@@ -154,7 +152,7 @@ def _states(
     noise: Tensor | None,
     weight: float,
     moments: bool,
-) -> tuple[Array, Array, Array | None, Array, Array]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
     """Simulate the rounds, and return their states, moment and periods.
 
     Models (R + 1, P N, m, d), means, auxiliary points (R + 1, P N, d), second moment,
@@ -214,7 +212,7 @@ def _stacked(states: list[Any]) -> Any:
     return replace(states[-1], **whole)
 
 
-def _comes_again(kept: list[Any], batch: Batch, runs: int) -> Array:
+def _comes_again(kept: list[Any], batch: Batch, runs: int) -> np.ndarray:
     """Return after how many rounds each last state comes again, at the same matrices.
 
     It is 0 where it does not.
@@ -231,7 +229,7 @@ def _comes_again(kept: list[Any], batch: Batch, runs: int) -> Array:
 
 def _at_rest(
     before: Any, after: Any, size: int, runs: int = 1, share: float = REST
-) -> Array:
+) -> np.ndarray:
     """Return which candidates' states have not moved.
 
     Every tensor that is the clients' own counts, in the first of so many runs: it has
@@ -255,7 +253,7 @@ def _at_rest(
     return still
 
 
-def _astray(batch: Batch, x: Array, weight: float) -> Array:
+def _astray(batch: Batch, x: np.ndarray, weight: float) -> np.ndarray:
     """Return for which candidates noise may lead models x (P, R, N, m) off the ramp.
 
     Gradients are affine on the ramp. Coins add up to the sum of all answers at most.
@@ -267,12 +265,12 @@ def _astray(batch: Batch, x: Array, weight: float) -> Array:
     return (off & batch.clients.slopes[:, None, :, 0].astype(bool)).any((1, 2))
 
 
-def _answers(a: Array) -> Array:
+def _answers(a: np.ndarray) -> np.ndarray:
     """Return what one unit of noise each changes: runs 1, 2, ... less run 0."""
     return a[:, :, 1:] - a[:, :, :1]
 
 
-def _total(a: Array, weight: float) -> Array:
+def _total(a: np.ndarray, weight: float) -> np.ndarray:
     """Return the sum over the noise of all rounds so far, (R, P).
 
     Answers at lag 0, 1, ... are independent.
@@ -280,7 +278,7 @@ def _total(a: Array, weight: float) -> Array:
     return weight * np.cumsum(a.sum((2, 3)), axis=1).T
 
 
-def _mean_sq(a: Array, weight: float) -> Array:
+def _mean_sq(a: np.ndarray, weight: float) -> np.ndarray:
     """Return E ||a||^2 of (P, R, N, n), (R, P): the squared mean and the variance.
 
     Without noise it is the runs' mean.
@@ -290,7 +288,9 @@ def _mean_sq(a: Array, weight: float) -> Array:
     return (a[:, :, 0] ** 2).sum(-1).T + _total(_answers(a) ** 2, weight)
 
 
-def _mean_value(value: Array, slope: Array, x: Array, weight: float) -> Array:
+def _mean_value(
+    value: np.ndarray, slope: np.ndarray, x: np.ndarray, weight: float
+) -> np.ndarray:
     """Return E F, (R, P), of its values (P, R, N).
 
     ``slope`` at ``x`` (P, R, N, n) gives the variance's share.
@@ -300,11 +300,13 @@ def _mean_value(value: Array, slope: Array, x: Array, weight: float) -> Array:
     return value[:, :, 0].T + _total(_answers(slope) * _answers(x) / 2, weight)
 
 
-def _one_block(batch: Batch, means: Array, others: Array | None, weight: float) -> Path:
+def _one_block(
+    batch: Batch, means: np.ndarray, others: np.ndarray | None, weight: float
+) -> Path:
     """Measure the means (P, R, N, d) of runs of one block."""
     clients, (P, R, N, d) = batch.clients, means.shape
 
-    def slope(points: Array) -> Array:
+    def slope(points: np.ndarray) -> np.ndarray:
         return (
             clients.gradient(points.reshape(P, R * N, 1, d))
             .mean(2)
@@ -327,14 +329,14 @@ def _one_block(batch: Batch, means: Array, others: Array | None, weight: float) 
     return Path(left, value, zero, zero, batch.x0)
 
 
-def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
+def _two_blocks(batch: Batch, x: np.ndarray, weight: float) -> Path:
     """Measure runs x (P, R, N, m, 2) of two blocks.
 
     The shared part is taken before round t, the personal part also after it (V^{t+1}).
     """
     (P, R, N, m, _), shape = x.shape, x[:, 1:].shape
 
-    def slope(points: Array) -> Array:
+    def slope(points: np.ndarray) -> np.ndarray:
         return batch.clients.gradient(points.reshape(P, -1, m, 2)).reshape(shape)
 
     here = x[:, :-1].copy()
@@ -354,7 +356,7 @@ def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
 
 
 @unknown_methods_rejected()
-def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
+def fixed_points(batch: Batch, x: np.ndarray, steps: int = 6) -> np.ndarray:
     """Find solutions of round(x) = x near x (P, m, d), by Newton's method.
 
     A round begins with the models alone. Exact for piecewise affine rounds once the
@@ -364,7 +366,7 @@ def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
     n = m * d
     many = Batch(batch.algorithm, batch.clients, x, batch.W, np.zeros_like(batch.sigma))
 
-    def after(points: Array) -> Array:
+    def after(points: np.ndarray) -> np.ndarray:
         """(P, N, n) -> the same, one round later."""
         N = points.shape[1]
         whole = changed(many, x0=points.reshape(P, N, m, d)[:, 0])

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.bounds.symbols import STEP
 from dfltheory.counterexamples.batch import Batch
@@ -27,8 +26,6 @@ from dfltheory.counterexamples.step_sizes import step_sizes
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +115,7 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Any:
     return clients
 
 
-def _free_starts(theorem: Theorem, read: Reader, m: int) -> Array:
+def _free_starts(theorem: Theorem, read: Reader, m: int) -> np.ndarray:
     """Return starts (P, m, d).
 
     Of one block fixed points of the rounds are tried as starts too, so that clients
@@ -130,7 +127,9 @@ def _free_starts(theorem: Theorem, read: Reader, m: int) -> Array:
     return np.stack([starts(read, m, common) for _ in range(1 + two)], -1)
 
 
-def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
+def _usable(
+    constants: dict[str, np.ndarray], valid: np.ndarray
+) -> dict[str, np.ndarray]:
     """Return the constants, with 1 in place of what is infinite, and of L = 0."""
     usable = {n: np.where(np.isfinite(v), v, 1.0) for n, v in constants.items()}
     for name in ("L", "L_u", "L_v"):
@@ -141,8 +140,8 @@ def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
 
 
 def _computed(
-    theorem: Theorem, W: Array, copies: int, known: dict[str, Array]
-) -> dict[str, Array]:
+    theorem: Theorem, W: np.ndarray, copies: int, known: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return the theorem's computed quantities.
 
     Where one is not finite, it is a value in its range.
@@ -156,12 +155,12 @@ def _computed(
 
 def _round_data(
     theorem: Theorem,
-    W: Array,
-    lam: Array,
+    W: np.ndarray,
+    lam: np.ndarray,
     drawn: dict[str, Any],
-    steps: dict[str, Array],
+    steps: dict[str, np.ndarray],
     first: str,
-    sam: Array,
+    sam: np.ndarray,
 ) -> RoundData:
     """Return what a family is fitted to."""
     if W.shape[-1] == 2:
@@ -190,8 +189,8 @@ def _with_personal_parts(personal: Any, shared: Ramps, m: int) -> Any:
 
 
 def _in_units(
-    free: dict[str, Any], steps: dict[str, Array], first: str | None, f: Array
-) -> tuple[dict[str, float], Array]:
+    free: dict[str, Any], steps: dict[str, np.ndarray], first: str | None, f: np.ndarray
+) -> tuple[dict[str, float], np.ndarray]:
     """Return step sizes in units of the first, and the unit of the personal part."""
     sizes: dict[str, float] = {}
     V = np.ones(len(f))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import FULL, Path
@@ -17,7 +16,6 @@ from dfltheory.verdicts.run_sizes import Block, Sizes, memory_of
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
 """Horizons beyond the simulated rounds, for stationary candidates."""
 ADDS_UP = ("f_gap", "dist_sq", "consensus")
@@ -38,7 +36,7 @@ def left_side(
     path: Path,
     known: dict[str, Any],
     T: int = LONG[-1],
-) -> Array:
+) -> np.ndarray:
     """Return the theorem's measure in every round, (R, P).
 
     It is at the lower end of its rounding error; nan if the algorithm does not have it.
@@ -107,7 +105,7 @@ def sizes_of(
     )
 
 
-def _largest_slope(path: Path) -> Array | float:
+def _largest_slope(path: Path) -> np.ndarray | float:
     """Return the largest ||grad f(xbar)||; 0 if it was not measured."""
     if "grad_norm_sq" not in path.left:
         return 0.0
@@ -124,8 +122,11 @@ def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def weighted_blocks(
-    theorem: Theorem, shared: Array, personal: Array, known: dict[str, Array]
-) -> Array:
+    theorem: Theorem,
+    shared: np.ndarray,
+    personal: np.ndarray,
+    known: dict[str, np.ndarray],
+) -> np.ndarray:
     """Return a two-block measure from the squared gradients of both blocks."""
     match theorem.lhs.measure:
         case "two_block_weighted":

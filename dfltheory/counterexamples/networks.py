@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
 from dfltheory.bounds.scope import LAWS
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
     from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 _NAMES = ("delta", "C", "q", "window")
-Drawn = tuple[Array, dict[str, Array], Any]
+Drawn = tuple[np.ndarray, dict[str, np.ndarray], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,7 @@ class Draw:
     copies: int = 1
 
 
-def _pair(read: Any, copies: bool) -> Array:
+def _pair(read: Any, copies: bool) -> np.ndarray:
     """Return [[1 - w, w], [w, 1 - w]], whose one weight is free.
 
     It is 1/2 for copies, where it does not matter.
@@ -62,12 +60,12 @@ def _pair(read: Any, copies: bool) -> Array:
     return np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
 
 
-def _alone(read: Any, copies: bool) -> Array:
+def _alone(read: Any, copies: bool) -> np.ndarray:
     """One client."""
     return np.ones((len(read.unit()), 1, 1))
 
 
-def _circle(read: Any, copies: bool) -> Array:
+def _circle(read: Any, copies: bool) -> np.ndarray:
     """Return a I + b S + c S' of three clients, with S the cyclic shift.
 
     It is doubly stochastic, and symmetric where b = c.
@@ -79,14 +77,14 @@ def _circle(read: Any, copies: bool) -> Array:
     return by(1 - share) * np.eye(3) + by(b) * shift + by(c) * shift.T
 
 
-def _even(read: Any, copies: bool) -> Array:
+def _even(read: Any, copies: bool) -> np.ndarray:
     """Return a circle of four with one weight on both sides: symmetric."""
     w = read.log(1e-2, 0.49)
     ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
     return (1 - 2 * w)[:, None, None] * np.eye(4) + w[:, None, None] * ring
 
 
-def _directed(read: Any, copies: bool) -> Array:
+def _directed(read: Any, copies: bool) -> np.ndarray:
     """Return three clients on a directed ring with a chord.
 
     Weights are 1/out-degree, and W is not doubly stochastic.
@@ -95,7 +93,7 @@ def _directed(read: Any, copies: bool) -> Array:
     return np.repeat(P[None], len(read.unit()), 0)
 
 
-def _level(read: Any) -> Array:
+def _level(read: Any) -> np.ndarray:
     """Return one of few shares from 1e-3 to 0.97.
 
     They are few so that the constants of few matrices are computed.
@@ -103,7 +101,7 @@ def _level(read: Any) -> Array:
     return 1e-3 * 970 ** (np.round(12 * read.unit()) / 12)
 
 
-def _unbalanced(read: Any, copies: bool) -> Array:
+def _unbalanced(read: Any, copies: bool) -> np.ndarray:
     """Return two clients that give each other different shares.
 
     Their push-sum weights are as b : a.
@@ -111,7 +109,7 @@ def _unbalanced(read: Any, copies: bool) -> Array:
     return _speaks(_level(read), 0) @ _speaks(_level(read), 1)
 
 
-def _in_turn(read: Any, copies: bool) -> Array:
+def _in_turn(read: Any, copies: bool) -> np.ndarray:
     """Return matrices without communication in even rounds.
 
     Windows of two rounds contract, but not each of the rounds.
@@ -120,7 +118,7 @@ def _in_turn(read: Any, copies: bool) -> Array:
     return np.stack([np.eye(2) + 0 * W, W], 1)
 
 
-def _matchings(read: Any, copies: bool) -> Array:
+def _matchings(read: Any, copies: bool) -> np.ndarray:
     """Return four clients in pairs, in odd rounds other pairs than in even ones.
 
     No single round connects them.
@@ -130,7 +128,7 @@ def _matchings(read: Any, copies: bool) -> Array:
 
 
 @lru_cache(maxsize=1)
-def digraphs() -> Array:
+def digraphs() -> np.ndarray:
     """Return strongly connected digraphs of four clients, drawn once, (B, 4, 4).
 
     Each is a ring, to which any other arc is added with probability 1/2; each client
@@ -147,13 +145,13 @@ def digraphs() -> Array:
     return W / W.sum(1, keepdims=True)
 
 
-def _random_digraph(read: Any, copies: bool) -> Array:
+def _random_digraph(read: Any, copies: bool) -> np.ndarray:
     """One of :func:`digraphs`."""
     every = digraphs()
     return every[np.minimum((len(every) * read.unit()).astype(int), len(every) - 1)]
 
 
-def matchings(m: int) -> Array:
+def matchings(m: int) -> np.ndarray:
     """Return all matrices of :class:`~dfltheory.graphs.RandomMatching`, (B, m, m).
 
     Each is as likely as the others.
@@ -165,14 +163,14 @@ def matchings(m: int) -> Array:
     return np.unique(every, axis=0)
 
 
-def _speaks(share: Array, who: int) -> Array:
+def _speaks(share: np.ndarray, who: int) -> np.ndarray:
     """Two clients, of whom one gives away a share."""
     W = np.repeat(np.eye(2)[None], len(share), 0)
     W[:, who, who], W[:, 1 - who, who] = 1 - share, share
     return W
 
 
-def _complete(read: Any, copies: bool) -> Array:
+def _complete(read: Any, copies: bool) -> np.ndarray:
     """Return sixteen clients, each with one weight for all others.
 
     W is lam I + (1 - lam) times the mean; for copies lam = 0.
@@ -181,17 +179,19 @@ def _complete(read: Any, copies: bool) -> Array:
     return lam * np.eye(16) + (1 - lam) / 16
 
 
-def _everybody(read: Any, copies: bool) -> Array:
+def _everybody(read: Any, copies: bool) -> np.ndarray:
     """Return a server's mean."""
     return np.full((len(read.unit()), 1, 2, 2), 0.5)
 
 
-def _always(make: Callable[[Any, bool], Array]) -> Callable[[Any, bool], Array]:
+def _always(
+    make: Callable[[Any, bool], np.ndarray],
+) -> Callable[[Any, bool], np.ndarray]:
     """One matrix for all rounds, (P, 1, m, m)."""
     return lambda read, copies: make(read, copies)[:, None]
 
 
-KINDS: dict[str, tuple[int, Callable[[Any, bool], Array]]] = {
+KINDS: dict[str, tuple[int, Callable[[Any, bool], np.ndarray]]] = {
     "pair": (2, _always(_pair)),
     "circle": (3, _always(_circle)),
     "even circle": (4, _always(_even)),
@@ -348,7 +348,7 @@ def _fits(name: str, law: Callable[[Any], str | None]) -> bool:
     return any(law(W) is None for W in make(read, False)[:, 0])
 
 
-def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
+def _known(W: np.ndarray, law: Callable[[Any], str | None] | None) -> Drawn:
     """Return the matrices with the constants that the glossary has for them."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:
@@ -369,7 +369,7 @@ def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
     return turns, values, fits
 
 
-def whole_network(W: Array, copies: int) -> Array:
+def whole_network(W: np.ndarray, copies: int) -> np.ndarray:
     """Expand a matrix of groups of identical clients to that of all clients."""
     if copies == 1:
         return W
@@ -377,8 +377,8 @@ def whole_network(W: Array, copies: int) -> Array:
 
 
 def computed_on(
-    theorem: Theorem, W: Array, copies: int, known: Mapping[str, Array]
-) -> dict[str, Array]:
+    theorem: Theorem, W: np.ndarray, copies: int, known: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return the theorem's computed quantities on each matrix of W (P, 1, m, m).
 
     They are (P,) each. W is that of groups of ``copies`` identical clients.
@@ -406,7 +406,7 @@ def in_range(quantity: Quantity) -> float:
     return max(1.0, quantity.low + 1.0)
 
 
-def _push_sum(W: Array) -> dict[str, Array]:
+def _push_sum(W: np.ndarray) -> dict[str, np.ndarray]:
     matrices, at = np.unique(W, axis=0, return_inverse=True)
     rows = np.array([_constants(one.tobytes(), one.shape) for one in matrices])
     told = dict(zip(_NAMES, rows[at.ravel()].T, strict=True))

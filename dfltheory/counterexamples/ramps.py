@@ -20,11 +20,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
 
-Array = NDArray[Any]
 Row = Sequence[float]
 
 
@@ -33,7 +31,7 @@ def name_of_task(task: type[Any]) -> str:
     return f"{task.__module__}:{task.__name__}"
 
 
-def per_problem(a: Array, axes: int) -> Array:
+def per_problem(a: np.ndarray, axes: int) -> np.ndarray:
     """One number of each problem, with that many further axes."""
     return a.reshape(-1, *(1,) * axes)
 
@@ -49,11 +47,11 @@ class Ramps:
     task: ClassVar[type[Any]]
     axes: ClassVar[dict[str, int]] = {"knots": 2, "widths": 2, "slopes": 2, "left": 1}
     sizes: ClassVar[frozenset[str]] = frozenset(("widths", "h", "k", "p", "q"))
-    knots: Array
-    widths: Array
-    slopes: Array
-    left: Array
-    curve: Array = field(default_factory=lambda: np.zeros(1), kw_only=True)
+    knots: np.ndarray
+    widths: np.ndarray
+    slopes: np.ndarray
+    left: np.ndarray
+    curve: np.ndarray = field(default_factory=lambda: np.zeros(1), kw_only=True)
 
     @classmethod
     def one(cls, *numbers: Any, curve: float = 0.0) -> Self:
@@ -61,7 +59,7 @@ class Ramps:
 
         InputError where they do not fit.
         """
-        arrays: list[Array] = []
+        arrays: list[np.ndarray] = []
         for (name, axes), given in zip(cls.axes.items(), numbers, strict=True):
             try:
                 arrays.append(np.array([given], dtype=float))
@@ -107,7 +105,7 @@ class Ramps:
         return self.knots.shape[-1] == 1
 
     @cached_property
-    def _each(self) -> list[Array]:
+    def _each(self) -> list[np.ndarray]:
         """Knots, widths and slopes (n, P, 1, m), ramp by ramp.
 
         Sums over few ramps are fast in this order.
@@ -117,7 +115,7 @@ class Ramps:
             for a in (self.knots, self.widths, self.slopes)
         ]
 
-    def gradient(self, x: Array) -> Array:
+    def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return f_i' of all clients, each at its own model of ``x``."""
         knots, widths, slopes = self._each
         inside = x[..., 0] - knots
@@ -131,7 +129,7 @@ class Ramps:
             else ramps
         )[..., None]
 
-    def value(self, x: Array) -> Array:
+    def value(self, x: np.ndarray) -> np.ndarray:
         """f_i (P, N, m), with f_i(0) = -(what the ramps left of 0 have gathered)."""
         knots, widths, slopes = self._each
         reach = np.maximum(x[..., 0] - knots, 0.0)
@@ -140,7 +138,7 @@ class Ramps:
         bowl = per_problem(self.curve, 2) * x[..., 0] ** 2 / 2
         return self.left[:, None] * x[..., 0] + (slopes * area).sum(0) + bowl
 
-    def convex(self, curve: Array) -> Ramps:
+    def convex(self, curve: np.ndarray) -> Ramps:
         """Return the same ramps, all of them upward, and a ``curve`` (P,).
 
         Every client is then convex.
@@ -150,7 +148,7 @@ class Ramps:
         )
 
     @cached_property
-    def _at_knots(self) -> tuple[Array, Array]:
+    def _at_knots(self) -> tuple[np.ndarray, np.ndarray]:
         """All clients' knots in order (P, n), and their gradients there (P, n, m).
 
         Where f bends far away too, there is one more point on either side; between
@@ -169,7 +167,7 @@ class Ramps:
         return knots, Ramps.gradient(self, knots[..., None, None])[..., 0]
 
     @cached_property
-    def _exact_slopes(self) -> Array:
+    def _exact_slopes(self) -> np.ndarray:
         """Slopes f' at the knots (P, n).
 
         Those below their rounding error are computed in rational numbers.
@@ -196,14 +194,14 @@ class Ramps:
             total += Fraction(float(slope)) * inside
         return total / self.m
 
-    def minimizer(self, start: Array) -> Array:
+    def minimizer(self, start: np.ndarray) -> np.ndarray:
         """Return the minimizer of convex problems nearest to ``start`` (P,).
 
         It is nan where there is none.
         """
         return self._nearest_zero(start, self._at_knots[1].mean(-1))
 
-    def _nearest_zero(self, start: Array, slope: Array) -> Array:
+    def _nearest_zero(self, start: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Return where f' is zero, nearest to ``start``.
 
         ``slope`` is f' at the knots (P, n).
@@ -211,7 +209,7 @@ class Ramps:
         knots = self._at_knots[0]
         rows, last = np.arange(len(knots)), knots.shape[1] - 1
 
-        def zero(k: Array) -> Array:
+        def zero(k: np.ndarray) -> np.ndarray:
             """Where f' is zero between the knots k and k + 1."""
             k = np.clip(k, 0, last - 1)
             low, high = slope[rows, k], slope[rows, k + 1]
@@ -226,7 +224,7 @@ class Ramps:
         high = np.where(ends == last, np.inf, zero(ends))
         return np.where(falls | (slope[:, 0] > 0), np.nan, np.clip(start, low, high))
 
-    def at_minimizer(self, start: Array) -> dict[str, Array]:
+    def at_minimizer(self, start: np.ndarray) -> dict[str, np.ndarray]:
         """Return constants of convex problems at their minimizers, (P,) each.
 
         These are the squared distance of the ``start`` (P,) to the nearest minimizer,
@@ -250,7 +248,7 @@ class Ramps:
             "Gamma": Gamma,
         }
 
-    def unsure(self, start: Array) -> dict[str, Array]:
+    def unsure(self, start: np.ndarray) -> dict[str, np.ndarray]:
         """Return the rounding errors of f and of x*.
 
         ``f_error`` is that of f at the ``start`` (P, N) or at its least, ``x_error``
@@ -288,7 +286,7 @@ class Ramps:
             "x_error": 1e-13 * breadth + moved,
         }
 
-    def parts(self, breadth: Array) -> Array:
+    def parts(self, breadth: np.ndarray) -> np.ndarray:
         """Return the sum of the absolute terms of each client's gradient, (P, m).
 
         It holds within ``breadth`` (P,).
@@ -296,7 +294,7 @@ class Ramps:
         steps = (np.abs(self.slopes) * self.widths).sum(-1)
         return np.abs(self.left) + steps + per_problem(self.curve * breadth, 1)
 
-    def constants(self) -> dict[str, Array]:
+    def constants(self) -> dict[str, np.ndarray]:
         """Return the constants of every problem, (P,) each, exactly.
 
         They are ``L, mu, mu_each, B, sigma_g, beta, f_star``.
@@ -313,7 +311,7 @@ class Ramps:
         L = np.abs(steep).max((1, 2))
 
         # far away it is h; and rounding bends no line
-        def least(slopes: Array) -> Array:
+        def least(slopes: np.ndarray) -> np.ndarray:
             lowest = slopes.reshape(len(L), -1).min(-1)
             return np.where(lowest < self.curve - 1e-9 * L, lowest, self.curve)
 
@@ -328,7 +326,7 @@ class Ramps:
             "f_star": self._least(),
         }
 
-    def _least(self, clients: Any = slice(None)) -> Array:
+    def _least(self, clients: Any = slice(None)) -> np.ndarray:
         """Return min f, or that of the mean of some ``clients``.
 
         It is at a knot, or where f' crosses zero between two; -inf where f falls for
@@ -345,7 +343,7 @@ class Ramps:
         falls = (slope[:, 0] > 0) | (slope[:, -1] < 0)
         return np.where(falls, -np.inf, least)
 
-    def scaled(self, f: Array, x: Array, v: Any = 1.0) -> Ramps:
+    def scaled(self, f: np.ndarray, x: np.ndarray, v: Any = 1.0) -> Ramps:
         """Return the same problems in other units.
 
         Values are multiplied by f, lengths by x, (P,) each.

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.counterexamples.batch import Batch
@@ -23,7 +22,6 @@ from dfltheory.verdicts.rounding import LEAST
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 LONGEST = (10**12, 10**16)
 """Further horizons of stationary candidates, for gradients: the rounding error of other
 measures grows with the horizon.
@@ -62,11 +60,11 @@ class Scores:
         least half of the bound, then the largest measured / (bound without the term).
     """
 
-    ratio: Array
-    fitness: Array
-    T: Array
-    x0: Array
-    niches: Array
+    ratio: np.ndarray
+    fitness: np.ndarray
+    T: np.ndarray
+    x0: np.ndarray
+    niches: np.ndarray
 
 
 def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
@@ -137,7 +135,7 @@ def better(one: Scores, other: Scores) -> Scores:
     """Return the fitter of two scores per candidate; ``other`` if they are equal."""
     wins = one.fitness > other.fitness
 
-    def fitter(first: Array, second: Array) -> Array:
+    def fitter(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.where(wins.reshape(-1, *(1,) * (first.ndim - 1)), first, second)
 
     return Scores(
@@ -146,14 +144,16 @@ def better(one: Scores, other: Scores) -> Scores:
 
 
 def floor(
-    theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]
-) -> Array:
+    theorem: Theorem, batch: Batch, data: np.ndarray, known: dict[str, np.ndarray]
+) -> np.ndarray:
     """Return the value below which a measure counts as zero, (P,); 0 with noise."""
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
     return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
 
 
-def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Scores:
+def compared(
+    theorem: Theorem, batch: Batch, path: Path, horizons: np.ndarray
+) -> Scores:
     """Return the worst ratio of each candidate over the horizons (H,)."""
     known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
@@ -180,11 +180,11 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
 
 def at_T(
     theorem: Theorem,
-    data: Array,
+    data: np.ndarray,
     T: int,
-    still: Array | int,
-    until: Array | float = np.inf,
-) -> Array:
+    still: np.ndarray | int,
+    until: np.ndarray | float = np.inf,
+) -> np.ndarray:
     """Return a lower bound of the left-hand side at horizon T, (P,).
 
     It is computed from ``data`` of the first rounds.
@@ -238,7 +238,11 @@ def summands(theorem: Theorem, T: int) -> int:
 
 
 def judged(
-    theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array
+    theorem: Theorem,
+    left: np.ndarray,
+    grid: dict[str, np.ndarray],
+    valid: np.ndarray,
+    x0: np.ndarray,
 ) -> Scores:
     """Return scores from left-hand sides and values (H, P).
 
@@ -275,12 +279,12 @@ def judged(
     )
 
 
-def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
+def violation(theorem: Theorem, values: dict[str, np.ndarray]) -> np.ndarray:
     """Return the total violation of the conditions, for the search to minimize.
 
     It is 0 where they hold.
     """
-    total: Array = np.zeros(1)
+    total: np.ndarray = np.zeros(1)
     for _, slack, ok in theorem.check_conditions(**values):
         scale = np.abs(np.asarray(slack)) + 1
         total = total + np.where(ok, 0.0, np.abs(slack) / scale)
@@ -289,7 +293,7 @@ def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
 
 def ratio_at(
     theorem: Theorem,
-    data: Array,
+    data: np.ndarray,
     values: dict[str, Any],
     T: int,
     floor: float = 0.0,

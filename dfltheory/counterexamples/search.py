@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.score import Scores, admissible, score
@@ -21,7 +20,6 @@ from dfltheory.counterexamples.shared_numbers import varied
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 POPULATION = 96
 LOCAL = 0.35
 """Share of the time that goes into the local phase."""
@@ -43,11 +41,11 @@ class Arm:
     space: SearchSpace
     theorem: Theorem
     rng: np.random.Generator
-    points: Array = field(init=False)
-    fitness: Array = field(init=False)
-    ratio: Array = field(init=False)
+    points: np.ndarray = field(init=False)
+    fitness: np.ndarray = field(init=False)
+    ratio: np.ndarray = field(init=False)
     shared: dict[str, float] = field(init=False)
-    niches: dict[int, tuple[float, Array, dict[str, float]]] = field(
+    niches: dict[int, tuple[float, np.ndarray, dict[str, float]]] = field(
         default_factory=dict
     )
     evaluations: int = 0
@@ -68,7 +66,9 @@ class Arm:
         scores = self.evaluate(self.points)
         self.fitness, self.ratio = scores.fitness, scores.ratio
 
-    def evaluate(self, points: Array, shared: dict[str, float] | None = None) -> Scores:
+    def evaluate(
+        self, points: np.ndarray, shared: dict[str, float] | None = None
+    ) -> Scores:
         """Return the scores of points of the unit cube.
 
         They are at the arm's own shared numbers unless others are given.
@@ -93,7 +93,7 @@ class Arm:
         return self.niches[k][0] if k in self.niches else 0.0
 
     def candidates(
-        self, points: Array, shared: dict[str, float] | None = None
+        self, points: np.ndarray, shared: dict[str, float] | None = None
     ) -> Batch:
         """Problems, networks and starts of points of the unit cube."""
         return self.space.decode(points, self.shared if shared is None else shared)
@@ -114,7 +114,9 @@ class Arm:
         scores = self.evaluate(points, shared)
         return self.adopt(points, shared, scores)
 
-    def adopt(self, points: Array, shared: dict[str, float], scores: Scores) -> bool:
+    def adopt(
+        self, points: np.ndarray, shared: dict[str, float], scores: Scores
+    ) -> bool:
         """Another population in place of this one, if its best candidate is better."""
         if scores.fitness.max() <= self.fitness[self.best]:
             return False
@@ -129,7 +131,7 @@ class Arm:
         self.adopt(trial, shared, self.evaluate(trial, shared))
         return self.niche(k) > before
 
-    def around(self, point: Array, width: float) -> Array:
+    def around(self, point: np.ndarray, width: float) -> np.ndarray:
         """Return steps of all sizes up to ``width`` around a point."""
         n, d = self.points.shape
         scale = width * 10.0 ** self.rng.uniform(-3, 0, (n, 1))
@@ -176,7 +178,7 @@ class Arm:
             return True
         return False
 
-    def replace(self, trial: Array) -> None:
+    def replace(self, trial: np.ndarray) -> None:
         """Keep each trial that is at least as good as the point it would replace."""
         scores = self.evaluate(trial)
         better = scores.fitness >= self.fitness
@@ -187,7 +189,7 @@ class Arm:
         )
 
 
-def _reflect(u: Array) -> Array:
+def _reflect(u: np.ndarray) -> np.ndarray:
     u = np.abs(u) % 2.0
     return np.where(u > 1, 2.0 - u, u)
 

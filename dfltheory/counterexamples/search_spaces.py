@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.cube import Reader
@@ -27,7 +26,6 @@ from dfltheory.counterexamples.shared_numbers import (
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 Counts = dict[str, int]
 ROUNDS = {False: 300, True: 400}
 """Rounds that are simulated of one block, and of two, where no schedule fixes the
@@ -68,7 +66,7 @@ class SearchSpace:
     name: str
     dimension: int
     rounds: int
-    decode: Callable[[Array, Shared], Batch]
+    decode: Callable[[np.ndarray, Shared], Batch]
     counts: Counts
     draw: Callable[[np.random.Generator], Shared] = _no_numbers
     T: int = 0
@@ -194,7 +192,7 @@ def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
     family, network = layout.family, layout.network
     radius = radius_field(hyperparameters(theorem)[0])
 
-    def decode(points: Array, shared: Shared) -> Batch:
+    def decode(points: np.ndarray, shared: Shared) -> Batch:
         return decoded(theorem, Reader(points), layout, shared)
 
     def draw(rng: np.random.Generator) -> Shared:

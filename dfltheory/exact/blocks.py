@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfltheory.exact.moments import Affine, Array, Moments, Stage, backward
+from dfltheory.exact.moments import Affine, Moments, Stage, backward
 from dfltheory.exact.network import Law
 
 
@@ -21,8 +21,8 @@ class Square:
     G has the shape (B, k, m, p) and g the shape (B, k).
     """
 
-    G: Array
-    g: Array
+    G: np.ndarray
+    g: np.ndarray
     constant: float = 0.0
 
     def expected(self, state: Moments) -> float:
@@ -59,9 +59,9 @@ class Blocks:
     Only v asks for the heads V.
     """
 
-    u: Array
-    v: Array
-    g: Array
+    u: np.ndarray
+    v: np.ndarray
+    g: np.ndarray
     head: Square
     value: Square
     L_u: float

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, replace
@@ -23,7 +22,6 @@ from dfltheory.exact.probe import Probe
 from dfltheory.exact.problem import Problem
 from dfltheory.exact.trial import Readout
 
-Array = NDArray[Any]
 _KEPT = 64
 """Rounds that are kept for when they come again (a period of step sizes, for
 example).
@@ -50,7 +48,7 @@ class Engine:
         algorithm: Any,
         problem: Problem,
         sequence: Any,
-        x0: Array,
+        x0: np.ndarray,
         rounds: int,
         apart: bool = True,
     ):
@@ -168,7 +166,7 @@ class Engine:
 
     # -- coordinates
 
-    def models(self, state: Moments, readings: Readings) -> Array:
+    def models(self, state: Moments, readings: Readings) -> np.ndarray:
         """Return the expected models (m, d)."""
         y = apply(Moments(state.mu), readings.models.still()).mu
         return y[:, :, 0].T @ self.basis.T if self.apart else y[0]
@@ -197,7 +195,7 @@ class Engine:
         )
         return Affine(map, shift, noise)
 
-    def _apart(self, by: Array, strict: bool) -> Array:
+    def _apart(self, by: np.ndarray, strict: bool) -> np.ndarray:
         """(m, q, d, p, d) -> (d, m, q, p), the entries that do not meet others."""
         V = self.basis
         turned = np.einsum("mqapb,ac,be->mqcpe", by, V, V, optimize=True)
@@ -283,7 +281,9 @@ class Engine:
             of_u, of_v, g[None], head, value, task.constants.L_u, task.constants.L_v
         )
 
-    def _mean_square(self, G: Array, g: Array, constant: float = 0.0) -> Square:
+    def _mean_square(
+        self, G: np.ndarray, g: np.ndarray, constant: float = 0.0
+    ) -> Square:
         """Return constant + (1/m) sum_i ||G_i s + g_i||^2."""
         root = np.sqrt(len(G))
         return Square(
@@ -291,7 +291,11 @@ class Engine:
         )
 
     def _at(
-        self, H: Array, J: Array, offset: Array, around: Array | None = None
+        self,
+        H: np.ndarray,
+        J: np.ndarray,
+        offset: np.ndarray,
+        around: np.ndarray | None = None,
     ) -> Square:
         """||H (J s + offset - x*)||^2."""
         d = self.problem.d
@@ -311,7 +315,7 @@ class Engine:
 
     # -- the network, and what nothing moves
 
-    def _products(self, t: int, times: int) -> list[Array]:
+    def _products(self, t: int, times: int) -> list[np.ndarray]:
         """All that ``times`` matrices of round t may be together."""
         if self.sequence.random:  # each alone is enough to see that it moves nothing
             return [

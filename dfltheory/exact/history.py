@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, UnknownNameError, whole_number
@@ -24,7 +23,6 @@ from dfltheory.training.history import History
 if TYPE_CHECKING:
     from dfltheory.training.instance import Instance
 
-Array = NDArray[Any]
 Form = Literal["auto", "dense", "low-rank"]
 _LARGE = 600
 """Twice the numbers of all models beyond which ``auto`` takes the low-rank form where
@@ -108,11 +106,11 @@ def _measured(
     algorithm: object,
     problem: Problem,
     sequence: object,
-    x0: Array,
+    x0: np.ndarray,
     rounds: int,
     form: Form,
     apart: bool = True,
-) -> tuple[dict[str, Array], Array]:
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Every measure of every round, and the last models (m, d)."""
     try:
         engine = Engine(algorithm, problem, sequence, x0, rounds, apart)
@@ -155,7 +153,7 @@ def _fits(engine: Engine) -> bool:
     return plain and not engine.sequence.random and engine.autonomous
 
 
-def _low_rank(engine: Engine) -> tuple[dict[str, Array], Array]:
+def _low_rank(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Every measure of every round, ``consensus`` nan, and the last models (m, d).
 
     With a constant round map s' = M s + k + noise of covariance C, and the mean model
@@ -189,7 +187,7 @@ def _low_rank(engine: Engine) -> tuple[dict[str, Array], Array]:
     return told, engine.models(state, readings)
 
 
-def _spreads(square: Square, engine: Engine, step: Step) -> Array:
+def _spreads(square: Square, engine: Engine, step: Step) -> np.ndarray:
     """Return the trace of the covariance of G s after 0..rounds rounds."""
     # (B, m, p, k)
     rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)
@@ -207,7 +205,7 @@ def _spreads(square: Square, engine: Engine, step: Step) -> Array:
     return out
 
 
-def starting_models(task: Any, x0: Any) -> Array:
+def starting_models(task: Any, x0: Any) -> np.ndarray:
     """x^0 (m, d): the task's common start, or what was given."""
     if x0 is None:
         import torch

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, null_space, solve_discrete_lyapunov
 
 from dfltheory.errors import InputError
@@ -26,7 +25,6 @@ from dfltheory.exact.moments import Affine, Moments, Stage, one_round
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import problem_of
 
-Array = NDArray[Any]
 _MOMENTS = 50
 """Entries of one problem's state up to which maps on second moments (their square) are
 written out.
@@ -49,7 +47,7 @@ class Stationary:
     """
 
     measures: dict[str, float]
-    x: Array
+    x: np.ndarray
     radius: float
     radius_square: float
 
@@ -143,9 +141,9 @@ class _Part:
     round: Callable[[Moments], Moments]
     random: bool
     start: Moments
-    M: Array
-    k: Array
-    begun: Array
+    M: np.ndarray
+    k: np.ndarray
+    begun: np.ndarray
 
     @classmethod
     def of(cls, engine: Engine, step: Step, index: int) -> _Part:
@@ -164,7 +162,7 @@ class _Part:
             for s in stages
         ]
 
-        def mean(stages: list[Stage], mu: Array) -> Array:
+        def mean(stages: list[Stage], mu: np.ndarray) -> np.ndarray:
             return one_round(Moments(mu.reshape(shape)), stages, step.laws).mu.ravel()
 
         n = start.mu.size
@@ -183,7 +181,7 @@ class _Part:
         return self.start.mu.shape
 
     @cached_property
-    def kept(self) -> Array:
+    def kept(self) -> np.ndarray:
         """Sums (r, n) of the state that no round changes, in any outcome, nor x^0."""
         _, sizes, rows = np.linalg.svd(np.eye(self.n) - self.M.T)
         kept = rows[sizes <= _RESTS * max(1.0, sizes[0])]
@@ -195,12 +193,12 @@ class _Part:
         return kept if largest <= _RESTS * max(1.0, np.abs(self.k).max()) else kept[:0]
 
     @cached_property
-    def free(self) -> Array:
+    def free(self) -> np.ndarray:
         """An orthonormal basis (n, n - r) of what the rest of the state can do."""
         return null_space(self.kept) if len(self.kept) else np.eye(self.n)
 
     @cached_property
-    def centre(self) -> Array:
+    def centre(self) -> np.ndarray:
         """Return where the mean is stationary, or nearly, (n,).
 
         Second moments are taken around it, so that nothing large cancels.
@@ -211,7 +209,7 @@ class _Part:
         )[0]
 
     @cached_property
-    def inner(self) -> Array:
+    def inner(self) -> np.ndarray:
         """The linear part of the round in the coordinates of ``free``."""
         return self.free.T @ self.M @ self.free
 
@@ -269,7 +267,7 @@ class _Part:
         )
         return self._around(mean[1 : 1 + r], mean[1 + r :].reshape(r, r))
 
-    def _around(self, mu: Array, second: Array) -> Moments:
+    def _around(self, mu: np.ndarray, second: np.ndarray) -> Moments:
         """Return the moments of a state from those around the centre.
 
         ``mu`` and ``second`` are the mean and second moment around it, in ``free``.
@@ -279,7 +277,7 @@ class _Part:
             (self.centre + self.free @ mu).reshape(self.shape), self._four(spread)
         )
 
-    def _together(self) -> Array:
+    def _together(self) -> np.ndarray:
         """Return the linear map on (1, mu, S) of one round.
 
         It is found by probing, which is exact because the round is affine in them.
@@ -301,21 +299,21 @@ class _Part:
             F[1:, 1 + j] = self._moved(e[:n], e[n:].reshape(n, n)) - F[1:, 0]
         return F
 
-    def _moved(self, mu: Array, second: Array) -> Array:
+    def _moved(self, mu: np.ndarray, second: np.ndarray) -> np.ndarray:
         return self._seen(self.round(self._around(mu, second)))
 
-    def _seen(self, state: Moments) -> Array:
+    def _seen(self, state: Moments) -> np.ndarray:
         """Mean and second moment around the centre, in ``free``."""
         assert state.cov is not None
         mu = self.free.T @ (state.mu.ravel() - self.centre)
         spread = self.free.T @ state.cov.reshape(self.n, self.n) @ self.free
         return np.concatenate([mu, (spread + np.outer(mu, mu)).ravel()])
 
-    def _four(self, square: Array) -> Array:
+    def _four(self, square: np.ndarray) -> np.ndarray:
         return square.reshape(*self.shape, *self.shape[1:])
 
 
-def _sum_of_powers(F: Array, v: Array, rounds: int) -> Array:
+def _sum_of_powers(F: np.ndarray, v: np.ndarray, rounds: int) -> np.ndarray:
     """sum_{t < rounds} F^t v, by the binary digits of ``rounds``."""
     total, now = np.zeros_like(v), v
     power, summed = F, np.eye(len(F))  # F^(2^j), sum_{t < 2^j} F^t

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError
 from dfltheory.graphs import as_sequence
 
-Array = NDArray[Any]
-Law = list[tuple[float, Array]]
+Law = list[tuple[float, np.ndarray]]
 
 
 class RandomMixing:
@@ -52,8 +50,8 @@ class RandomMixing:
         self.m = self.matrices[0].shape[0]
 
     def matrix(
-        self, t: int, rng: np.random.Generator, losses: Array | None = None
-    ) -> Array:
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> np.ndarray:
         """Draw the matrix of round ``t``; the draws are independent."""
         return self.matrices[int(rng.choice(len(self.matrices), p=self.probabilities))]
 
@@ -69,7 +67,7 @@ class RandomMixing:
         ]
 
 
-def dense(W: Any) -> Array:
+def dense(W: Any) -> np.ndarray:
     """Return a matrix of any kind as a dense float array."""
     return np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=float)
 

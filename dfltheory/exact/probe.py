@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dfltheory.algorithms.base import replace
@@ -28,8 +27,7 @@ from dfltheory.exact.problem import Problem
 from dfltheory.exact.stages import ProbedRound, put_together
 from dfltheory.exact.trial import Call, Readout, Trial, equal_at_both_points
 
-Array = NDArray[Any]
-Outcomes = Callable[[int, int], list[Array]]
+Outcomes = Callable[[int, int], list[np.ndarray]]
 """(round, number of gossip steps) -> all products of matrices that these steps may
 be.
 """
@@ -63,7 +61,7 @@ class Probe:
         self._points: dict[object, Tensor] = {}
 
     @torch.no_grad()
-    def begin(self, x0: Array, outcomes: Outcomes) -> tuple[Any, Layout, Affine]:
+    def begin(self, x0: np.ndarray, outcomes: Outcomes) -> tuple[Any, Layout, Affine]:
         """Return the state before round 0, its layout, and it as a map of x^0.
 
         Raises
@@ -156,7 +154,7 @@ class Probe:
             raise self.refusal("its state has other shapes after a round than before")
         return Trial(sent, after, calls)
 
-    def _only_product(self, z: Tensor, outcomes: list[Array]) -> Tensor:
+    def _only_product(self, z: Tensor, outcomes: list[np.ndarray]) -> Tensor:
         """Return the product of z with the matrices of some gossip steps.
 
         All outcomes must agree.
@@ -277,7 +275,7 @@ class Probe:
             for size in _SIZES
         ]
 
-        def values(rows: range) -> Array:
+        def values(rows: range) -> np.ndarray:
             s, noise = (
                 np.zeros((len(rows), m, width)),
                 np.zeros((draws, len(rows), m, d)),
@@ -329,12 +327,12 @@ class Probe:
 
     def _means(
         self, f: Callable[[Tensor], Tensor], width: int, part: str
-    ) -> tuple[Array, Array]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return f (S, m, width) -> (S, d) as (J, offset), where J is (d, m, width)."""
         m = self.problem.m
         n = m * width
 
-        def values(rows: Array) -> Array:
+        def values(rows: np.ndarray) -> np.ndarray:
             return f(torch.from_numpy(rows.reshape(-1, m, width))).double().numpy()
 
         offset = values(np.zeros((1, n)))[0]
@@ -353,11 +351,11 @@ class Probe:
 
     def _check(
         self,
-        found: Array,
-        expected: Array,
-        map: Array,
-        inputs: Array,
-        offset: Array,
+        found: np.ndarray,
+        expected: np.ndarray,
+        map: np.ndarray,
+        inputs: np.ndarray,
+        offset: np.ndarray,
         part: str,
     ) -> None:
         """Raise InputError if values at a random point deviate from the affine map."""

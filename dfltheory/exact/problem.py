@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +27,13 @@ class Problem:
     """
 
     task: Any
-    A: Array
-    pull: Array
-    noise: Array
-    mean_hessian: Array
-    x_star: Array
+    A: np.ndarray
+    pull: np.ndarray
+    noise: np.ndarray
+    mean_hessian: np.ndarray
+    x_star: np.ndarray
     f_star: float
-    basis: Array | None
+    basis: np.ndarray | None
 
     @property
     def m(self) -> int:
@@ -104,11 +101,11 @@ def problem_of(task: Any) -> Problem:
     return Problem(task, A, pull, noise, mean, x_star, f_star, common_basis(A))
 
 
-def _numbers(x: torch.Tensor) -> Array:
+def _numbers(x: torch.Tensor) -> np.ndarray:
     return x.detach().double().cpu().numpy()
 
 
-def common_basis(A: Array) -> Array | None:
+def common_basis(A: np.ndarray) -> np.ndarray | None:
     """Return orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once.
 
     None: the Hessians do not commute.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dfltheory.exact.layout import clients_tensors
-from dfltheory.exact.moments import Affine, Array
+from dfltheory.exact.moments import Affine
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +27,8 @@ class Readout:
     """
 
     models: Affine
-    mean: tuple[Array, Array]
-    auxiliary: tuple[Array, Array] | None
+    mean: tuple[np.ndarray, np.ndarray]
+    auxiliary: tuple[np.ndarray, np.ndarray] | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,9 @@ depend on s, and its gradient is the same at every later round.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
@@ -20,7 +19,6 @@ from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.families.shapes import REACH, both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
 FARTHEST = 1e6
 
 
@@ -33,7 +31,7 @@ class DistantStart(Family):
     )
     rounds: ClassVar[int] = 1200
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at one point on either side."""
         k = np.stack([np.ones(len(at.eta)), read.log(1e-2, 1)], -1)
         distance = read.log(1, FARTHEST)

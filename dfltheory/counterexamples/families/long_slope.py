@@ -14,17 +14,15 @@ q) is small.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
 SLOPE = 4000
 """Rounds without momentum that are about as long as the slope."""
 
@@ -38,7 +36,7 @@ class LongSlope(Family):
     )
     needs: ClassVar[tuple[str, ...]] = ("alpha", "lam_admm")
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""
         D = SLOPE * at.way * read.log(0.5, 20)
         one = np.ones((len(D), 1, 1))

@@ -10,16 +10,14 @@ m it moves by -eta sin(p m) sin(p r) in a step. The left-hand side is b(0)^2/L_u
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from numpy.typing import NDArray
+import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.opposing_gradients import bump_at_zero
 from dfltheory.counterexamples.ramps import Ramps
-
-Array = NDArray[Any]
 
 
 class OpposingHeads(Family):
@@ -32,7 +30,7 @@ class OpposingHeads(Family):
     rounds: ClassVar[int] = 800
     personal: ClassVar[bool] = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return the shared parts, which start at 0."""
         return bump_at_zero(read, at)
 

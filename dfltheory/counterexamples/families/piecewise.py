@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.splits import Splits
 
-Array = NDArray[Any]
 
-
-def _one_client(read: Reader) -> tuple[Array, Array, Array, Array]:
+def _one_client(read: Reader) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return a clipped quadratic plus a bump.
 
     It consists of ramps (P, 3) and the slope far left (P,), from 9 numbers.
@@ -46,7 +41,7 @@ def splits(read: Reader, clients: int) -> Splits:
     return Splits.of(shared, b, read.log(1e-2, 10), read.log_or_zero(1e-3, 3, 0.4))
 
 
-def starts(read: Reader, m: int, common: bool) -> Array:
+def starts(read: Reader, m: int, common: bool) -> np.ndarray:
     """(P, m): one point for all; or, half of the time, one for each."""
     points = np.stack([read.between(-4, 4) for _ in range(1 if common else m)], -1)
     if common:

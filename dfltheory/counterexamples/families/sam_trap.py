@@ -10,17 +10,14 @@ gradient.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
-
-Array = NDArray[Any]
 
 
 class SAMTrap(Family):
@@ -33,7 +30,7 @@ class SAMTrap(Family):
     sam: ClassVar[bool] = True
     settles: ClassVar[bool] = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0, or to the right of it."""
         rho = np.where(at.rho > 0, at.rho, 1.0)
         start = read.log_or_zero(1e-2, 100, 0.5)

@@ -9,18 +9,15 @@ local steps and one average, so that the state of even rounds converges to that 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
-
-Array = NDArray[Any]
 
 
 class StartAtMinimum(Family):
@@ -32,7 +29,7 @@ class StartAtMinimum(Family):
     )
     networks: ClassVar[tuple[str, ...]] = ("in turn",)
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at the minimum."""
         second = read.log(1e-2, 1)
         k = np.stack([np.ones(len(second)), second], -1)

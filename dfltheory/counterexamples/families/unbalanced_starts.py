@@ -6,17 +6,14 @@ r - eta K c >= c, and its slope is that, or -c if that is larger.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import REACH, both
 from dfltheory.counterexamples.ramps import Ramps
-
-Array = NDArray[Any]
 
 
 class UnbalancedStarts(Family):
@@ -27,7 +24,7 @@ class UnbalancedStarts(Family):
     also_complete: ClassVar[bool] = True
     different_starts: ClassVar[bool] = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients whose mean starts near the minimum."""
         c, shift = read.log(1e-2, 0.5), read.log(1e-6, 1e-1)
         knots, widths = -c[:, None], (c + REACH)[:, None]
