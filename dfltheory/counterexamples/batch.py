@@ -1,6 +1,6 @@
 """P candidate problems of one algorithm, on the seeds axis of its own rounds.
 
-Any algorithm will do, a user's own included: one instance of it serves the whole batch.
+One instance of an algorithm, which may be a user's own, serves the whole batch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.networks import matchings, whole_network
-from dfltheory.counterexamples.problems import TASKS
+from dfltheory.counterexamples.problems import TASKS, RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import InputError
 from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
@@ -44,7 +44,7 @@ class Batch:
     """
 
     algorithm: Algorithm
-    clients: Any
+    clients: Ramps
     x0: np.ndarray
     W: np.ndarray
     sigma: np.ndarray
@@ -58,7 +58,9 @@ class Batch:
     @classmethod
     def of(cls, instance: Instance) -> Batch:
         """Return a batch of one: an instance with a task of :mod:`.problems`."""
-        task: Any = instance.task
+        task = instance.task
+        if not isinstance(task, RampTask | SplitTask):
+            raise InputError(f"the task {task.name} is not one of {', '.join(TASKS)}")
         network = (
             np.full((task.m, task.m), 1 / task.m)
             if instance.network is None
@@ -83,7 +85,7 @@ class Batch:
             np.array([instance.x0], dtype=float),
             np.array([task.sigmas], dtype=float),
         )
-        led = getattr(task, "led", None)
+        led = task.led if isinstance(task, RampTask) else None
         if drawn and any(task.sigmas):
             raise InputError(
                 "of noise and a random network together no exact expectation is known"
@@ -141,35 +143,29 @@ class Batch:
 
     def alone(self, index: int, x0: np.ndarray, T: int) -> Instance:
         """Return one candidate, from x0[index] (m, d) for T rounds, as an instance."""
-        told = self._all_clients(self.clients.describe(index))
+        fields = self._all_clients(self.clients.describe(index))
         if self.led is not None:
-            numbers = self.led.describe(index)
-            told["led"] = [numbers[n][0] for n in ("knots", "widths", "slopes")] + [
-                numbers["left"]
-            ]
-        told |= dict(
-            zip(
-                ("sigma_u", "sigma_v") if self.two else ("sigma",),
-                self.sigma[index].tolist(),
-            )
-        )
-        task = TASKS[told["name"]](**{n: v for n, v in told.items() if n != "name"})
+            noise = self.led.describe(index)
+            ramps = [noise[name][0] for name in ("knots", "widths", "slopes")]
+            fields["led"] = [*ramps, noise["left"]]
+        sigmas = ("sigma_u", "sigma_v") if self.two else ("sigma",)
+        fields |= dict(zip(sigmas, self.sigma[index].tolist(), strict=True))
+        options = {name: value for name, value in fields.items() if name != "name"}
+        task = TASKS[fields["name"]](**options)
         turns = [self.whole_network(W) for W in self.W[index]]
-        W: Any = turns if len(turns) > 1 else turns[0]
-        made: dict[str, Any] = {"task": (task, told)}
+        network: object = turns if len(turns) > 1 else turns[0]
+        sources: dict[str, tuple[object, dict[str, object]]] = {"task": (task, fields)}
         if self.drawn:
-            W = (
-                OnePerRound(RandomMatching(task.m))
-                if self.one_per_round
-                else RandomMatching(task.m)
-            )
-            described = {"name": "random_matching"}
+            network = RandomMatching(task.m)
+            described: dict[str, object] = {"name": "random_matching"}
             if self.one_per_round:
+                network = OnePerRound(network)
                 described = {"name": "one_per_round", "of": "random_matching"}
-            made["topology"] = (W, described)
-        W = W if self.algorithm.needs_topology else None
+            sources["topology"] = (network, described)
+        if not self.algorithm.needs_topology:
+            network = None
         start = np.repeat(x0[index], self.copies, axis=0)
-        return Instance(task, self.algorithm, W, T, x0=start, sources=made)
+        return Instance(task, self.algorithm, network, T, x0=start, sources=sources)
 
     def _all_clients(self, task: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of a task with each client as often as it stands for."""

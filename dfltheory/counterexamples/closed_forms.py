@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
@@ -248,14 +248,16 @@ def _local_steps(theorem: Theorem, tried: tuple[int, ...]) -> tuple[int, ...]:
     return tried if {"K", "K_u", "K_v"} & {*theorem.needs} else (1,)
 
 
-def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _complete(
+    theorem: Theorem, known: Mapping[str, float | np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return all constants of a theorem.
 
     These are the given ones, the schedule's step size, 1 for L, L_u, L_v, delta, Q and
     window, and 0 for the others.
     """
     size = np.zeros_like(known["T"])
-    values: dict[str, Any] = dict.fromkeys(theorem.needs, size)
+    values = dict.fromkeys(theorem.needs, size)
     values |= dict.fromkeys(("L", "L_u", "L_v", "delta", "Q", "window"), 1 + size)
     values |= {name: size + value for name, value in known.items()}
     values |= {"K_u": values["K"], "K_v": values["K"]}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from dataclasses import replace as changed
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import replace
+from dfltheory.algorithms.base import State, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_oracle import (
@@ -200,7 +199,7 @@ def _states(
     return told[0], told[1], auxiliary, oracle.moment, still
 
 
-def _stacked(states: list[Any]) -> Any:
+def _stacked(states: list[State]) -> State:
     """Stack the states of all rounds along the axis of the seeds."""
     whole = {}
     for f in fields(states[0]):
@@ -212,7 +211,7 @@ def _stacked(states: list[Any]) -> Any:
     return replace(states[-1], **whole)
 
 
-def _comes_again(kept: list[Any], batch: Batch, runs: int) -> np.ndarray:
+def _comes_again(kept: list[State], batch: Batch, runs: int) -> np.ndarray:
     """Return after how many rounds each last state comes again, at the same matrices.
 
     It is 0 where it does not.
@@ -228,7 +227,7 @@ def _comes_again(kept: list[Any], batch: Batch, runs: int) -> np.ndarray:
 
 
 def _at_rest(
-    before: Any, after: Any, size: int, runs: int = 1, share: float = REST
+    before: State, after: State, size: int, runs: int = 1, share: float = REST
 ) -> np.ndarray:
     """Return which candidates' states have not moved.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -325,7 +325,7 @@ def expression(theorem: Theorem, values: Numbers) -> float:
     return float(np.asarray(theorem.evaluate(where="nan", **values)))
 
 
-def _slopes(values: Sequence[float], ratios: Sequence[float]) -> Any:
+def _slopes(values: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
     """Return the local exponents between neighbors."""
     return np.diff(np.log(ratios)) / np.diff(np.log(values))
 

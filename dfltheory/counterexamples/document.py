@@ -43,6 +43,8 @@ from dfltheory.errors import DataError, DFLTheoryError, InputError
 from dfltheory.files import read_json, reading
 from dfltheory.training.instance import Instance
 
+Document = dict[str, Any]
+"""The content of a file, each field of which has been read with its type."""
 FORMAT = 2
 KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome")
 BYTES = 2**21
@@ -60,7 +62,7 @@ def read_document(
     path: str | os.PathLike[str],
     required: tuple[str, ...] = (),
     parse_float: Callable[[str], float] = float,
-) -> dict[str, Any]:
+) -> Document:
     """Return the file's content, every field read with its type.
 
     Fields that are not ``required`` may be absent.
@@ -91,7 +93,7 @@ def read_document(
             raise DataError(f"{path} holds no counterexample: {wrong}") from None
 
 
-def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
+def built(data: object, known: Iterable[str | type] = ()) -> Instance:
     """Build the instance of a document.
 
     It consists of a task of :mod:`.problems`, an algorithm that is the package's, or
@@ -145,7 +147,7 @@ def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
     return instance
 
 
-def _small(place: str, value: Any) -> None:
+def _small(place: str, value: object) -> None:
     """Refuse what is not plain, finite, short and in range."""
     match value:
         case dict():
@@ -177,7 +179,7 @@ _name, _words = (
 _line, _count = line(2000, r"[^\x00-\x1f\x7f]*"), whole(0, 10**15)
 
 
-def _family(place: str, value: Any) -> dict[str, Any]:
+def _family(place: str, value: object) -> Document:
     ratios = rows(any_number, 8, 2)
     told = record(
         {
@@ -252,7 +254,7 @@ _FIELDS: dict[str, Read] = {
 }
 
 
-def _document(data: Any, required: tuple[str, ...]) -> dict[str, Any]:
+def _document(data: object, required: tuple[str, ...]) -> Document:
     told = record({name: _FIELDS[name] for name in required}, _FIELDS)("", data)
     about = [name for name in ("instance", "divergence") if told.get(name) is not None]
     if told.get("instance") is not None:
@@ -271,4 +273,4 @@ def _document(data: Any, required: tuple[str, ...]) -> dict[str, Any]:
     return told
 
 
-__all__ = ["FORMAT", "KINDS", "built", "read_document"]
+__all__ = ["FORMAT", "KINDS", "Document", "built", "read_document"]

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -219,18 +219,19 @@ def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, fl
     return families
 
 
-def largest(terms: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return the terms of several searches, each with its largest values.
+Terms = dict[str, dict[str, float]]
+"""For each term of the bound its ``share`` and ``without``, see :class:`Finding`."""
 
-    The searches are of one statement.
-    """
-    return {
-        name: {
-            k: max(float(row[name][k]) for row in terms if name in row)
-            for k in ("share", "without")
-        }
-        for name in {name: None for row in terms for name in row}
-    }
+
+def largest(searches: list[Terms]) -> Terms:
+    """Return the terms of several searches of a statement, with the largest values."""
+    largest: Terms = {}
+    for terms in searches:
+        for name, row in terms.items():
+            row_so_far = largest.setdefault(name, dict(row))
+            for key, value in row.items():
+                row_so_far[key] = max(row_so_far[key], value)
+    return largest
 
 
 def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> Finding:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import FULL, Path
 from dfltheory.errors import InputError
+from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import measure_error
 from dfltheory.verdicts.run_sizes import Block, Sizes, memory_of
 
@@ -34,7 +36,7 @@ def left_side(
     theorem: Theorem,
     batch: Batch,
     path: Path,
-    known: dict[str, Any],
+    known: Mapping[str, Numbers],
     T: int = LONG[-1],
 ) -> np.ndarray:
     """Return the theorem's measure in every round, (R, P).
@@ -66,7 +68,11 @@ def left_side(
 
 
 def sizes_of(
-    theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], T: int = LONG[-1]
+    theorem: Theorem,
+    batch: Batch,
+    path: Path,
+    known: Mapping[str, Numbers],
+    T: int = LONG[-1],
 ) -> Sizes:
     """Magnitudes of candidates after ``T`` rounds, for their rounding errors."""
     reach = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
@@ -112,7 +118,7 @@ def _largest_slope(path: Path) -> np.ndarray | float:
     return np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
 
 
-def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
+def _weights(theorem: Theorem, known: Mapping[str, Numbers]) -> dict[str, Numbers]:
     """Return the weight of each block's squared gradient in the measure."""
     if theorem.lhs.measure == "two_block_weighted":
         return {f"_{b}": known[f"eta_{b}"] * known[f"K_{b}"] / 4 for b in "uv"}
@@ -125,7 +131,7 @@ def weighted_blocks(
     theorem: Theorem,
     shared: np.ndarray,
     personal: np.ndarray,
-    known: dict[str, np.ndarray],
+    known: Mapping[str, Numbers],
 ) -> np.ndarray:
     """Return a two-block measure from the squared gradients of both blocks."""
     match theorem.lhs.measure:

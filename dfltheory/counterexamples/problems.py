@@ -6,8 +6,8 @@ The tasks do not use the code of the candidates: they are its second witness.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from dfltheory.tasks.synthetic import Synthetic
 Row = Sequence[float]
 
 
-def _coins(sigma: float) -> Any:
+def _coins(sigma: float) -> FiniteSupport | float:
     """Two-point noise: +sigma or -sigma, each with probability 1/2."""
     if sigma < 0:
         raise InputError(f"sigma = {sigma} must be >= 0")
@@ -84,14 +84,14 @@ class RampTask(Synthetic):
 
         sigma_l is None if the noise is ``led``.
         """
-        known: dict[str, Any] = {
+        known = {
             name: float(value[0]) for name, value in self.problem.constants().items()
         }
         known.pop("mu_each")  # which theorems are given
-        known["B"] = known["B"] if np.isfinite(known["B"]) else None
-        return ProblemConstants(
-            sigma_l=self.noise.sigma if self.led is None else None, **known
-        )
+        if not np.isfinite(known["B"]):
+            known.pop("B")
+        sigma_l = self.noise.sigma if self.led is None else None
+        return replace(ProblemConstants(sigma_l=sigma_l), **known)
 
     @cached_property
     def x_star(self) -> Tensor | None:
@@ -102,7 +102,7 @@ class RampTask(Synthetic):
             else None
         )
 
-    def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+    def gradient(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the gradients at ``x``, with the noise of the ``batch``.
 
         With ``led`` the noise is the coin of the batch times s(x).
@@ -176,14 +176,13 @@ class SplitTask(Personal):
     @cached_property
     def constants(self) -> ProblemConstants:
         """Return the problem's constants with the noise of both blocks."""
-        known: dict[str, Any] = {
-            name: float(v[0]) for name, v in self.problem.constants().items()
-        }
-        known |= {
-            "sigma_u": self.block_noise.sigma_u,
-            "sigma_v": self.block_noise.sigma_v,
-        }
-        return ProblemConstants(sigma_l=self.noise.sigma, **known)
+        known = {name: float(v[0]) for name, v in self.problem.constants().items()}
+        noise = ProblemConstants(
+            sigma_l=self.noise.sigma,
+            sigma_u=self.block_noise.sigma_u,
+            sigma_v=self.block_noise.sigma_v,
+        )
+        return replace(noise, **known)
 
     def client_loss(self, x: Tensor) -> Tensor:
         """Return F_i(u, v) of all clients: ramps, parabola and coupling."""

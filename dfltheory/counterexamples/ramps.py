@@ -17,16 +17,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from dfltheory.tasks.task import Task
 
 Row = Sequence[float]
 
 
-def name_of_task(task: type[Any]) -> str:
+def name_of_task(task: type) -> str:
     """Return the name of one of these tasks in a document."""
     return f"{task.__module__}:{task.__name__}"
 
@@ -44,7 +48,7 @@ class Ramps:
     all clients have in common, (P,) or one for all.
     """
 
-    task: ClassVar[type[Any]]
+    task: ClassVar[type[Task]]
     axes: ClassVar[dict[str, int]] = {"knots": 2, "widths": 2, "slopes": 2, "left": 1}
     sizes: ClassVar[frozenset[str]] = frozenset(("widths", "h", "k", "p", "q"))
     knots: np.ndarray
@@ -54,7 +58,7 @@ class Ramps:
     curve: np.ndarray = field(default_factory=lambda: np.zeros(1), kw_only=True)
 
     @classmethod
-    def one(cls, *numbers: Any, curve: float = 0.0) -> Self:
+    def one(cls, *numbers: ArrayLike, curve: float = 0.0) -> Self:
         """Return a single problem from its numbers, in the order of the fields.
 
         InputError where they do not fit.
@@ -326,7 +330,7 @@ class Ramps:
             "f_star": self._least(),
         }
 
-    def _least(self, clients: Any = slice(None)) -> np.ndarray:
+    def _least(self, clients: slice | list[int] = slice(None)) -> np.ndarray:
         """Return min f, or that of the mean of some ``clients``.
 
         It is at a knot, or where f' crosses zero between two; -inf where f falls for
@@ -343,7 +347,9 @@ class Ramps:
         falls = (slope[:, 0] > 0) | (slope[:, -1] < 0)
         return np.where(falls, -np.inf, least)
 
-    def scaled(self, f: np.ndarray, x: np.ndarray, v: Any = 1.0) -> Ramps:
+    def scaled(
+        self, f: np.ndarray, x: np.ndarray, v: np.ndarray | None = None
+    ) -> Ramps:
         """Return the same problems in other units.
 
         Values are multiplied by f, lengths by x, (P,) each.

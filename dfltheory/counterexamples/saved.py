@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dfltheory.bounds.document import (
 )
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.divergence import Divergence, again
-from dfltheory.counterexamples.document import built, read_document
+from dfltheory.counterexamples.document import Document, built, read_document
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, with_classes
 from dfltheory.documents import WrittenNumber
@@ -92,7 +92,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
 
 def instance_of(
     path: str | Path, theorem: Theorem | None = None
-) -> tuple[dict[str, Any], Theorem]:
+) -> tuple[Document, Theorem]:
     """Return the instance of a counterexample file, and the statement that it is about.
 
     The instance is plain data. A number of a statement that the file carries is the
@@ -112,7 +112,7 @@ def instance_of(
 
 def single_instance(
     path: str | Path, theorem: Theorem | None = None
-) -> tuple[dict[str, Any], Theorem, str]:
+) -> tuple[Document, Theorem, str]:
     """Return the instance of a counterexample file, its statement and its family.
 
     The instance is plain data; the family is that of the candidates that it comes from.
@@ -138,7 +138,7 @@ def single_instance(
 
 
 def _statement(
-    path: str | Path, document: dict[str, Any], given: Theorem | None = None
+    path: str | Path, document: Document, given: Theorem | None = None
 ) -> Theorem:
     """Return the statement that the file is about.
 
@@ -178,16 +178,16 @@ def _statement(
     return theorem
 
 
-def _same(document: Any, theorem: Theorem) -> bool:
+def _same(document: Document, theorem: Theorem) -> bool:
     """Return whether the document is that of this statement.
 
     How the modules of its algorithms were imported does not matter.
     """
     given = json.loads(json.dumps(theorem_to_document(theorem)))
-    return bool(_with_own_names(document) == _with_own_names(given))
+    return _with_own_names(document) == _with_own_names(given)
 
 
-def _with_own_names(document: Any) -> Any:
+def _with_own_names(document: Document) -> Document:
     """Return the document of a statement with its algorithms by :func:`own_name`.
 
     The algorithms are those of its scope.

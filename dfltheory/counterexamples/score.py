@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from dfltheory.counterexamples.candidate_values import (
 from dfltheory.counterexamples.core import FULL, Path, fixed_points, run
 from dfltheory.counterexamples.left_sides import LONG, left_side
 from dfltheory.errors import InputError
+from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import LEAST
 
 if TYPE_CHECKING:
@@ -294,7 +296,7 @@ def violation(theorem: Theorem, values: dict[str, np.ndarray]) -> np.ndarray:
 def ratio_at(
     theorem: Theorem,
     data: np.ndarray,
-    values: dict[str, Any],
+    values: Mapping[str, Numbers],
     T: int,
     floor: float = 0.0,
     still: int = 1,
@@ -329,8 +331,8 @@ def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
 
 
 def at_horizon(
-    theorem: Theorem, batch: Batch, values: dict[str, Any], T: int
-) -> tuple[dict[str, Any], int]:
+    theorem: Theorem, batch: Batch, values: Mapping[str, Numbers], T: int
+) -> tuple[dict[str, float], int]:
     """Measured value, bound and ratio of one candidate at one horizon.
 
     Returns

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -248,7 +248,7 @@ def search(
             generation += 1
             told(living)
         first = _ranked(living)[:3]
-        widths: dict[Any, float] = dict.fromkeys(first, 0.3)
+        widths: dict[Arm | int, float] = dict.fromkeys(first, 0.3)
         niches = sorted({k for arm in living for k in arm.niches})
         while now() < end and not _found(living, enough):
             for arm in first:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.decoding import Layout, decoded
 from dfltheory.counterexamples.families import families
-from dfltheory.counterexamples.networks import Draw, networks
+from dfltheory.counterexamples.networks import Draw, Drawn, networks
 from dfltheory.counterexamples.reach import check, hyperparameters
 from dfltheory.counterexamples.shared_numbers import (
     Shared,
@@ -179,7 +179,7 @@ def _fitted_layouts(
 def _complete(network: Draw) -> Draw:
     """Return the same kind of network with lam = 0, as for copies of one client."""
 
-    def draw(read: Any, copies: bool) -> Any:
+    def draw(read: Reader, copies: bool) -> Drawn:
         return network.draw(read, True)
 
     return replace(network, draw=draw)

@@ -91,12 +91,15 @@ class Splits(Ramps):
             "f_star": known["f_star"] - k,
         }
 
-    def scaled(self, f: np.ndarray, x: np.ndarray, v: np.ndarray) -> Splits:  # type: ignore[override]
+    def scaled(
+        self, f: np.ndarray, x: np.ndarray, v: np.ndarray | None = None
+    ) -> Splits:
         """Return the same problems in other units.
 
         Values are multiplied by f, u by x and v by v, (P,) each.
         """
         r = Ramps.scaled(self, f, x)
+        v = np.ones_like(x) if v is None else v
         parts = (
             self.b * v[:, None],
             self.h * f / v**2,

@@ -19,6 +19,7 @@ from dfltheory.counterexamples.reach import algorithm_class
 from dfltheory.counterexamples.shared_numbers import scheduled
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
 MARGIN = 1e-9
@@ -34,7 +35,7 @@ HALVINGS = 12
 def step_sizes(
     theorem: Theorem,
     read: Reader,
-    free: dict[str, Any],
+    free: dict[str, Quantity],
     known: dict[str, np.ndarray],
     shared: dict[str, float],
     m: int,
@@ -66,7 +67,7 @@ def step_sizes(
 
 def _of_schedule(
     theorem: Theorem,
-    free: dict[str, Any],
+    free: dict[str, Quantity],
     names: dict[str, str],
     values: dict[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -85,7 +86,7 @@ def _of_schedule(
 
 def _directions(
     read: Reader,
-    free: dict[str, Any],
+    free: dict[str, Quantity],
     names: dict[str, str],
     known: dict[str, np.ndarray],
     shared: dict[str, float],

@@ -8,7 +8,7 @@ whose value is a subclass of
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
 from dfltheory.counterexamples.families.distant_start import DistantStart
@@ -26,6 +26,9 @@ from dfltheory.counterexamples.families.stationary_noise import (
 from dfltheory.counterexamples.families.two_wells import TwoWells
 from dfltheory.counterexamples.families.unbalanced_starts import UnbalancedStarts
 from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "dfltheory.families"
 OWN: tuple[Family, ...] = (
@@ -75,11 +78,11 @@ def _third_party() -> tuple[Family, ...]:
     return tuple(found)
 
 
-def _name(point: Any) -> str:
-    return str(point.name)
+def _name(point: EntryPoint) -> str:
+    return point.name
 
 
-def _checked(point: Any) -> Family:
+def _checked(point: EntryPoint) -> Family:
     kind = point.load()
     if not (isinstance(kind, type) and issubclass(kind, Family)):
         raise InputError(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any
 
-from dfltheory.counterexamples.simplify.complexity import Document
+from dfltheory.counterexamples.document import Document
 from dfltheory.counterexamples.simplify.simplification import Simplification
 
 BY_CLIENT = ("knots", "widths", "slopes", "left", "b")
@@ -29,7 +28,7 @@ class FewerClients(Simplification):
         matrices = matrices_of(instance)
         if count <= fewest or ("topology" in instance and not matrices):
             return
-        for index in sorted(range(count), key=_copies_first(instance)):
+        for index in _copies_first(instance):
             smaller = deepcopy(instance)
             for name in BY_CLIENT:
                 if name in smaller["task"]:
@@ -51,19 +50,16 @@ def matrices_of(instance: Document) -> list[list[list[float]]]:
     return list(topology.get("matrices", []))
 
 
-def _copies_first(instance: Document) -> Any:
-    rows = [_client(instance, k) for k in range(len(instance["run"]["x0"]))]
+def _copies_first(instance: Document) -> list[int]:
+    """Return the clients: those with an identical copy first, then the last first."""
+    task = instance["task"]
+    columns = [task[name] for name in BY_CLIENT if name in task]
+    clients = list(zip(*columns, instance["run"]["x0"], strict=True))
 
     def key(index: int) -> tuple[bool, int]:
-        return rows.count(rows[index]) == 1, -index
+        return clients.count(clients[index]) == 1, -index
 
-    return key
-
-
-def _client(instance: Document, index: int) -> list[Any]:
-    task = instance["task"]
-    own = [task[name][index] for name in BY_CLIENT if name in task]
-    return [*own, instance["run"]["x0"][index]]
+    return sorted(range(len(clients)), key=key)
 
 
 def _drop_node(matrix: list[list[float]], index: int) -> None:

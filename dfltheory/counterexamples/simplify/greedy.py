@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.certify import Certificate, certify
-from dfltheory.counterexamples.document import built
+from dfltheory.counterexamples.document import Document, built
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.simplify.check import ratio_of
 from dfltheory.counterexamples.simplify.clients import FewerClients
-from dfltheory.counterexamples.simplify.complexity import Complexity, Document
+from dfltheory.counterexamples.simplify.complexity import Complexity
 from dfltheory.counterexamples.simplify.noise import NoNoise
 from dfltheory.counterexamples.simplify.pieces import FewerPieces
 from dfltheory.counterexamples.simplify.rounding import FewerDigits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 
-from dfltheory.counterexamples.simplify.complexity import Document
+from dfltheory.counterexamples.document import Document
 from dfltheory.counterexamples.simplify.simplification import Simplification
 
 RAMP = ("knots", "widths", "slopes")

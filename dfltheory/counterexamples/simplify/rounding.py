@@ -9,9 +9,10 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Any
 
+from dfltheory.counterexamples.document import Document
 from dfltheory.counterexamples.simplify.clients import matrices_of
 from dfltheory.counterexamples.simplify.complexity import (
-    Document,
+    Place,
     numbers_of,
     significant_digits,
 )
@@ -21,7 +22,6 @@ LENGTHS = frozenset(("knots", "widths", "x0", "rho"))
 """Fields whose numbers are positions: equal ones stay equal."""
 KEPT = frozenset(("rounds", "K", "Q", "K_u", "K_v", "participation"))
 CLOSE = 1e-6
-Place = tuple[Any, ...]
 
 
 class FewerDigits(Simplification):
@@ -52,7 +52,7 @@ def magnitudes(instance: Document) -> list[tuple[list[Place], float]]:
 
     The diagonal of a mixing matrix is not among them, as it follows from the others.
     """
-    groups: list[tuple[list[Place], float, Any]] = []
+    groups: list[tuple[list[Place], float, str | int]] = []
     for place, number in numbers_of(instance):
         size, kind = abs(number), "length" if place[1] in LENGTHS else place[1]
         if not size or place[1] in KEPT or _on_diagonal(place):
