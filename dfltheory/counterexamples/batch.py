@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.counterexamples.networks import matchings, whole_network
+from dfltheory.counterexamples.candidate_matrices import matchings, whole_network
 from dfltheory.counterexamples.problems import TASKS, RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import InputError

@@ -14,6 +14,7 @@ valley, and the left-hand side is the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -225,8 +226,7 @@ CLOSED_FORMS = MappingProxyType(
 def strongest(theorem: Theorem) -> tuple[str, float]:
     """Return the family of the largest ratio, and that ratio."""
     ratios = {name: ratio(theorem) for name, ratio in CLOSED_FORMS.items()}
-    name = max(ratios, key=lambda family: ratios[family])
-    return name, ratios[name]
+    return max(ratios.items(), key=itemgetter(1))
 
 
 def _plain_steps(theorem: Theorem) -> bool:

@@ -10,14 +10,20 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.scope import LAWS
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP
+from dfltheory.counterexamples.candidate_matrices import (
+    KINDS,
+    Make,
+    matchings,
+    server,
+    whole_network,
+)
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.errors import GraphError, InputError
@@ -29,7 +35,9 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 _NAMES = ("delta", "C", "q", "window")
-Drawn = tuple[np.ndarray, dict[str, np.ndarray], Any]
+Drawn = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
+NetworkLaw = Callable[[np.ndarray], str | None]
+"""Returns why a matrix breaks the law; None where it obeys it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,166 +52,12 @@ class Draw:
 
     name: str
     m: int
-    draw: Callable[[Any, bool], Drawn]
+    draw: Callable[[Reader, bool], Drawn]
     drawn: bool = False
     one_per_round: bool = False
     copies: int = 1
 
 
-def _pair(read: Any, copies: bool) -> np.ndarray:
-    """Return [[1 - w, w], [w, 1 - w]], whose one weight is free.
-
-    It is 1/2 for copies, where it does not matter.
-    """
-    w = read.log(1e-6, 0.97)
-    w = np.full_like(w, 0.5) if copies else w
-    return np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
-
-
-def _alone(read: Any, copies: bool) -> np.ndarray:
-    """One client."""
-    return np.ones((len(read.unit()), 1, 1))
-
-
-def _circle(read: Any, copies: bool) -> np.ndarray:
-    """Return a I + b S + c S' of three clients, with S the cyclic shift.
-
-    It is doubly stochastic, and symmetric where b = c.
-    """
-    share, side = read.log(1e-2, 0.98), read.unit()
-    shift = np.roll(np.eye(3), 1, axis=0)
-    b, c = share * side, share * (1 - side)
-    by = lambda a: a[:, None, None]  # noqa: E731
-    return by(1 - share) * np.eye(3) + by(b) * shift + by(c) * shift.T
-
-
-def _even(read: Any, copies: bool) -> np.ndarray:
-    """Return a circle of four with one weight on both sides: symmetric."""
-    w = read.log(1e-2, 0.49)
-    ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
-    return (1 - 2 * w)[:, None, None] * np.eye(4) + w[:, None, None] * ring
-
-
-def _directed(read: Any, copies: bool) -> np.ndarray:
-    """Return three clients on a directed ring with a chord.
-
-    Weights are 1/out-degree, and W is not doubly stochastic.
-    """
-    P = np.array([[1 / 3, 0, 1 / 2], [1 / 3, 1 / 2, 0], [1 / 3, 1 / 2, 1 / 2]])
-    return np.repeat(P[None], len(read.unit()), 0)
-
-
-def _level(read: Any) -> np.ndarray:
-    """Return one of few shares from 1e-3 to 0.97.
-
-    They are few so that the constants of few matrices are computed.
-    """
-    return 1e-3 * 970 ** (np.round(12 * read.unit()) / 12)
-
-
-def _unbalanced(read: Any, copies: bool) -> np.ndarray:
-    """Return two clients that give each other different shares.
-
-    Their push-sum weights are as b : a.
-    """
-    return _speaks(_level(read), 0) @ _speaks(_level(read), 1)
-
-
-def _in_turn(read: Any, copies: bool) -> np.ndarray:
-    """Return matrices without communication in even rounds.
-
-    Windows of two rounds contract, but not each of the rounds.
-    """
-    W = _unbalanced(read, copies)
-    return np.stack([np.eye(2) + 0 * W, W], 1)
-
-
-def _matchings(read: Any, copies: bool) -> np.ndarray:
-    """Return four clients in pairs, in odd rounds other pairs than in even ones.
-
-    No single round connects them.
-    """
-    w = _level(read)[:, None, None, None]
-    return (1 - w) * np.eye(4) + w * np.eye(4)[[[1, 0, 3, 2], [3, 2, 1, 0]]]
-
-
-@lru_cache(maxsize=1)
-def digraphs() -> np.ndarray:
-    """Return strongly connected digraphs of four clients, drawn once, (B, 4, 4).
-
-    Each is a ring, to which any other arc is added with probability 1/2; each client
-    gives away shares in random ratios, from even ones to 1 : 1e-3. They are few, so
-    that the constants of each are computed once.
-    """
-    rng, n, ring = (
-        np.random.default_rng(0),
-        64,
-        np.roll(np.eye(4), 1, axis=0) + np.eye(4),
-    )
-    arcs = np.maximum(ring, rng.random((n, 4, 4)) < 0.5)
-    W = arcs * 10.0 ** (-3 * rng.random((n, 1, 1)) * rng.random((n, 4, 4)))
-    return W / W.sum(1, keepdims=True)
-
-
-def _random_digraph(read: Any, copies: bool) -> np.ndarray:
-    """One of :func:`digraphs`."""
-    every = digraphs()
-    return every[np.minimum((len(every) * read.unit()).astype(int), len(every) - 1)]
-
-
-def matchings(m: int) -> np.ndarray:
-    """Return all matrices of :class:`~dfltheory.graphs.RandomMatching`, (B, m, m).
-
-    Each is as likely as the others.
-    """
-    every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
-    for W, order in zip(every, permutations(range(m)), strict=True):
-        for pair in zip(order[: m - m % 2 : 2], order[1::2], strict=True):
-            W[np.ix_(pair, pair)] = 0.5
-    return np.unique(every, axis=0)
-
-
-def _speaks(share: np.ndarray, who: int) -> np.ndarray:
-    """Two clients, of whom one gives away a share."""
-    W = np.repeat(np.eye(2)[None], len(share), 0)
-    W[:, who, who], W[:, 1 - who, who] = 1 - share, share
-    return W
-
-
-def _complete(read: Any, copies: bool) -> np.ndarray:
-    """Return sixteen clients, each with one weight for all others.
-
-    W is lam I + (1 - lam) times the mean; for copies lam = 0.
-    """
-    lam = read.between(0, 1 - copies)[:, None, None]
-    return lam * np.eye(16) + (1 - lam) / 16
-
-
-def _everybody(read: Any, copies: bool) -> np.ndarray:
-    """Return a server's mean."""
-    return np.full((len(read.unit()), 1, 2, 2), 0.5)
-
-
-def _always(
-    make: Callable[[Any, bool], np.ndarray],
-) -> Callable[[Any, bool], np.ndarray]:
-    """One matrix for all rounds, (P, 1, m, m)."""
-    return lambda read, copies: make(read, copies)[:, None]
-
-
-KINDS: dict[str, tuple[int, Callable[[Any, bool], np.ndarray]]] = {
-    "pair": (2, _always(_pair)),
-    "circle": (3, _always(_circle)),
-    "even circle": (4, _always(_even)),
-    "directed": (3, _always(_directed)),
-    "unbalanced": (2, _always(_unbalanced)),
-    "random digraph": (4, _always(_random_digraph)),
-    "in turn": (2, _in_turn),
-    "matchings": (4, _matchings),
-    "complete": (16, _always(_complete)),
-    "alone": (1, _always(_alone)),
-}
-"""Clients, and the matrices that take turns, (P, B, m, m)."""
 TURNS = ("in turn", "matchings")
 """For statements about windows of rounds alone."""
 PUSHED = ("unbalanced", "random digraph")
@@ -232,11 +86,7 @@ def networks(theorem: Theorem) -> list[Draw]:
             f"falsify cannot search {theorem}: it has no matrices of the law {law!r}"
         )
     if law == "none":
-        return [
-            Draw(
-                "server", 2, lambda read, copies: _known(_everybody(read, copies), None)
-            )
-        ]
+        return [_draw("server", 2, server, None)]
     kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"
     windowed = "windows" in theorem.scope.sequence and "window" in theorem.needs
     if not isinstance(law, str):
@@ -252,9 +102,13 @@ def networks(theorem: Theorem) -> list[Draw]:
     if isinstance(law, str):
         kinds += ["complete", "alone"]
     own = None if isinstance(law, str) else law
-    found = [_draw(name, own) for name in kinds if own is None or _fits(name, own)]
+    found = [
+        _draw(name, *KINDS[name], own)
+        for name in kinds
+        if own is None or _fits(name, own)
+    ]
     if own is None and groups_matter(theorem):
-        pair = _draw("pair", None)
+        pair = _draw("pair", *KINDS["pair"], None)
         found += [
             replace(pair, name=name, copies=size) for name, size in GROUPS.items()
         ]
@@ -274,9 +128,11 @@ def networks(theorem: Theorem) -> list[Draw]:
     return found
 
 
-def _draw(name: str, law: Callable[[Any], str | None] | None) -> Draw:
-    m, make = KINDS[name]
-    return Draw(name, m, lambda read, copies: _known(make(read, copies), law))
+def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> Draw:
+    def draw(read: Reader, copies: bool) -> Drawn:
+        return _known(make(read, copies), law)
+
+    return Draw(name, m, draw)
 
 
 def group_means_suffice(theorem: Theorem) -> bool:
@@ -331,7 +187,7 @@ def _matched(m: int, kind: str) -> Draw:
     W = matchings(m)
     lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
 
-    def draw(read: Any, copies: bool) -> Drawn:
+    def draw(read: Reader, copies: bool) -> Drawn:
         ones = np.ones(len(read.u))
         return np.repeat(W[None], len(ones), 0), {"lam": lam * ones}, ones > 0
 
@@ -341,14 +197,14 @@ def _matched(m: int, kind: str) -> Draw:
     return Draw(f"{name}, one for each round", m, draw, drawn=True, one_per_round=True)
 
 
-def _fits(name: str, law: Callable[[Any], str | None]) -> bool:
+def _fits(name: str, law: NetworkLaw) -> bool:
     """Return whether one of many draws obeys the law."""
     _, make = KINDS[name]
     read = Reader(np.random.default_rng(0).random((64, 8)))
     return any(law(W) is None for W in make(read, False)[:, 0])
 
 
-def _known(W: np.ndarray, law: Callable[[Any], str | None] | None) -> Drawn:
+def _known(W: np.ndarray, law: NetworkLaw | None) -> Drawn:
     """Return the matrices with the constants that the glossary has for them."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:
@@ -363,17 +219,9 @@ def _known(W: np.ndarray, law: Callable[[Any], str | None] | None) -> Drawn:
         )
     if np.abs(W.sum(2) - 1).max() > 1e-12:
         values |= _push_sum(turns)
-    fits: Any = ones > 0
-    if law is not None:
-        fits = np.array([law(one) is None for one in W])
-    return turns, values, fits
-
-
-def whole_network(W: np.ndarray, copies: int) -> np.ndarray:
-    """Expand a matrix of groups of identical clients to that of all clients."""
-    if copies == 1:
-        return W
-    return np.kron(W, np.full((copies, copies), 1 / copies))
+    if law is None:
+        return turns, values, ones > 0
+    return turns, values, np.array([law(matrix) is None for matrix in W])
 
 
 def computed_on(
@@ -424,12 +272,9 @@ def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
 
 
 __all__ = [
-    "KINDS",
     "Draw",
-    "digraphs",
+    "Drawn",
     "group_means_suffice",
     "groups_matter",
-    "whole_network",
-    "matchings",
     "networks",
 ]

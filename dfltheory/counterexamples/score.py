@@ -162,11 +162,10 @@ def compared(
     still, until = path.still, np.inf
     # which stays where gradients are constant
     if theorem.lhs.measure in GRADIENT_MEASURES:
-        glides = np.where((still == 0) & (data[-1] == data[-2]), path.glides, 0.0)
-        still, until = (
-            np.where(glides > 0, 1, still),
-            np.where(still > 0, np.inf, glides),
-        )
+        constant = (still == 0) & (data[-1] == data[-2])
+        translating = np.where(constant, path.translating, 0.0)
+        until = np.where(still > 0, np.inf, translating)
+        still = np.where(translating > 0, 1, still)
     rows = []
     for T in horizons:
         measured = data

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,9 +81,8 @@ class Arm:
             scores = score(
                 self.theorem, batch, self.space.rounds, self.space.horizon(shared)
             )
-        for k, values in enumerate(
-            np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)
-        ):
+        niches = np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)
+        for k, values in enumerate(niches):
             top = int(values.argmax())
             if values[top] > self.niche(k):
                 self.niches[k] = float(values[top]), points[top], shared
@@ -118,7 +118,7 @@ class Arm:
         self, points: np.ndarray, shared: dict[str, float], scores: Scores
     ) -> bool:
         """Another population in place of this one, if its best candidate is better."""
-        if scores.fitness.max() <= self.fitness[self.best]:
+        if scores.fitness.max() <= self.best_fitness:
             return False
         self.points, self.shared = points, shared
         self.fitness, self.ratio = scores.fitness, scores.ratio
@@ -143,6 +143,11 @@ class Arm:
         """Index of the fittest point."""
         return int(np.argmax(self.fitness))
 
+    @property
+    def best_fitness(self) -> float:
+        """Fitness of the fittest point."""
+        return float(self.fitness[self.best])
+
     def evolve(self) -> None:
         """Run one generation of differential evolution, current-to-best/1/bin.
 
@@ -165,28 +170,24 @@ class Arm:
         """Try steps around the best point; return whether one was better."""
         if self.shared and self.rng.random() < DRIFT:
             return self.drift(width)
-        before, trial = (
-            self.fitness[self.best],
-            self.around(self.points[self.best], width),
-        )
+        at = self.best
+        trial = self.around(self.points[at], width)
         scores = self.evaluate(trial)
         top = int(np.argmax(scores.fitness))
-        if scores.fitness[top] > before:
-            at = self.best
-            self.points[at], self.fitness[at] = trial[top], scores.fitness[top]
-            self.ratio[at] = scores.ratio[top]
-            return True
-        return False
+        if scores.fitness[top] <= self.fitness[at]:
+            return False
+        self.points[at] = trial[top]
+        self.fitness[at] = scores.fitness[top]
+        self.ratio[at] = scores.ratio[top]
+        return True
 
     def replace(self, trial: np.ndarray) -> None:
         """Keep each trial that is at least as good as the point it would replace."""
         scores = self.evaluate(trial)
         better = scores.fitness >= self.fitness
         self.points[better] = trial[better]
-        self.fitness[better], self.ratio[better] = (
-            scores.fitness[better],
-            scores.ratio[better],
-        )
+        self.fitness[better] = scores.fitness[better]
+        self.ratio[better] = scores.ratio[better]
 
 
 def _reflect(u: np.ndarray) -> np.ndarray:
@@ -216,7 +217,7 @@ def search(
     budget: float,
     seed: int,
     enough: float,
-    tell: Callable[[float, int], None] | None = None,
+    progress: Callable[[float, int], None] | None = None,
     clock: Clock = wall,
 ) -> list[Arm]:
     """Return arms in the order of what they found, the best first.
@@ -231,14 +232,15 @@ def search(
     def now() -> float:
         return clock(sum(arm.evaluations for arm in living))
 
-    def told(arms: list[Arm]) -> None:
-        if tell is not None:
-            tell(max(_top(arm) for arm in arms), sum(arm.evaluations for arm in arms))
+    def report() -> None:
+        if progress is not None:
+            best = max(_top(arm) for arm in living)
+            progress(best, sum(arm.evaluations for arm in living))
 
     try:
         for space in arms:
             living.append(Arm(space, theorem, rng))
-            told(living)
+            report()
             if now() > turn or _found(living, enough):
                 break
         generation = 0
@@ -246,7 +248,7 @@ def search(
             every = generation < 8 * len(living)
             living[generation % len(living) if every else _choose(living, rng)].evolve()
             generation += 1
-            told(living)
+            report()
         first = _ranked(living)[:3]
         widths: dict[Arm | int, float] = dict.fromkeys(first, 0.3)
         niches = sorted({k for arm in living for k in arm.niches})
@@ -257,11 +259,11 @@ def search(
                     break
             # one of them after each round of the best, so that every term is searched
             if niches:
-                niches.append(k := niches.pop(0))
-                widths[k] = _wider(
-                    widths.get(k, 0.3), _holder(living, k).climb(k, widths.get(k, 0.3))
-                )
-            told(living)
+                k = niches.pop(0)
+                niches.append(k)
+                width = widths.get(k, 0.3)
+                widths[k] = _wider(width, _holder(living, k).climb(k, width))
+            report()
     except KeyboardInterrupt:
         if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in living):
             raise
@@ -275,11 +277,11 @@ def _wider(width: float, better: bool) -> float:
 
 def _holder(arms: list[Arm], k: int) -> Arm:
     """Return the arm that has the best of a niche."""
-    return max(arms, key=lambda arm: arm.niche(k))
+    return max(arms, key=methodcaller("niche", k))
 
 
 def _ranked(arms: list[Arm]) -> list[Arm]:
-    return sorted(arms, key=lambda arm: -arm.fitness[arm.best])
+    return sorted(arms, key=attrgetter("best_fitness"), reverse=True)
 
 
 def _top(arm: Arm) -> float:
@@ -293,7 +295,7 @@ def _found(arms: list[Arm], enough: float) -> bool:
 
 def _choose(arms: list[Arm], rng: np.random.Generator) -> int:
     """Draw an arm: the better it has done, the more often; each now and then."""
-    order = np.argsort([-arm.fitness[arm.best] for arm in arms])
+    order = np.argsort([-arm.best_fitness for arm in arms])
     weights = 0.6 ** np.arange(len(arms)) + 0.02
     return int(order[rng.choice(len(arms), p=weights / weights.sum())])
 

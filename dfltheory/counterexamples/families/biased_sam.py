@@ -13,8 +13,6 @@ most sigma^2.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -31,13 +29,11 @@ which it may be missed.
 class BiasedSAM(Family):
     """f' rises with slope 1 to w, which it reaches left of -rho."""
 
-    name: ClassVar[str] = "biased SAM gradients"
-    summary: ClassVar[str] = (
-        "f' = w near 0 and noise xi s(x), for which every SAM step at 0 is 0"
-    )
-    sam: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
-    state_noise: ClassVar[bool] = True
+    name = "biased SAM gradients"
+    summary = "f' = w near 0 and noise xi s(x), for which every SAM step at 0 is 0"
+    sam = True
+    settles = True
+    state_noise = True
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""

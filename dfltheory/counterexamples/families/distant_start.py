@@ -9,8 +9,6 @@ depend on s, and its gradient is the same at every later round.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -25,11 +23,9 @@ FARTHEST = 1e6
 class DistantStart(Family):
     """Parabolas around +-1 with curvatures 1 and k <= 1, linear as far as the start."""
 
-    name: ClassVar[str] = "distant start"
-    summary: ClassVar[str] = (
-        "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from a start as far as 1e6"
-    )
-    rounds: ClassVar[int] = 1200
+    name = "distant start"
+    summary = "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from a start as far as 1e6"
+    rounds = 1200
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at one point on either side."""

@@ -12,8 +12,6 @@ the mean away from it.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -25,12 +23,12 @@ from dfltheory.counterexamples.ramps import Ramps
 class LocalDrift(Family):
     """Parabolas around +-1 with curvatures 1 and k <= 1."""
 
-    name: ClassVar[str] = "local drift"
-    summary: ClassVar[str] = (
+    name = "local drift"
+    summary = (
         "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), whose local steps miss the minimum"
     )
-    also_complete: ClassVar[bool] = True
-    networks: ClassVar[tuple[str, ...]] = ("two groups of 4", "two groups of 32")
+    also_complete = True
+    networks = ("two groups of 4", "two groups of 32")
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at one point."""

@@ -14,8 +14,6 @@ q) is small.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -30,11 +28,9 @@ SLOPE = 4000
 class LongSlope(Family):
     """A slope that ``SLOPE`` rounds without momentum leave by a share, or do not."""
 
-    name: ClassVar[str] = "long slope"
-    summary: ClassVar[str] = (
-        "f'(x) = min(max(x + D + 1, 0), 1), which T rounds do not leave"
-    )
-    needs: ClassVar[tuple[str, ...]] = ("alpha", "lam_admm")
+    name = "long slope"
+    summary = "f'(x) = min(max(x + D + 1, 0), 1), which T rounds do not leave"
+    needs = ("alpha", "lam_admm")
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""

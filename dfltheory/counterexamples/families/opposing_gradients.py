@@ -25,8 +25,6 @@ weight is the nearer one, at R = lam eta K/(2 max(a, b)).
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -38,13 +36,13 @@ from dfltheory.counterexamples.ramps import Ramps
 class OpposingGradients(Family):
     """+-1 + max(h - |x - c|, 0), h a share of the half distance in the limit."""
 
-    name: ClassVar[str] = "opposing gradients"
-    summary: ClassVar[str] = (
+    name = "opposing gradients"
+    summary = (
         "f_i'(x) = +-1 + max(h - |x - c|, 0), whose mean is stationary at a slope h"
     )
-    rounds: ClassVar[int] = 800
-    settles: ClassVar[bool] = True
-    networks: ClassVar[tuple[str, ...]] = ("unbalanced", "random matchings of 4")
+    rounds = 800
+    settles = True
+    networks = ("unbalanced", "random matchings of 4")
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""

@@ -10,8 +10,6 @@ gradient.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -23,12 +21,10 @@ from dfltheory.counterexamples.ramps import Ramps
 class SAMTrap(Family):
     """f' = max(w - |x|, 0) and a ramp on the right; without SAM w = 1."""
 
-    name: ClassVar[str] = "SAM trap"
-    summary: ClassVar[str] = (
-        "f'(x) = max(w - |x|, 0) + max(x - rho, 0), stationary at 0 for SAM alone"
-    )
-    sam: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
+    name = "SAM trap"
+    summary = "f'(x) = max(w - |x|, 0) + max(x - rho, 0), stationary at 0 for SAM alone"
+    sam = True
+    settles = True
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0, or to the right of it."""

@@ -9,8 +9,6 @@ local steps and one average, so that the state of even rounds converges to that 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -23,11 +21,9 @@ from dfltheory.counterexamples.ramps import Ramps
 class StartAtMinimum(Family):
     """Parabolas around +-1 with curvatures 1 and k <= 1, from the minimum."""
 
-    name: ClassVar[str] = "start at the minimum"
-    summary: ClassVar[str] = (
-        "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from the minimum of their mean"
-    )
-    networks: ClassVar[tuple[str, ...]] = ("in turn",)
+    name = "start at the minimum"
+    summary = "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from the minimum of their mean"
+    networks = ("in turn",)
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at the minimum."""

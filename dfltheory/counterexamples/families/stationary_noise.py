@@ -9,8 +9,6 @@ convex problems f'(x) = x has no end.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -25,11 +23,11 @@ FAR = 1e3
 class StationaryNoise(Family):
     """x^2/2, as far as noise leads, for one client."""
 
-    name: ClassVar[str] = "stationary noise"
-    summary: ClassVar[str] = "f'(x) = x with noise, from the minimum mostly"
-    noisy: ClassVar[bool] = True
-    also_complete: ClassVar[bool] = True
-    networks: ClassVar[tuple[str, ...]] = (
+    name = "stationary noise"
+    summary = "f'(x) = x with noise, from the minimum mostly"
+    noisy = True
+    also_complete = True
+    networks = (
         "complete",
         "alone",
         "two groups of 4",
@@ -46,10 +44,10 @@ class StationaryNoise(Family):
 class StationaryNoiseConvex(Family):
     """The same, strongly convex everywhere."""
 
-    name: ClassVar[str] = "stationary noise, strongly convex"
-    summary: ClassVar[str] = "f(x) = x^2/2 with noise, from the minimum mostly"
-    noisy: ClassVar[bool] = True
-    convex: ClassVar[bool] = True
+    name = "stationary noise, strongly convex"
+    summary = "f(x) = x^2/2 with noise, from the minimum mostly"
+    noisy = True
+    convex = True
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return one client and its start."""

@@ -11,8 +11,6 @@ small.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -27,11 +25,9 @@ class TwoWells(Family):
     v is the least that holds the clients, or larger.
     """
 
-    name: ClassVar[str] = "two wells"
-    summary: ClassVar[str] = (
-        "f_i'(x) = phi(x) +- e with wells at -2 v and 2, one client in each"
-    )
-    rounds: ClassVar[int] = 1200
+    name = "two wells"
+    summary = "f_i'(x) = phi(x) +- e with wells at -2 v and 2, one client in each"
+    rounds = 1200
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start on the hill between the wells."""

@@ -6,8 +6,6 @@ r - eta K c >= c, and its slope is that, or -c if that is larger.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
@@ -19,10 +17,10 @@ from dfltheory.counterexamples.ramps import Ramps
 class UnbalancedStarts(Family):
     """max(x, -c) for both clients, at +-1 and a little to the right of it."""
 
-    name: ClassVar[str] = "unbalanced starts"
-    summary: ClassVar[str] = "f'(x) = max(x, -c) for both clients, which start at +-1"
-    also_complete: ClassVar[bool] = True
-    different_starts: ClassVar[bool] = True
+    name = "unbalanced starts"
+    summary = "f'(x) = max(x, -c) for both clients, which start at +-1"
+    also_complete = True
+    different_starts = True
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients whose mean starts near the minimum."""
