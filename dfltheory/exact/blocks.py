@@ -11,7 +11,7 @@ from dfltheory.exact.network import Law
 
 
 class MeetingError(Exception):
-    """Coordinates that were taken apart meet in some map."""
+    """Coordinates that were separated meet in some map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +71,8 @@ class Blocks:
         """Return the two-block measures at (ubar^t, V^t)."""
         body = Square(self.u + self.v, self.g)
         scaled = (self.L_u**0.5, self.L_v**0.5)
-        G = np.concatenate(
-            [part.G / root for part, root in zip((body, self.head), scaled)], 1
-        )
-        g = np.concatenate(
-            [part.g / root for part, root in zip((body, self.head), scaled)], 1
-        )
+        G = np.concatenate([body.G / scaled[0], self.head.G / scaled[1]], 1)
+        g = np.concatenate([body.g / scaled[0], self.head.g / scaled[1]], 1)
         both = Square(G, g)
         return {
             "grad_u_sq": body,

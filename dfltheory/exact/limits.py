@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import block_diag, null_space, solve_discrete_lyapunov
+from torch import Tensor
 
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
 from dfltheory.exact.blocks import MeetingError, Step
 from dfltheory.exact.engine import Engine
@@ -24,6 +26,7 @@ from dfltheory.exact.history import starting_models
 from dfltheory.exact.moments import Affine, Moments, Stage, one_round
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import problem_of
+from dfltheory.tasks.task import Task
 
 _MOMENTS = 50
 """Entries of one problem's state up to which maps on second moments (their square) are
@@ -34,7 +37,7 @@ written out.
 _RESTS = 1e-11
 """What a round changes by no more than this share, it does not change."""
 _HORIZON = 10**9
-"""The horizon that the clients are told of."""
+"""The horizon that the algorithm is given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ class Stationary:
     radius_square: float
 
 
-def stationary(algorithm: object, task: object, topology: object = None) -> Stationary:
+def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Stationary:
     """Return the stationary values of an affine recursion.
 
     They solve linear equations (no iteration).
@@ -68,14 +71,18 @@ def stationary(algorithm: object, task: object, topology: object = None) -> Stat
     if not max(radius, square) < 1 - 1e-12:
         raise InputError(
             f"the spectral radius of the round map is {max(radius, square):.9g}, not"
-            " below 1 beside sums that stay whatever x^0 is: there is no stationary"
-            " law (take a smaller eta, or a task with mu > 0)"
+            " below 1, apart from sums that no round changes: there is no limit law"
+            " (take a smaller eta, or a task with mu > 0)"
         )
     return _measured(engine, [part.fixed_point() for part in parts], radius, square)
 
 
 def average_over(
-    algorithm: Any, task: Any, topology: Any = None, rounds: int = 100, x0: Any = None
+    algorithm: Algorithm,
+    task: Task,
+    topology: object = None,
+    rounds: int = 100,
+    x0: Tensor | ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return the mean over t = 0..rounds-1 of every measure.
 
@@ -91,7 +98,11 @@ def average_over(
 
 
 def _engine(
-    algorithm: Any, task: Any, topology: Any, x0: object, apart: bool = True
+    algorithm: Algorithm,
+    task: Task,
+    topology: object,
+    x0: Tensor | ArrayLike | None,
+    separate: bool = True,
 ) -> tuple[Engine, list[_Part]]:
     sequence = sequence_for(algorithm, task.m, topology)
     engine = Engine(
@@ -100,7 +111,7 @@ def _engine(
         sequence,
         starting_models(task, x0),
         _HORIZON,
-        apart,
+        separate,
     )
     if not engine.autonomous:
         raise InputError(
@@ -110,7 +121,7 @@ def _engine(
     try:
         step, _ = engine.step(engine.template, 0)
     except MeetingError:
-        return _engine(algorithm, task, topology, x0, apart=False)
+        return _engine(algorithm, task, topology, x0, separate=False)
     return engine, [_Part.of(engine, step, k) for k in range(len(engine.start.mu))]
 
 
@@ -122,10 +133,8 @@ def _measured(
         np.zeros((*s.mu.shape, *s.mu.shape[1:])) if s.cov is None else s.cov
         for s in states
     ]
-    state, readings = (
-        Moments(mu, np.concatenate(covs)),
-        engine.readings(engine.template),
-    )
+    state = Moments(mu, np.concatenate(covs))
+    readings = engine.readings(engine.template)
     return Stationary(
         readings.expected(state), engine.models(state, readings), radius, square
     )
@@ -153,10 +162,8 @@ class _Part:
             engine.start.mu[one],
             None if engine.start.cov is None else engine.start.cov[one],
         )
-        shape, quiet = (
-            start.mu.shape,
-            [Stage(s.alone.still(), s.mixed, s.times) for s in stages],
-        )
+        shape = start.mu.shape
+        quiet = [Stage(s.alone.still(), s.mixed, s.times) for s in stages]
         linear = [
             Stage(Affine(s.alone.map, np.zeros_like(s.alone.shift)), s.mixed, s.times)
             for s in stages
@@ -165,10 +172,13 @@ class _Part:
         def mean(stages: list[Stage], mu: np.ndarray) -> np.ndarray:
             return one_round(Moments(mu.reshape(shape)), stages, step.laws).mu.ravel()
 
+        def whole_round(state: Moments) -> Moments:
+            return one_round(state, stages, step.laws)
+
         n = start.mu.size
         M = np.stack([mean(linear, e) for e in np.eye(n)], axis=1)
         return cls(
-            lambda s: one_round(s, stages, step.laws),
+            whole_round,
             engine.sequence.random,
             start,
             M,

@@ -18,7 +18,7 @@ from dfltheory.exact.network import Law
 class Moments:
     """Mean (B, m, p) and covariance (B, m, p, m, p) of a state.
 
-    ``cov`` None: no chance so far.
+    ``cov`` None: no randomness so far.
     """
 
     mu: np.ndarray
