@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
+
 from dfltheory import bounds, graphs
 from dfltheory.cli.output import console
 from dfltheory.errors import InputError
@@ -12,10 +14,11 @@ from dfltheory.graphs.spectral import closed_form_report, refuse_too_large
 from dfltheory.graphs.topologies import check_sides
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from dfltheory.graphs import Report, SpectralReport
+    from dfltheory.graphs.matrices import Matrix
 
+Document = dict[str, Any]
+"""The report, in JSON's types."""
 LARGEST_BUILT = 20_000
 """Up to this many clients the graph is built and its matrix checked even where a closed
 form is known.
@@ -23,7 +26,7 @@ form is known.
 
 
 def describe_large(
-    name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
+    name: str, m: int, rule: str | None, Q: int, options: Document
 ) -> dict[str, Any] | None:
     """Return the document of a large topology by closed forms alone.
 
@@ -42,8 +45,8 @@ def describe_large(
 
 
 def describe(
-    name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
-) -> tuple[dict[str, Any], nx.Graph, Any]:
+    name: str, m: int, rule: str | None, Q: int, options: Document
+) -> tuple[dict[str, Any], nx.Graph, Matrix]:
     """Return the document of a topology whose graph and matrix are built and checked.
 
     The graph; the matrix.
@@ -55,8 +58,8 @@ def describe(
     push_sum = rule.replace("-", "_") == "column_stochastic"
     check = graphs.check_push_sum(W) if push_sum else graphs.check_mixing_matrix(W, G)
     doubly = graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
-    degree_view = G.out_degree() if G.is_directed() else G.degree()  # type: ignore[operator]
-    degrees = [degree for _, degree in degree_view]
+    degree = G.out_degree if isinstance(G, nx.DiGraph) else G.degree
+    degrees = [count for _, count in degree()]
     document = _head(G.name, m, rule, options)
     document |= {"links": G.number_of_edges(), "degree": [min(degrees), max(degrees)]}
     if doubly:
@@ -80,7 +83,7 @@ def report_document(report: Report) -> dict[str, Any]:
     }
 
 
-def draw(G: nx.Graph, W: Any, rule: str, plot: Path) -> None:
+def draw(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
     """Graph and spectrum into a file."""
     from dfltheory.graphs.plots import plot_topology
     from dfltheory.plots.look import write
@@ -225,7 +228,7 @@ def _gossip(report: SpectralReport, Q: int) -> dict[str, Any]:
     return known | {"Q": Q, "phi": phi, "mixing_time": graphs.mixing_rounds(report.gap)}
 
 
-def _push_sum(W: Any) -> dict[str, Any]:
+def _push_sum(W: Matrix) -> dict[str, Any]:
     computed, cited = graphs.push_sum_constants(W), graphs.cited_constants(W)
     return {
         "push_sum": {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -116,7 +116,7 @@ def train(
             "--set",
             metavar="NAME=VALUE...",
             help=(
-                "Any hyperparameter, as decay=0.998, or field of the document, as"
+                "A hyperparameter, as decay=0.998, or field of the document, as"
                 " run.seeds=4."
             ),
         ),
@@ -321,12 +321,12 @@ def _reject_ambiguous_alpha(
         )
 
 
-def _default_partition(task: Any) -> object:
+def _default_partition(task: object) -> object:
     """Return the default partition of a task of the package; None without one."""
     from dfltheory import tasks
     from dfltheory.training.options import options_of
 
-    if task not in tasks.names():
+    if not isinstance(task, str) or task not in tasks.names():
         return None
     option = options_of("task", task).get("partition")
     return None if option is None else option.default
@@ -345,7 +345,7 @@ DEFAULT_HYPERPARAMETERS = {
 """Values of required hyperparameters that neither the command line nor a file gives."""
 
 
-def _default_document(algorithm: str, task: str) -> dict[str, Any]:
+def _default_document(algorithm: str, task: str) -> dict[str, object]:
     """Return the document of a run without a file.
 
     The options of the command line are not in it yet.
@@ -384,7 +384,7 @@ def _print_and_save(
 ) -> None:
     """Print a run, and save it if a folder is given."""
     document = describe(history, task, topology) | {"out": out}
-    emit(document, partial(print_history, history, document), as_json)
+    emit(document, partial(print_history, history), as_json)
     if out is not None:
         save(history, document, out)
         if not as_json:

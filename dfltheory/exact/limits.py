@@ -71,8 +71,8 @@ def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Sta
     if not max(radius, square) < 1 - 1e-12:
         raise InputError(
             f"the spectral radius of the round map is {max(radius, square):.9g}, not"
-            " below 1, apart from sums that no round changes: there is no limit law"
-            " (take a smaller eta, or a task with mu > 0)"
+            " below 1, apart from sums that no round changes: there is no stationary"
+            " law (take a smaller eta, or a task with mu > 0)"
         )
     return _measured(engine, [part.fixed_point() for part in parts], radius, square)
 

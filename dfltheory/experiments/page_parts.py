@@ -7,13 +7,16 @@ import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dfltheory.bounds.display import condition_latex
 from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.number_format import number, tex
 from dfltheory.verdicts.verdict import Verdict
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 MARKS = {
     "holds": "✓",
@@ -51,7 +54,7 @@ def figure_name(title: str, group: str) -> str:
     return f"{plain}-{mark}"
 
 
-def template(name: str) -> Any:
+def template(name: str) -> Template:
     """Return a page of this package, whose values are text and no markup."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -77,7 +80,7 @@ def embedded(figure: Path) -> str:
     )
 
 
-def statements_of(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+def statements_of(outcomes: list[Outcome]) -> list[dict[str, object]]:
     """Return what the theorems of a group state, in words and formulas."""
     theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
     return [
