@@ -211,7 +211,11 @@ def _measured(
         for name, value in others.items()
         if name.startswith("topology.")
     }
-    constants = {n: v for n, v in others.items() if not n.startswith("topology.")}
+    constants: dict[str, Any] = {
+        name: value
+        for name, value in others.items()
+        if not name.startswith("topology.")
+    }
     for name in constants:
         one_of("constant", name, {*theorem.glossary, "f_star", "T", "m"})
     if options["m"] is not None:
@@ -242,7 +246,7 @@ def _divided(
 
     kind = builder("algorithm", name)
     by_name = {kind.glossary.get(f.name, f.name): f.name for f in fields(kind)}
-    given = dict(algorithms.spoken(name)[1])
+    given: dict[str, Any] = dict(algorithms.spoken(name)[1])
     others = {}
     for key, value in values.items():
         if key in by_name:
@@ -255,7 +259,7 @@ def _divided(
 
 
 def _network(
-    options: Mapping[str, Any], network_options: Mapping[str, Value], m: Value | None
+    options: Mapping[str, Any], network_options: Mapping[str, Value], m: int | None
 ) -> object:
     """Return the matrix of --topology; None: it is unknown."""
     import networkx as nx

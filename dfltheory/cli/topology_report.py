@@ -27,7 +27,7 @@ form is known.
 
 def describe_large(
     name: str, m: int, rule: str | None, Q: int, options: Document
-) -> dict[str, Any] | None:
+) -> Document | None:
     """Return the document of a large topology by closed forms alone.
 
     None where the topology must be built.
@@ -46,7 +46,7 @@ def describe_large(
 
 def describe(
     name: str, m: int, rule: str | None, Q: int, options: Document
-) -> tuple[dict[str, Any], nx.Graph, Matrix]:
+) -> tuple[Document, nx.Graph, Matrix]:
     """Return the document of a topology whose graph and matrix are built and checked.
 
     The graph; the matrix.
@@ -72,7 +72,7 @@ def describe(
     return document | {"check": report_document(check), "ok": check.ok}, G, W
 
 
-def report_document(report: Report) -> dict[str, Any]:
+def report_document(report: Report) -> Document:
     """Return a check's report as JSON, with the theorems that lose an assumption."""
     return {
         "ok": report.ok,
@@ -91,7 +91,7 @@ def draw(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
     write(plot_topology(G, W, f"{G.name}, {rule} weights"), plot)
 
 
-def description_text(document: dict[str, Any]) -> str:
+def description_text(document: Document) -> str:
     """Return the document for people."""
     d = document
     lines = [f"{d['topology']}: m = {d['m']}, {d['weights']} weights"]
@@ -135,7 +135,7 @@ def description_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _check_lines(check: dict[str, Any] | None) -> list[str]:
+def _check_lines(check: Document | None) -> list[str]:
     if check is None:
         return [
             "  checks                none: known by closed form, no matrix was built"
@@ -150,7 +150,7 @@ def _check_lines(check: dict[str, Any] | None) -> list[str]:
     return [*lines, f"    theorems that assume this: {', '.join(check['takes_away'])}"]
 
 
-def comparison(names: list[str], sizes: list[int], rule: str | None) -> dict[str, Any]:
+def comparison(names: list[str], sizes: list[int], rule: str | None) -> Document:
     """Gaps of topologies at several sizes, and their fitted exponents."""
     if not names:
         raise InputError(
@@ -187,7 +187,7 @@ def comparison(names: list[str], sizes: list[int], rule: str | None) -> dict[str
     return {"m": sizes, "rows": rows}
 
 
-def comparison_text(document: dict[str, Any]) -> None:
+def comparison_text(document: Document) -> None:
     """Print the comparison as a table."""
     from rich.table import Table
 
@@ -215,20 +215,20 @@ def comparison_text(document: dict[str, Any]) -> None:
     terminal.print(table)
 
 
-def _head(name: str, m: int, rule: str, options: dict[str, Any]) -> dict[str, Any]:
+def _head(name: str, m: int, rule: str, options: Document) -> Document:
     document = {"topology": name, "m": m, "weights": rule}
     if graphs.topology_key(name.partition("(")[0]) in ("grid", "torus"):
         document["sides"] = list(check_sides(m, options.get("sides")))
     return document
 
 
-def _gossip(report: SpectralReport, Q: int) -> dict[str, Any]:
+def _gossip(report: SpectralReport, Q: int) -> Document:
     known = {n: getattr(report, n) for n in ("lam", "gap", "method", "error")}
     phi = graphs.phi(min(report.lam, 1.0), m=report.m, Q=Q)
     return known | {"Q": Q, "phi": phi, "mixing_time": graphs.mixing_rounds(report.gap)}
 
 
-def _push_sum(W: Matrix) -> dict[str, Any]:
+def _push_sum(W: Matrix) -> Document:
     computed, cited = graphs.push_sum_constants(W), graphs.cited_constants(W)
     return {
         "push_sum": {
