@@ -87,38 +87,21 @@ def networks(theorem: Theorem) -> list[Draw]:
         )
     if law == "none":
         return [_draw("server", 2, server, None)]
-    kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"
-    windowed = "windows" in theorem.scope.sequence and "window" in theorem.needs
-    if not isinstance(law, str):
-        kinds = [
-            name
-            for name in KINDS
-            if name not in TURNS and (pushes or name not in PUSHED)
-        ]
-    elif law == "doubly stochastic" and not theorem.scope.two_blocks:
-        kinds.append("circle")
-    elif law == "column-stochastic" and pushes:
-        kinds += ["directed", *PUSHED, *(TURNS if windowed else ())]
-    if isinstance(law, str):
-        kinds += ["complete", "alone"]
+    pushes = algorithm_class(theorem).mixing == "column-stochastic"
     own = None if isinstance(law, str) else law
-    found = [
-        _draw(name, *KINDS[name], own)
-        for name in kinds
-        if own is None or _fits(name, own)
-    ]
-    if own is None and groups_matter(theorem):
-        pair = _draw("pair", *KINDS["pair"], None)
-        found += [
-            replace(pair, name=name, copies=size) for name, size in GROUPS.items()
-        ]
+    if own is None:
+        found = [_draw(name, *KINDS[name], None) for name in _kinds(theorem, pushes)]
+        if groups_matter(theorem):
+            pair = found[0]
+            for name, size in GROUPS.items():
+                found.append(replace(pair, name=name, copies=size))
+    else:
+        names = [name for name in KINDS if name not in TURNS]
+        if not pushes:
+            names = [name for name in names if name not in PUSHED]
+        found = [_draw(name, *KINDS[name], own) for name in names if _fits(name, own)]
     for kind in _drawn_kinds(theorem):
-        allowed = [
-            m
-            for m in MATCHED
-            if own is None or all(own(W) is None for W in matchings(m))
-        ]
-        found += [_matched(m, kind) for m in allowed]
+        found += [_matched(m, kind) for m in MATCHED if _all_obey(m, own)]
     if not found:
         name = getattr(own, "__qualname__", "its own law")
         raise InputError(
@@ -126,6 +109,24 @@ def networks(theorem: Theorem) -> list[Draw]:
             f" {name}"
         )
     return found
+
+
+def _kinds(theorem: Theorem, pushes: bool) -> list[str]:
+    """Return the kinds of networks for a law of the package; ``pair`` is the first."""
+    law = theorem.scope.network
+    kinds = ["pair"]
+    if law == "doubly stochastic" and not theorem.scope.two_blocks:
+        kinds.append("circle")
+    elif law == "column-stochastic" and pushes:
+        kinds += ["directed", *PUSHED]
+        if "windows" in theorem.scope.sequence and "window" in theorem.needs:
+            kinds += TURNS
+    return [*kinds, "complete", "alone"]
+
+
+def _all_obey(m: int, law: NetworkLaw | None) -> bool:
+    """Return whether all matchings of m clients obey a law of a theorem's own."""
+    return law is None or all(law(W) is None for W in matchings(m))
 
 
 def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> Draw:
@@ -147,15 +148,11 @@ def group_means_suffice(theorem: Theorem) -> bool:
 
 def groups_matter(theorem: Theorem) -> bool:
     """Whether groups are searched: the number of clients is in the statement."""
-    scheduled = {
-        str(s)
-        for rule in theorem.schedule.values()
-        for s in sp.sympify(rule).free_symbols
-    }
+    names = set(theorem.needs)
+    for rule in theorem.schedule.values():
+        names |= {str(symbol) for symbol in sp.sympify(rule).free_symbols}
     lawful = theorem.scope.network in ("symmetric", "doubly stochastic")
-    return (
-        lawful and group_means_suffice(theorem) and "m" in {*theorem.needs, *scheduled}
-    )
+    return lawful and group_means_suffice(theorem) and "m" in names
 
 
 def _drawn_kinds(theorem: Theorem) -> list[str]:
@@ -257,8 +254,8 @@ def in_range(quantity: Quantity) -> float:
 def _push_sum(W: np.ndarray) -> dict[str, np.ndarray]:
     matrices, at = np.unique(W, axis=0, return_inverse=True)
     rows = np.array([_constants(one.tobytes(), one.shape) for one in matrices])
-    told = dict(zip(_NAMES, rows[at.ravel()].T, strict=True))
-    return told | {"lam": told["q"]}
+    constants = dict(zip(_NAMES, rows[at.ravel()].T, strict=True))
+    return constants | {"lam": constants["q"]}
 
 
 @lru_cache(maxsize=4096)
@@ -266,8 +263,8 @@ def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
     """delta, C, q and window of matrices that take turns; nan where there are none."""
     W = np.frombuffer(data).reshape(shape)
     with suppress(GraphError):
-        told = push_sum_constants(list(W) if len(W) > 1 else W[0])
-        return tuple(float(getattr(told, name)) for name in _NAMES)
+        constants = push_sum_constants(list(W) if len(W) > 1 else W[0])
+        return tuple(float(getattr(constants, name)) for name in _NAMES)
     return (float("nan"),) * len(_NAMES)
 
 

@@ -71,9 +71,9 @@ class Ramps:
                 raise InputError(f"{name} has rows of different lengths") from None
             shape = arrays[0].shape[: 1 + axes]
             if arrays[-1].shape != shape or len(shape) != 1 + axes:
-                told = " x ".join(map(str, shape[1:])) or "no list of"
+                size = " x ".join(map(str, shape[1:])) or "no list of"
                 raise InputError(
-                    f"{name} must have {told} numbers, as the clients have"
+                    f"{name} must have {size} numbers, as the clients have"
                 )
             if name in cls.sizes and (arrays[-1] < 0).any():
                 raise InputError(f"{name} must be >= 0, and has {arrays[-1].min():g}")
@@ -241,11 +241,10 @@ class Ramps:
             :, 0, :, 0
         ]
         across = np.sqrt((there**2).mean(-1)) + off * Ramps.constants(self)["L"]
+        minima = [self._least([i]) for i in range(self.m)]
         with np.errstate(invalid="ignore"):  # of two that fall for ever
-            apart = self._least() - np.mean(
-                [self._least([i]) for i in range(self.m)], axis=0
-            )
-        Gamma = np.maximum(apart, 0.0) + 2 * self.unsure(start[:, None])["f_error"]
+            gap = self._least() - np.mean(minima, axis=0)
+        Gamma = np.maximum(gap, 0.0) + 2 * self.unsure(start[:, None])["f_error"]
         return {
             "x_star_sq": (np.abs(start - best) + off) ** 2,
             "sigma_star": across,

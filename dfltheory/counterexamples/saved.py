@@ -50,15 +50,19 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
     """
     started, document = time.monotonic(), read_document(path)
     theorem = _statement(path, document, theorem)
-    key, variant = theorem.key, theorem.variant
     if document.get("divergence") is not None:
         family = again(Divergence(**document["divergence"]), theorem)
-        grown, count = family.ratios[-1] / family.ratios[0], len(family.ratios)
-        spent, parts = (
-            time.monotonic() - started,
-            {"divergence": family, "theorem": theorem},
+        return Finding(
+            key=theorem.key,
+            variant=theorem.variant,
+            violated=family.diverges,
+            ratio=family.ratios[-1] / family.ratios[0],
+            evaluations=len(family.ratios),
+            seconds=time.monotonic() - started,
+            seed=0,
+            divergence=family,
+            theorem=theorem,
         )
-        return Finding(key, variant, family.diverges, grown, count, spent, 0, **parts)
     if document.get("instance") is None:
         raise DataError(
             f"{path} holds no counterexample: the search found no admissible problem"
@@ -82,11 +86,18 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
         raise DataError(
             f"{path}: the instance leaves the finite numbers ({wrong})"
         ) from wrong
-    ratio, spent = certificate.exact["ratio"], time.monotonic() - started
-    parts = {"instance": instance, "certificate": certificate, "theorem": theorem}
-    family = document.get("family", "")
     return Finding(
-        key, variant, certificate.violated, ratio, 1, spent, 0, family, **parts
+        key=theorem.key,
+        variant=theorem.variant,
+        violated=certificate.violated,
+        ratio=certificate.exact["ratio"],
+        evaluations=1,
+        seconds=time.monotonic() - started,
+        seed=0,
+        family=document.get("family", ""),
+        instance=instance,
+        certificate=certificate,
+        theorem=theorem,
     )
 
 
@@ -194,9 +205,7 @@ def _with_own_names(document: Document) -> Document:
     """
     match document:
         case {"scope": {"algorithms": [*algorithms]} as scope}:
-            names = [
-                own_name(name) if isinstance(name, str) else name for name in algorithms
-            ]
+            names = [own_name(str(name)) for name in algorithms]
             return document | {"scope": scope | {"algorithms": names}}
     return document
 

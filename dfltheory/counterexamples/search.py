@@ -213,7 +213,7 @@ def processor(candidates: int) -> float:
 
 def search(
     theorem: Theorem,
-    arms: list[SearchSpace],
+    spaces: list[SearchSpace],
     budget: float,
     seed: int,
     enough: float,
@@ -225,49 +225,96 @@ def search(
     The search stops where the ``budget`` is spent by the ``clock``, at a ratio
     ``enough``, or when it is interrupted (Ctrl-C) and has a candidate to show.
     """
-    rng, living = np.random.default_rng(seed), list[Arm]()
-    end = clock(0) + budget
-    turn = clock(0) + (1 - LOCAL) * budget
-
-    def now() -> float:
-        return clock(sum(arm.evaluations for arm in living))
-
-    def report() -> None:
-        if progress is not None:
-            best = max(_top(arm) for arm in living)
-            progress(best, sum(arm.evaluations for arm in living))
-
+    running = _Search(theorem, budget, seed, enough, progress, clock)
     try:
-        for space in arms:
-            living.append(Arm(space, theorem, rng))
-            report()
-            if now() > turn or _found(living, enough):
+        running.begin(spaces)
+        running.evolve()
+        running.refine()
+    except KeyboardInterrupt:
+        if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in running.arms):
+            raise
+    return _ranked(running.arms)
+
+
+class _Search:
+    """The arms of one search, and its budget.
+
+    ``turn`` is when the global phase ends.
+    """
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        budget: float,
+        seed: int,
+        enough: float,
+        progress: Callable[[float, int], None] | None,
+        clock: Clock,
+    ):
+        self.theorem = theorem
+        self.enough = enough
+        self.arms: list[Arm] = []
+        self._rng = np.random.default_rng(seed)
+        self._progress = progress
+        self._clock = clock
+        self._end = clock(0) + budget
+        self._turn = clock(0) + (1 - LOCAL) * budget
+
+    def begin(self, spaces: list[SearchSpace]) -> None:
+        """Draw the first population of each arm."""
+        for space in spaces:
+            self.arms.append(Arm(space, self.theorem, self._rng))
+            self._report()
+            if self._now > self._turn or self._found:
                 break
+
+    def evolve(self) -> None:
+        """Let the arms evolve: eight generations each, then the better ones more."""
         generation = 0
-        while now() < turn and not _found(living, enough):
-            every = generation < 8 * len(living)
-            living[generation % len(living) if every else _choose(living, rng)].evolve()
+        while self._now < self._turn and not self._found:
+            index = generation % len(self.arms)
+            if generation >= 8 * len(self.arms):
+                index = _choose(self.arms, self._rng)
+            self.arms[index].evolve()
             generation += 1
-            report()
-        first = _ranked(living)[:3]
-        widths: dict[Arm | int, float] = dict.fromkeys(first, 0.3)
-        niches = sorted({k for arm in living for k in arm.niches})
-        while now() < end and not _found(living, enough):
-            for arm in first:
+            self._report()
+
+    def refine(self) -> None:
+        """Try steps around the best points of the best arms, and of the niches.
+
+        One niche follows each round of the best arms, so that every term is searched.
+        """
+        best = _ranked(self.arms)[:3]
+        widths: dict[Arm | int, float] = dict.fromkeys(best, 0.3)
+        niches = sorted({k for arm in self.arms for k in arm.niches})
+        while self._now < self._end and not self._found:
+            for arm in best:
                 widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
-                if now() > end:
+                if self._now > self._end:
                     break
-            # one of them after each round of the best, so that every term is searched
             if niches:
                 k = niches.pop(0)
                 niches.append(k)
                 width = widths.get(k, 0.3)
-                widths[k] = _wider(width, _holder(living, k).climb(k, width))
-            report()
-    except KeyboardInterrupt:
-        if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in living):
-            raise
-    return _ranked(living)
+                better = _holder(self.arms, k).climb(k, width)
+                widths[k] = _wider(width, better)
+            self._report()
+
+    @property
+    def _evaluations(self) -> int:
+        return sum(arm.evaluations for arm in self.arms)
+
+    @property
+    def _now(self) -> float:
+        return self._clock(self._evaluations)
+
+    @property
+    def _found(self) -> bool:
+        return any(_top(arm) >= self.enough for arm in self.arms)
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(max(_top(arm) for arm in self.arms), self._evaluations)
 
 
 def _wider(width: float, better: bool) -> float:
@@ -287,10 +334,6 @@ def _ranked(arms: list[Arm]) -> list[Arm]:
 def _top(arm: Arm) -> float:
     """Return the best ratio; 0 where no candidate is admissible."""
     return float(np.nan_to_num(arm.ratio[arm.best]))
-
-
-def _found(arms: list[Arm], enough: float) -> bool:
-    return any(_top(arm) >= enough for arm in arms)
 
 
 def _choose(arms: list[Arm], rng: np.random.Generator) -> int:

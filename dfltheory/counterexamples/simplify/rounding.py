@@ -10,12 +10,12 @@ from math import floor, log10
 from typing import Any
 
 from dfltheory.counterexamples.document import Document
-from dfltheory.counterexamples.simplify.clients import matrices_of
 from dfltheory.counterexamples.simplify.complexity import (
     Place,
     numbers_of,
     significant_digits,
 )
+from dfltheory.counterexamples.simplify.reductions import matrices_of
 from dfltheory.counterexamples.simplify.simplification import Simplification
 
 LENGTHS = frozenset(("knots", "widths", "x0", "rho"))
