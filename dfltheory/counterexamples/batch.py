@@ -61,30 +61,25 @@ class Batch:
         task = instance.task
         if not isinstance(task, RampTask | SplitTask):
             raise InputError(f"the task {task.name} is not one of {', '.join(TASKS)}")
-        network = (
-            np.full((task.m, task.m), 1 / task.m)
-            if instance.network is None
-            else instance.network
-        )
-        sequence, rng = as_sequence(network), np.random.default_rng(0)
+        network = instance.network
+        if network is None:
+            network = np.full((task.m, task.m), 1 / task.m)
+        sequence = matching = as_sequence(network)
         one_per_round = isinstance(sequence, OnePerRound)
-        matching = sequence.of if isinstance(sequence, OnePerRound) else sequence
+        if isinstance(sequence, OnePerRound):
+            matching = sequence.of
         drawn = isinstance(matching, RandomMatching) and matching.graph is None
         if sequence.random and not drawn:
             raise InputError(
                 "of random networks the exact expectation is known for random_matching"
                 " alone"
             )
-        turns = range(getattr(sequence, "period", 1))
-        W = (
-            matchings(task.m)
-            if drawn
-            else [to_dense(sequence.matrix(t, rng)) for t in turns]
-        )
-        x0, sigma = (
-            np.array([instance.x0], dtype=float),
-            np.array([task.sigmas], dtype=float),
-        )
+        if drawn:
+            W = matchings(task.m)
+        else:
+            rng = np.random.default_rng(0)
+            turns = range(getattr(sequence, "period", 1))
+            W = np.array([to_dense(sequence.matrix(t, rng)) for t in turns])
         led = task.led if isinstance(task, RampTask) else None
         if drawn and any(task.sigmas):
             raise InputError(
@@ -97,9 +92,9 @@ class Batch:
         return cls(
             instance.algorithm,
             task.problem,
-            x0,
-            np.array([W]),
-            sigma,
+            np.array([instance.x0], dtype=float),
+            W[None],
+            np.array([task.sigmas], dtype=float),
             led=led,
             drawn=drawn,
             one_per_round=one_per_round,
@@ -208,12 +203,9 @@ class Batch:
 
         Where matrices are drawn, all possible sequences of them must be run.
         """
-        steps = (
-            np.log(PATHS) / np.log(self.period)
-            if self.drawn and self.period > 1
-            else np.inf
-        )
-        return steps // self.draws_a_round
+        if not self.drawn or self.period == 1:
+            return np.inf
+        return np.log(PATHS) / np.log(self.period) // self.draws_a_round
 
     @property
     def draws_a_round(self) -> int:

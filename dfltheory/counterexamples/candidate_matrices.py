@@ -148,31 +148,22 @@ def _complete(read: Reader, copies: bool) -> np.ndarray:
 
 def server(read: Reader, copies: bool) -> np.ndarray:
     """Return a server's mean."""
-    return np.full((len(read.unit()), 1, 2, 2), 0.5)
-
-
-def _always(make: Make) -> Make:
-    """One matrix for all rounds, (P, 1, m, m)."""
-
-    def draw(read: Reader, copies: bool) -> np.ndarray:
-        return make(read, copies)[:, None]
-
-    return draw
+    return np.full((len(read.unit()), 2, 2), 0.5)
 
 
 KINDS: dict[str, tuple[int, Make]] = {
-    "pair": (2, _always(_pair)),
-    "circle": (3, _always(_circle)),
-    "even circle": (4, _always(_even)),
-    "directed": (3, _always(_directed)),
-    "unbalanced": (2, _always(_unbalanced)),
-    "random digraph": (4, _always(_random_digraph)),
+    "pair": (2, _pair),
+    "circle": (3, _circle),
+    "even circle": (4, _even),
+    "directed": (3, _directed),
+    "unbalanced": (2, _unbalanced),
+    "random digraph": (4, _random_digraph),
     "in turn": (2, _in_turn),
     "matchings": (4, _matchings),
-    "complete": (16, _always(_complete)),
-    "alone": (1, _always(_alone)),
+    "complete": (16, _complete),
+    "alone": (1, _alone),
 }
-"""Clients, and the matrices that take turns, (P, B, m, m)."""
+"""Number of clients, and the function that makes the matrices."""
 
 
 def whole_network(W: np.ndarray, copies: int) -> np.ndarray:

@@ -19,12 +19,11 @@ class Reader:
 
     def unit(self) -> np.ndarray:
         """Return the next column, in [0, 1]; 0.5 where there is none."""
+        column = self.at
         self.at += 1
-        return (
-            self.u[:, self.at - 1]
-            if self.at <= self.u.shape[1]
-            else np.full(len(self.u), 0.5)
-        )
+        if column < self.u.shape[1]:
+            return self.u[:, column]
+        return np.full(len(self.u), 0.5)
 
     def log(self, low: float, high: float) -> np.ndarray:
         """Return numbers in [low, high], uniform in their logarithm."""
@@ -37,9 +36,8 @@ class Reader:
     def log_or_zero(self, low: float, high: float, zero: float = 0.25) -> np.ndarray:
         """Exactly 0 for a share ``zero`` of the interval, then logarithmic."""
         u = self.unit()
-        return np.where(
-            u < zero, 0.0, low * (high / low) ** np.clip((u - zero) / (1 - zero), 0, 1)
-        )
+        share = np.clip((u - zero) / (1 - zero), 0, 1)
+        return np.where(u < zero, 0.0, low * (high / low) ** share)
 
     def share(self) -> np.ndarray:
         """Return a share of the largest step size.

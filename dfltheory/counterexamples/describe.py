@@ -177,8 +177,8 @@ def _network(instance: Instance) -> str:
 
 
 def _matrix(W: Matrix) -> str:
-    rows = (", ".join(_text(entry) for entry in row) for row in to_dense(W))
-    return f"[{', '.join(f'[{row}]' for row in rows)}]"
+    rows = [f"[{', '.join(map(_text, row))}]" for row in to_dense(W)]
+    return f"[{', '.join(rows)}]"
 
 
 def _start(instance: Instance) -> str:

@@ -131,7 +131,8 @@ def _all_obey(m: int, law: NetworkLaw | None) -> bool:
 
 def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> Draw:
     def draw(read: Reader, copies: bool) -> Drawn:
-        return _known(make(read, copies), law)
+        W = make(read, copies)
+        return _known(W if W.ndim == 4 else W[:, None], law)
 
     return Draw(name, m, draw)
 
@@ -198,7 +199,7 @@ def _fits(name: str, law: NetworkLaw) -> bool:
     """Return whether one of many draws obeys the law."""
     _, make = KINDS[name]
     read = Reader(np.random.default_rng(0).random((64, 8)))
-    return any(law(W) is None for W in make(read, False)[:, 0])
+    return any(law(W) is None for W in make(read, False))
 
 
 def _known(W: np.ndarray, law: NetworkLaw | None) -> Drawn:

@@ -83,20 +83,22 @@ class Ramps:
 
     def describe(self, index: int) -> dict[str, Any]:
         """One problem as the [task] of a document."""
-        numbers = {name: getattr(self, name)[index].tolist() for name in self.axes}
+        fields: dict[str, Any] = {"name": name_of_task(self.task)}
+        for name in self.axes:
+            fields[name] = getattr(self, name)[index].tolist()
         curve = float(np.broadcast_to(self.curve, len(self.left))[index])
-        return (
-            {"name": name_of_task(self.task)}
-            | numbers
-            | ({"curve": curve} if curve else {})
-        )
+        if curve:
+            fields["curve"] = curve
+        return fields
 
     def alike(self, m: int) -> Self:
         """Repeat each client in equal numbers, up to m clients in all."""
-        own = {name: getattr(self, name) for name, axes in self.axes.items() if axes}
-        return replace(
-            self, **{name: np.repeat(a, m // a.shape[1], 1) for name, a in own.items()}
-        )
+        rows = {}
+        for name, axes in self.axes.items():
+            if axes:
+                clients = getattr(self, name)
+                rows[name] = np.repeat(clients, m // clients.shape[1], 1)
+        return replace(self, **rows)
 
     @property
     def m(self) -> int:
@@ -126,12 +128,10 @@ class Ramps:
         np.maximum(inside, 0.0, out=inside)
         np.minimum(inside, widths, out=inside)
         inside *= slopes
-        ramps = inside.sum(0) + self.left[:, None]
-        return (
-            ramps + per_problem(self.curve, 2) * x[..., 0]
-            if self.curve.any()
-            else ramps
-        )[..., None]
+        slope = inside.sum(0) + self.left[:, None]
+        if self.curve.any():
+            slope = slope + per_problem(self.curve, 2) * x[..., 0]
+        return slope[..., None]
 
     def value(self, x: np.ndarray) -> np.ndarray:
         """f_i (P, N, m), with f_i(0) = -(what the ramps left of 0 have gathered)."""
@@ -261,10 +261,8 @@ class Ramps:
         next knots, unless f' is so nearly zero at them that its sign is found in
         rational numbers.
         """
-        (knots, at), own = (
-            self._at_knots,
-            np.concatenate([self.knots, self.knots + self.widths], axis=-1),
-        )
+        knots, at = self._at_knots
+        own = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
         breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
         parts = Ramps.parts(self, breadth)
         slope, rows, gaps = at.mean(-1), np.arange(len(knots)), np.diff(knots)
@@ -272,12 +270,9 @@ class Ramps:
         best = np.nan_to_num(nearest)
         k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
         rise, gap = slope[rows, k + 1] - slope[rows, k], gaps[rows, k]
-        moved = np.minimum(
-            np.where(
-                rise > 0, 1e-15 * parts.max(1) * gap / np.where(rise > 0, rise, 1), 0
-            ),
-            gap,
-        )
+        rises = rise > 0
+        error = 1e-15 * parts.max(1) * gap / np.where(rises, rise, 1)
+        moved = np.minimum(np.where(rises, error, 0), gap)
         moved = np.where(best == start[:, 0], 0.0, moved)
         exact = self._nearest_zero(start[:, 0], self._exact_slopes)
         # without a minimizer by a slope below rounding: the problem with the slope 0 is
@@ -353,12 +348,13 @@ class Ramps:
 
         Values are multiplied by f, lengths by x, (P,) each.
         """
-        knots, widths = self.knots * per_problem(x, 2), self.widths * per_problem(x, 2)
-        slopes, left = (
+        return Ramps(
+            self.knots * per_problem(x, 2),
+            self.widths * per_problem(x, 2),
             self.slopes * per_problem(f / x**2, 2),
             self.left * (f / x)[:, None],
+            curve=self.curve * f / x**2,
         )
-        return Ramps(knots, widths, slopes, left, curve=self.curve * f / x**2)
 
 
 __all__ = ["Ramps", "name_of_task", "per_problem"]

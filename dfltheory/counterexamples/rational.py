@@ -107,15 +107,12 @@ class FractionRun(Source):
 
 def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
     """Refuse an algorithm or a hyperparameter that the theorem does not cover."""
-    named = [
-        a if isinstance(a, str) else f"{a.__module__}:{a.__qualname__}"
-        for a in theorem.scope.algorithms
-    ]
-    of_package = [
-        a.rpartition(":")[2].lower()
-        for a in named
-        if ":" not in a or a.startswith("dfltheory.")
-    ]
+    of_package = set()
+    for algorithm in theorem.scope.algorithms:
+        if not isinstance(algorithm, str):
+            algorithm = f"{algorithm.__module__}:{algorithm.__qualname__}"
+        if ":" not in algorithm or algorithm.startswith("dfltheory."):
+            of_package.add(algorithm.rpartition(":")[2].lower())
     if name not in of_package:
         raise InputError(
             f"{theorem} covers {', '.join(theorem.scope.names)}, and this instance runs"
@@ -211,13 +208,10 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
     if ":" in name:
         known = ", ".join(sorted(ALGORITHMS))
         raise InputError(f"rational numbers are computed for {known}, not for {name}")
-    neutral = [
-        field
-        for field in NEUTRAL
-        if hyperparameters.get(field, NEUTRAL[field]) == NEUTRAL[field]
-    ]
     given = {
-        field: value for field, value in hyperparameters.items() if field not in neutral
+        field: value
+        for field, value in hyperparameters.items()
+        if field not in NEUTRAL or value != NEUTRAL[field]
     }
     other_steps = name not in ALGORITHMS or set(given) - {"eta", "K", *OPTIONAL}
     added_noise = task.get("sigma") and not task.get("led")

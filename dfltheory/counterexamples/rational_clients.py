@@ -77,7 +77,10 @@ class RationalClients:
         columns = [
             [*task[name], row] for name, row in zip(names, noise_ramps, strict=True)
         ]
-        self.ramps = [_ramps(*rows) for rows in zip(*columns, strict=True)]
+        self.ramps = []
+        for rows in zip(*columns, strict=True):
+            numbers = (map(six_digits, row) for row in rows)
+            self.ramps.append([Ramp(*ramp) for ramp in zip(*numbers, strict=True)])
         ends = set()
         for function in self.ramps:
             for ramp in function:
@@ -171,11 +174,6 @@ class RationalClients:
             ):
                 return 0
         return room
-
-
-def _ramps(starts: list[float], widths: list[float], slopes: list[float]) -> list[Ramp]:
-    rows = zip(starts, widths, slopes, strict=True)
-    return [Ramp(*(six_digits(number) for number in row)) for row in rows]
 
 
 def _root_rounded_up(square: Fraction) -> Fraction:

@@ -296,8 +296,8 @@ class _Search:
                 k = niches.pop(0)
                 niches.append(k)
                 width = widths.get(k, 0.3)
-                better = _holder(self.arms, k).climb(k, width)
-                widths[k] = _wider(width, better)
+                holder = max(self.arms, key=methodcaller("niche", k))
+                widths[k] = _wider(width, holder.climb(k, width))
             self._report()
 
     @property
@@ -320,11 +320,6 @@ class _Search:
 def _wider(width: float, better: bool) -> float:
     """Return the next width of local steps."""
     return min(0.3, width * 1.5) if better else max(1e-6, width * 0.85)
-
-
-def _holder(arms: list[Arm], k: int) -> Arm:
-    """Return the arm that has the best of a niche."""
-    return max(arms, key=methodcaller("niche", k))
 
 
 def _ranked(arms: list[Arm]) -> list[Arm]:

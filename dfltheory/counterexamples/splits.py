@@ -55,13 +55,11 @@ class Splits(Ramps):
         """Return the gradients of F_i in u and in v, stacked on the last axis."""
         u, v = x[..., 0], x[..., 1]
         k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
-        body = Ramps.gradient(self, x[..., :1])[..., 0] + k * p * np.cos(
-            p * u
-        ) * np.sin(q * v)
-        return np.stack(
-            [body, h * (v - self.b[:, None]) + k * q * np.sin(p * u) * np.cos(q * v)],
-            -1,
-        )
+        ramps = Ramps.gradient(self, x[..., :1])[..., 0]
+        body = ramps + k * p * np.cos(p * u) * np.sin(q * v)
+        pull = h * (v - self.b[:, None])
+        wave = k * q * np.sin(p * u) * np.cos(q * v)
+        return np.stack([body, pull + wave], -1)
 
     def value(self, x: np.ndarray) -> np.ndarray:
         """Return F_i(u, v) of all clients: ramps, parabola and coupling."""
@@ -73,9 +71,8 @@ class Splits(Ramps):
     def parts(self, breadth: np.ndarray) -> np.ndarray:
         """Return the sum of the absolute terms of both blocks' gradients, (P, m)."""
         bowl = per_problem(self.h, 1) * (per_problem(breadth, 1) + np.abs(self.b))
-        wave = per_problem(
-            np.abs(self.k) * np.maximum(np.abs(self.p), np.abs(self.q)), 1
-        )
+        steepest = np.maximum(np.abs(self.p), np.abs(self.q))
+        wave = per_problem(np.abs(self.k) * steepest, 1)
         return Ramps.parts(self, breadth) + bowl + wave
 
     def constants(self) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ whose value is a subclass of
 from __future__ import annotations
 
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
@@ -67,7 +68,7 @@ def _third_party() -> tuple[Family, ...]:
 
     found = []
     names = {family.name for family in OWN}
-    for point in sorted(entry_points(group=GROUP), key=_name):
+    for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
         family = _checked(point)
         if family.name in names:
             raise InputError(
@@ -76,10 +77,6 @@ def _third_party() -> tuple[Family, ...]:
         names.add(family.name)
         found.append(family)
     return tuple(found)
-
-
-def _name(point: EntryPoint) -> str:
-    return point.name
 
 
 def _checked(point: EntryPoint) -> Family:

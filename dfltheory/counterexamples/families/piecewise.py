@@ -27,8 +27,9 @@ def _one_client(read: Reader) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 
 def ramps(read: Reader, clients: int) -> Ramps:
     """Return clients of three ramps each."""
-    parts = [_one_client(read) for _ in range(clients)]
-    return Ramps(*(np.stack([part[k] for part in parts], axis=1) for k in range(4)))
+    columns = zip(*(_one_client(read) for _ in range(clients)), strict=True)
+    knots, widths, slopes, left = (np.stack(column, axis=1) for column in columns)
+    return Ramps(knots, widths, slopes, left)
 
 
 def splits(read: Reader, clients: int) -> Splits:
@@ -43,9 +44,9 @@ def splits(read: Reader, clients: int) -> Splits:
 
 def starts(read: Reader, m: int, common: bool) -> np.ndarray:
     """(P, m): one point for all; or, half of the time, one for each."""
-    points = np.stack([read.between(-4, 4) for _ in range(1 if common else m)], -1)
     if common:
-        return np.repeat(points, m, axis=1)
+        return np.repeat(read.between(-4, 4)[:, None], m, axis=1)
+    points = np.stack([read.between(-4, 4) for _ in range(m)], -1)
     return np.where((read.unit() < 0.5)[:, None], points, points[:, :1])
 
 

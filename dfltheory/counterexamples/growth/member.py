@@ -177,6 +177,12 @@ def counts(at: Numbers) -> Numbers:
     return {**whole, "m": 2, "rho0": 0.0}
 
 
+def network(at: Numbers) -> Numbers:
+    """Return the constants of W with lam = 1 - 1/gap."""
+    lam = 1 - 1 / at["gap"]
+    return {"lam": lam, "Q": 1, "delta": 1.0, "C": 1.0, "q": lam, "window": 1}
+
+
 def two_clients(
     task: Task,
     chosen: Algorithm,
@@ -189,11 +195,9 @@ def two_clients(
     These are the ``known`` numbers, and the constants of W.
     """
     w = 1 / (2 * at["gap"])
-    lam = 1 - 1 / at["gap"]
-    network = {"lam": lam, "Q": 1, "delta": 1.0, "C": 1.0, "q": lam, "window": 1}
     W = np.array([[1 - w, w], [w, 1 - w]])
     instance = Instance(task, chosen, W, round(at["T"]), x0=starts)
-    return instance, known | network
+    return instance, known | network(at)
 
 
 def ramp_run(
@@ -239,6 +243,7 @@ __all__ = [
     "algorithm",
     "counts",
     "hyperparameter",
+    "network",
     "ramp_run",
     "split_run",
     "two_clients",

@@ -72,10 +72,9 @@ def _simpler(
         base = {name: float(size) for name, size in (member.plain or {}).items()}
         yield member, base, member.varied[0]
     for digits in DIGITS:
-        base = {
-            name: size if name in COUNTS else rounded(size, digits)
-            for name, size in family.base.items()
-        }
+        base = dict(family.base)
+        for name in base.keys() - COUNTS:
+            base[name] = rounded(base[name], digits)
         yield MEMBERS[family.member], base, family.parameter
 
 

@@ -87,8 +87,11 @@ def _complete_diagonal(old: list[list[float]], new: list[list[float]]) -> None:
     """Set the diagonal so that rows have the sum 1, or columns where only these had."""
     by_rows = all(abs(sum(row) - 1) < CLOSE for row in old)
     for k in range(len(new)):
-        line = new[k] if by_rows else [row[k] for row in new]
-        others = (Decimal(repr(w)) for j, w in enumerate(line) if j != k)
+        line = list(new[k])
+        if not by_rows:
+            line = [row[k] for row in new]
+        del line[k]
+        others = (Decimal(repr(weight)) for weight in line)
         new[k][k] = float(1 - sum(others, Decimal(0)))
 
 
