@@ -64,9 +64,11 @@ def competitors(
 
     These are theorems, corollaries, rates and lower bounds.
     """
-    asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
+    asked: list[Theorem] = []
     for reference in theorems or ():
         asked += load_all(reference)
+    if not theorems:
+        asked = [t for t in registry.statements() if t.kind in STATED]
     found = tuple(t for t in asked if t.lhs.measure == measure)
     if not found:
         raise UnknownNameError(

@@ -102,14 +102,11 @@ class Engine:
         if key not in self._rounds:
             found = self.probe.round(template, self.layout, t, trial)
             ins = [found.first, *found.widths]
-            stages = [
-                Stage(
-                    self._coordinates(s.alone, outs, into),
-                    s.mixed // (self.problem.d if self.separate else 1),
-                    s.times,
-                )
-                for s, outs, into in zip(found.stages, found.widths, ins)
-            ]
+            problems = self.problem.d if self.separate else 1
+            stages = []
+            for stage, outs, into in zip(found.stages, found.widths, ins):
+                alone = self._coordinates(stage.alone, outs, into)
+                stages.append(Stage(alone, stage.mixed // problems, stage.times))
             while len(self._rounds) >= _KEPT:
                 self._rounds.pop(next(iter(self._rounds)))
             self._rounds[key] = stages

@@ -129,10 +129,10 @@ def _measured(
     engine: Engine, states: list[Moments], radius: float, square: float
 ) -> Stationary:
     mu = np.concatenate([s.mu for s in states])
-    covs = [
-        np.zeros((*s.mu.shape, *s.mu.shape[1:])) if s.cov is None else s.cov
-        for s in states
-    ]
+    covs = []
+    for s in states:
+        none = np.zeros((*s.mu.shape, *s.mu.shape[1:]))
+        covs.append(none if s.cov is None else s.cov)
     state = Moments(mu, np.concatenate(covs))
     readings = engine.readings(engine.template)
     return Stationary(

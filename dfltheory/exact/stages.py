@@ -132,10 +132,11 @@ def put_together(
     exchange = Exchange.of_map(communicate, after_local, calls)
     n, count = len(after_local), len(calls)
     widths_of_blocks = [*after_local, *calls]
-    needs = [
-        {j for j in range(count) if exchange.depends([exchange.sent[k]], n + j)}
-        for k in range(count)
-    ]
+
+    def needed_calls(sent: np.ndarray) -> set[int]:
+        return {j for j in range(count) if exchange.depends([sent], n + j)}
+
+    needs = [needed_calls(sent) for sent in exchange.sent]
     builder = _Builder(exchange, local, list(range(n)))
     widths = []
     while len(builder.done) < count:

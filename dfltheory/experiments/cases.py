@@ -161,6 +161,7 @@ def case_of(
             hyperparameters[name] = value
     against = statements(key, variants)
     if algorithm is None or isinstance(algorithm, (str, type)):
+        known = {**of_case.get("constants", {}), **hyperparameters}
         chosen: Algorithm = scheduled_algorithm(
             scheduling(against),
             task,
@@ -168,7 +169,7 @@ def case_of(
             network,
             step=step,
             algorithm=algorithm,
-            **{**of_case.get("constants", {}), **hyperparameters},
+            **known,
         )
     else:
         chosen = algorithm

@@ -153,7 +153,11 @@ def _control_record(
 
 def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
     verdict = result.verdict
-    measured = verdict is not None and math.isfinite(verdict.ratio)
+    ratio, interval = None, None
+    if verdict is not None and math.isfinite(verdict.ratio):
+        ratio = float(verdict.ratio)
+    if verdict is not None and np.isfinite(verdict.ratio_ci).all():
+        interval = [float(end) for end in verdict.ratio_ci]
     return VerdictRecord(
         network=result.network,
         task=result.task,
@@ -164,12 +168,8 @@ def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
         hyperparameters=dict(result.hyperparameters),
         kind=result.kind,
         reason=result.reason,
-        ratio=float(verdict.ratio) if verdict is not None and measured else None,
-        ratio_interval=(
-            [float(end) for end in verdict.ratio_ci]
-            if verdict is not None and np.isfinite(verdict.ratio_ci).all()
-            else None
-        ),
+        ratio=ratio,
+        ratio_interval=interval,
         command=result.command(reference),
     )
 

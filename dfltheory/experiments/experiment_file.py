@@ -255,8 +255,9 @@ def _axes(table: Mapping[str, object]) -> Iterator[Axis]:
         names = tuple(part.strip() for part in line.split(","))
         if not isinstance(values, list) or not values:
             raise InputError(f"{place}: must be a list of values, not {quoted(values)}")
-        rows: list[list[object]]
-        rows = values if len(names) > 1 else [[value] for value in values]
+        rows: list[list[object]] = values
+        if len(names) == 1:
+            rows = [[value] for value in values]
         _check_rows(place, rows, len(names))
         for position, name in enumerate(names):
             for moved in _moved_fields(name, [row[position] for row in rows]):

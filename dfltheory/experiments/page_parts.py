@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dfltheory.bounds.display import condition_latex
+from dfltheory.bounds.theorem import Theorem
 from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.number_format import number, tex
@@ -83,20 +84,23 @@ def embedded(figure: Path) -> str:
 def statements_of(outcomes: list[Outcome]) -> list[dict[str, object]]:
     """Return what the theorems of a group state, in words and formulas."""
     theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
-    return [
-        {
-            "name": f"{thm.key}, {thm.variant}",
-            "status": str(thm.status),
-            "source": thm.source,
-            "left": html_text(thm.lhs.words),
-            "formula": mathml(thm.latex(), "block"),
-            "conditions": [
-                (c.name, mathml(condition_latex(c, thm))) for c in thm.conditions
-            ],
-            "assumptions": [html_text(words) for words in thm.assumptions],
-        }
-        for thm in theorems.values()
-    ]
+    return [_statement(theorem) for theorem in theorems.values()]
+
+
+def _statement(theorem: Theorem) -> dict[str, object]:
+    conditions = []
+    for condition in theorem.conditions:
+        formula = mathml(condition_latex(condition, theorem))
+        conditions.append((condition.name, formula))
+    return {
+        "name": f"{theorem.key}, {theorem.variant}",
+        "status": str(theorem.status),
+        "source": theorem.source,
+        "left": html_text(theorem.lhs.words),
+        "formula": mathml(theorem.latex(), "block"),
+        "conditions": conditions,
+        "assumptions": [html_text(words) for words in theorem.assumptions],
+    }
 
 
 def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:

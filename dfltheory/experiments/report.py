@@ -268,10 +268,11 @@ def _group(
     drawn = {
         v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"
     }
-    bands = {
-        word: [v.variant for v in members]
-        for word, members in families(drawn.values()).items()
-    }
+    bands = []
+    for word, members in families(drawn.values()).items():
+        variants = [verdict.variant for verdict in members]
+        if len(variants) > 1:
+            bands.append(f"{word.capitalize()}: {', '.join(variants)}.")
     made = []
     if figure is not None:
         made = [figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")]
@@ -280,11 +281,7 @@ def _group(
         "heading": _heading(study, name),
         "image": None if figure is None else embedded(figure),
         "files": [Path(os.path.relpath(file, folder)).as_posix() for file in made],
-        "bands": [
-            f"{word.capitalize()}: {', '.join(v)}."
-            for word, v in bands.items()
-            if len(v) > 1
-        ],
+        "bands": bands,
         "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
         "outcomes": outcomes,
         "along": outcomes[0].case.along,

@@ -277,7 +277,8 @@ def _step_sizes(
         return theorem.step_sizes(**numbers)
     if len(names) == 1:
         return {names[0]: _single_step_size(theorem, names[0], known, share)}
-    step_sizes = theorem.step_sizes(**{"rho0": 0.0, **numbers})
+    numbers.setdefault("rho0", 0.0)
+    step_sizes = theorem.step_sizes(**numbers)
     with suppress(InputError):  # no condition bounds the step sizes
         step_sizes = largest_steps(theorem, step_sizes, known, None)
     return {name: share * step_sizes[name] for name in names}
