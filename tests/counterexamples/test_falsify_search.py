@@ -229,7 +229,7 @@ def test_a_step_of_evolution_is_at_most_nine_tenths_of_the_way_to_the_best_and_o
 def test_arms_are_chosen_in_proportion_to_their_rank():
     rng = np.random.default_rng(6)
     heights = rng.permutation(14)
-    arms = [SimpleNamespace(fitness=np.array([-9.0, h]), best=1) for h in heights]
+    arms = [SimpleNamespace(best_fitness=float(h)) for h in heights]
     draws = 8000
     counts = np.bincount(
         [module._choose(arms, rng) for _ in range(draws)], minlength=14
