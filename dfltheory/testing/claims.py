@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -54,9 +54,6 @@ from dfltheory.verdicts.schedule import (
 from dfltheory.verdicts.value_sources import Values
 from dfltheory.verdicts.verdict import Verdict
 
-if TYPE_CHECKING:
-    from dfltheory.plugin import Claim
-
 _SEEDS = 32
 _FALSE_ALARM = 1e-6
 """Largest probability with which a true claim fails."""
@@ -71,18 +68,37 @@ Raises BrokenClaimError if the instance breaks the claim.
 """
 
 
+class StatedClaim(Protocol):
+    """A claim, as a decorator of :mod:`dfltheory.plugin` states it."""
+
+    @property
+    def kind(self) -> str:
+        """Either ``respects`` or ``reduces_to``."""
+        ...
+
+    @property
+    def of(self) -> Any:
+        """The theorem, or the other algorithm."""
+        ...
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the claim."""
+        ...
+
+
 class BrokenClaimError(AssertionError):
     """A claim fails; the message contains the smallest failing instance found."""
 
 
-def check_claim(subject: Callable[..., object], claim: Claim) -> None:
+def check_claim(subject: Callable[..., object], claim: StatedClaim) -> None:
     """Test a claim of :func:`dfltheory.respects` or :func:`dfltheory.reduces_to`.
 
     Parameters
     ----------
     subject : type or callable
         The decorated class or function.
-    claim : Claim
+    claim : StatedClaim
         The claim.
 
     Raises
@@ -145,7 +161,7 @@ class _RespectsTrial:
 
     subject: Callable[..., object]
     theorem: Theorem
-    claim: Claim
+    claim: StatedClaim
     rounds: st.SearchStrategy[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -333,7 +349,7 @@ def _reduction_trial(
     subject: Callable[..., object],
     other: Callable[..., object],
     fixed: Mapping[str, object],
-    claim: Claim,
+    claim: StatedClaim,
 ) -> Trial:
     """Return a trial that compares the final models of two algorithms."""
     parameters = set(inspect.signature(subject).parameters)
