@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class TypicalConstants(Source):
     push-sum's weights at 1: then delta = C = 1 and q = lam.
     """
 
-    def __init__(self, given: Mapping[str, Any]):
+    def __init__(self, given: Mapping[str, object]):
         self._given = given
 
     def constants(self, theorem: Theorem) -> Values:
@@ -118,7 +118,7 @@ def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
         )
 
 
-def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+def constants(theorem: Theorem, values: Mapping[str, object]) -> Values:
     """Return what a theorem needs except for step sizes, and given step sizes.
 
     Values are given, absent, or typical ones.
@@ -312,7 +312,7 @@ def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
     return float(HORIZONS[int(useful.argmax())]) if useful.any() else math.inf
 
 
-def transient(theorem: Theorem, values: Mapping[str, Any]) -> float:
+def transient(theorem: Theorem, values: Mapping[str, float]) -> float:
     """Return the first T from which more clients lower the best bound linearly.
 
     Four times the clients, on a network of the same lam, lower it to less than 4^(-1/4)
@@ -334,7 +334,7 @@ def least(
     theorems: Sequence[Theorem],
     across: tuple[str, Array],
     up: tuple[str, Array],
-    values: Mapping[str, Any],
+    values: Mapping[str, float],
 ) -> tuple[NDArray[np.int64], Array]:
     """Which theorem's best bound is least, over a plane of two quantities.
 

@@ -1,10 +1,10 @@
 """The atlas: theorems about one problem class at one place or over a plane.
 
 All statements with one left-hand side are put into one unit, what is known without a
-theorem (2 L (f(x^0) - f*), or B^2): which *speaks* (some step size meets its
-conditions), which is *vacuous* (it speaks, and says no more than that), which is least;
-a lower bound is a *floor*. Step sizes are each theorem's own best ones, as only the
-constants are given.
+theorem (2 L (f(x^0) - f*), or B^2): which is informative (some step size meets its
+conditions, and the bound says more than that; its status is ``speaks``), which is
+*vacuous* (it says no more), which is least; a lower bound is a *floor*. Step sizes are
+each theorem's own best ones, as only the constants are given.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from dfltheory.typical_quadratics import expectation
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Condition, Theorem
     from dfltheory.training.instance import Instance
+    from dfltheory.verdicts.verdict import Kind
 
 Status = Literal[
     "speaks",
@@ -46,6 +47,13 @@ Status = Literal[
     "silent",
     "constant not given",
 ]
+STATUS_OF_VERDICT: Mapping[Kind, Status] = {
+    "holds": "speaks",
+    "violated": "violated",
+    "undecided": "speaks",
+    "vacuous": "vacuous",
+    "not applicable": "silent",
+}
 STATED = ("theorem", "corollary", "rate", "lower bound")
 
 
@@ -56,9 +64,11 @@ def competitors(
 
     These are theorems, corollaries, rates and lower bounds.
     """
-    asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
+    asked: list[Theorem] = []
     for reference in theorems or ():
         asked += load_all(reference)
+    if not theorems:
+        asked = [t for t in registry.statements() if t.kind in STATED]
     found = tuple(t for t in asked if t.lhs.measure == measure)
     if not found:
         raise UnknownNameError(
@@ -99,7 +109,7 @@ class Entry:
         """By how much the statement is refuted in general; empty if it is not."""
         return self.theorem.status.how if self.theorem.status.refuted else ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain numbers and text, for JSON."""
         document = {
             n: getattr(self, n)
@@ -141,7 +151,7 @@ class Atlas:
         speaking = [e for e in self.entries if e.status == "speaks" and not e.refuted]
         return speaking[0] if speaking else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON."""
         best = None if self.best is None else str(self.best.theorem)
         rows = [e.to_dict() for e in self.entries]
@@ -177,13 +187,13 @@ def atlas(
     theorems: Sequence[Theorem | str] | None = None,
     topology: object = None,
     truth: bool = False,
-    **values: Any,
+    **values: float,
 ) -> Atlas:
     """All theorems about one left-hand side at one place.
 
     Parameters
     ----------
-    instance : its run (exact expectations where its rounds are affine) is held against
+    instance : its run (exact expectations where its rounds are affine) is compared with
         every theorem, at its own step sizes; the others' place is then not asked
     measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide`
     theorems : keys (all variants of each) and theorems; None: every registered one
@@ -209,11 +219,12 @@ def atlas(
             for t, place in places
         )
     order = get_args(Status)
-    ranked = sorted(
-        entries,
-        key=lambda e: (order.index(e.status), np.nan_to_num(e.bound, nan=math.inf)),
-    )
-    return Atlas(measure, dict(values), tuple(ranked))
+
+    def rank(entry: Entry) -> tuple[int, float]:
+        bound = np.nan_to_num(entry.bound, nan=math.inf)
+        return order.index(entry.status), float(bound)
+
+    return Atlas(measure, dict(values), tuple(sorted(entries, key=rank)))
 
 
 def _assumed(theorem: Theorem, values: Mapping[str, object]) -> dict[str, float]:
@@ -238,7 +249,7 @@ def _status(bound: float, known: float) -> Status:
 
 
 def _entry(
-    theorem: Theorem, values: Mapping[str, object], topology: object, truth: bool
+    theorem: Theorem, values: Mapping[str, float], topology: object, truth: bool
 ) -> Entry:
     if theorem.order:
         return Entry(theorem, "constant not given", "stated as O(.) only")
@@ -312,7 +323,7 @@ def _on_run(
     from dfltheory.verdicts.compare import compare
 
     try:
-        run: object = exactly(instance)
+        run = exactly(instance)
     except InputError:
         run = instance.run(progress=False)
     for theorem in theorems:
@@ -320,8 +331,7 @@ def _on_run(
             yield Entry(theorem, "constant not given", "stated as O(.) only")
             continue
         verdict = compare(run, theorem, **own_values(theorem, given))
-        status: Any = {"not applicable": "silent"}.get(verdict.kind, verdict.kind)
-        status = status if status in get_args(Status) else "speaks"
+        status = STATUS_OF_VERDICT[verdict.kind]
         share = (
             verdict.bound / float(yardstick(theorem, verdict.at)[0])
             if verdict.at

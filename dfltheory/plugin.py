@@ -16,8 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
+from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    import pytest
 
 Subject = TypeVar("Subject")
 CLAIMS = "__dfltheory_claims__"
@@ -103,7 +107,9 @@ def _item() -> type[Any]:
     class ClaimItem(pytest.Item):
         """One claim as one test."""
 
-        def __init__(self, *, subject: Any, claim: Claim, **options: Any):
+        def __init__(
+            self, *, subject: Callable[..., object], claim: Claim, **options: Any
+        ):
             super().__init__(**options)
             self.subject, self.claim = subject, claim
 
@@ -112,20 +118,19 @@ def _item() -> type[Any]:
 
             check_claim(self.subject, self.claim)
 
-        def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-            broken = isinstance(excinfo.value, AssertionError)
-            return (
-                str(excinfo.value) if broken else super().repr_failure(excinfo, style)
-            )
+        def repr_failure(self, excinfo, style=None):  # types are those of pytest
+            if isinstance(excinfo.value, AssertionError):
+                return str(excinfo.value)
+            return super().repr_failure(excinfo, style)
 
-        def reportinfo(self) -> tuple[Any, None, str]:
+        def reportinfo(self) -> tuple[Path, None, str]:
             return self.path, None, self.name
 
     return ClaimItem
 
 
 @cache
-def _collection() -> type[Any]:
+def _collection() -> type:
     import pytest
 
     class ClaimCollection:
@@ -133,7 +138,7 @@ def _collection() -> type[Any]:
 
         @pytest.hookimpl(wrapper=True)
         def pytest_pycollect_makeitem(
-            self, collector: Any, name: str, obj: Any
+            self, collector: pytest.Collector, name: str, obj: object
         ) -> Generator[None, object, object]:
             """Add the claims of an object to its other tests.
 
@@ -159,7 +164,7 @@ def _collection() -> type[Any]:
 
             It stays in the module that defines its subject if that is collected.
             """
-            kept: dict[tuple[int, int], Any] = {}
+            kept: dict[tuple[int, int], object] = {}
             for item in items:
                 if isinstance(item, _item()):
                     key = (id(item.subject), id(item.claim))
@@ -186,12 +191,13 @@ def _claims_of(obj: object) -> Sequence[Claim]:
     return vars(obj).get(CLAIMS, ())
 
 
-def _defines(collector: Any, subject: Any) -> bool:
+def _defines(collector: pytest.Collector, subject: Callable[..., object]) -> bool:
     """Return whether the collected module defines a class or function."""
-    return getattr(collector.obj, "__name__", None) == subject.__module__
+    module = getattr(collector, "obj", None)
+    return getattr(module, "__name__", None) == subject.__module__
 
 
-def pytest_configure(config: Any) -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Register the hooks that collect claims (hook of pytest)."""
     config.pluginmanager.register(_collection()(), "dfltheory-claims")
 

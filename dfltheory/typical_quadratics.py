@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from dfltheory.verdicts.schedule import algorithm_class, hyperparameter_fields
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
+    from dfltheory.tasks.quadratics import Quadratic
 
 
-def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
+def model(values: Mapping[str, float], d: int = 6, seed: int = 0) -> Quadratic:
     """Return m quadratic clients with these L, sigma_l, sigma_g and f0_gap.
 
     The start is 0; the common Hessian has the eigenvalues L/10 .. L.
@@ -27,25 +28,21 @@ def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
     known = everyday(("L", "sigma_l", "sigma_g", "f0_gap", "m")) | dict(values)
     m, L = int(known["m"]), float(known["L"])
     zeta = float(known["sigma_g"]) if m > 1 else 0.0
-    options: dict[str, Any] = {
-        "zeta": zeta,
-        "sigma": float(known["sigma_l"]),
-        "seed": seed,
-    }
-    far = quadratic(m, d, L, L / 10, **options)
-    gap = float(far.global_loss(far.x_star[None] * 0)[0]) - float(
-        far.constants.f_star or 0.0
-    )
+    sigma = float(known["sigma_l"])
+    far = quadratic(m, d, L, L / 10, zeta=zeta, sigma=sigma, seed=seed)
+    start_loss = float(far.global_loss(far.x_star[None] * 0)[0])
+    gap = start_loss - float(far.constants.f_star or 0.0)
+    distance = math.sqrt(float(known["f0_gap"]) / gap)
     return quadratic(
-        m, d, L, L / 10, **options, distance=math.sqrt(float(known["f0_gap"]) / gap)
+        m, d, L, L / 10, zeta=zeta, sigma=sigma, seed=seed, distance=distance
     )
 
 
 def expectation(
     theorem: Theorem,
-    values: Mapping[str, Any],
+    values: Mapping[str, float],
     steps: Mapping[str, float],
-    topology: Any,
+    topology: object,
 ) -> float:
     """Return the exact mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on a model.
 

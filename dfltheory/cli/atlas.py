@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -59,7 +59,7 @@ def atlas(
     from dfltheory.best_bounds import check_constants
     from dfltheory.bounds.reference import load_all
 
-    values = values_of(context, set_)
+    values: dict[str, Any] = {**values_of(context, set_)}  # checked below
     theorems = [
         theorem for name in key or () for theorem in load_all(name, trust=trust)
     ]

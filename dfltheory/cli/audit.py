@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dfltheory.cli.output import AsJson, Trust, emit, leave
 from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from dfltheory.checks.finding import Finding
 
 
 def audit(
@@ -83,10 +86,7 @@ def audit(
         findings += _searches(key, variant, trust)
     severities = Counter(finding.severity for finding in findings)
     counts = {name: severities[name] for name in ("error", "warning", "note")}
-    document: dict[str, Any] = {
-        "counts": counts,
-        "findings": [f.as_dict() for f in findings],
-    }
+    document = {"counts": counts, "findings": [f.as_dict() for f in findings]}
     shown = [f for f in findings if notes or f.severity != "note"]
     summary = (
         f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']}"
@@ -97,7 +97,7 @@ def audit(
     leave(not counts["error"])
 
 
-def _searches(key: str, variant: str | None, trust: Any) -> list[Any]:
+def _searches(key: str, variant: str | None, trust: bool) -> list[Finding]:
     """Return a finding for each statement that is not registered."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load_all

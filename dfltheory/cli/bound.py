@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dfltheory.cli.output import (
     AsJson,
     Trust,
+    Value,
     Values,
     Variant,
     check_picture,
@@ -20,6 +21,11 @@ from dfltheory.cli.output import (
 )
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.quantity import Quantity
+    from dfltheory.bounds.scope import Scope
+    from dfltheory.bounds.theorem import Theorem
 
 
 def bound(
@@ -146,13 +152,13 @@ def _check_questions(asked: Sequence[str], out: Path | None) -> None:
         check_writable(out)
 
 
-def _status(theorem: Any) -> tuple[dict[str, Any], str]:
+def _status(theorem: Theorem) -> tuple[dict[str, object], str]:
     """Return the status of a statement as a field and as a line of text."""
     return {"status": theorem.status.to_dict()}, f"status: {theorem.status}"
 
 
 def _plot(
-    theorem: Any, name: str, file: Path, values: dict[str, Any], as_json: bool
+    theorem: Theorem, name: str, file: Path, values: Mapping[str, Value], as_json: bool
 ) -> None:
     """Draw the terms of a theorem over one of its quantities."""
     check_picture(file)
@@ -165,9 +171,9 @@ def _plot(
 
 
 def _tabulate(
-    theorem: Any,
+    theorem: Theorem,
     grid: list[str],
-    values: dict[str, Any],
+    values: Mapping[str, Value],
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -209,7 +215,7 @@ def _list(known: Sequence[str], as_json: bool) -> None:
     )
 
 
-def _show(theorem: Any, as_json: bool, latex: bool) -> None:
+def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:
     from dfltheory.bounds.comparisons import comparisons_of
     from dfltheory.bounds.display import plain, sequences
     from dfltheory.bounds.formula_writer import write_formula
@@ -262,7 +268,7 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
     return emit(document, "\n".join(lines), as_json)
 
 
-def _quantity(quantity: Any) -> dict[str, str]:
+def _quantity(quantity: Quantity) -> dict[str, str]:
     """Return unit, range and meaning of a quantity."""
     return {
         "unit": str(quantity.unit),
@@ -277,7 +283,7 @@ def _quantity_line(name: str, quantity: dict[str, str]) -> str:
     )
 
 
-def _scope(scope: Any) -> dict[str, str]:
+def _scope(scope: Scope) -> dict[str, str]:
     """Return the runs that a statement covers, in words."""
     law = (
         scope.network
@@ -300,9 +306,9 @@ def _scope(scope: Any) -> dict[str, str]:
     return {name: text for name, text in words.items() if text}
 
 
-def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:
+def _evaluate(theorem: Theorem, values: Mapping[str, Value], as_json: bool) -> None:
     conditions = theorem.check_conditions(**values)
-    value = theorem.evaluate(where="ignore", **values)
+    value = float(theorem.evaluate(where="ignore", **values))
     terms = theorem.evaluate_terms(where="ignore", **values)
     holds = all(ok for _, _, ok in conditions)
     document = {

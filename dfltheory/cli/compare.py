@@ -11,6 +11,7 @@ import typer
 from dfltheory.cli.output import (
     AsJson,
     Trust,
+    Value,
     Variant,
     check_picture,
     emit,
@@ -22,6 +23,7 @@ from dfltheory.errors import InputError, one_of
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
+    from dfltheory.algorithms.base import Algorithm
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.experiments.report import Study
     from dfltheory.training.history import History
@@ -144,9 +146,12 @@ def compare(
     verdict = verdict_of(history, statement, **settings)
     text, written = str(verdict), out
     if out is not None and is_figure:
+        from matplotlib.figure import Figure
+
         from dfltheory.plots.look import write
 
-        figure: Any = verdict.plot().figure
+        figure = verdict.plot().figure
+        assert isinstance(figure, Figure)
         write(figure, out)
     elif out is not None:
         written = _report(verdict, history, run).save(out)
@@ -187,7 +192,10 @@ def _saved(context: typer.Context, path: Path) -> History:
 
 
 def _measured(
-    path: Path, theorem: Theorem, options: Mapping[str, Any], values: Mapping[str, Any]
+    path: Path,
+    theorem: Theorem,
+    options: Mapping[str, Any],
+    values: Mapping[str, Value],
 ) -> History:
     """Return the history of a table of measurements and its options."""
     from dfltheory.training.history import History
@@ -203,7 +211,11 @@ def _measured(
         for name, value in others.items()
         if name.startswith("topology.")
     }
-    constants = {n: v for n, v in others.items() if not n.startswith("topology.")}
+    constants: dict[str, Any] = {
+        name: value
+        for name, value in others.items()
+        if not name.startswith("topology.")
+    }
     for name in constants:
         one_of("constant", name, {*theorem.glossary, "f_star", "T", "m"})
     if options["m"] is not None:
@@ -223,8 +235,8 @@ def _measured(
 
 
 def _divided(
-    name: str, values: Mapping[str, Any]
-) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    name: str, values: Mapping[str, Value]
+) -> tuple[type[Algorithm], dict[str, Any], dict[str, Value]]:
     """Return the algorithm's class, its hyperparameters and the other values."""
     from dataclasses import fields
 
@@ -247,8 +259,8 @@ def _divided(
 
 
 def _network(
-    options: Mapping[str, Any], network_options: Mapping[str, Any], m: Any
-) -> Any:
+    options: Mapping[str, Any], network_options: Mapping[str, Value], m: int | None
+) -> object:
     """Return the matrix of --topology; None: it is unknown."""
     import networkx as nx
 

@@ -173,7 +173,7 @@ def show(
     parts = split(
         loaded.train_y,
         m,
-        partition,  # type: ignore[arg-type]
+        partition,  # type: ignore[arg-type]  # split checks the name
         alpha=alpha,
         classes_per_client=classes_per_client,
         seed=seed,

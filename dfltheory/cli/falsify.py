@@ -144,34 +144,40 @@ def falsify(
 
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
-    from dfltheory.bounds.reference import load
-
     if candidates is not None and on_the_line(context, "seconds"):
         raise InputError("--seconds and --candidates are two budgets: give one of them")
     if exact and replay is None:
         raise InputError("--exact checks a file: give --replay FILE too")
     whole_number("seed", seed, 0)
-    _check_work(key, show, simplify, replay, control)
     if show is not None:
-        if not (out is None and variant is None):
+        if any(given is not None for given in (key, variant, replay, out)):
             raise InputError(
                 "--show KEY[:VARIANT] prints what is stored: give it alone"
             )
         show_stored(show, as_json)
-        return
-    theorem = None if key is None else load(key, variant, trust=trust)
-    if simplify is not None:
-        simplify_file(simplify, theorem, out, as_json)
+    elif simplify is not None:
+        if replay is not None:
+            raise InputError("--simplify FILE and --replay FILE are two commands")
+        simplify_file(simplify, _loaded(key, variant, trust), out, as_json)
     elif replay is not None:
-        if out is not None:
-            raise InputError("--replay reads a file and writes none: omit --out")
+        _check_replay(key, control, out)
         work = _replay_exactly if exact else _replay
-        work(replay, theorem, as_json)
-    elif theorem is not None:
+        work(replay, _loaded(key, variant, trust), as_json)
+    else:
+        theorem = _loaded(key, variant, trust)
+        if theorem is None:
+            raise InputError("give the key of a theorem, or --replay FILE")
         if control is not None:
             theorem = _control(theorem, control)
         budget = _Budget(seconds, candidates, seed, enough)
         _search(context, theorem, budget, out, as_json)
+
+
+def _loaded(key: str | None, variant: str | None, trust: bool) -> Theorem | None:
+    """Return the statement that the command names; None without one."""
+    from dfltheory.bounds.reference import load
+
+    return None if key is None else load(key, variant, trust=trust)
 
 
 class _Budget(NamedTuple):
@@ -183,36 +189,16 @@ class _Budget(NamedTuple):
     enough: float
 
 
-def _check_work(
-    key: str | None,
-    show: str | None,
-    simplify: Path | None,
-    replay: Path | None,
-    control: str | None,
-) -> None:
-    """Check that the arguments ask for one kind of work.
+def _check_replay(key: str | None, control: str | None, out: Path | None) -> None:
+    """Check that nothing else is asked with --replay.
 
     Raises
     ------
     InputError
-        They ask for none, or for several.
+        A registered key, a control or an output is given too.
     """
     from dfltheory.bounds.reference import is_registered_key
 
-    if show is not None:
-        if key is not None or replay is not None:
-            raise InputError(
-                "--show KEY[:VARIANT] prints what is stored: give it alone"
-            )
-        return
-    if simplify is not None:
-        if replay is not None:
-            raise InputError("--simplify FILE and --replay FILE are two commands")
-        return
-    if replay is None:
-        if key is None:
-            raise InputError("give the key of a theorem, or --replay FILE")
-        return
     if control is not None:
         raise InputError("--control names what is searched: omit it with --replay")
     if key is not None and is_registered_key(key):
@@ -220,6 +206,8 @@ def _check_work(
             "give the key of a theorem, or --replay FILE, and not both; a theorem"
             " of your own is named with --replay as FILE.toml or FILE.py:NAME"
         )
+    if out is not None:
+        raise InputError("--replay reads a file and writes none: omit --out")
 
 
 def _search(

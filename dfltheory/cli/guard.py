@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import os
 import re
@@ -11,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dfltheory.errors import LARGEST_WHOLE, DFLTheoryError, InputError, shown
@@ -65,7 +66,7 @@ class Group(TyperGroup):
         panel = getattr(self.commands[name], "rich_help_panel", None)
         return HEADINGS.index(panel) if panel in HEADINGS else len(HEADINGS)
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx) -> object:
         """Return what the command returns.
 
         Raises
@@ -88,7 +89,7 @@ class Group(TyperGroup):
 class Command(TyperCommand):
     """A command that rejects options given twice and numbers out of range."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
         """Return the remaining arguments.
 
         Raises
@@ -111,9 +112,10 @@ class Command(TyperCommand):
             # Path("") is the working folder, which an empty variable of a shell does
             # not mean
             if isinstance(given, Path) and written.get(str(parameter.name)) == "":
-                raise InputError(
-                    f"{_name_of(parameter)} is empty: give the path of a file or folder"
-                )
+                name = parameter.opts[-1]
+                if not isinstance(parameter, TyperOption):
+                    name = name.upper()  # an argument is shown in capitals
+                raise InputError(f"{name} is empty: give the path of a file or folder")
             for value in given if isinstance(given, (list, tuple)) else [given]:
                 _check_number(parameter.opts[-1], value)
         return left
@@ -135,12 +137,6 @@ class Command(TyperCommand):
             elif position + 1 < len(args):
                 args[position + 1] = _whole_number(name, args[position + 1])
         return args
-
-
-def _name_of(parameter: Any) -> str:
-    """Return an option as it is typed, or an argument in capitals."""
-    name = parameter.opts[-1]
-    return name if isinstance(parameter, TyperOption) else name.upper()
 
 
 def _takes_whole_numbers(parameter: TyperOption) -> bool:
@@ -179,18 +175,18 @@ def _check_number(name: str, value: object) -> None:
         raise InputError(f"{name} nan is not a number")
 
 
-def usage_message(wrong: Any) -> str:
+def usage_message(wrong: typer.TyperException) -> str:
     """Return the message of a usage error, with this package's option.
 
     Users may give the name of another tool.
     """
     message = wrong.format_message()
     # only of an option that the command lacks
-    option = getattr(wrong, "option_name", None)
-    if option not in OPTIONS_ELSEWHERE or wrong.ctx is None:
+    option, context = getattr(wrong, "option_name", None), getattr(wrong, "ctx", None)
+    if option not in OPTIONS_ELSEWHERE or context is None:
         return message
     meant = OPTIONS_ELSEWHERE[option]
-    for parameter in wrong.ctx.command.params:
+    for parameter in context.command.params:
         if meant in parameter.opts:
             explained = parameter.help.partition(". ")[0].rstrip(".")
             return f"No such option: {option}; use {meant} here ({explained})"
@@ -271,8 +267,9 @@ def lenient() -> None:
     For example Greek characters, on an ASCII terminal.
     """
     for stream in (sys.stdout, sys.stderr):
-        if getattr(stream, "errors", None) in ("strict", "surrogateescape"):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        strict = getattr(stream, "errors", None) in ("strict", "surrogateescape")
+        if strict and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def flushed() -> None:

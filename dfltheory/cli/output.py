@@ -8,13 +8,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dfltheory.errors import LARGEST_WHOLE, InputError
 from dfltheory.files import json_text
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Value = float | str
+"""A value of NAME=VALUE: a number, a truth value or text."""
 SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
 """Of a command whose --set takes several NAME=VALUE at once."""
 AsJson = Annotated[
@@ -97,7 +102,7 @@ def leave(ok: bool) -> None:
         raise typer.Exit(1)
 
 
-def console(width: int) -> Any:
+def console(width: int) -> Console:
     """Return the terminal.
 
     A pipe has no width, and the default of 80 columns would fold every cell.
@@ -107,7 +112,7 @@ def console(width: int) -> Any:
     return Console(highlight=False, width=None if sys.stdout.isatty() else width)
 
 
-def assignments(items: list[str] | None) -> dict[str, Any]:
+def assignments(items: list[str] | None) -> dict[str, Value]:
     """Return the values of NAME=VALUE items by name.
 
     ["K=5", "eta=0.1"] -> {"K": 5, "eta": 0.1}.
@@ -119,7 +124,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     InputError
         An item has another form, or a name is given twice.
     """
-    values: dict[str, object] = {}
+    values: dict[str, Value] = {}
     pairs = [item.partition("=") for item in items or []]
     names = [name.strip() for name, _, _ in pairs]
     for item, (left, sign, right) in zip(items or [], pairs, strict=True):
@@ -132,7 +137,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
+def values_of(context: typer.Context, given: list[str] | None) -> dict[str, Value]:
     """Return the values of ``--set`` and of the further NAME=VALUE arguments.
 
     Raises
@@ -153,7 +158,7 @@ def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
     return assignments([*(given or []), *context.args])
 
 
-def on_the_line(context: Any, name: str) -> bool:
+def on_the_line(context: typer.Context, name: str) -> bool:
     """Return whether the parameter was given on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
@@ -171,10 +176,10 @@ def check_picture(path: Path, option: str = "--plot") -> None:
 
 
 def changes(
-    context: Any,
+    context: typer.Context,
     fields: Mapping[str, str],
     task: list[str] | None,
-    further: Mapping[str, Any],
+    further: Mapping[str, object],
 ) -> dict[str, Any]:
     """Return the values that the command line gives, by dotted field.
 
@@ -215,7 +220,7 @@ def changes(
     return values
 
 
-def first_task(name: str, **values: object) -> dict[str, Any]:
+def first_task(name: str, **values: object) -> dict[str, object]:
     """Return the [task] of a name with those of the values that are options of it.
 
     An option whose default is None keeps it, since the task then computes the value
@@ -264,7 +269,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
     return "topology.name", text
 
 
-def number(text: str) -> Any:
+def number(text: str) -> Value:
     """Return text as an integer, a float or a truth value where it is one."""
     for kind in (int, float):
         try:

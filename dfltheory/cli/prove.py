@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -62,7 +62,7 @@ def prove(
     theorem = load(name, variant or None, trust=trust)
     found = own(script)
     scripts = [found] if isinstance(found, (Script, Corollary)) else list(found)
-    by_claim: dict[str, Any] = {one.claim: one for one in scripts}
+    by_claim: dict[str, Proof] = {one.claim: one for one in scripts}
     claim = f"{theorem.key}:{theorem.variant}"
     if claim not in by_claim:
         raise InputError(
@@ -71,7 +71,7 @@ def prove(
     answer = check(theorem, by_claim[claim], by_claim)
     if export is not None and answer.proved:
         export.write_text(_flat(theorem, by_claim[claim], by_claim), encoding="utf-8")
-    document: dict[str, Any] = {
+    document = {
         "claim": claim,
         "proved": answer.proved,
         "missing": list(answer.missing),

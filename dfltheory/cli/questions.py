@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import sympy as sp
@@ -10,12 +10,13 @@ import sympy as sp
 from dfltheory.bounds.tables import axis
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import admissible_steps, best_step, dominance, step_name
+from dfltheory.cli.output import Value
 from dfltheory.errors import InputError
 
 
 def answers(
     theorem: Theorem,
-    values: dict[str, object],
+    values: Mapping[str, Value],
     steps: bool,
     derivatives: list[str],
     over: str | None,
@@ -28,23 +29,20 @@ def answers(
     document["status"] = theorem.status.to_dict()
     lines = [f"{theorem}; status: {theorem.status}"]
     if steps:
-        document["steps"] = _steps(theorem, values)
-        for name, found in document["steps"].items():
-            low, high = (
-                found["low"],
-                "any" if found["high"] is None else f"{found['high']:.6g}",
-            )
+        step_sizes = _steps(theorem, values)
+        document["steps"] = step_sizes
+        for name, found in step_sizes.items():
+            high = "any" if found["high"] is None else f"{found['high']:.6g}"
             lines.append(
-                f"  {name}: admissible from {low:.6g} to {high}; best"
+                f"  {name}: admissible from {found['low']:.6g} to {high}; best"
                 f" {found['best']:.6g}, where the bound is {found['bound']:.6g}"
             )
     if derivatives:
-        document["derivatives"] = {
-            name: _derivative(theorem, name, values) for name in derivatives
-        }
-        for name, found in document["derivatives"].items():
-            number = "" if found["value"] is None else f" = {found['value']:.6g}"
-            lines.append(f"  d bound / d {name}{number}\n    {found['formula']}")
+        slopes = {name: _derivative(theorem, name, values) for name in derivatives}
+        document["derivatives"] = slopes
+        for name, slope in slopes.items():
+            number = "" if slope["value"] is None else f" = {slope['value']:.6g}"
+            lines.append(f"  d bound / d {name}{number}\n    {slope['formula']}")
     if over is not None:
         with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
             name, grid = axis(over)
@@ -61,7 +59,7 @@ def answers(
 
 
 def _steps(
-    theorem: Theorem, values: dict[str, object]
+    theorem: Theorem, values: Mapping[str, Value]
 ) -> dict[str, dict[str, float | None]]:
     """Return the admissible interval and the best value of each step size in turn.
 
@@ -79,7 +77,7 @@ def _steps(
 
 
 def _derivative(
-    theorem: Theorem, name: str, values: dict[str, Any]
+    theorem: Theorem, name: str, values: Mapping[str, Value]
 ) -> dict[str, object]:
     """Return the formula of a derivative of the bound, and its value.
 

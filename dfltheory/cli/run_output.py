@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dfltheory.cli.output import (
-    console,
-)
+from dfltheory.cli.output import console
 from dfltheory.files import filling
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
 
     from dfltheory.training.history import History
@@ -24,14 +23,6 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, obj
     """
     from dataclasses import asdict
 
-    totals = ("sent_models", "sent_scalars", "sent_bits")
-    counted = history.sent()
-    sent = {
-        n.removeprefix("sent_"): counted[n][:, -1].mean()
-        for n in totals
-        if n in counted
-    }
-    measures = {name: array.mean(axis=0) for name, array in history.measures().items()}
     copied = (
         "rounds",
         "seeds",
@@ -48,13 +39,28 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, obj
         "task": task,
         "problem": history.task,
         "topology": topology,
-        "measures": measures,
-        "sent": sent,
+        "measures": _mean_measures(history),
+        "sent": _sent_in_total(history),
         **{name: getattr(history, name) for name in copied},
     }
 
 
-def save(history: History, document: dict[str, Any], out: Path) -> None:
+def _mean_measures(history: History) -> dict[str, np.ndarray]:
+    """Return the means over seeds of all measures."""
+    return {name: array.mean(axis=0) for name, array in history.measures().items()}
+
+
+def _sent_in_total(history: History) -> dict[str, float]:
+    """Return models, scalars and bits over all links; empty if not counted."""
+    counted = history.sent()
+    sent = {}
+    for unit in ("models", "scalars", "bits"):
+        if f"sent_{unit}" in counted:
+            sent[unit] = counted[f"sent_{unit}"][:, -1].mean()
+    return sent
+
+
+def save(history: History, document: dict[str, object], out: Path) -> None:
     """Write the files of a run to a folder.
 
     They are history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and
@@ -108,7 +114,7 @@ def curves(history: History) -> Figure:
     return figure
 
 
-def print_history(history: History, document: dict[str, Any]) -> None:
+def print_history(history: History) -> None:
     """Print a table of at most 21 measured rounds, and what was sent in total."""
     from rich.table import Table
 
@@ -124,29 +130,23 @@ def print_history(history: History, document: dict[str, Any]) -> None:
         "client_loss": "loss of clients",
         "client_loss_max": "worst client",
     }
-    shown = [name for name in names if name in document["measures"]]
+    measures = _mean_measures(history)
+    shown = [name for name in names if name in measures]
     table = Table()
     table.add_column("round", justify="right")
     for name in shown:
         table.add_column(names[name], justify="right")
     count = len(history.rounds_measured)
-    for i in sorted(
-        {
-            round(j * (count - 1) / min(20, max(count - 1, 1)))
-            for j in range(min(21, count))
-        }
-    ):
-        cells = (document["measures"][name][i] for name in shown)
-        table.add_row(
-            str(history.rounds_measured[i]), *(f"{cell:.4g}" for cell in cells)
-        )
+    steps = min(20, max(count - 1, 1))
+    for i in sorted({round(j * (count - 1) / steps) for j in range(min(21, count))}):
+        cells = [f"{measures[name][i]:.4g}" for name in shown]
+        table.add_row(str(history.rounds_measured[i]), *cells)
     print(f"{history.algorithm}\non {history.task}, {history.m} clients")
     console(130).print(table)
-    if history.diverged_at is None and document["sent"]:
-        print(
-            "sent: "
-            + ", ".join(f"{v:.6g} {unit}" for unit, v in document["sent"].items())
-        )
+    sent = _sent_in_total(history)
+    if history.diverged_at is None and sent:
+        amounts = [f"{amount:.6g} {unit}" for unit, amount in sent.items()]
+        print(f"sent: {', '.join(amounts)}")
     if history.seeds > 1:
         print(f"means over {history.seeds} seeds")
     if history.diverged_at is not None:

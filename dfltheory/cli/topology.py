@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -17,7 +17,7 @@ from dfltheory.errors import InputError
 class _NameFirst(TyperGroup):
     """``topology NAME ...`` is short for ``topology show NAME ...``."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] != "--help":
             args = ["show", *args]
         return super().parse_args(ctx, args)
@@ -148,11 +148,13 @@ def show(
     document = describe_large(name, m, weights, q, options) if plot is None else None
     network = None
     if document is None:
-        document, *network = describe(name, m, weights, q, options)
-    document |= {"plot": str(plot)} if plot is not None else {}
+        document, graph, matrix = describe(name, m, weights, q, options)
+        network = graph, matrix
+    if plot is not None:
+        document["plot"] = str(plot)
     emit(document, description_text(document), as_json)
     if plot is not None and network is not None:
-        draw(network[0], network[1], document["weights"], plot)
+        draw(*network, document["weights"], plot)
     leave(document["ok"])
 
 
@@ -271,9 +273,9 @@ def compare(
     emit(document, partial(comparison_text, document), as_json)
 
 
-def _options(items: list[str] | None) -> dict[str, Any]:
+def _options(items: list[str] | None) -> dict[str, object]:
     """Return the topology's options; ``sides=4x8`` becomes (4, 8)."""
-    options = assignments(items)
+    options: dict[str, object] = {**assignments(items)}
     if "sides" in options:
         try:
             options["sides"] = tuple(int(s) for s in str(options["sides"]).split("x"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
+
 from dfltheory import bounds, graphs
 from dfltheory.cli.output import console
 from dfltheory.errors import InputError
@@ -12,10 +14,11 @@ from dfltheory.graphs.spectral import closed_form_report, refuse_too_large
 from dfltheory.graphs.topologies import check_sides
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from dfltheory.graphs import Report, SpectralReport
+    from dfltheory.graphs.matrices import Matrix
 
+Document = dict[str, Any]
+"""The report, in JSON's types."""
 LARGEST_BUILT = 20_000
 """Up to this many clients the graph is built and its matrix checked even where a closed
 form is known.
@@ -23,8 +26,8 @@ form is known.
 
 
 def describe_large(
-    name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
-) -> dict[str, Any] | None:
+    name: str, m: int, rule: str | None, Q: int, options: Document
+) -> Document | None:
     """Return the document of a large topology by closed forms alone.
 
     None where the topology must be built.
@@ -42,8 +45,8 @@ def describe_large(
 
 
 def describe(
-    name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
-) -> tuple[dict[str, Any], nx.Graph, Any]:
+    name: str, m: int, rule: str | None, Q: int, options: Document
+) -> tuple[Document, nx.Graph, Matrix]:
     """Return the document of a topology whose graph and matrix are built and checked.
 
     The graph; the matrix.
@@ -55,8 +58,8 @@ def describe(
     push_sum = rule.replace("-", "_") == "column_stochastic"
     check = graphs.check_push_sum(W) if push_sum else graphs.check_mixing_matrix(W, G)
     doubly = graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
-    degree_view = G.out_degree() if G.is_directed() else G.degree()  # type: ignore[operator]
-    degrees = [degree for _, degree in degree_view]
+    degree = G.out_degree if isinstance(G, nx.DiGraph) else G.degree
+    degrees = [count for _, count in degree()]
     document = _head(G.name, m, rule, options)
     document |= {"links": G.number_of_edges(), "degree": [min(degrees), max(degrees)]}
     if doubly:
@@ -69,7 +72,7 @@ def describe(
     return document | {"check": report_document(check), "ok": check.ok}, G, W
 
 
-def report_document(report: Report) -> dict[str, Any]:
+def report_document(report: Report) -> Document:
     """Return a check's report as JSON, with the theorems that lose an assumption."""
     return {
         "ok": report.ok,
@@ -80,7 +83,7 @@ def report_document(report: Report) -> dict[str, Any]:
     }
 
 
-def draw(G: nx.Graph, W: Any, rule: str, plot: Path) -> None:
+def draw(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
     """Graph and spectrum into a file."""
     from dfltheory.graphs.plots import plot_topology
     from dfltheory.plots.look import write
@@ -88,7 +91,7 @@ def draw(G: nx.Graph, W: Any, rule: str, plot: Path) -> None:
     write(plot_topology(G, W, f"{G.name}, {rule} weights"), plot)
 
 
-def description_text(document: dict[str, Any]) -> str:
+def description_text(document: Document) -> str:
     """Return the document for people."""
     d = document
     lines = [f"{d['topology']}: m = {d['m']}, {d['weights']} weights"]
@@ -132,7 +135,7 @@ def description_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _check_lines(check: dict[str, Any] | None) -> list[str]:
+def _check_lines(check: Document | None) -> list[str]:
     if check is None:
         return [
             "  checks                none: known by closed form, no matrix was built"
@@ -147,7 +150,7 @@ def _check_lines(check: dict[str, Any] | None) -> list[str]:
     return [*lines, f"    theorems that assume this: {', '.join(check['takes_away'])}"]
 
 
-def comparison(names: list[str], sizes: list[int], rule: str | None) -> dict[str, Any]:
+def comparison(names: list[str], sizes: list[int], rule: str | None) -> Document:
     """Gaps of topologies at several sizes, and their fitted exponents."""
     if not names:
         raise InputError(
@@ -184,7 +187,7 @@ def comparison(names: list[str], sizes: list[int], rule: str | None) -> dict[str
     return {"m": sizes, "rows": rows}
 
 
-def comparison_text(document: dict[str, Any]) -> None:
+def comparison_text(document: Document) -> None:
     """Print the comparison as a table."""
     from rich.table import Table
 
@@ -212,20 +215,20 @@ def comparison_text(document: dict[str, Any]) -> None:
     terminal.print(table)
 
 
-def _head(name: str, m: int, rule: str, options: dict[str, Any]) -> dict[str, Any]:
+def _head(name: str, m: int, rule: str, options: Document) -> Document:
     document = {"topology": name, "m": m, "weights": rule}
     if graphs.topology_key(name.partition("(")[0]) in ("grid", "torus"):
         document["sides"] = list(check_sides(m, options.get("sides")))
     return document
 
 
-def _gossip(report: SpectralReport, Q: int) -> dict[str, Any]:
+def _gossip(report: SpectralReport, Q: int) -> Document:
     known = {n: getattr(report, n) for n in ("lam", "gap", "method", "error")}
     phi = graphs.phi(min(report.lam, 1.0), m=report.m, Q=Q)
     return known | {"Q": Q, "phi": phi, "mixing_time": graphs.mixing_rounds(report.gap)}
 
 
-def _push_sum(W: Any) -> dict[str, Any]:
+def _push_sum(W: Matrix) -> Document:
     computed, cited = graphs.push_sum_constants(W), graphs.cited_constants(W)
     return {
         "push_sum": {

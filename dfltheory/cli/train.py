@@ -5,10 +5,9 @@ It runs on one task over one network.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,19 +20,24 @@ from dfltheory.cli.output import (
     Trust,
     changes,
     emit,
-    first_task,
     leave,
     network_field,
     on_the_line,
     values_of,
 )
 from dfltheory.cli.run_output import describe, print_history, save
+from dfltheory.cli.train_defaults import (
+    default_document,
+    measured_on,
+    reject_ambiguous_alpha,
+    take_dirichlet_partition,
+    with_image_defaults,
+)
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
     from dfltheory.training.history import History
-    from dfltheory.training.instance import Instance
 
 FIELDS = {
     **{name: f"{name}.name" for name in ("algorithm", "task")},
@@ -116,7 +120,7 @@ def train(
             "--set",
             metavar="NAME=VALUE...",
             help=(
-                "Any hyperparameter, as decay=0.998, or field of the document, as"
+                "A hyperparameter, as decay=0.998, or field of the document, as"
                 " run.seeds=4."
             ),
         ),
@@ -218,7 +222,7 @@ def train(
         dfltheory train --task cifar10 --model cifar_cnn --topology ring --m 10 --rounds
         10 --data-root DIR
     """
-    from dfltheory import algorithms, tasks
+    from dfltheory import algorithms
     from dfltheory.training.checkpoint import Checkpoint
 
     if measure_on < 0:
@@ -226,46 +230,29 @@ def train(
             f"--measure-on {measure_on} must be a number of images, or 0 for all of"
             " them"
         )
-    saved = (
-        Checkpoint(checkpoint, checkpoint_every, force)
-        if checkpoint is not None
-        else None
-    )
-    if out is not None:
-        check_writable(out, folder=True)
-        if checkpoint is not None and checkpoint.resolve() == out.resolve():
-            raise InputError(
-                f"--checkpoint {checkpoint} is the folder of --out: give the checkpoint"
-                f" a name of its own, as in {out / 'run.ckpt'}"
-            )
-    kept = "nothing is kept; --checkpoint FILE saves a run as it goes"
+    saved, kept = None, "nothing is kept; --checkpoint FILE saves a run as it goes"
     if checkpoint is not None:
+        saved = Checkpoint(checkpoint, checkpoint_every, force)
         kept = (
             f"{checkpoint} has the run, as last saved: the same command goes on from"
             " there"
         )
+    _check_output(out, checkpoint)
     values = values_of(context, set_)
     further = {}
     for name, value in values.items():
         further[name if "." in name else f"algorithm.{name}"] = value
     given = changes(context, FIELDS, option, further)
     if on_the_line(context, "alpha") or "alpha" in values:
-        _reject_ambiguous_alpha(given, task, config)
+        reject_ambiguous_alpha(given, task, config)
     if on_the_line(context, "dirichlet"):
-        given.setdefault(
-            "task.partition", _written_task(config).get("partition", "dirichlet")
-        )
-        if not str(given["task.partition"]).startswith("dirichlet"):
-            raise InputError(
-                f"--dirichlet: the partition is {given['task.partition']}, not"
-                " dirichlet"
-            )
+        take_dirichlet_partition(given, config)
     if on_the_line(context, "topology") or (
         config is None and algorithms.spoken(algorithm)[2] is None
     ):
-        given |= dict(
-            [network_field(topology, Path() if config is None else config.parent)]
-        )
+        folder = Path() if config is None else config.parent
+        field, network = network_field(topology, folder)
+        given[field] = network
 
     from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 
@@ -274,109 +261,33 @@ def train(
             cell = load_experiment(config, given, trust=trust, force=force).cell
             instance = cell.instance()
         else:
-            document = _default_document(algorithm, given.get("task.name", task))
+            document = default_document(algorithm, given.get("task.name", task))
             cell = read_experiment(document, "", Path(), given, trust=True).cell
-            instance = _with_image_defaults(cell.instance(), given)
+            instance = with_image_defaults(cell.instance(), given)
         if on_the_line(context, "topology") and not instance.algorithm.needs_topology:
             name = type(instance.algorithm).__name__
             raise InputError(
                 f"--topology {topology}: {name} does not use a network; leave it out"
             )
-        on_some_images = measure_on > 0 and (
-            config is None or on_the_line(context, "measure_on")
-        )
-        if on_some_images and isinstance(instance.task, tasks.Supervised):
-            instance = replace(
-                instance, task=tasks.measured_on(instance.task, measure_on)
-            )
+        images = measure_on
+        if config is not None and not on_the_line(context, "measure_on"):
+            images = 0  # all of them
+        instance = measured_on(instance, images)
         history = instance.run(checkpoint=saved, progress=False if as_json else None)
     network = cell["topology"].get("name") or cell["topology"].get("file")
     _print_and_save(history, cell["task"]["name"], network, out, as_json)
 
 
-def _written_task(config: Path | None) -> dict[str, object]:
-    """Return the [task] of an experiment file, unchecked; empty without a file."""
-    from dfltheory.experiments.experiment_file import load_document
-
-    written = {} if config is None else load_document(config).get("task")
-    return written if isinstance(written, dict) else {}
-
-
-def _reject_ambiguous_alpha(
-    given: dict[str, object], task: str, config: Path | None
-) -> None:
-    """Raise InputError for an ambiguous --alpha.
-
-    It could be the momentum or the Dirichlet concentration.
-    """
-    written = _written_task(config)
-    name = given.get("task.name", written.get("name", task))
-    kind = given.get("task.partition", written.get("partition")) or _default_partition(
-        name
-    )
-    if "task.alpha" not in given and str(kind).startswith("dirichlet"):
+def _check_output(out: Path | None, checkpoint: Path | None) -> None:
+    """Check, before any work is done, that the run can be saved."""
+    if out is None:
+        return
+    check_writable(out, folder=True)
+    if checkpoint is not None and checkpoint.resolve() == out.resolve():
         raise InputError(
-            "--alpha is ambiguous with a Dirichlet partition: give --dirichlet for the"
-            " concentration, or --set algorithm.alpha=... for the momentum"
+            f"--checkpoint {checkpoint} is the folder of --out: give the checkpoint"
+            f" a name of its own, as in {out / 'run.ckpt'}"
         )
-
-
-def _default_partition(task: Any) -> object:
-    """Return the default partition of a task of the package; None without one."""
-    from dfltheory import tasks
-    from dfltheory.training.options import options_of
-
-    if task not in tasks.names():
-        return None
-    option = options_of("task", task).get("partition")
-    return None if option is None else option.default
-
-
-DEFAULT_HYPERPARAMETERS = {
-    "eta": 0.1,
-    "eta_u": 0.1,
-    "eta_v": 0.1,
-    "K": 5,
-    "K_u": 5,
-    "K_v": 1,
-    "lam": 0.1,
-    "gamma": 0.1,
-}
-"""Values of required hyperparameters that neither the command line nor a file gives."""
-
-
-def _default_document(algorithm: str, task: str) -> dict[str, Any]:
-    """Return the document of a run without a file.
-
-    The options of the command line are not in it yet.
-    """
-    from dfltheory.training.options import options_of
-
-    section: dict[str, object] = {"name": algorithm}
-    for name, option in options_of("algorithm", algorithm).items():
-        if option.required and name in DEFAULT_HYPERPARAMETERS:
-            section[name] = DEFAULT_HYPERPARAMETERS[name]
-    return {"task": first_task(task, m=10), "algorithm": section, "run": {"rounds": 20}}
-
-
-def _with_image_defaults(instance: Instance, given: dict[str, object]) -> Instance:
-    """Return an instance with the defaults of its kind of task.
-
-    On images a round has one epoch of local steps, and there are 5 measurements in
-    place of 20, since a full gradient over all images costs about as much as a round.
-    """
-    from dfltheory import tasks
-
-    measurements = 20
-    if isinstance(instance.task, tasks.Supervised):
-        measurements = 5
-        steps = min(instance.task.steps_per_epoch, 50)
-        names = [name for name in ("K", "K_u") if hasattr(instance.algorithm, name)]
-        changed = {name: steps for name in names if f"algorithm.{name}" not in given}
-        instance = replace(instance, algorithm=replace(instance.algorithm, **changed))
-    if "run.evaluate_every" in given:
-        return instance
-    return replace(instance, evaluate_every=max(1, instance.rounds // measurements))
 
 
 def _print_and_save(
@@ -384,7 +295,7 @@ def _print_and_save(
 ) -> None:
     """Print a run, and save it if a folder is given."""
     document = describe(history, task, topology) | {"out": out}
-    emit(document, partial(print_history, history, document), as_json)
+    emit(document, partial(print_history, history), as_json)
     if out is not None:
         save(history, document, out)
         if not as_json:

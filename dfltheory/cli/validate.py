@@ -5,6 +5,7 @@ It runs on several topologies.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -179,17 +180,15 @@ def validate(
         )
     if out is not None:
         check_writable(out, folder=True)
-    given: dict[str, Any] = changes(context, FIELDS, option, assignments(change))
+    given = changes(context, FIELDS, option, assignments(change))
     from dfltheory.experiments.cases import perform_all
     from dfltheory.experiments.experiment_file import load_document, read_experiment
     from dfltheory.experiments.report import Study
 
     if config is not None:
-        document, folder, networks = (
-            load_document(config),
-            config.parent,
-            topology or [],
-        )
+        document = load_document(config)
+        folder = config.parent
+        networks = topology or []
         if on_the_line(context, "k"):
             given["algorithm.K"] = k
     else:
@@ -226,9 +225,9 @@ def validate(
 
 
 def _add_axis(
-    document: dict[str, Any],
-    given: dict[str, Any],
-    values: list[tuple[str, Any]],
+    document: dict[str, object],
+    given: dict[str, object],
+    values: Sequence[tuple[str, object]],
     sweep_one: bool,
 ) -> None:
     """Put options that may be given several times into a document.
@@ -261,8 +260,12 @@ def _add_axis(
 
 
 def _default_document(
-    key: str, K: int | None, algorithm: str | None, given: dict[str, Any], trust: bool
-) -> dict[str, Any]:
+    key: str,
+    K: int | None,
+    algorithm: str | None,
+    given: Mapping[str, Any],
+    trust: bool,
+) -> dict[str, object]:
     """Return the document of a command without a file.
 
     It is the theorem's algorithm at its own schedule.
@@ -302,7 +305,7 @@ def _default_document(
             [option for option in sorted(needed) if f"algorithm.{option}" not in given],
             theorem.key,
         )
-    section: dict[str, Any] = {
+    section: dict[str, object] = {
         "key": key,
         "schedule": has_schedule,
         "steps": "admissible",

@@ -1,6 +1,6 @@
 """P candidate problems of one algorithm, on the seeds axis of its own rounds.
 
-Any algorithm will do, a user's own included: one instance of it serves the whole batch.
+One instance of an algorithm, which may be a user's own, serves the whole batch.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.counterexamples.networks import matchings, whole_network
-from dfltheory.counterexamples.problems import TASKS
+from dfltheory.counterexamples.candidate_matrices import matchings, whole_network
+from dfltheory.counterexamples.problems import TASKS, RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import InputError
 from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.training.instance import Instance
 
-Array = NDArray[Any]
 PATHS = 256
 """Largest number of sequences of random matrices, all of which are simulated."""
 
@@ -46,12 +44,12 @@ class Batch:
     """
 
     algorithm: Algorithm
-    clients: Any
-    x0: Array
-    W: Array
-    sigma: Array
-    network: dict[str, Array] = field(default_factory=dict)
-    valid: Array | bool = True
+    clients: Ramps
+    x0: np.ndarray
+    W: np.ndarray
+    sigma: np.ndarray
+    network: dict[str, np.ndarray] = field(default_factory=dict)
+    valid: np.ndarray | bool = True
     led: Ramps | None = None
     drawn: bool = False
     one_per_round: bool = False
@@ -60,32 +58,29 @@ class Batch:
     @classmethod
     def of(cls, instance: Instance) -> Batch:
         """Return a batch of one: an instance with a task of :mod:`.problems`."""
-        task: Any = instance.task
-        network = (
-            np.full((task.m, task.m), 1 / task.m)
-            if instance.network is None
-            else instance.network
-        )
-        sequence, rng = as_sequence(network), np.random.default_rng(0)
+        task = instance.task
+        if not isinstance(task, RampTask | SplitTask):
+            raise InputError(f"the task {task.name} is not one of {', '.join(TASKS)}")
+        network = instance.network
+        if network is None:
+            network = np.full((task.m, task.m), 1 / task.m)
+        sequence = matching = as_sequence(network)
         one_per_round = isinstance(sequence, OnePerRound)
-        matching = sequence.of if isinstance(sequence, OnePerRound) else sequence
+        if isinstance(sequence, OnePerRound):
+            matching = sequence.of
         drawn = isinstance(matching, RandomMatching) and matching.graph is None
         if sequence.random and not drawn:
             raise InputError(
                 "of random networks the exact expectation is known for random_matching"
                 " alone"
             )
-        turns = range(getattr(sequence, "period", 1))
-        W = (
-            matchings(task.m)
-            if drawn
-            else [to_dense(sequence.matrix(t, rng)) for t in turns]
-        )
-        x0, sigma = (
-            np.array([instance.x0], dtype=float),
-            np.array([task.sigmas], dtype=float),
-        )
-        led = getattr(task, "led", None)
+        if drawn:
+            W = matchings(task.m)
+        else:
+            rng = np.random.default_rng(0)
+            turns = range(getattr(sequence, "period", 1))
+            W = np.array([to_dense(sequence.matrix(t, rng)) for t in turns])
+        led = task.led if isinstance(task, RampTask) else None
         if drawn and any(task.sigmas):
             raise InputError(
                 "of noise and a random network together no exact expectation is known"
@@ -97,9 +92,9 @@ class Batch:
         return cls(
             instance.algorithm,
             task.problem,
-            x0,
-            np.array([W]),
-            sigma,
+            np.array([instance.x0], dtype=float),
+            W[None],
+            np.array([task.sigmas], dtype=float),
             led=led,
             drawn=drawn,
             one_per_round=one_per_round,
@@ -141,37 +136,31 @@ class Batch:
             copies=size,
         )
 
-    def alone(self, index: int, x0: Array, T: int) -> Instance:
+    def alone(self, index: int, x0: np.ndarray, T: int) -> Instance:
         """Return one candidate, from x0[index] (m, d) for T rounds, as an instance."""
-        told = self._all_clients(self.clients.describe(index))
+        fields = self._all_clients(self.clients.describe(index))
         if self.led is not None:
-            numbers = self.led.describe(index)
-            told["led"] = [numbers[n][0] for n in ("knots", "widths", "slopes")] + [
-                numbers["left"]
-            ]
-        told |= dict(
-            zip(
-                ("sigma_u", "sigma_v") if self.two else ("sigma",),
-                self.sigma[index].tolist(),
-            )
-        )
-        task = TASKS[told["name"]](**{n: v for n, v in told.items() if n != "name"})
+            noise = self.led.describe(index)
+            ramps = [noise[name][0] for name in ("knots", "widths", "slopes")]
+            fields["led"] = [*ramps, noise["left"]]
+        sigmas = ("sigma_u", "sigma_v") if self.two else ("sigma",)
+        fields |= dict(zip(sigmas, self.sigma[index].tolist(), strict=True))
+        options = {name: value for name, value in fields.items() if name != "name"}
+        task = TASKS[fields["name"]](**options)
         turns = [self.whole_network(W) for W in self.W[index]]
-        W: Any = turns if len(turns) > 1 else turns[0]
-        made: dict[str, Any] = {"task": (task, told)}
+        network: object = turns if len(turns) > 1 else turns[0]
+        sources: dict[str, tuple[object, dict[str, object]]] = {"task": (task, fields)}
         if self.drawn:
-            W = (
-                OnePerRound(RandomMatching(task.m))
-                if self.one_per_round
-                else RandomMatching(task.m)
-            )
-            described = {"name": "random_matching"}
+            network = RandomMatching(task.m)
+            described: dict[str, object] = {"name": "random_matching"}
             if self.one_per_round:
+                network = OnePerRound(network)
                 described = {"name": "one_per_round", "of": "random_matching"}
-            made["topology"] = (W, described)
-        W = W if self.algorithm.needs_topology else None
+            sources["topology"] = (network, described)
+        if not self.algorithm.needs_topology:
+            network = None
         start = np.repeat(x0[index], self.copies, axis=0)
-        return Instance(task, self.algorithm, W, T, x0=start, sources=made)
+        return Instance(task, self.algorithm, network, T, x0=start, sources=sources)
 
     def _all_clients(self, task: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of a task with each client as often as it stands for."""
@@ -184,7 +173,7 @@ class Batch:
                 whole[name] = [row for row in rows for _ in range(self.copies)]
         return whole
 
-    def whole_network(self, W: Array) -> Array:
+    def whole_network(self, W: np.ndarray) -> np.ndarray:
         """Expand a matrix of the groups to that of all clients."""
         return whole_network(W, self.copies)
 
@@ -194,7 +183,7 @@ class Batch:
         return self.x0.shape[1] * self.copies
 
     @property
-    def sigma_of_groups(self) -> Array:
+    def sigma_of_groups(self) -> np.ndarray:
         """The noise of the mean of a group (P, d)."""
         return self.sigma / np.sqrt(self.copies)
 
@@ -214,12 +203,9 @@ class Batch:
 
         Where matrices are drawn, all possible sequences of them must be run.
         """
-        steps = (
-            np.log(PATHS) / np.log(self.period)
-            if self.drawn and self.period > 1
-            else np.inf
-        )
-        return steps // self.draws_a_round
+        if not self.drawn or self.period == 1:
+            return np.inf
+        return np.log(PATHS) / np.log(self.period) // self.draws_a_round
 
     @property
     def draws_a_round(self) -> int:

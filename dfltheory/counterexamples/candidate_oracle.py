@@ -9,18 +9,14 @@ runs are all sequences of matrices, which are equally likely.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle, Parameters, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.batch import Batch
 
-Array = NDArray[Any]
 ENVIRONMENT = "falsify"
 
 
@@ -42,13 +38,8 @@ class Candidates(Oracle):
         weight: float = 0.0,
         moments: int = 0,
     ):
-        self._clients, self._noise, self._weight, self._moments = (
-            batch.clients,
-            noise,
-            weight,
-            moments,
-        )
-        self._led = batch.led
+        self._clients, self._led = batch.clients, batch.led
+        self._noise, self._weight, self._moments = noise, weight, moments
         m, d = batch.x0.shape[1:]
         coordinates = tuple(slice(k, k + 1) for k in range(d))
         shared = slice(0, 1) if batch.two else None
@@ -70,23 +61,20 @@ class Candidates(Oracle):
             known = self._last[:, :1] if self._weight else self._last
             seen = (known**2).sum(-1).mean((1, 2))
             self.moment = np.maximum(self.moment, seen + self._variances[step])
+        draw = self.drawn
         self.drawn += 1
-        known = self._noise is not None and self.drawn <= self._noise.shape[0]
-        return (
-            self._noise[self.drawn - 1] if known and self._noise is not None else None
-        )
+        if self._noise is None or draw >= len(self._noise):
+            return None
+        return self._noise[draw]
 
     def __call__(self, y: Tensor, batch: Tensor | None) -> Tensor:
         """Return the gradients at ``y``, plus the noise ``batch`` if there is any."""
-        g = torch.from_numpy(
-            self._clients.gradient(y.numpy().reshape(self._shape)).reshape(y.shape)
-        )
+        points = y.numpy().reshape(self._shape)
+        g = torch.from_numpy(self._clients.gradient(points).reshape(y.shape))
         if batch is not None:
             g += batch
         if self._led is not None:
-            g += torch.from_numpy(
-                self._led.gradient(y.numpy().reshape(self._shape)).reshape(y.shape)
-            )
+            g += torch.from_numpy(self._led.gradient(points).reshape(y.shape))
         if self._moments:
             # the algorithm goes on with g itself
             self._last = g.numpy().reshape(self._shape).copy()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import CYCLE, Path
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.training.history import History
 
-Array = NDArray[Any]
 SIMULATED = 4096
 """Largest number of simulated rounds; later ones repeat the last of a stationary
 state.
@@ -38,7 +36,9 @@ class CandidateRuns(Source):
     Values are (P,) arrays, and (H, P) where they depend on the horizon.
     """
 
-    def __init__(self, batch: Batch, path: Path, horizons: Sequence[int] | Array = ()):
+    def __init__(
+        self, batch: Batch, path: Path, horizons: Sequence[int] | np.ndarray = ()
+    ):
         self._batch, self._path = batch, path
         self._horizons = np.asarray(horizons)
 
@@ -93,7 +93,7 @@ class CandidateRuns(Source):
         gap = start - self._problem["f_star"]
         return Gap(np.maximum(gap, 0.0), _gap_error(self._batch))
 
-    def _diversity(self, diversity: Array) -> Array:
+    def _diversity(self, diversity: np.ndarray) -> np.ndarray:
         """delta_u along the run to each horizon; 1 where it is not finite."""
         squares = np.stack([mean_diversity(diversity, int(T)) for T in self._horizons])
         roots = np.sqrt(squares)
@@ -101,8 +101,8 @@ class CandidateRuns(Source):
 
 
 def candidate_values(
-    theorem: Theorem, batch: Batch, path: Path, horizons: Sequence[int] | Array
-) -> tuple[Values, Array]:
+    theorem: Theorem, batch: Batch, path: Path, horizons: Sequence[int] | np.ndarray
+) -> tuple[Values, np.ndarray]:
     """Return the values of candidates, and which of them are valid problems.
 
     f0_gap is at the upper end of its rounding error. Values that are not finite are
@@ -218,7 +218,7 @@ def counterexample_values(
     )
 
 
-def mean_diversity(diversity: Array, horizon: int) -> Array:
+def mean_diversity(diversity: np.ndarray, horizon: int) -> np.ndarray:
     """Return an upper bound of the mean diversity of the rounds 0..horizon-1.
 
     It holds if the last rounds of ``diversity`` (R, P) repeat.
@@ -237,7 +237,7 @@ def simulated_rounds(theorem: Theorem, rounds: int) -> int:
     return rounds + theorem.scope.two_blocks
 
 
-def _gap_error(batch: Batch) -> Array:
+def _gap_error(batch: Batch) -> np.ndarray:
     return batch.clients.unsure(batch.x0[..., 0])["f_error"]
 
 

@@ -8,32 +8,27 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from dfltheory import number_format as numerals
-from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import SIMULATED, counterexample_values
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
 from dfltheory.counterexamples.core import FULL
-from dfltheory.counterexamples.core import run as simulate
-from dfltheory.counterexamples.left_sides import ADDS_UP, sizes_of
-from dfltheory.counterexamples.networks import group_means_suffice
-from dfltheory.counterexamples.score import FLOOR, at_horizon, ratio_at
-from dfltheory.counterexamples.shared_numbers import scheduled
-from dfltheory.errors import InputError
-from dfltheory.verdicts.applicability import obstacle_of
-from dfltheory.verdicts.left_hand_side import LeftHandSide
-from dfltheory.verdicts.measures import METRICS, measured, rounds_ahead
-from dfltheory.verdicts.rounding import bound_error, measure_error
-from dfltheory.verdicts.statistics import (
-    Interval,
-    max_interval,
-    mean_interval,
-    min_interval,
+from dfltheory.counterexamples.core_evaluation import (
+    deterministic_result,
+    lowered_measure,
+    noisy_result,
 )
+from dfltheory.counterexamples.networks import group_means_suffice
+from dfltheory.counterexamples.score import at_horizon
+from dfltheory.counterexamples.shared_numbers import scheduled
+from dfltheory.verdicts.applicability import obstacle_of
+from dfltheory.verdicts.measures import METRICS
+from dfltheory.verdicts.rounding import bound_error
+from dfltheory.verdicts.value_sources import Values
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -54,10 +49,14 @@ CONFIDENCE = 0.999
 """Of the lower limit, over all numbers of runs that are tried."""
 COINS = 16
 """Number of runs that must be equal if noise has the same effect for every coin."""
-STILL = 200
-"""Number of last rounds that must repeat a few values bit for bit for a state to be
-stationary.
-"""
+
+
+class ConditionSlack(TypedDict):
+    """One condition of a theorem at an instance."""
+
+    condition: str
+    slack: float
+    holds: bool
 
 
 @dataclass(frozen=True)
@@ -85,10 +84,10 @@ class Certificate:
         Why floating point cannot decide (:mod:`.confirm`); empty if it can.
     """
 
-    exact: dict[str, Any]
-    core: dict[str, Any]
+    exact: dict[str, float]
+    core: dict[str, float]
     core_at_horizon: float | None
-    conditions: list[dict[str, Any]] = field(default_factory=list)
+    conditions: list[ConditionSlack] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
 
@@ -140,7 +139,7 @@ def core_says(certificate: Mapping[str, Any]) -> str:
     return f"{row}, and at least {number(core['low'])} with confidence 99.9 %"
 
 
-def number(value: Any) -> str:
+def number(value: float) -> str:
     """Return a number with four digits; ``none`` for nan."""
     return numerals.number(float(value), 4, "none")
 
@@ -156,36 +155,36 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     several = _numbers_of_runs(batch, T)
     confidence = 1 - (1 - CONFIDENCE) / len(several)
     enough = _runs(T, *RUNS[0]) if noisy else several[0]
-    exact: dict[str, Any] = {}
-    told: dict[str, Any] = {}
-    at_T, again = None, 0
+    exact: dict[str, float] = {}
+    core: dict[str, float] = {}
+    at_T, period = None, 0
     off = 0.0  # what rounding of the constants may put the bound off by, relatively
-    values: dict[str, Any] = {}
-    run: Any = None
-    asked = [METRICS[theorem.lhs.measure]] if theorem.lhs.measure in METRICS else []
+    values: Values = {}
+    run: History | None = None
     at_once = noisy or (only and T <= SIMULATED)
     for rounds, seeds in itertools.product((T,) if at_once else ROUNDS, several):
         if exact and exact["ratio"] <= 1.0 and seeds < enough:
             continue
-        run = instance.run(
-            rounds=rounds, seeds=seeds, evaluate_every=1, progress=False, metrics=asked
-        )
+        run = _measured_run(instance, theorem, rounds, seeds)
         if noisy or not values:
             values = counterexample_values(run, theorem, batch, T)
-            exact, again = at_horizon(theorem, batch, values, T)
+            exact, period = at_horizon(theorem, batch, values, T)
         off = _relative_error(theorem, values, exact)
         if noisy:
-            told, at_T = _noisy(run, theorem, values, confidence), None
+            core, at_T = noisy_result(run, theorem, values, confidence), None
         else:
-            told, at_T = _sure(run, theorem, values, batch, T, only, again)
-        seen = max(told.get("low", told["ratio"]), at_T or 0.0) > 1.0
+            core, at_T = deterministic_result(
+                run, theorem, values, batch, T, only, period
+            )
+        exceeds = max(core.get("low", core["ratio"]), at_T or 0.0) > 1.0
         # and at its own horizon, where that can be run
-        seen &= noisy or at_T is not None or T > FULL
-        if seeds < enough and not seen:
+        exceeds &= noisy or at_T is not None or T > FULL
+        if seeds < enough and not exceeds:
             continue
         # nothing is open
-        if seen or exact["ratio"] <= 1.0 + off or (noisy and told["ratio"] <= 1.0):
+        if exceeds or exact["ratio"] <= 1.0 + off or (noisy and core["ratio"] <= 1.0):
             break
+    assert run is not None  # the first numbers of rounds and runs are always tried
     obstacles, conditions = _inside(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
         obstacles.append(
@@ -197,13 +196,27 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
             "it assumes samples as smooth as the clients, and this noise depends on the"
             " state"
         )
-    data = _measured(run, theorem)
+    data = lowered_measure(run, theorem)
     if batch.led is not None and np.ptp(data, axis=0).max() > 1e-9 * data.max():
         obstacles.append(
             "its runs differ by chance, of which the exact expectation knows one"
         )
-    certificate = Certificate(exact, told, at_T, conditions, obstacles)
+    certificate = Certificate(exact, core, at_T, conditions, obstacles)
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
+
+
+def _measured_run(
+    instance: Instance, theorem: Theorem, rounds: int, seeds: int
+) -> History:
+    """Run the training core, with every round measured."""
+    measure = theorem.lhs.measure
+    return instance.run(
+        rounds=rounds,
+        seeds=seeds,
+        evaluate_every=1,
+        progress=False,
+        metrics=[METRICS[measure]] if measure in METRICS else [],
+    )
 
 
 def _batch(instance: Instance, theorem: Theorem) -> Batch:
@@ -231,7 +244,7 @@ def _runs(T: int, most: int, rounds: int) -> int:
 
 def exact_expectation(
     instance: Instance, theorem: Theorem
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, float], list[str]]:
     """Return the exact expectation at the horizon, and the obstacles.
 
     The obstacles say why the theorem does not cover the instance. Constants and
@@ -247,14 +260,7 @@ def exact_expectation(
     """
     batch, T = _batch(instance, theorem), instance.rounds
     in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
-    asked = [METRICS[theorem.lhs.measure]] if theorem.lhs.measure in METRICS else []
-    run = instance.run(
-        rounds=T if in_full else ROUNDS[0],
-        seeds=1,
-        evaluate_every=1,
-        progress=False,
-        metrics=asked,
-    )
+    run = _measured_run(instance, theorem, T if in_full else ROUNDS[0], 1)
     values = counterexample_values(run, theorem, batch, T)
     exact, _ = at_horizon(theorem, batch, values, T)
     off = _relative_error(theorem, values, exact)
@@ -266,18 +272,14 @@ def exact_expectation(
     return exact, obstacles
 
 
-def _relative_error(
-    theorem: Theorem, values: dict[str, Any], exact: dict[str, Any]
-) -> float:
+def _relative_error(theorem: Theorem, values: Values, exact: dict[str, float]) -> float:
     """Return the relative rounding error of a bound that is exceeded; else 0."""
     if not (exact["ratio"] > 1 and exact["bound"]):
         return 0.0
     return float(bound_error(theorem, values)) / exact["bound"]
 
 
-def _doubts(
-    theorem: Theorem, values: dict[str, Any], certificate: Certificate
-) -> list[str]:
+def _doubts(theorem: Theorem, values: Values, certificate: Certificate) -> list[str]:
     """Return why floating point cannot decide; empty if it can.
 
     Reasons are abnormal numbers, or a refutation without confirmation.
@@ -298,116 +300,17 @@ def _doubts(
     )
 
 
-def _measured(run: History, theorem: Theorem) -> Any:
-    """Return the theorem's measure in every round in which it is known, (S, R).
-
-    Values are at the lower end of their rounding error.
-    """
-    name = theorem.lhs.measure
-    data = measured(run, name)
-    if data is None:
-        raise InputError(f"the run does not measure {name}, which {theorem} is about")
-    return LeftHandSide(run, theorem).lowered(
-        data[:, : run.rounds + 1 - rounds_ahead(name)]
-    )
-
-
-def _sure(
-    run: History,
-    theorem: Theorem,
-    values: dict[str, Any],
-    batch: Batch,
-    T: int,
-    only: bool,
-    period: int,
-) -> tuple[dict[str, Any], float | None]:
-    """Return the result of a run without randomness, and the ratio at T.
-
-    The result is that of its worst horizon.
-
-    Rounds that were not run repeat the last ``period`` ones, if exact expectation and
-    run are stationary; else they count as 0. With ``only`` the horizon T alone is
-    evaluated.
-    """
-    data = _measured(run, theorem)[0]
-    floor = FLOOR * (
-        values.get("B", 0.0) ** 2
-        if theorem.lhs.measure in GRADIENT_MEASURES
-        else data.max()
-    )
-    if batch.two:
-        floor = 0.0
-    still = bool(period) and len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
-    told, again = (data, period) if still else (np.append(data, 0.0), 1)
-    if still and theorem.lhs.measure in ADDS_UP:  # whose rounding errors add up
-        sizes = sizes_of(theorem, batch, simulate(batch, 1), values, T)
-        largest = 0.0 if run.model_sq is None else np.sqrt(run.model_sq.max())
-        sizes = replace(sizes, size=np.maximum(sizes.size, largest))
-        last = measure_error(theorem.lhs, sizes).lowered(data[-1:])
-        told, again = np.append(data, last if period == 1 else 0.0), 1
-    seen = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)} if not only else set()
-    rows = {h: ratio_at(theorem, told, values, h, floor, again) for h in seen | {T}}
-    worst = [h for h in sorted(rows) if only or run.rounds > T or h in seen]
-    best = rows[max(worst, key=lambda h: rows[h]["ratio"])]
-    at_T = rows[T]["ratio"] if run.rounds >= T or still else None
-    return {"rounds": run.rounds, **best, "still": still}, at_T
-
-
-def _noisy(
-    run: History, theorem: Theorem, values: dict[str, Any], confidence: float
-) -> dict[str, Any]:
-    """Compare the mean over seeds and its lower confidence limit with the bound."""
-    T, span = run.rounds, theorem.lhs.rounds(run.rounds)
-    left = _interval(
-        theorem, _measured(run, theorem)[:, span.start : span.stop], confidence
-    )
-    bound = ratio_at(theorem, np.zeros(1), values, T)["bound"]
-    ends = {
-        "ratio": left.estimate / bound,
-        "low": left.low / bound,
-        "measured": left.estimate,
-    }
-    return {
-        "rounds": T,
-        "T": T,
-        **ends,
-        "bound": bound,
-        "seeds": run.seeds,
-        "still": False,
-    }
-
-
-def _interval(theorem: Theorem, samples: Any, confidence: float) -> Interval:
-    """Return the interval of the left-hand side from its measure (S, R).
-
-    The measure is given in every round.
-    """
-    match theorem.lhs.aggregate:
-        case "min":
-            return min_interval(samples, confidence)
-        case "max":
-            return max_interval(samples, confidence)
-        case "mean" | "last":
-            return mean_interval(samples, confidence)
-        case "sum":
-            return mean_interval(samples.sum(axis=1, keepdims=True), confidence)
-    raise InputError(
-        f"{theorem}: the aggregate {theorem.lhs.aggregate!r} has no interval"
-    )
-
-
 def _inside(
-    run: History, theorem: Theorem, values: dict[str, Any]
-) -> tuple[list[str], list[dict[str, Any]]]:
+    run: History, theorem: Theorem, values: Values
+) -> tuple[list[str], list[ConditionSlack]]:
     """Why the theorem does not cover the run, and each condition with its slack."""
     outside = obstacle_of(run, theorem, values)
     if any(name not in values for name in theorem.needs):
         return [outside or "some quantity is not known"], []
-    conditions = [
+    needed = {name: values[name] for name in theorem.needs}
+    conditions: list[ConditionSlack] = [
         {"condition": c.name, "slack": float(np.asarray(slack)), "holds": bool(ok)}
-        for c, slack, ok in theorem.check_conditions(
-            **{name: values[name] for name in theorem.needs}
-        )
+        for c, slack, ok in theorem.check_conditions(**needed)
     ]
     broken = [
         f"condition {c['condition']} fails by {-c['slack']:.3g}"

@@ -14,19 +14,18 @@ valley, and the left-hand side is the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.shared_numbers import scheduled
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 HORIZONS = 10.0 ** np.arange(2, 17)
 STEPS = 10.0 ** np.arange(-7, 0)
 """Step sizes that are tried where the statement has no schedule."""
@@ -132,8 +131,8 @@ def two_parabolas(theorem: Theorem) -> float:
 
 
 def parabola_gradients(
-    k: Array, K: Array, eta: Array, lam: Array, T: Array
-) -> tuple[Array, Array]:
+    k: np.ndarray, K: np.ndarray, eta: np.ndarray, lam: np.ndarray, T: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return f'(xbar^0) and the mean of f'(xbar^t)^2 over t < T of two parabolas.
 
     ``lam`` is that of a round. K local steps map x_i to c_i + (1 - a_i)(x_i - c_i), a_i
@@ -196,7 +195,9 @@ def matrices_in_turn(theorem: Theorem) -> float:
     return _largest_ratio(theorem, left, known)
 
 
-def gradients_in_turn(k: Array, K: Array, eta: Array) -> tuple[Array, Array]:
+def gradients_in_turn(
+    k: np.ndarray, K: np.ndarray, eta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return f'(xbar^t) of two parabolas at even and at odd t.
 
     They start where two rounds return to. Two rounds are 2 K local steps and one
@@ -225,8 +226,7 @@ CLOSED_FORMS = MappingProxyType(
 def strongest(theorem: Theorem) -> tuple[str, float]:
     """Return the family of the largest ratio, and that ratio."""
     ratios = {name: ratio(theorem) for name, ratio in CLOSED_FORMS.items()}
-    name = max(ratios, key=lambda family: ratios[family])
-    return name, ratios[name]
+    return max(ratios.items(), key=itemgetter(1))
 
 
 def _plain_steps(theorem: Theorem) -> bool:
@@ -248,14 +248,16 @@ def _local_steps(theorem: Theorem, tried: tuple[int, ...]) -> tuple[int, ...]:
     return tried if {"K", "K_u", "K_v"} & {*theorem.needs} else (1,)
 
 
-def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:
+def _complete(
+    theorem: Theorem, known: Mapping[str, float | np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return all constants of a theorem.
 
     These are the given ones, the schedule's step size, 1 for L, L_u, L_v, delta, Q and
     window, and 0 for the others.
     """
     size = np.zeros_like(known["T"])
-    values: dict[str, Any] = dict.fromkeys(theorem.needs, size)
+    values = dict.fromkeys(theorem.needs, size)
     values |= dict.fromkeys(("L", "L_u", "L_v", "delta", "Q", "window"), 1 + size)
     values |= {name: size + value for name, value in known.items()}
     values |= {"K_u": values["K"], "K_v": values["K"]}
@@ -274,7 +276,9 @@ def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:
     return values | {"eta_u": values["eta"], "eta_v": values["eta"]}
 
 
-def _largest_ratio(theorem: Theorem, left: Array, known: Mapping[str, Array]) -> float:
+def _largest_ratio(
+    theorem: Theorem, left: np.ndarray, known: Mapping[str, np.ndarray]
+) -> float:
     """Return the largest left / bound where the conditions hold.
 
     Steps must be shorter than 1/L.
@@ -288,7 +292,7 @@ def _largest_ratio(theorem: Theorem, left: Array, known: Mapping[str, Array]) ->
     return float(np.max(ratios, where=admissible & np.isfinite(ratios), initial=0.0))
 
 
-def _geometric(below_one: Array, T: Array) -> Array:
+def _geometric(below_one: np.ndarray, T: np.ndarray) -> np.ndarray:
     """Return the sum of mu^t over t < T, by 1 - mu."""
     with np.errstate(divide="ignore"):  # mu = 0
         return -np.expm1(T * np.log1p(-below_one)) / below_one

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mpmath
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.enclosures import DIGITS, Enclosure, Evaluation
 from dfltheory.bounds.evaluation import ROUNDING
+from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ digits.
 
 
 def abnormal(
-    theorem: Theorem, values: Mapping[str, Any], exact: Mapping[str, Any]
+    theorem: Theorem, values: Mapping[str, float], exact: Mapping[str, float]
 ) -> list[str]:
     """Return why floating point cannot evaluate the bound or a condition at ``values``.
 
@@ -65,7 +66,7 @@ def abnormal(
 
 def unconfirmed(
     theorem: Theorem,
-    values: Mapping[str, Any],
+    values: Mapping[str, float],
     bound: float,
     measured: float,
     conditions: bool = True,
@@ -125,7 +126,7 @@ def _normal(value: float) -> bool:
     return SMALLEST <= abs(value) <= LARGEST
 
 
-def _truly_zero(evaluation: Evaluation, formula: Any) -> bool:
+def _truly_zero(evaluation: Evaluation, formula: Expr) -> bool:
     """Return whether the formula may be 0, rather than a number that underflows.
 
     A difference of larger numbers may be.

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from dataclasses import replace as changed
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.algorithms.base import replace
+from dfltheory.algorithms.base import State, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_oracle import (
@@ -21,7 +19,6 @@ from dfltheory.counterexamples.candidate_oracle import (
 )
 from dfltheory.errors import InputError
 
-Array = NDArray[Any]
 REST = 4e-16
 """States that move by less than this share of their size are stationary."""
 CYCLE = 4
@@ -41,20 +38,21 @@ class Path:
     ``left``: by measure; ``value``: E f(xbar^t), or F(ubar^t, V^t); ``diversity``: of
     grad_u F_i at (ubar^t, v_i^{t+1}); ``moment`` (P,): sup over steps of (1/m) sum_i
     E||g||^2; ``still`` (P,): after how many rounds the state comes again, 1 where
-    nothing moves any more, 0 where it does not; ``glides`` (P,): until which round all
-    clients move on at the pace of the last ones and meet no knot, 0 where they do not;
+    nothing moves any more, 0 where it does not; ``translating`` (P,): until which round
+    all clients move on at the pace of the last ones and meet no knot, 0 where they do
+    not;
     ``x`` (P, m, d): the last models, without noise; ``size`` (P,): the largest root
     mean square of models.
     """
 
-    left: dict[str, Array]
-    value: Array
-    moment: Array
-    still: Array
-    x: Array
-    diversity: Array | None = None
-    glides: Array | float = 0.0
-    size: Array | float = 0.0
+    left: dict[str, np.ndarray]
+    value: np.ndarray
+    moment: np.ndarray
+    still: np.ndarray
+    x: np.ndarray
+    diversity: np.ndarray | None = None
+    translating: np.ndarray | float = 0.0
+    size: np.ndarray | float = 0.0
 
 
 @unknown_methods_rejected()
@@ -65,7 +63,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     are measured if asked for.
     """
     noise, weight = _noise(batch)
-    P, m, d = batch.x0.shape
+    P, m, _ = batch.x0.shape
     if rounds > batch.longest:
         raise InputError(
             f"of {rounds} rounds of a random network the ways are too many:"
@@ -76,33 +74,35 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     models, means, others, moment, still = _states(
         batch, rounds, N, noise, weight, moments
     )
-    shaped = lambda a: np.moveaxis(a.reshape(len(a), P, N, *a.shape[2:]), 0, 1)  # noqa: E731
+
+    def by_candidate(a: np.ndarray) -> np.ndarray:
+        """(R, P N, ...) -> (P, R, N, ...)."""
+        return np.moveaxis(a.reshape(len(a), P, N, *a.shape[2:]), 0, 1)
+
+    models, means = by_candidate(models), by_candidate(means)  # (P, R, N, m, d)
     if batch.two:
-        path = _two_blocks(batch, shaped(models), weight)
+        path = _two_blocks(batch, models, weight)
     else:
-        path = _one_block(
-            batch, shaped(means), shaped(others) if others is not None else None, weight
-        )
-        spread = shaped(models) - shaped(means)[..., None, :]
+        auxiliary = None if others is None else by_candidate(others)
+        path = _one_block(batch, means, auxiliary, weight)
         if not batch.chance and batch.period == 1:
-            path.glides = _glides(batch, shaped(models)[:, :, 0, :, 0])
-        path.left["consensus"] = (
-            _mean_sq(spread.reshape(*spread.shape[:3], -1), weight) / m
-        )
+            path.translating = _translating(batch, models[:, :, 0, :, 0])
+        spread = models - means[..., None, :]
+        flat = spread.reshape(*spread.shape[:3], -1)
+        path.left["consensus"] = _mean_sq(flat, weight) / m
     if noise is not None:
         # no expectation is known
-        path.value[:, _astray(batch, shaped(models)[..., 0], weight)] = np.nan
-    path.x = models[-1].reshape(P, N, m, d)[:, 0]
-    path.size = np.sqrt((shaped(models)[:, :, 0] ** 2).sum(-1).mean(-1).max(1))
-    path.moment, path.still = (
-        moment,
-        np.where(batch.drawn | (moments & batch.sigma.any(-1)), 0, still),
-    )
+        path.value[:, _may_leave_ramp(batch, models[..., 0], weight)] = np.nan
+    path.x = models[:, -1, 0]
+    path.size = np.sqrt((models[:, :, 0] ** 2).sum(-1).mean(-1).max(1))
+    path.moment = moment
+    unknown = batch.drawn | (moments & batch.sigma.any(-1))
+    path.still = np.where(unknown, 0, still)
     return path
 
 
-def _glides(batch: Batch, x: Array) -> Array:
-    """Path.glides of models x (P, R, m)."""
+def _translating(batch: Batch, x: np.ndarray) -> np.ndarray:
+    """Path.translating of models x (P, R, m)."""
     if x.shape[1] < 3:
         return np.zeros(batch.size)
     last, pace = x[:, -1], x[:, -1] - x[:, -2]
@@ -126,25 +126,22 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
     P, m, d = batch.x0.shape
     if batch.drawn or not batch.chance:
         return None, 0.0
-    draws, told = draws_of(batch), 1 if _alike(batch) else m
-    units = np.zeros((draws, P, 1 + draws * told * d, m, d))
-    for n, (k, i, j) in enumerate(np.ndindex(draws, told, d), start=1):
+    draws, sources = draws_of(batch), 1 if _interchangeable(batch) else m
+    units = np.zeros((draws, P, 1 + draws * sources * d, m, d))
+    for n, (k, i, j) in enumerate(np.ndindex(draws, sources, d), start=1):
         units[k, :, n, i, j] = batch.sigma_of_groups[:, j]
-    return torch.from_numpy(units.reshape(draws, -1, m, d)), m / told
+    return torch.from_numpy(units.reshape(draws, -1, m, d)), m / sources
 
 
-def _alike(batch: Batch) -> bool:
+def _interchangeable(batch: Batch) -> bool:
     """Return whether in all candidates clients answer to noise interchangeably."""
     m = batch.x0.shape[1]
-    if batch.period > 1:
+    if batch.period > 1 or np.ptp(batch.clients.slopes, axis=1).max() != 0:
         return False
-    apart = (
-        batch.W[:, 0, ~np.eye(m, dtype=bool)]
-        if batch.algorithm.needs_topology
-        else np.zeros((1, 1))
-    )
-    spread = np.ptp(apart, axis=-1).max() if apart.size else 0.0
-    return spread == 0 and np.ptp(batch.clients.slopes, axis=1).max() == 0
+    if not batch.algorithm.needs_topology or m == 1:
+        return True
+    weights = batch.W[:, 0, ~np.eye(m, dtype=bool)]
+    return bool(np.ptp(weights, axis=-1).max() == 0)
 
 
 def _states(
@@ -154,17 +151,15 @@ def _states(
     noise: Tensor | None,
     weight: float,
     moments: bool,
-) -> tuple[Array, Array, Array | None, Array, Array]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
     """Simulate the rounds, and return their states, moment and periods.
 
     Models (R + 1, P N, m, d), means, auxiliary points (R + 1, P N, d), second moment,
     and after how many rounds each last state comes again.
     """
     draws = draws_of(batch) if moments else 0
-    algorithm, oracle = (
-        batch.algorithm,
-        Candidates(batch, rounds, runs, noise, weight, draws),
-    )
+    algorithm = batch.algorithm
+    oracle = Candidates(batch, rounds, runs, noise, weight, draws)
     mix = CandidatesMix(batch, runs, oracle)
     x = torch.from_numpy(np.repeat(batch.x0, runs, axis=0))
     state = algorithm.init(x, oracle)
@@ -179,30 +174,27 @@ def _states(
         kept.append(state)
         if (t + 1 == rounds or t % _LOOK == 0) and len(kept) > batch.period:
             still = _comes_again(kept, batch, runs)
-            if (
-                noise is None
-                and not batch.drawn
-                and _at_rest(
-                    kept[-1 - batch.period], state, batch.size, share=0.0
-                ).all()
-            ):
+            before = kept[-1 - batch.period]
+            certain = noise is None and not batch.drawn
+            if certain and _stationary(before, state, batch.size, share=0.0).all():
                 break
     oracle.sample()
     whole = _stacked(kept)
-    shape = (len(kept), -1)
-    models, mean, other = (
-        algorithm.models(whole),
-        algorithm.mean(whole),
-        algorithm.auxiliary(whole),
+
+    def by_round(a: Tensor) -> np.ndarray:
+        return a.numpy().reshape(len(kept), -1, *a.shape[1:])
+
+    other = algorithm.auxiliary(whole)
+    return (
+        by_round(algorithm.models(whole)),
+        by_round(algorithm.mean(whole)),
+        None if other is None else by_round(other),
+        oracle.moment,
+        still,
     )
-    told = [a.numpy().reshape(*shape, *a.shape[1:]) for a in (models, mean)]
-    auxiliary = (
-        None if other is None else other.numpy().reshape(*shape, *other.shape[1:])
-    )
-    return told[0], told[1], auxiliary, oracle.moment, still
 
 
-def _stacked(states: list[Any]) -> Any:
+def _stacked(states: list[State]) -> State:
     """Stack the states of all rounds along the axis of the seeds."""
     whole = {}
     for f in fields(states[0]):
@@ -214,24 +206,22 @@ def _stacked(states: list[Any]) -> Any:
     return replace(states[-1], **whole)
 
 
-def _comes_again(kept: list[Any], batch: Batch, runs: int) -> Array:
+def _comes_again(kept: list[State], batch: Batch, runs: int) -> np.ndarray:
     """Return after how many rounds each last state comes again, at the same matrices.
 
     It is 0 where it does not.
     """
     found = np.zeros(batch.size, dtype=int)
-    for lag in range(
-        batch.period, min(max(CYCLE, batch.period), len(kept) - 1) + 1, batch.period
-    )[::-1]:
-        found = np.where(
-            _at_rest(kept[-1 - lag], kept[-1], batch.size, runs), lag, found
-        )
+    longest = min(max(CYCLE, batch.period), len(kept) - 1)
+    for lag in range(batch.period, longest + 1, batch.period)[::-1]:
+        same = _stationary(kept[-1 - lag], kept[-1], batch.size, runs)
+        found = np.where(same, lag, found)
     return found
 
 
-def _at_rest(
-    before: Any, after: Any, size: int, runs: int = 1, share: float = REST
-) -> Array:
+def _stationary(
+    before: State, after: State, size: int, runs: int = 1, share: float = REST
+) -> np.ndarray:
     """Return which candidates' states have not moved.
 
     Every tensor that is the clients' own counts, in the first of so many runs: it has
@@ -255,7 +245,7 @@ def _at_rest(
     return still
 
 
-def _astray(batch: Batch, x: Array, weight: float) -> Array:
+def _may_leave_ramp(batch: Batch, x: np.ndarray, weight: float) -> np.ndarray:
     """Return for which candidates noise may lead models x (P, R, N, m) off the ramp.
 
     Gradients are affine on the ramp. Coins add up to the sum of all answers at most.
@@ -267,12 +257,12 @@ def _astray(batch: Batch, x: Array, weight: float) -> Array:
     return (off & batch.clients.slopes[:, None, :, 0].astype(bool)).any((1, 2))
 
 
-def _answers(a: Array) -> Array:
+def _answers(a: np.ndarray) -> np.ndarray:
     """Return what one unit of noise each changes: runs 1, 2, ... less run 0."""
     return a[:, :, 1:] - a[:, :, :1]
 
 
-def _total(a: Array, weight: float) -> Array:
+def _total(a: np.ndarray, weight: float) -> np.ndarray:
     """Return the sum over the noise of all rounds so far, (R, P).
 
     Answers at lag 0, 1, ... are independent.
@@ -280,7 +270,7 @@ def _total(a: Array, weight: float) -> Array:
     return weight * np.cumsum(a.sum((2, 3)), axis=1).T
 
 
-def _mean_sq(a: Array, weight: float) -> Array:
+def _mean_sq(a: np.ndarray, weight: float) -> np.ndarray:
     """Return E ||a||^2 of (P, R, N, n), (R, P): the squared mean and the variance.
 
     Without noise it is the runs' mean.
@@ -290,7 +280,9 @@ def _mean_sq(a: Array, weight: float) -> Array:
     return (a[:, :, 0] ** 2).sum(-1).T + _total(_answers(a) ** 2, weight)
 
 
-def _mean_value(value: Array, slope: Array, x: Array, weight: float) -> Array:
+def _mean_value(
+    value: np.ndarray, slope: np.ndarray, x: np.ndarray, weight: float
+) -> np.ndarray:
     """Return E F, (R, P), of its values (P, R, N).
 
     ``slope`` at ``x`` (P, R, N, n) gives the variance's share.
@@ -300,11 +292,13 @@ def _mean_value(value: Array, slope: Array, x: Array, weight: float) -> Array:
     return value[:, :, 0].T + _total(_answers(slope) * _answers(x) / 2, weight)
 
 
-def _one_block(batch: Batch, means: Array, others: Array | None, weight: float) -> Path:
+def _one_block(
+    batch: Batch, means: np.ndarray, others: np.ndarray | None, weight: float
+) -> Path:
     """Measure the means (P, R, N, d) of runs of one block."""
     clients, (P, R, N, d) = batch.clients, means.shape
 
-    def slope(points: Array) -> Array:
+    def slope(points: np.ndarray) -> np.ndarray:
         return (
             clients.gradient(points.reshape(P, R * N, 1, d))
             .mean(2)
@@ -327,14 +321,14 @@ def _one_block(batch: Batch, means: Array, others: Array | None, weight: float) 
     return Path(left, value, zero, zero, batch.x0)
 
 
-def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
+def _two_blocks(batch: Batch, x: np.ndarray, weight: float) -> Path:
     """Measure runs x (P, R, N, m, 2) of two blocks.
 
     The shared part is taken before round t, the personal part also after it (V^{t+1}).
     """
     (P, R, N, m, _), shape = x.shape, x[:, 1:].shape
 
-    def slope(points: Array) -> Array:
+    def slope(points: np.ndarray) -> np.ndarray:
         return batch.clients.gradient(points.reshape(P, -1, m, 2)).reshape(shape)
 
     here = x[:, :-1].copy()
@@ -354,7 +348,7 @@ def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
 
 
 @unknown_methods_rejected()
-def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
+def fixed_points(batch: Batch, x: np.ndarray, steps: int = 6) -> np.ndarray:
     """Find solutions of round(x) = x near x (P, m, d), by Newton's method.
 
     A round begins with the models alone. Exact for piecewise affine rounds once the
@@ -364,7 +358,7 @@ def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
     n = m * d
     many = Batch(batch.algorithm, batch.clients, x, batch.W, np.zeros_like(batch.sigma))
 
-    def after(points: Array) -> Array:
+    def after(points: np.ndarray) -> np.ndarray:
         """(P, N, n) -> the same, one round later."""
         N = points.shape[1]
         whole = changed(many, x0=points.reshape(P, N, m, d)[:, 0])

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
 LEAST = 1e-5
 """The least share of the largest step size."""
 
@@ -18,34 +14,32 @@ class Reader:
     A column that the cube does not have is 0.5, and is counted.
     """
 
-    def __init__(self, u: Array):
+    def __init__(self, u: np.ndarray):
         self.u, self.at = u, 0
 
-    def unit(self) -> Array:
+    def unit(self) -> np.ndarray:
         """Return the next column, in [0, 1]; 0.5 where there is none."""
+        column = self.at
         self.at += 1
-        return (
-            self.u[:, self.at - 1]
-            if self.at <= self.u.shape[1]
-            else np.full(len(self.u), 0.5)
-        )
+        if column < self.u.shape[1]:
+            return self.u[:, column]
+        return np.full(len(self.u), 0.5)
 
-    def log(self, low: float, high: float) -> Array:
+    def log(self, low: float, high: float) -> np.ndarray:
         """Return numbers in [low, high], uniform in their logarithm."""
         return low * (high / low) ** self.unit()
 
-    def between(self, low: float, high: float) -> Array:
+    def between(self, low: float, high: float) -> np.ndarray:
         """Return numbers in [low, high], uniform."""
         return low + (high - low) * self.unit()
 
-    def log_or_zero(self, low: float, high: float, zero: float = 0.25) -> Array:
+    def log_or_zero(self, low: float, high: float, zero: float = 0.25) -> np.ndarray:
         """Exactly 0 for a share ``zero`` of the interval, then logarithmic."""
         u = self.unit()
-        return np.where(
-            u < zero, 0.0, low * (high / low) ** np.clip((u - zero) / (1 - zero), 0, 1)
-        )
+        share = np.clip((u - zero) / (1 - zero), 0, 1)
+        return np.where(u < zero, 0.0, low * (high / low) ** share)
 
-    def share(self) -> Array:
+    def share(self) -> np.ndarray:
         """Return a share of the largest step size.
 
         It is exactly 1 for a part of the interval, else logarithmic.

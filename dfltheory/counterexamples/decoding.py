@@ -8,10 +8,9 @@ and the SAM radius are 1. So one algorithm serves the whole batch.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.bounds.symbols import STEP
 from dfltheory.counterexamples.batch import Batch
@@ -23,12 +22,12 @@ from dfltheory.counterexamples.networks import Draw, computed_on, in_range
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, convex, hyperparameters
 from dfltheory.counterexamples.shared_numbers import Shared, radius_field
+from dfltheory.counterexamples.splits import Splits
 from dfltheory.counterexamples.step_sizes import step_sizes
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     free, fixed = hyperparameters(theorem)
     two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     family = layout.family
-    clients: Any = _unfitted_clients(theorem, read, layout)
+    clients = _unfitted_clients(theorem, read, layout)
     W, network, fits = layout.network.draw(read, layout.identical and not two)
     x0 = np.zeros((P, m, 1 + two)) if family else _free_starts(theorem, read, m)
     noisy = family is not None and family.noisy
@@ -79,7 +78,10 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
         if family.state_noise:
             state_noise = family.noise(fitted, at)
             sigma = state_noise.constants()["B"][:, None]
-        clients = _with_personal_parts(clients, fitted, m) if two else fitted
+        if isinstance(clients, Splits):
+            clients = _with_personal_parts(clients, fitted, m)
+        else:
+            clients = fitted
         x0[..., 0] = np.repeat(start, m // start.shape[1], 1)
     X = 1 / rho if has_radius else np.ones(P)
     f = steps[first] * X**2 if first is not None else np.ones(P)
@@ -102,7 +104,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     )
 
 
-def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Any:
+def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Ramps:
     """Clients from whose constants step sizes are drawn."""
     two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     if layout.family is not None:
@@ -110,7 +112,7 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Any:
             return unfitted_two(read, layout.family.personal)
         return bowl(P).alike(2) if layout.family.convex else unfitted(P)
     draw = splits if two else ramps
-    clients: Any = draw(read, 1 if layout.identical else m)
+    clients = draw(read, 1 if layout.identical else m)
     if layout.identical:
         clients = clients.alike(m)
     if convex(theorem):
@@ -118,7 +120,7 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Any:
     return clients
 
 
-def _free_starts(theorem: Theorem, read: Reader, m: int) -> Array:
+def _free_starts(theorem: Theorem, read: Reader, m: int) -> np.ndarray:
     """Return starts (P, m, d).
 
     Of one block fixed points of the rounds are tried as starts too, so that clients
@@ -130,7 +132,9 @@ def _free_starts(theorem: Theorem, read: Reader, m: int) -> Array:
     return np.stack([starts(read, m, common) for _ in range(1 + two)], -1)
 
 
-def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
+def _usable(
+    constants: dict[str, np.ndarray], valid: np.ndarray
+) -> dict[str, np.ndarray]:
     """Return the constants, with 1 in place of what is infinite, and of L = 0."""
     usable = {n: np.where(np.isfinite(v), v, 1.0) for n, v in constants.items()}
     for name in ("L", "L_u", "L_v"):
@@ -141,8 +145,8 @@ def _usable(constants: dict[str, Array], valid: Array) -> dict[str, Array]:
 
 
 def _computed(
-    theorem: Theorem, W: Array, copies: int, known: dict[str, Array]
-) -> dict[str, Array]:
+    theorem: Theorem, W: np.ndarray, copies: int, known: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return the theorem's computed quantities.
 
     Where one is not finite, it is a value in its range.
@@ -156,12 +160,12 @@ def _computed(
 
 def _round_data(
     theorem: Theorem,
-    W: Array,
-    lam: Array,
-    drawn: dict[str, Any],
-    steps: dict[str, Array],
+    W: np.ndarray,
+    lam: np.ndarray,
+    drawn: dict[str, float],
+    steps: dict[str, np.ndarray],
     first: str,
-    sam: Array,
+    sam: np.ndarray,
 ) -> RoundData:
     """Return what a family is fitted to."""
     if W.shape[-1] == 2:
@@ -182,7 +186,7 @@ def _round_data(
     )
 
 
-def _with_personal_parts(personal: Any, shared: Ramps, m: int) -> Any:
+def _with_personal_parts(personal: Splits, shared: Ramps, m: int) -> Splits:
     """Return the personal parts, with these functions of the shared part."""
     if personal.m != m:
         personal = replace(personal, b=np.zeros((len(shared.left), m)))
@@ -190,8 +194,11 @@ def _with_personal_parts(personal: Any, shared: Ramps, m: int) -> Any:
 
 
 def _in_units(
-    free: dict[str, Any], steps: dict[str, Array], first: str | None, f: Array
-) -> tuple[dict[str, float], Array]:
+    free: dict[str, Quantity],
+    steps: dict[str, np.ndarray],
+    first: str | None,
+    f: np.ndarray,
+) -> tuple[dict[str, float], np.ndarray]:
     """Return step sizes in units of the first, and the unit of the personal part."""
     sizes: dict[str, float] = {}
     V = np.ones(len(f))

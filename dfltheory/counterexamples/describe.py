@@ -6,7 +6,7 @@ The lines are functions, network and start, algorithm, outcome.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.problems import RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.graphs import Constant, Periodic, as_sequence
-from dfltheory.graphs.matrices import to_dense
+from dfltheory.graphs.matrices import Matrix, to_dense
 from dfltheory.tasks.separable import Clipped
+from dfltheory.tasks.task import Task
 from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def algorithm_line(instance: Instance) -> str:
     )
 
 
-def functions_line(task: Any) -> str:
+def functions_line(task: Task) -> str:
     """Describe the clients' functions, by their gradients."""
     if isinstance(task, Clipped):
         centers = ", ".join(_text(c) for c in np.ravel(task.c))
@@ -175,9 +176,9 @@ def _network(instance: Instance) -> str:
     return f"a random sequence of matrices: {type(sequence).__name__}"
 
 
-def _matrix(W: Any) -> str:
-    rows = (", ".join(_text(entry) for entry in row) for row in to_dense(W))
-    return f"[{', '.join(f'[{row}]' for row in rows)}]"
+def _matrix(W: Matrix) -> str:
+    rows = [f"[{', '.join(map(_text, row))}]" for row in to_dense(W)]
+    return f"[{', '.join(rows)}]"
 
 
 def _start(instance: Instance) -> str:
@@ -190,7 +191,7 @@ def _start(instance: Instance) -> str:
     return f"the clients start at {', '.join(points)}"
 
 
-def _point(row: Any) -> str:
+def _point(row: np.ndarray) -> str:
     numbers = [_text(entry) for entry in np.ravel(row)]
     return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
 
@@ -214,7 +215,7 @@ def left_side_words(theorem: Theorem) -> str:
     return f"{lhs.aggregate} of {lhs.measure} over rounds {lhs.first} .. {lhs.last}"
 
 
-def _text(value: Any) -> str:
+def _text(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -92,22 +92,16 @@ class Divergence:
         fit = f"{first}^{self.exponent:.3g} [{self.low:.3g}, {self.high:.3g}]"
         fit += f", in step with {' and '.join(others)}" if others else ""
         if self.diverges:
-            told = {
-                "parameter": self.parameter,
-                "exponent": self.exponent,
-                "values": self.values,
-            }
             ends = f"exponent in [{self.low:.3g}, {self.high:.3g}]"
             return (
-                f"measured/expression grows {growth_words(told)}, {ends}"
+                f"measured/expression grows {growth_words(vars(self))}, {ends}"
                 f" ({self.member}): {ratios}"
             )
-        why = (
-            ""
-            if self.structural
-            else ", a constant of the problem, which an O(.) may mean to hide"
-        )
-        why += "" if self.settled else ", before the limit of the expression sets in"
+        why = ""
+        if not self.structural:
+            why += ", a constant of the problem, which an O(.) may mean to hide"
+        if not self.settled:
+            why += ", before the limit of the expression sets in"
         return (
             f"no diverging family found; the steepest grows like {fit}{why}: {ratios}"
         )
@@ -138,11 +132,11 @@ def steepest(
     rng, end = np.random.default_rng(seed), clock(0) + budget
     best: Divergence | None = None
     turn = 0
-    told: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, float]] = {}
     members = kinds(theorem)
 
     def count() -> int:
-        return int(sum(row["evaluations"] for row in told.values()))
+        return int(sum(row["evaluations"] for row in rows.values()))
 
     def late() -> bool:
         return clock(count()) > end
@@ -153,7 +147,7 @@ def steepest(
         base = member.draw(rng)
         for parameter in member.varied:
             found = along(theorem, member, base, parameter, late)
-            row = told.setdefault(
+            row = rows.setdefault(
                 f"{member.name}, {parameter}", {"ratio": 0.0, "evaluations": 0}
             )
             row["evaluations"] += len(FACTORS)
@@ -162,7 +156,7 @@ def steepest(
                 best = found if best is None or _rank(found) > _rank(best) else best
             if late():
                 break
-    return best, told, count()
+    return best, rows, count()
 
 
 def _require_measurable(theorem: Theorem, seed: int) -> None:
@@ -325,23 +319,24 @@ def expression(theorem: Theorem, values: Numbers) -> float:
     return float(np.asarray(theorem.evaluate(where="nan", **values)))
 
 
-def _slopes(values: Sequence[float], ratios: Sequence[float]) -> Any:
+def _slopes(values: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
     """Return the local exponents between neighbors."""
     return np.diff(np.log(ratios)) / np.diff(np.log(values))
 
 
-def again(told: Divergence, theorem: Theorem) -> Divergence:
+def again(family: Divergence, theorem: Theorem) -> Divergence:
     """Measure the family anew from its base.
 
     It is an error where it can no longer be measured.
     """
-    if not theorem.order or not replayed(theorem, MEMBERS[told.member]):
-        raise DataError(f"{told.member} is no kind of problem that {theorem} is about")
-    found = along(theorem, MEMBERS[told.member], told.base, told.parameter)
+    member = MEMBERS[family.member]
+    if not theorem.order or not replayed(theorem, member):
+        raise DataError(f"{member.name} is no kind of problem that {theorem} is about")
+    found = along(theorem, member, family.base, family.parameter)
     if found is None:
         raise DataError(
-            f"the family of {theorem} from its base {told.base} cannot be measured, or"
-            " an evaluation at 50 digits does not confirm its expression"
+            f"the family of {theorem} from its base {family.base} cannot be measured,"
+            " or an evaluation at 50 digits does not confirm its expression"
         )
     return found
 

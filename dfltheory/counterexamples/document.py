@@ -43,6 +43,8 @@ from dfltheory.errors import DataError, DFLTheoryError, InputError
 from dfltheory.files import read_json, reading
 from dfltheory.training.instance import Instance
 
+Document = dict[str, Any]
+"""The content of a file, each field of which has been read with its type."""
 FORMAT = 2
 KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome")
 BYTES = 2**21
@@ -60,7 +62,7 @@ def read_document(
     path: str | os.PathLike[str],
     required: tuple[str, ...] = (),
     parse_float: Callable[[str], float] = float,
-) -> dict[str, Any]:
+) -> Document:
     """Return the file's content, every field read with its type.
 
     Fields that are not ``required`` may be absent.
@@ -91,7 +93,7 @@ def read_document(
             raise DataError(f"{path} holds no counterexample: {wrong}") from None
 
 
-def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
+def built(data: object, known: Iterable[str | type] = ()) -> Instance:
     """Build the instance of a document.
 
     It consists of a task of :mod:`.problems`, an algorithm that is the package's, or
@@ -107,20 +109,9 @@ def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
     if ":" in algorithm["name"]:  # its module may have been imported under another name
         given = given | {"algorithm": algorithm | {"name": reference_to(cls)}}
     point = rows(number(-LARGE, LARGE), 2, 1)
-    matrix, period = (
-        rows(rows(number(-1, 1), CLIENTS), CLIENTS),
-        given.get("topology", {}),
-    )
-    law = {
-        "matrices": rows(matrix, PERIOD, 1),
-        "name": one_of("random_matching", "one_per_round"),
-        "of": one_of("random_matching"),
-    }
-    one = {name: read for name, read in law.items() if name in period} or {
-        "matrix": matrix
-    }
-    record(one if cls.needs_topology else {})(
-        "instance.topology", given.get("topology", {})
+    topology = given.get("topology", {})
+    record(_topology_fields(topology) if cls.needs_topology else {})(
+        "instance.topology", topology
     )
     run = record(
         {"rounds": whole(1, HORIZON), "x0": rows(point, CLIENTS, 1)},
@@ -145,7 +136,21 @@ def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
     return instance
 
 
-def _small(place: str, value: Any) -> None:
+def _topology_fields(topology: object) -> dict[str, Read]:
+    """Return the readers of the fields of a topology, which depend on its kind."""
+    matrix = rows(rows(number(-1, 1), CLIENTS), CLIENTS)
+    fields: dict[str, Read] = {
+        "matrices": rows(matrix, PERIOD, 1),
+        "name": one_of("random_matching", "one_per_round"),
+        "of": one_of("random_matching"),
+    }
+    if not isinstance(topology, dict):
+        return {"matrix": matrix}
+    present = {name: read for name, read in fields.items() if name in topology}
+    return present or {"matrix": matrix}
+
+
+def _small(place: str, value: object) -> None:
     """Refuse what is not plain, finite, short and in range."""
     match value:
         case dict():
@@ -170,16 +175,15 @@ def _small(place: str, value: Any) -> None:
 
 # -- the other fields
 
-_name, _words = (
-    line(80, r"[\w.]+", "a name"),
-    line(200, r"[\w .,:;=*+/()-]*", "plain words"),
-)
-_line, _count = line(2000, r"[^\x00-\x1f\x7f]*"), whole(0, 10**15)
+_name = line(80, r"[\w.]+", "a name")
+_words = line(200, r"[\w .,:;=*+/()-]*", "plain words")
+_line = line(2000, r"[^\x00-\x1f\x7f]*")
+_count = whole(0, 10**15)
 
 
-def _family(place: str, value: Any) -> dict[str, Any]:
+def _family(place: str, value: object) -> Document:
     ratios = rows(any_number, 8, 2)
-    told = record(
+    family = record(
         {
             "key": _name,
             "variant": _name,
@@ -193,9 +197,9 @@ def _family(place: str, value: Any) -> dict[str, Any]:
             "core": maybe(any_number),
         }
     )(place, value)
-    member, base = MEMBERS[told["member"]], told["base"]
+    member, base = MEMBERS[family["member"]], family["base"]
     named(f"{place}.base", base, member.base)
-    one_of(*member.varied)(f"{place}.parameter", told["parameter"])
+    one_of(*member.varied)(f"{place}.parameter", family["parameter"])
     counts = {name: base[name] for name in ("T", "K", "K_u", "K_v") if name in base}
     for name, count in counts.items():
         must(
@@ -210,7 +214,9 @@ def _family(place: str, value: Any) -> dict[str, Any]:
         math.prod(counts.values()) <= WORK,
         f"few steps: their product at most {WORK}",
     )
-    return told | {"values": tuple(told["values"]), "ratios": tuple(told["ratios"])}
+    for name in ("values", "ratios"):
+        family[name] = tuple(family[name])
+    return family
 
 
 _run: dict[str, Read] = {
@@ -252,23 +258,21 @@ _FIELDS: dict[str, Read] = {
 }
 
 
-def _document(data: Any, required: tuple[str, ...]) -> dict[str, Any]:
-    told = record({name: _FIELDS[name] for name in required}, _FIELDS)("", data)
-    about = [name for name in ("instance", "divergence") if told.get(name) is not None]
-    if told.get("instance") is not None:
-        built(told["instance"])
-        named(
-            "the document",
-            told,
-            ("key", "variant", *(("exact", "core") if required else ())),
-            None,
-        )
-    if len(about) != 1 and (about or told.get("violated", True)):
+def _document(data: object, required: tuple[str, ...]) -> Document:
+    document = record({name: _FIELDS[name] for name in required}, _FIELDS)("", data)
+    about = [
+        name for name in ("instance", "divergence") if document.get(name) is not None
+    ]
+    if document.get("instance") is not None:
+        built(document["instance"])
+        needed = ("key", "variant", "exact", "core") if required else ("key", "variant")
+        named("the document", document, needed, None)
+    if len(about) != 1 and (about or document.get("violated", True)):
         raise InputError(
             "it must have an instance or a divergence, and has"
             f" {' and '.join(about) or 'none'}"
         )
-    return told
+    return document
 
 
-__all__ = ["FORMAT", "KINDS", "built", "read_document"]
+__all__ = ["FORMAT", "KINDS", "Document", "built", "read_document"]

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -80,11 +80,9 @@ def falsify(
         )
     clock: Clock = wall if candidates is None else float
     if theorem.kind not in ("theorem", "corollary") and not theorem.order:
-        what = (
-            theorem.kind
-            if theorem.kind == "lower bound"
-            else f"{theorem.kind} inside a proof"
-        )
+        what = theorem.kind
+        if what != "lower bound":
+            what += " inside a proof"
         raise InputError(
             f"{theorem} is a {what}: falsify searches theorems and corollaries"
         )
@@ -93,7 +91,8 @@ def falsify(
             f"{theorem} bounds each round by itself: state it at a horizon T (aggregate"
             " 'last'), min or mean"
         )
-    started, before, found = time.monotonic(), clock(0), dict[str, Finding]()
+    started, before = time.monotonic(), clock(0)
+    found: dict[str, Finding] = {}
     asked = readings(theorem)
     for k, (name, reading) in enumerate(asked):
         left = budget - (clock(sum(one.evaluations for one in found.values())) - before)
@@ -118,35 +117,40 @@ def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
     say that samples are as smooth as the clients (``samplewise``): else noise is added.
     What is found under the first no author can answer with a start at one point.
     """
-    free = {
-        "common_start": theorem.scope.common_start,
-        "samplewise": theorem.scope.samplewise,
-    }
-    strict = {"common_start": True, "samplewise": True}
-    asked = {COMMON: strict, APART: strict | {"common_start": False}, LED: free}
-    allowed = [
-        not free[name] and not theorem.order for name in ("common_start", "samplewise")
-    ]
-    kept = [
-        COMMON,
-        *(name for name, one in zip((APART, LED), allowed, strict=True) if one),
-    ]
-    scopes = {name: replace(theorem.scope, **asked[name]) for name in kept}
-    return [
-        (name, theorem if scope == theorem.scope else replace(theorem, scope=scope))
-        for name, scope in scopes.items()
-    ]
+    own = theorem.scope
+    strict = replace(own, common_start=True, samplewise=True)
+    scopes = {COMMON: strict}
+    if not own.common_start and not theorem.order:
+        scopes[APART] = replace(strict, common_start=False)
+    if not own.samplewise and not theorem.order:
+        scopes[LED] = own
+    statements = []
+    for name, scope in scopes.items():
+        statement = theorem if scope == own else replace(theorem, scope=scope)
+        statements.append((name, statement))
+    return statements
 
 
 def _order(theorem: Theorem, budget: float, seed: int, clock: Clock) -> Finding:
     started = time.monotonic()
-    best, told, evaluations = steepest(theorem, budget, seed, clock)
-    ratio = max((row["ratio"] for row in told.values()), default=0.0)
-    ratio = ratio if best is None else best.ratios[-1] / best.ratios[0]
-    violated, spent = best is not None and best.diverges, time.monotonic() - started
-    parts = {"divergence": best, "families": told, "first": spent if violated else None}
+    best, families, evaluations = steepest(theorem, budget, seed, clock)
+    if best is None:
+        ratio = max((row["ratio"] for row in families.values()), default=0.0)
+    else:
+        ratio = best.ratios[-1] / best.ratios[0]
+    violated = best is not None and best.diverges
+    spent = time.monotonic() - started
     return Finding(
-        theorem.key, theorem.variant, violated, ratio, evaluations, spent, seed, **parts
+        key=theorem.key,
+        variant=theorem.variant,
+        violated=violated,
+        ratio=ratio,
+        evaluations=evaluations,
+        seconds=spent,
+        seed=seed,
+        divergence=best,
+        families=families,
+        first=spent if violated else None,
     )
 
 
@@ -158,55 +162,61 @@ def _constants(
     progress: Progress | None,
     clock: Clock,
 ) -> Finding:
-    started, above = time.monotonic(), list[float]()
+    started = time.monotonic()
+    first: float | None = None
 
-    def tell(best: float, count: int) -> None:
-        if best > 1 and not above:
-            above.append(time.monotonic() - started)
+    def report(best: float, count: int) -> None:
+        nonlocal first
+        if best > 1 and first is None:
+            first = time.monotonic() - started
         if progress is not None:
             progress("searching", best, count)
 
-    arms = search(theorem, search_spaces(theorem), budget, seed, enough, tell, clock)
+    arms = search(theorem, search_spaces(theorem), budget, seed, enough, report, clock)
     if progress is not None:
         searched = sum(arm.evaluations for arm in arms)
         ratios = [float(arm.ratio[arm.best]) for arm in arms]
         progress("confirming", float(np.nanmax([0.0, *ratios])), searched)
     found = best_of(theorem, arms)  # which measures further candidates
-    count = sum(arm.evaluations for arm in arms)
     families = together(
-        (a.space.name, float(a.ratio[a.best]), a.evaluations) for a in arms
+        (arm.space.name, float(arm.ratio[arm.best]), arm.evaluations) for arm in arms
     )
-    spent = time.monotonic() - started
+    nothing = Finding(
+        key=theorem.key,
+        variant=theorem.variant,
+        violated=False,
+        ratio=math.nan,
+        evaluations=sum(arm.evaluations for arm in arms),
+        seconds=time.monotonic() - started,
+        seed=seed,
+        families=families,
+        refused=refused_families(theorem),
+    )
     if found is None:
-        nan = float("nan")
-        return Finding(
-            theorem.key,
-            theorem.variant,
-            False,
-            nan,
-            count,
-            spent,
-            seed,
-            families=families,
-            refused=refused_families(theorem),
-        )
-    parts = {
-        "family": found[0],
-        "instance": found[1],
-        "certificate": found[2],
-        "families": families,
-        "refused": refused_families(theorem),
-    }
-    ratio, violated = found[2].exact["ratio"], found[2].violated
-    niches = [max(arm.niche(k) for arm in arms) for k in range(2 * len(theorem.parts))]
-    told = zip(theorem.parts, niches, niches[len(theorem.parts) :], strict=False)
-    parts["terms"] = {
-        name: {"share": share, "without": without} for name, share, without in told
-    }
-    parts["first"] = above[0] if above and violated else None
-    return Finding(
-        theorem.key, theorem.variant, violated, ratio, count, spent, seed, **parts
+        return nothing
+    family, instance, certificate = found
+    return replace(
+        nothing,
+        violated=certificate.violated,
+        ratio=certificate.exact["ratio"],
+        family=family,
+        instance=instance,
+        certificate=certificate,
+        terms=_terms(theorem, arms),
+        first=first if certificate.violated else None,
     )
+
+
+def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
+    """Return the best value of each niche of the terms of the bound."""
+    terms: Terms = {}
+    count = len(theorem.parts)
+    for k, name in enumerate(theorem.parts):
+        terms[name] = {
+            "share": max(arm.niche(k) for arm in arms),
+            "without": max(arm.niche(count + k) for arm in arms),
+        }
+    return terms
 
 
 def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, float]]:
@@ -219,18 +229,19 @@ def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, fl
     return families
 
 
-def largest(terms: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return the terms of several searches, each with its largest values.
+Terms = dict[str, dict[str, float]]
+"""For each term of the bound its ``share`` and ``without``, see :class:`Finding`."""
 
-    The searches are of one statement.
-    """
-    return {
-        name: {
-            k: max(float(row[name][k]) for row in terms if name in row)
-            for k in ("share", "without")
-        }
-        for name in {name: None for row in terms for name in row}
-    }
+
+def largest(searches: list[Terms]) -> Terms:
+    """Return the terms of several searches of a statement, with the largest values."""
+    largest: Terms = {}
+    for terms in searches:
+        for name, row in terms.items():
+            row_so_far = largest.setdefault(name, dict(row))
+            for key, value in row.items():
+                row_so_far[key] = max(row_so_far[key], value)
+    return largest
 
 
 def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> Finding:
@@ -238,28 +249,24 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
 
     Without one it is the finding of the best candidate of all readings.
     """
-    refuted = [one for one in found.values() if one.violated]
-    best = (
-        refuted[0]
-        if refuted
-        else max(found.values(), key=lambda one: np.nan_to_num(one.ratio, nan=-1.0))
-    )
-    rows = (
-        (n, t["ratio"], t["evaluations"])
-        for one in found.values()
-        for n, t in one.families.items()
-    )
+    findings = list(found.values())
+    ratios = np.nan_to_num([finding.ratio for finding in findings], nan=-1.0)
+    largest_ratio = findings[int(ratios.argmax())]
+    best = next((one for one in findings if one.violated), largest_ratio)
+    rows = []
+    readings = {}
+    for name, finding in found.items():
+        readings[name] = {"ratio": finding.ratio, "violated": finding.violated}
+        for family, row in finding.families.items():
+            rows.append((family, row["ratio"], row["evaluations"]))
     return replace(
         best,
-        evaluations=sum(one.evaluations for one in found.values()),
+        evaluations=sum(one.evaluations for one in findings),
         seconds=seconds,
         families=together(rows),
-        terms=largest([one.terms for one in found.values()]),
-        refused=_refused_by_all(found.values()),
-        readings={
-            name: {"ratio": one.ratio, "violated": one.violated}
-            for name, one in found.items()
-        },
+        terms=largest([one.terms for one in findings]),
+        refused=_refused_by_all(findings),
+        readings=readings,
         theorem=theorem,
     )
 
@@ -288,10 +295,11 @@ def best_of(
         T = shortest_horizon(theorem, batch, int(scores.T[0]), float(scores.ratio[0]))
         T = T if not arm.space.horizon(arm.shared) else int(scores.T[0])
         instance = batch.alone(0, scores.x0, T)
-        told = arm.space.name, instance, certify(instance, theorem)
-        if told[2].violated:
-            return told
-        first = first or told
+        certificate = certify(instance, theorem)
+        confirmed = arm.space.name, instance, certificate
+        if certificate.violated:
+            return confirmed
+        first = first or confirmed
         if scores.ratio[0] <= 1:
             break
     return first

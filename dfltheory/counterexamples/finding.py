@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.document import theorem_to_document
@@ -52,12 +52,12 @@ class Finding:
     divergence: Divergence | None = None
     families: dict[str, dict[str, float]] = field(default_factory=dict)
     theorem: Theorem | None = None
-    readings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    readings: dict[str, dict[str, float]] = field(default_factory=dict)
     first: float | None = None
     terms: dict[str, dict[str, float]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON.
 
         The theorem itself is included if it is not registered.
@@ -72,12 +72,11 @@ class Finding:
             "seed",
             "families",
         )
-        document: dict[str, Any] = {name: getattr(self, name) for name in names}
-        document |= {
-            name: told
-            for name in ("readings", "family", "first", "terms", "refused")
-            if (told := getattr(self, name))
-        }
+        document: dict[str, object] = {name: getattr(self, name) for name in names}
+        for name in ("readings", "family", "first", "terms", "refused"):
+            value = getattr(self, name)
+            if value:
+                document[name] = value
         document["instance"] = (
             None if self.instance is None else self.instance.document()
         )
@@ -98,10 +97,10 @@ class Finding:
             raise InputError(
                 f"there is no counterexample to {self.key} [{self.variant}] to be saved"
             )
-        told = {k: v for k, v in self.to_dict().items() if k != "families"}
-        write_json(
-            path, {"kind": KINDS[self.divergence is not None], "format": FORMAT} | told
-        )
+        document = self.to_dict()
+        del document["families"]
+        kind = KINDS[self.divergence is not None]
+        write_json(path, {"kind": kind, "format": FORMAT, **document})
         return Path(path)
 
     def record(self, path: str | Path, command: str) -> Path:
@@ -152,11 +151,13 @@ class Finding:
     @property
     def _read(self) -> str:
         """Each reading with its ratio, where there are several."""
-        return "".join(
-            f"; {name}:"
-            f" {shown_ratio(one['ratio'])}{', refuted' if one['violated'] else ''}"
-            for name, one in (self.readings.items() if len(self.readings) > 1 else ())
-        )
+        if len(self.readings) < 2:
+            return ""
+        text = ""
+        for name, reading in self.readings.items():
+            text += f"; {name}: {shown_ratio(reading['ratio'])}"
+            text += ", refuted" if reading["violated"] else ""
+        return text
 
     @property
     def _doubt(self) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import FULL, Path
 from dfltheory.errors import InputError
+from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import measure_error
 from dfltheory.verdicts.run_sizes import Block, Sizes, memory_of
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
 """Horizons beyond the simulated rounds, for stationary candidates."""
 ADDS_UP = ("f_gap", "dist_sq", "consensus")
@@ -36,9 +36,9 @@ def left_side(
     theorem: Theorem,
     batch: Batch,
     path: Path,
-    known: dict[str, Any],
+    known: Mapping[str, Numbers],
     T: int = LONG[-1],
-) -> Array:
+) -> np.ndarray:
     """Return the theorem's measure in every round, (R, P).
 
     It is at the lower end of its rounding error; nan if the algorithm does not have it.
@@ -68,7 +68,11 @@ def left_side(
 
 
 def sizes_of(
-    theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], T: int = LONG[-1]
+    theorem: Theorem,
+    batch: Batch,
+    path: Path,
+    known: Mapping[str, Numbers],
+    T: int = LONG[-1],
 ) -> Sizes:
     """Magnitudes of candidates after ``T`` rounds, for their rounding errors."""
     reach = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
@@ -107,14 +111,14 @@ def sizes_of(
     )
 
 
-def _largest_slope(path: Path) -> Array | float:
+def _largest_slope(path: Path) -> np.ndarray | float:
     """Return the largest ||grad f(xbar)||; 0 if it was not measured."""
     if "grad_norm_sq" not in path.left:
         return 0.0
     return np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
 
 
-def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
+def _weights(theorem: Theorem, known: Mapping[str, Numbers]) -> dict[str, Numbers]:
     """Return the weight of each block's squared gradient in the measure."""
     if theorem.lhs.measure == "two_block_weighted":
         return {f"_{b}": known[f"eta_{b}"] * known[f"K_{b}"] / 4 for b in "uv"}
@@ -124,8 +128,11 @@ def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def weighted_blocks(
-    theorem: Theorem, shared: Array, personal: Array, known: dict[str, Array]
-) -> Array:
+    theorem: Theorem,
+    shared: np.ndarray,
+    personal: np.ndarray,
+    known: Mapping[str, Numbers],
+) -> np.ndarray:
     """Return a two-block measure from the squared gradients of both blocks."""
     match theorem.lhs.measure:
         case "two_block_weighted":

@@ -10,15 +10,20 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
 from dfltheory.bounds.scope import LAWS
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP
+from dfltheory.counterexamples.candidate_matrices import (
+    KINDS,
+    Make,
+    matchings,
+    server,
+    whole_network,
+)
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.errors import GraphError, InputError
@@ -29,9 +34,10 @@ if TYPE_CHECKING:
     from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 _NAMES = ("delta", "C", "q", "window")
-Drawn = tuple[Array, dict[str, Array], Any]
+Drawn = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
+NetworkLaw = Callable[[np.ndarray], str | None]
+"""Returns why a matrix breaks the law; None where it obeys it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,164 +52,12 @@ class Draw:
 
     name: str
     m: int
-    draw: Callable[[Any, bool], Drawn]
+    draw: Callable[[Reader, bool], Drawn]
     drawn: bool = False
     one_per_round: bool = False
     copies: int = 1
 
 
-def _pair(read: Any, copies: bool) -> Array:
-    """Return [[1 - w, w], [w, 1 - w]], whose one weight is free.
-
-    It is 1/2 for copies, where it does not matter.
-    """
-    w = read.log(1e-6, 0.97)
-    w = np.full_like(w, 0.5) if copies else w
-    return np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
-
-
-def _alone(read: Any, copies: bool) -> Array:
-    """One client."""
-    return np.ones((len(read.unit()), 1, 1))
-
-
-def _circle(read: Any, copies: bool) -> Array:
-    """Return a I + b S + c S' of three clients, with S the cyclic shift.
-
-    It is doubly stochastic, and symmetric where b = c.
-    """
-    share, side = read.log(1e-2, 0.98), read.unit()
-    shift = np.roll(np.eye(3), 1, axis=0)
-    b, c = share * side, share * (1 - side)
-    by = lambda a: a[:, None, None]  # noqa: E731
-    return by(1 - share) * np.eye(3) + by(b) * shift + by(c) * shift.T
-
-
-def _even(read: Any, copies: bool) -> Array:
-    """Return a circle of four with one weight on both sides: symmetric."""
-    w = read.log(1e-2, 0.49)
-    ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
-    return (1 - 2 * w)[:, None, None] * np.eye(4) + w[:, None, None] * ring
-
-
-def _directed(read: Any, copies: bool) -> Array:
-    """Return three clients on a directed ring with a chord.
-
-    Weights are 1/out-degree, and W is not doubly stochastic.
-    """
-    P = np.array([[1 / 3, 0, 1 / 2], [1 / 3, 1 / 2, 0], [1 / 3, 1 / 2, 1 / 2]])
-    return np.repeat(P[None], len(read.unit()), 0)
-
-
-def _level(read: Any) -> Array:
-    """Return one of few shares from 1e-3 to 0.97.
-
-    They are few so that the constants of few matrices are computed.
-    """
-    return 1e-3 * 970 ** (np.round(12 * read.unit()) / 12)
-
-
-def _unbalanced(read: Any, copies: bool) -> Array:
-    """Return two clients that give each other different shares.
-
-    Their push-sum weights are as b : a.
-    """
-    return _speaks(_level(read), 0) @ _speaks(_level(read), 1)
-
-
-def _in_turn(read: Any, copies: bool) -> Array:
-    """Return matrices without communication in even rounds.
-
-    Windows of two rounds contract, but not each of the rounds.
-    """
-    W = _unbalanced(read, copies)
-    return np.stack([np.eye(2) + 0 * W, W], 1)
-
-
-def _matchings(read: Any, copies: bool) -> Array:
-    """Return four clients in pairs, in odd rounds other pairs than in even ones.
-
-    No single round connects them.
-    """
-    w = _level(read)[:, None, None, None]
-    return (1 - w) * np.eye(4) + w * np.eye(4)[[[1, 0, 3, 2], [3, 2, 1, 0]]]
-
-
-@lru_cache(maxsize=1)
-def digraphs() -> Array:
-    """Return strongly connected digraphs of four clients, drawn once, (B, 4, 4).
-
-    Each is a ring, to which any other arc is added with probability 1/2; each client
-    gives away shares in random ratios, from even ones to 1 : 1e-3. They are few, so
-    that the constants of each are computed once.
-    """
-    rng, n, ring = (
-        np.random.default_rng(0),
-        64,
-        np.roll(np.eye(4), 1, axis=0) + np.eye(4),
-    )
-    arcs = np.maximum(ring, rng.random((n, 4, 4)) < 0.5)
-    W = arcs * 10.0 ** (-3 * rng.random((n, 1, 1)) * rng.random((n, 4, 4)))
-    return W / W.sum(1, keepdims=True)
-
-
-def _random_digraph(read: Any, copies: bool) -> Array:
-    """One of :func:`digraphs`."""
-    every = digraphs()
-    return every[np.minimum((len(every) * read.unit()).astype(int), len(every) - 1)]
-
-
-def matchings(m: int) -> Array:
-    """Return all matrices of :class:`~dfltheory.graphs.RandomMatching`, (B, m, m).
-
-    Each is as likely as the others.
-    """
-    every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
-    for W, order in zip(every, permutations(range(m)), strict=True):
-        for pair in zip(order[: m - m % 2 : 2], order[1::2], strict=True):
-            W[np.ix_(pair, pair)] = 0.5
-    return np.unique(every, axis=0)
-
-
-def _speaks(share: Array, who: int) -> Array:
-    """Two clients, of whom one gives away a share."""
-    W = np.repeat(np.eye(2)[None], len(share), 0)
-    W[:, who, who], W[:, 1 - who, who] = 1 - share, share
-    return W
-
-
-def _complete(read: Any, copies: bool) -> Array:
-    """Return sixteen clients, each with one weight for all others.
-
-    W is lam I + (1 - lam) times the mean; for copies lam = 0.
-    """
-    lam = read.between(0, 1 - copies)[:, None, None]
-    return lam * np.eye(16) + (1 - lam) / 16
-
-
-def _everybody(read: Any, copies: bool) -> Array:
-    """Return a server's mean."""
-    return np.full((len(read.unit()), 1, 2, 2), 0.5)
-
-
-def _always(make: Callable[[Any, bool], Array]) -> Callable[[Any, bool], Array]:
-    """One matrix for all rounds, (P, 1, m, m)."""
-    return lambda read, copies: make(read, copies)[:, None]
-
-
-KINDS: dict[str, tuple[int, Callable[[Any, bool], Array]]] = {
-    "pair": (2, _always(_pair)),
-    "circle": (3, _always(_circle)),
-    "even circle": (4, _always(_even)),
-    "directed": (3, _always(_directed)),
-    "unbalanced": (2, _always(_unbalanced)),
-    "random digraph": (4, _always(_random_digraph)),
-    "in turn": (2, _in_turn),
-    "matchings": (4, _matchings),
-    "complete": (16, _always(_complete)),
-    "alone": (1, _always(_alone)),
-}
-"""Clients, and the matrices that take turns, (P, B, m, m)."""
 TURNS = ("in turn", "matchings")
 """For statements about windows of rounds alone."""
 PUSHED = ("unbalanced", "random digraph")
@@ -232,39 +86,22 @@ def networks(theorem: Theorem) -> list[Draw]:
             f"falsify cannot search {theorem}: it has no matrices of the law {law!r}"
         )
     if law == "none":
-        return [
-            Draw(
-                "server", 2, lambda read, copies: _known(_everybody(read, copies), None)
-            )
-        ]
-    kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"
-    windowed = "windows" in theorem.scope.sequence and "window" in theorem.needs
-    if not isinstance(law, str):
-        kinds = [
-            name
-            for name in KINDS
-            if name not in TURNS and (pushes or name not in PUSHED)
-        ]
-    elif law == "doubly stochastic" and not theorem.scope.two_blocks:
-        kinds.append("circle")
-    elif law == "column-stochastic" and pushes:
-        kinds += ["directed", *PUSHED, *(TURNS if windowed else ())]
-    if isinstance(law, str):
-        kinds += ["complete", "alone"]
+        return [_draw("server", 2, server, None)]
+    pushes = algorithm_class(theorem).mixing == "column-stochastic"
     own = None if isinstance(law, str) else law
-    found = [_draw(name, own) for name in kinds if own is None or _fits(name, own)]
-    if own is None and groups_matter(theorem):
-        pair = _draw("pair", None)
-        found += [
-            replace(pair, name=name, copies=size) for name, size in GROUPS.items()
-        ]
+    if own is None:
+        found = [_draw(name, *KINDS[name], None) for name in _kinds(theorem, pushes)]
+        if groups_matter(theorem):
+            pair = found[0]
+            for name, size in GROUPS.items():
+                found.append(replace(pair, name=name, copies=size))
+    else:
+        names = [name for name in KINDS if name not in TURNS]
+        if not pushes:
+            names = [name for name in names if name not in PUSHED]
+        found = [_draw(name, *KINDS[name], own) for name in names if _fits(name, own)]
     for kind in _drawn_kinds(theorem):
-        allowed = [
-            m
-            for m in MATCHED
-            if own is None or all(own(W) is None for W in matchings(m))
-        ]
-        found += [_matched(m, kind) for m in allowed]
+        found += [_matched(m, kind) for m in MATCHED if _all_obey(m, own)]
     if not found:
         name = getattr(own, "__qualname__", "its own law")
         raise InputError(
@@ -274,9 +111,30 @@ def networks(theorem: Theorem) -> list[Draw]:
     return found
 
 
-def _draw(name: str, law: Callable[[Any], str | None] | None) -> Draw:
-    m, make = KINDS[name]
-    return Draw(name, m, lambda read, copies: _known(make(read, copies), law))
+def _kinds(theorem: Theorem, pushes: bool) -> list[str]:
+    """Return the kinds of networks for a law of the package; ``pair`` is the first."""
+    law = theorem.scope.network
+    kinds = ["pair"]
+    if law == "doubly stochastic" and not theorem.scope.two_blocks:
+        kinds.append("circle")
+    elif law == "column-stochastic" and pushes:
+        kinds += ["directed", *PUSHED]
+        if "windows" in theorem.scope.sequence and "window" in theorem.needs:
+            kinds += TURNS
+    return [*kinds, "complete", "alone"]
+
+
+def _all_obey(m: int, law: NetworkLaw | None) -> bool:
+    """Return whether all matchings of m clients obey a law of a theorem's own."""
+    return law is None or all(law(W) is None for W in matchings(m))
+
+
+def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> Draw:
+    def draw(read: Reader, copies: bool) -> Drawn:
+        W = make(read, copies)
+        return _known(W if W.ndim == 4 else W[:, None], law)
+
+    return Draw(name, m, draw)
 
 
 def group_means_suffice(theorem: Theorem) -> bool:
@@ -291,15 +149,11 @@ def group_means_suffice(theorem: Theorem) -> bool:
 
 def groups_matter(theorem: Theorem) -> bool:
     """Whether groups are searched: the number of clients is in the statement."""
-    scheduled = {
-        str(s)
-        for rule in theorem.schedule.values()
-        for s in sp.sympify(rule).free_symbols
-    }
+    names = set(theorem.needs)
+    for rule in theorem.schedule.values():
+        names |= {str(symbol) for symbol in sp.sympify(rule).free_symbols}
     lawful = theorem.scope.network in ("symmetric", "doubly stochastic")
-    return (
-        lawful and group_means_suffice(theorem) and "m" in {*theorem.needs, *scheduled}
-    )
+    return lawful and group_means_suffice(theorem) and "m" in names
 
 
 def _drawn_kinds(theorem: Theorem) -> list[str]:
@@ -331,7 +185,7 @@ def _matched(m: int, kind: str) -> Draw:
     W = matchings(m)
     lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
 
-    def draw(read: Any, copies: bool) -> Drawn:
+    def draw(read: Reader, copies: bool) -> Drawn:
         ones = np.ones(len(read.u))
         return np.repeat(W[None], len(ones), 0), {"lam": lam * ones}, ones > 0
 
@@ -341,14 +195,14 @@ def _matched(m: int, kind: str) -> Draw:
     return Draw(f"{name}, one for each round", m, draw, drawn=True, one_per_round=True)
 
 
-def _fits(name: str, law: Callable[[Any], str | None]) -> bool:
+def _fits(name: str, law: NetworkLaw) -> bool:
     """Return whether one of many draws obeys the law."""
     _, make = KINDS[name]
     read = Reader(np.random.default_rng(0).random((64, 8)))
-    return any(law(W) is None for W in make(read, False)[:, 0])
+    return any(law(W) is None for W in make(read, False))
 
 
-def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
+def _known(W: np.ndarray, law: NetworkLaw | None) -> Drawn:
     """Return the matrices with the constants that the glossary has for them."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:
@@ -363,22 +217,14 @@ def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
         )
     if np.abs(W.sum(2) - 1).max() > 1e-12:
         values |= _push_sum(turns)
-    fits: Any = ones > 0
-    if law is not None:
-        fits = np.array([law(one) is None for one in W])
-    return turns, values, fits
-
-
-def whole_network(W: Array, copies: int) -> Array:
-    """Expand a matrix of groups of identical clients to that of all clients."""
-    if copies == 1:
-        return W
-    return np.kron(W, np.full((copies, copies), 1 / copies))
+    if law is None:
+        return turns, values, ones > 0
+    return turns, values, np.array([law(matrix) is None for matrix in W])
 
 
 def computed_on(
-    theorem: Theorem, W: Array, copies: int, known: Mapping[str, Array]
-) -> dict[str, Array]:
+    theorem: Theorem, W: np.ndarray, copies: int, known: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return the theorem's computed quantities on each matrix of W (P, 1, m, m).
 
     They are (P,) each. W is that of groups of ``copies`` identical clients.
@@ -406,11 +252,11 @@ def in_range(quantity: Quantity) -> float:
     return max(1.0, quantity.low + 1.0)
 
 
-def _push_sum(W: Array) -> dict[str, Array]:
+def _push_sum(W: np.ndarray) -> dict[str, np.ndarray]:
     matrices, at = np.unique(W, axis=0, return_inverse=True)
     rows = np.array([_constants(one.tobytes(), one.shape) for one in matrices])
-    told = dict(zip(_NAMES, rows[at.ravel()].T, strict=True))
-    return told | {"lam": told["q"]}
+    constants = dict(zip(_NAMES, rows[at.ravel()].T, strict=True))
+    return constants | {"lam": constants["q"]}
 
 
 @lru_cache(maxsize=4096)
@@ -418,18 +264,15 @@ def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
     """delta, C, q and window of matrices that take turns; nan where there are none."""
     W = np.frombuffer(data).reshape(shape)
     with suppress(GraphError):
-        told = push_sum_constants(list(W) if len(W) > 1 else W[0])
-        return tuple(float(getattr(told, name)) for name in _NAMES)
+        constants = push_sum_constants(list(W) if len(W) > 1 else W[0])
+        return tuple(float(getattr(constants, name)) for name in _NAMES)
     return (float("nan"),) * len(_NAMES)
 
 
 __all__ = [
-    "KINDS",
     "Draw",
-    "digraphs",
+    "Drawn",
     "group_means_suffice",
     "groups_matter",
-    "whole_network",
-    "matchings",
     "networks",
 ]

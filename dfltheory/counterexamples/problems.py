@@ -6,8 +6,8 @@ The tasks do not use the code of the candidates: they are its second witness.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from dfltheory.tasks.synthetic import Synthetic
 Row = Sequence[float]
 
 
-def _coins(sigma: float) -> Any:
+def _coins(sigma: float) -> FiniteSupport | float:
     """Two-point noise: +sigma or -sigma, each with probability 1/2."""
     if sigma < 0:
         raise InputError(f"sigma = {sigma} must be >= 0")
@@ -52,11 +52,10 @@ class RampTask(Synthetic):
         led: Sequence[Row] = (),
         curve: float = 0.0,
     ):
-        self.problem, self.sigmas = (
-            Ramps.one(knots, widths, slopes, left, curve=curve),
-            (sigma,),
-        )
-        self.led, self._curve = None, float(curve)
+        self.problem = Ramps.one(knots, widths, slopes, left, curve=curve)
+        self.sigmas = (sigma,)
+        self.led: Ramps | None = None
+        self._curve = float(curve)
         if led:
             if len(led) != 4 or len(led[3]) != 1:
                 raise InputError(
@@ -70,13 +69,12 @@ class RampTask(Synthetic):
                     f"sigma = {sigma} must be the largest |s| of led, {largest:g}"
                 )
         super().__init__(self.problem.m, 1, _coins(sigma and 1.0 if led else sigma))
-        arrays = (
-            self.problem.knots,
-            self.problem.widths,
-            self.problem.slopes,
-            self.problem.left,
-        )
-        *self._at, self._left = (torch.as_tensor(a[0]) for a in arrays)
+        problem = self.problem
+        self._left = torch.as_tensor(problem.left[0])
+        self._ramps = [
+            torch.as_tensor(array[0])
+            for array in (problem.knots, problem.widths, problem.slopes)
+        ]
 
     @cached_property
     def constants(self) -> ProblemConstants:
@@ -84,14 +82,14 @@ class RampTask(Synthetic):
 
         sigma_l is None if the noise is ``led``.
         """
-        known: dict[str, Any] = {
+        known = {
             name: float(value[0]) for name, value in self.problem.constants().items()
         }
         known.pop("mu_each")  # which theorems are given
-        known["B"] = known["B"] if np.isfinite(known["B"]) else None
-        return ProblemConstants(
-            sigma_l=self.noise.sigma if self.led is None else None, **known
-        )
+        if not np.isfinite(known["B"]):
+            known.pop("B")
+        sigma_l = self.noise.sigma if self.led is None else None
+        return replace(ProblemConstants(sigma_l=sigma_l), **known)
 
     @cached_property
     def x_star(self) -> Tensor | None:
@@ -102,7 +100,7 @@ class RampTask(Synthetic):
             else None
         )
 
-    def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+    def gradient(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the gradients at ``x``, with the noise of the ``batch``.
 
         With ``led`` the noise is the coin of the batch times s(x).
@@ -115,7 +113,7 @@ class RampTask(Synthetic):
 
     def client_gradient(self, x: Tensor) -> Tensor:
         """Return f_i' of all clients, each at its own model."""
-        knots, widths, slopes = self._at
+        knots, widths, slopes = self._ramps
         inside = torch.minimum((x - knots).clamp(min=0), widths)
         return (
             self._left.unsqueeze(-1)
@@ -125,7 +123,7 @@ class RampTask(Synthetic):
 
     def client_loss(self, x: Tensor) -> Tensor:
         """Return f_i of all clients, the integral of f_i' from 0 on each ramp."""
-        knots, widths, slopes = self._at
+        knots, widths, slopes = self._ramps
         reach = (x - knots).clamp(min=0)
         inside = torch.minimum(reach, widths)
         area = inside**2 / 2 + widths * (reach - inside)
@@ -137,7 +135,7 @@ class RampTask(Synthetic):
 
     def hessian(self, x: Tensor) -> Tensor:
         """Return f_i'' of all clients: the ramps' slopes at ``x``, and the curve."""
-        knots, widths, slopes = self._at
+        knots, widths, slopes = self._ramps
         inside = (x >= knots) & (x < knots + widths)
         return (slopes * inside).sum(-1)[..., None, None] + self._curve
 
@@ -168,22 +166,19 @@ class SplitTask(Personal):
         self.problem = Splits.one(knots, widths, slopes, left, b, h, k, p, q)
         self.sigmas = (sigma_u, sigma_v)
         super().__init__(self.body.m, 1, 1, sigma_u, sigma_v)
-        self._b, self._hkpq = (
-            torch.as_tensor(self.problem.b[0]),
-            (float(h), float(k), float(p), float(q)),
-        )
+        self._b = torch.as_tensor(self.problem.b[0])
+        self._hkpq = float(h), float(k), float(p), float(q)
 
     @cached_property
     def constants(self) -> ProblemConstants:
         """Return the problem's constants with the noise of both blocks."""
-        known: dict[str, Any] = {
-            name: float(v[0]) for name, v in self.problem.constants().items()
-        }
-        known |= {
-            "sigma_u": self.block_noise.sigma_u,
-            "sigma_v": self.block_noise.sigma_v,
-        }
-        return ProblemConstants(sigma_l=self.noise.sigma, **known)
+        known = {name: float(v[0]) for name, v in self.problem.constants().items()}
+        noise = ProblemConstants(
+            sigma_l=self.noise.sigma,
+            sigma_u=self.block_noise.sigma_u,
+            sigma_v=self.block_noise.sigma_v,
+        )
+        return replace(noise, **known)
 
     def client_loss(self, x: Tensor) -> Tensor:
         """Return F_i(u, v) of all clients: ramps, parabola and coupling."""
@@ -194,24 +189,21 @@ class SplitTask(Personal):
     def client_gradient(self, x: Tensor) -> Tensor:
         """Return the gradients of F_i in u and in v, stacked on the last axis."""
         (h, k, p, q), u, v = self._hkpq, x[..., 0], x[..., 1]
-        body = (
-            self.body.client_gradient(x[..., :1])[..., 0]
-            + k * p * (p * u).cos() * (q * v).sin()
-        )
-        return torch.stack(
-            [body, h * (v - self._b) + k * q * (p * u).sin() * (q * v).cos()], dim=-1
-        )
+        ramps = self.body.client_gradient(x[..., :1])[..., 0]
+        body = ramps + k * p * (p * u).cos() * (q * v).sin()
+        head = h * (v - self._b) + k * q * (p * u).sin() * (q * v).cos()
+        return torch.stack([body, head], dim=-1)
 
     def hessian(self, x: Tensor) -> Tensor:
         """Return the 2 x 2 second derivatives of F_i in (u, v)."""
         (h, k, p, q), u, v = self._hkpq, x[..., 0], x[..., 1]
-        same, cross = (
-            -k * (p * u).sin() * (q * v).sin(),
-            k * p * q * (p * u).cos() * (q * v).cos(),
-        )
+        same = -k * (p * u).sin() * (q * v).sin()
+        cross = k * p * q * (p * u).cos() * (q * v).cos()
         body = self.body.hessian(x[..., :1])[..., 0, 0] + p**2 * same
-        rows = torch.stack([body, cross], -1), torch.stack([cross, h + q**2 * same], -1)
-        return torch.stack(rows, -2)
+        head = h + q**2 * same
+        shared_row = torch.stack([body, cross], -1)
+        personal_row = torch.stack([cross, head], -1)
+        return torch.stack([shared_row, personal_row], -2)
 
 
 Ramps.task, Splits.task = RampTask, SplitTask

@@ -17,23 +17,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from dfltheory.errors import InputError
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from dfltheory.tasks.task import Task
+
 Row = Sequence[float]
 
 
-def name_of_task(task: type[Any]) -> str:
+def name_of_task(task: type) -> str:
     """Return the name of one of these tasks in a document."""
     return f"{task.__module__}:{task.__name__}"
 
 
-def per_problem(a: Array, axes: int) -> Array:
+def per_problem(a: np.ndarray, axes: int) -> np.ndarray:
     """One number of each problem, with that many further axes."""
     return a.reshape(-1, *(1,) * axes)
 
@@ -46,22 +48,22 @@ class Ramps:
     all clients have in common, (P,) or one for all.
     """
 
-    task: ClassVar[type[Any]]
+    task: ClassVar[type[Task]]
     axes: ClassVar[dict[str, int]] = {"knots": 2, "widths": 2, "slopes": 2, "left": 1}
     sizes: ClassVar[frozenset[str]] = frozenset(("widths", "h", "k", "p", "q"))
-    knots: Array
-    widths: Array
-    slopes: Array
-    left: Array
-    curve: Array = field(default_factory=lambda: np.zeros(1), kw_only=True)
+    knots: np.ndarray
+    widths: np.ndarray
+    slopes: np.ndarray
+    left: np.ndarray
+    curve: np.ndarray = field(default_factory=lambda: np.zeros(1), kw_only=True)
 
     @classmethod
-    def one(cls, *numbers: Any, curve: float = 0.0) -> Self:
+    def one(cls, *numbers: ArrayLike, curve: float = 0.0) -> Self:
         """Return a single problem from its numbers, in the order of the fields.
 
         InputError where they do not fit.
         """
-        arrays: list[Array] = []
+        arrays: list[np.ndarray] = []
         for (name, axes), given in zip(cls.axes.items(), numbers, strict=True):
             try:
                 arrays.append(np.array([given], dtype=float))
@@ -69,9 +71,9 @@ class Ramps:
                 raise InputError(f"{name} has rows of different lengths") from None
             shape = arrays[0].shape[: 1 + axes]
             if arrays[-1].shape != shape or len(shape) != 1 + axes:
-                told = " x ".join(map(str, shape[1:])) or "no list of"
+                size = " x ".join(map(str, shape[1:])) or "no list of"
                 raise InputError(
-                    f"{name} must have {told} numbers, as the clients have"
+                    f"{name} must have {size} numbers, as the clients have"
                 )
             if name in cls.sizes and (arrays[-1] < 0).any():
                 raise InputError(f"{name} must be >= 0, and has {arrays[-1].min():g}")
@@ -81,20 +83,22 @@ class Ramps:
 
     def describe(self, index: int) -> dict[str, Any]:
         """One problem as the [task] of a document."""
-        numbers = {name: getattr(self, name)[index].tolist() for name in self.axes}
+        fields: dict[str, Any] = {"name": name_of_task(self.task)}
+        for name in self.axes:
+            fields[name] = getattr(self, name)[index].tolist()
         curve = float(np.broadcast_to(self.curve, len(self.left))[index])
-        return (
-            {"name": name_of_task(self.task)}
-            | numbers
-            | ({"curve": curve} if curve else {})
-        )
+        if curve:
+            fields["curve"] = curve
+        return fields
 
     def alike(self, m: int) -> Self:
         """Repeat each client in equal numbers, up to m clients in all."""
-        own = {name: getattr(self, name) for name, axes in self.axes.items() if axes}
-        return replace(
-            self, **{name: np.repeat(a, m // a.shape[1], 1) for name, a in own.items()}
-        )
+        rows = {}
+        for name, axes in self.axes.items():
+            if axes:
+                clients = getattr(self, name)
+                rows[name] = np.repeat(clients, m // clients.shape[1], 1)
+        return replace(self, **rows)
 
     @property
     def m(self) -> int:
@@ -107,7 +111,7 @@ class Ramps:
         return self.knots.shape[-1] == 1
 
     @cached_property
-    def _each(self) -> list[Array]:
+    def _each(self) -> list[np.ndarray]:
         """Knots, widths and slopes (n, P, 1, m), ramp by ramp.
 
         Sums over few ramps are fast in this order.
@@ -117,21 +121,19 @@ class Ramps:
             for a in (self.knots, self.widths, self.slopes)
         ]
 
-    def gradient(self, x: Array) -> Array:
+    def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return f_i' of all clients, each at its own model of ``x``."""
         knots, widths, slopes = self._each
         inside = x[..., 0] - knots
         np.maximum(inside, 0.0, out=inside)
         np.minimum(inside, widths, out=inside)
         inside *= slopes
-        ramps = inside.sum(0) + self.left[:, None]
-        return (
-            ramps + per_problem(self.curve, 2) * x[..., 0]
-            if self.curve.any()
-            else ramps
-        )[..., None]
+        slope = inside.sum(0) + self.left[:, None]
+        if self.curve.any():
+            slope = slope + per_problem(self.curve, 2) * x[..., 0]
+        return slope[..., None]
 
-    def value(self, x: Array) -> Array:
+    def value(self, x: np.ndarray) -> np.ndarray:
         """f_i (P, N, m), with f_i(0) = -(what the ramps left of 0 have gathered)."""
         knots, widths, slopes = self._each
         reach = np.maximum(x[..., 0] - knots, 0.0)
@@ -140,7 +142,7 @@ class Ramps:
         bowl = per_problem(self.curve, 2) * x[..., 0] ** 2 / 2
         return self.left[:, None] * x[..., 0] + (slopes * area).sum(0) + bowl
 
-    def convex(self, curve: Array) -> Ramps:
+    def convex(self, curve: np.ndarray) -> Ramps:
         """Return the same ramps, all of them upward, and a ``curve`` (P,).
 
         Every client is then convex.
@@ -150,7 +152,7 @@ class Ramps:
         )
 
     @cached_property
-    def _at_knots(self) -> tuple[Array, Array]:
+    def _at_knots(self) -> tuple[np.ndarray, np.ndarray]:
         """All clients' knots in order (P, n), and their gradients there (P, n, m).
 
         Where f bends far away too, there is one more point on either side; between
@@ -169,7 +171,7 @@ class Ramps:
         return knots, Ramps.gradient(self, knots[..., None, None])[..., 0]
 
     @cached_property
-    def _exact_slopes(self) -> Array:
+    def _exact_slopes(self) -> np.ndarray:
         """Slopes f' at the knots (P, n).
 
         Those below their rounding error are computed in rational numbers.
@@ -196,14 +198,14 @@ class Ramps:
             total += Fraction(float(slope)) * inside
         return total / self.m
 
-    def minimizer(self, start: Array) -> Array:
+    def minimizer(self, start: np.ndarray) -> np.ndarray:
         """Return the minimizer of convex problems nearest to ``start`` (P,).
 
         It is nan where there is none.
         """
         return self._nearest_zero(start, self._at_knots[1].mean(-1))
 
-    def _nearest_zero(self, start: Array, slope: Array) -> Array:
+    def _nearest_zero(self, start: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Return where f' is zero, nearest to ``start``.
 
         ``slope`` is f' at the knots (P, n).
@@ -211,7 +213,7 @@ class Ramps:
         knots = self._at_knots[0]
         rows, last = np.arange(len(knots)), knots.shape[1] - 1
 
-        def zero(k: Array) -> Array:
+        def zero(k: np.ndarray) -> np.ndarray:
             """Where f' is zero between the knots k and k + 1."""
             k = np.clip(k, 0, last - 1)
             low, high = slope[rows, k], slope[rows, k + 1]
@@ -226,7 +228,7 @@ class Ramps:
         high = np.where(ends == last, np.inf, zero(ends))
         return np.where(falls | (slope[:, 0] > 0), np.nan, np.clip(start, low, high))
 
-    def at_minimizer(self, start: Array) -> dict[str, Array]:
+    def at_minimizer(self, start: np.ndarray) -> dict[str, np.ndarray]:
         """Return constants of convex problems at their minimizers, (P,) each.
 
         These are the squared distance of the ``start`` (P,) to the nearest minimizer,
@@ -239,18 +241,17 @@ class Ramps:
             :, 0, :, 0
         ]
         across = np.sqrt((there**2).mean(-1)) + off * Ramps.constants(self)["L"]
+        minima = [self._least([i]) for i in range(self.m)]
         with np.errstate(invalid="ignore"):  # of two that fall for ever
-            apart = self._least() - np.mean(
-                [self._least([i]) for i in range(self.m)], axis=0
-            )
-        Gamma = np.maximum(apart, 0.0) + 2 * self.unsure(start[:, None])["f_error"]
+            gap = self._least() - np.mean(minima, axis=0)
+        Gamma = np.maximum(gap, 0.0) + 2 * self.unsure(start[:, None])["f_error"]
         return {
             "x_star_sq": (np.abs(start - best) + off) ** 2,
             "sigma_star": across,
             "Gamma": Gamma,
         }
 
-    def unsure(self, start: Array) -> dict[str, Array]:
+    def unsure(self, start: np.ndarray) -> dict[str, np.ndarray]:
         """Return the rounding errors of f and of x*.
 
         ``f_error`` is that of f at the ``start`` (P, N) or at its least, ``x_error``
@@ -260,10 +261,8 @@ class Ramps:
         next knots, unless f' is so nearly zero at them that its sign is found in
         rational numbers.
         """
-        (knots, at), own = (
-            self._at_knots,
-            np.concatenate([self.knots, self.knots + self.widths], axis=-1),
-        )
+        knots, at = self._at_knots
+        own = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
         breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
         parts = Ramps.parts(self, breadth)
         slope, rows, gaps = at.mean(-1), np.arange(len(knots)), np.diff(knots)
@@ -271,12 +270,9 @@ class Ramps:
         best = np.nan_to_num(nearest)
         k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
         rise, gap = slope[rows, k + 1] - slope[rows, k], gaps[rows, k]
-        moved = np.minimum(
-            np.where(
-                rise > 0, 1e-15 * parts.max(1) * gap / np.where(rise > 0, rise, 1), 0
-            ),
-            gap,
-        )
+        rises = rise > 0
+        error = 1e-15 * parts.max(1) * gap / np.where(rises, rise, 1)
+        moved = np.minimum(np.where(rises, error, 0), gap)
         moved = np.where(best == start[:, 0], 0.0, moved)
         exact = self._nearest_zero(start[:, 0], self._exact_slopes)
         # without a minimizer by a slope below rounding: the problem with the slope 0 is
@@ -288,7 +284,7 @@ class Ramps:
             "x_error": 1e-13 * breadth + moved,
         }
 
-    def parts(self, breadth: Array) -> Array:
+    def parts(self, breadth: np.ndarray) -> np.ndarray:
         """Return the sum of the absolute terms of each client's gradient, (P, m).
 
         It holds within ``breadth`` (P,).
@@ -296,7 +292,7 @@ class Ramps:
         steps = (np.abs(self.slopes) * self.widths).sum(-1)
         return np.abs(self.left) + steps + per_problem(self.curve * breadth, 1)
 
-    def constants(self) -> dict[str, Array]:
+    def constants(self) -> dict[str, np.ndarray]:
         """Return the constants of every problem, (P,) each, exactly.
 
         They are ``L, mu, mu_each, B, sigma_g, beta, f_star``.
@@ -313,7 +309,7 @@ class Ramps:
         L = np.abs(steep).max((1, 2))
 
         # far away it is h; and rounding bends no line
-        def least(slopes: Array) -> Array:
+        def least(slopes: np.ndarray) -> np.ndarray:
             lowest = slopes.reshape(len(L), -1).min(-1)
             return np.where(lowest < self.curve - 1e-9 * L, lowest, self.curve)
 
@@ -328,7 +324,7 @@ class Ramps:
             "f_star": self._least(),
         }
 
-    def _least(self, clients: Any = slice(None)) -> Array:
+    def _least(self, clients: slice | list[int] = slice(None)) -> np.ndarray:
         """Return min f, or that of the mean of some ``clients``.
 
         It is at a knot, or where f' crosses zero between two; -inf where f falls for
@@ -345,17 +341,20 @@ class Ramps:
         falls = (slope[:, 0] > 0) | (slope[:, -1] < 0)
         return np.where(falls, -np.inf, least)
 
-    def scaled(self, f: Array, x: Array, v: Any = 1.0) -> Ramps:
+    def scaled(
+        self, f: np.ndarray, x: np.ndarray, v: np.ndarray | None = None
+    ) -> Ramps:
         """Return the same problems in other units.
 
         Values are multiplied by f, lengths by x, (P,) each.
         """
-        knots, widths = self.knots * per_problem(x, 2), self.widths * per_problem(x, 2)
-        slopes, left = (
+        return Ramps(
+            self.knots * per_problem(x, 2),
+            self.widths * per_problem(x, 2),
             self.slopes * per_problem(f / x**2, 2),
             self.left * (f / x)[:, None],
+            curve=self.curve * f / x**2,
         )
-        return Ramps(knots, widths, slopes, left, curve=self.curve * f / x**2)
 
 
 __all__ = ["Ramps", "name_of_task", "per_problem"]

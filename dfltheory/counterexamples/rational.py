@@ -22,6 +22,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.counterexamples.digits import about, short
 from dfltheory.counterexamples.rational_clients import (
     ZERO,
+    Hyperparameters,
     LocalWork,
     RationalClients,
     six_digits,
@@ -33,7 +34,7 @@ from dfltheory.verdicts.value_sources import Source, Values
 
 ROUNDS, BITS = 5000, 30000
 """Largest number of rounds, and of bits of a number, which grow with every step."""
-OPTIONAL = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
+OPTIONAL: Mapping[str, float] = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
 """Hyperparameters in addition to eta and K, with the values of absent ones."""
 ALGORITHMS = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
 NEUTRAL = {"decay": 1, "weight_decay": 0, "participation": 1, "offset": None}
@@ -106,15 +107,12 @@ class FractionRun(Source):
 
 def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
     """Refuse an algorithm or a hyperparameter that the theorem does not cover."""
-    named = [
-        a if isinstance(a, str) else f"{a.__module__}:{a.__qualname__}"
-        for a in theorem.scope.algorithms
-    ]
-    of_package = [
-        a.rpartition(":")[2].lower()
-        for a in named
-        if ":" not in a or a.startswith("dfltheory.")
-    ]
+    of_package = set()
+    for algorithm in theorem.scope.algorithms:
+        if not isinstance(algorithm, str):
+            algorithm = f"{algorithm.__module__}:{algorithm.__qualname__}"
+        if ":" not in algorithm or algorithm.startswith("dfltheory."):
+            of_package.add(algorithm.rpartition(":")[2].lower())
     if name not in of_package:
         raise InputError(
             f"{theorem} covers {', '.join(theorem.scope.names)}, and this instance runs"
@@ -136,7 +134,7 @@ class _Instance(NamedTuple):
     """
 
     clients: RationalClients
-    values: dict[str, Any]
+    values: Hyperparameters
     start: list[Fraction]
     weight: Fraction
     horizon: int
@@ -210,13 +208,10 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
     if ":" in name:
         known = ", ".join(sorted(ALGORITHMS))
         raise InputError(f"rational numbers are computed for {known}, not for {name}")
-    neutral = [
-        field
-        for field in NEUTRAL
-        if hyperparameters.get(field, NEUTRAL[field]) == NEUTRAL[field]
-    ]
     given = {
-        field: value for field, value in hyperparameters.items() if field not in neutral
+        field: value
+        for field, value in hyperparameters.items()
+        if field not in NEUTRAL or value != NEUTRAL[field]
     }
     other_steps = name not in ALGORITHMS or set(given) - {"eta", "K", *OPTIONAL}
     added_noise = task.get("sigma") and not task.get("led")
@@ -229,12 +224,18 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
             " gossip"
         )
     _in_scope(theorem, name, given)
-    values = {}
-    for field, value in {**OPTIONAL, **given}.items():
-        values[field] = value if field in ("K", "Q") else six_digits(value)
+    chosen = {**OPTIONAL, **given}
+    values = Hyperparameters(
+        eta=six_digits(chosen["eta"]),
+        K=chosen["K"],
+        rho=six_digits(chosen["rho"]),
+        Q=chosen["Q"],
+        alpha=six_digits(chosen["alpha"]),
+        lam=six_digits(chosen["lam"]),
+    )
     weight = _weight(instance.get("topology", {}).get("matrix", HALVES), theorem)
     different_starts = theorem.scope.common_start and start[0] != start[1]
-    if weight is None or different_starts or 0 < values["lam"] < values["eta"]:
+    if weight is None or different_starts or 0 < values.lam < values.eta:
         raise InputError(
             f"the weight {weight}, the start {start[0]}, {start[1]} or eta is outside"
             f" the range of {theorem}"
@@ -260,7 +261,7 @@ def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajec
     """Compute rounds until the measure stays the same, or numbers become too long."""
     clients, values = numbers.clients, numbers.values
     state = _State(numbers.start, [ZERO, ZERO])
-    mixing = (1 - 2 * numbers.weight) ** values["Q"]
+    mixing = (1 - 2 * numbers.weight) ** values.Q
     data: list[Fraction] = []
     means: list[Fraction] = []
     for t in range(min(theorem.lhs.rounds(numbers.horizon).stop, effort.rounds + 1)):
@@ -296,15 +297,15 @@ def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajec
     return _Trajectory(data, means, 0, f"all {numbers.horizon} rounds were computed")
 
 
-def _auxiliary_shift(values: Mapping[str, Any], theorem: Theorem) -> Fraction:
+def _auxiliary_shift(values: Hyperparameters, theorem: Theorem) -> Fraction:
     """Return the factor of the mean dual in DFedADMM's auxiliary point w^t.
 
     It is 0 for other measures.
     """
-    lam = values["lam"]
+    lam = values.lam
     if theorem.lhs.measure != "grad_norm_sq_w" or not lam:
         return ZERO
-    contraction = (1 - values["eta"] / lam) ** values["K"]
+    contraction = (1 - values.eta / lam) ** values.K
     return lam * contraction / (1 - contraction)
 
 
@@ -313,14 +314,14 @@ def _stationary(
     later: _State,
     steps: list[LocalWork],
     mixing: Fraction,
-    values: Mapping[str, Any],
+    values: Hyperparameters,
 ) -> str:
     """Why the mean model never moves again; empty if that is not known."""
     x, new = state.models, later.models
     opposite = steps[0].direction * steps[1].direction == -1 and sum(new) == sum(x)
     separating = steps[1].direction * (new[1] - new[0] - x[1] + x[0]) >= 0
     unlimited = steps[0].room == steps[1].room == inf
-    if opposite and separating and unlimited and mixing >= 0 == values["lam"]:
+    if opposite and separating and unlimited and mixing >= 0 == values.lam:
         return "constant gradients pull clients apart"
     return "the state repeats" if later == state else ""
 
@@ -330,7 +331,7 @@ def _rounds_with_equal_gradients(
 ) -> int:
     """How many further rounds of identical clients have the same gradients."""
     x, new = state.models, later.models
-    if numbers.values["lam"] != 0 or x[0] != x[1] or new[0] != new[1]:
+    if numbers.values.lam != 0 or x[0] != x[1] or new[0] != new[1]:
         return 0
     distance = abs(new[0] - x[0])
     room = min(steps[0].room, steps[1].room, numbers.horizon * distance)
@@ -361,10 +362,10 @@ def _left_hand_side(path: _Trajectory, theorem: Theorem, span: range) -> Fractio
 def _values(numbers: _Instance, path: _Trajectory, theorem: Theorem) -> RunValues:
     """Return the values of the instance by glossary name."""
     contraction = abs(1 - 2 * numbers.weight)
-    constants: Values = dict(numbers.values)
+    constants: Values = numbers.values._asdict()
     constants.update({"lam": contraction, "q": contraction, "m": 2, "C": 1, "delta": 1})
     constants.update(numbers.clients.constants())
-    constants.update({"lam_admm": numbers.values["lam"], "T": numbers.horizon})
+    constants.update({"lam_admm": numbers.values.lam, "T": numbers.horizon})
     x0_sq = sum((value**2 for value in numbers.start), ZERO) / 2
     start = path.means[: theorem.lhs.start + 1][-1]
     run = FractionRun(constants, numbers.clients.value(start), x0_sq)

@@ -38,6 +38,17 @@ class Ramp(NamedTuple):
         return self.slope * (inside**2 / 2 + self.width * beyond)
 
 
+class Hyperparameters(NamedTuple):
+    """Hyperparameters of an algorithm, in rational numbers."""
+
+    eta: Fraction
+    K: int
+    rho: Fraction
+    Q: int
+    alpha: Fraction
+    lam: Fraction
+
+
 class LocalWork(NamedTuple):
     """The numbers that one client sends after its local steps.
 
@@ -48,7 +59,7 @@ class LocalWork(NamedTuple):
     model: Fraction
     dual: Fraction
     direction: int
-    room: Any
+    room: Fraction | float
 
 
 class RationalClients:
@@ -66,7 +77,10 @@ class RationalClients:
         columns = [
             [*task[name], row] for name, row in zip(names, noise_ramps, strict=True)
         ]
-        self.ramps = [_ramps(*rows) for rows in zip(*columns, strict=True)]
+        self.ramps = []
+        for rows in zip(*columns, strict=True):
+            numbers = (map(six_digits, row) for row in rows)
+            self.ramps.append([Ramp(*ramp) for ramp in zip(*numbers, strict=True)])
         ends = set()
         for function in self.ramps:
             for ramp in function:
@@ -117,7 +131,7 @@ class RationalClients:
         }
 
     def steps(
-        self, i: int, x: Fraction, dual: Fraction, values: Mapping[str, Any]
+        self, i: int, x: Fraction, dual: Fraction, values: Hyperparameters
     ) -> LocalWork:
         """K local steps of client i from x.
 
@@ -127,26 +141,24 @@ class RationalClients:
             The coins of the noise lead to different models.
         """
         y, velocity, points = x, ZERO, [x]
-        pull = 1 / values["lam"] if values["lam"] else ZERO
-        for _ in range(values["K"]):
+        pull = 1 / values.lam if values.lam else ZERO
+        for _ in range(values.K):
             ends = set()
             for coin in self.coins:
                 gradient = self.gradient(i, y) + coin * self.gradient(2, y)
-                ascent = y + values["rho"] * ((gradient > 0) - (gradient < 0))
+                ascent = y + values.rho * ((gradient > 0) - (gradient < 0))
                 points += [y, ascent]
                 perturbed = self.gradient(i, ascent) + coin * self.gradient(2, ascent)
-                moved = values["alpha"] * velocity + perturbed
-                ends.add((y - values["eta"] * (moved - dual + pull * (y - x)), moved))
+                moved = values.alpha * velocity + perturbed
+                ends.add((y - values.eta * (moved - dual + pull * (y - x)), moved))
             if len(ends) > 1:
                 raise InputError("its coins lead the run to several states")
             ((y, velocity),) = ends
         direction = (y > x) - (y < x)
         room = self._room(points, direction)
-        return LocalWork(
-            y - values["lam"] * dual, dual + pull * (x - y), direction, room
-        )
+        return LocalWork(y - values.lam * dual, dual + pull * (x - y), direction, room)
 
-    def _room(self, points: list[Fraction], direction: int) -> Any:
+    def _room(self, points: list[Fraction], direction: int) -> Fraction | float:
         """Return how far all points may move in a direction with constant gradients.
 
         It is 0 if the gradients are not constant.
@@ -154,21 +166,14 @@ class RationalClients:
         distances = [
             (knot - point) * direction for knot in self.knots for point in points
         ]
-        room: Any = min(
-            (distance for distance in distances if distance > 0), default=inf
-        )
+        room = min((distance for distance in distances if distance > 0), default=inf)
         for point in points:
-            later = point + direction * min(room, 1)
+            later = point + direction * Fraction(min(room, 1))
             if any(
                 self.gradient(j, point) != self.gradient(j, later) for j in range(3)
             ):
                 return 0
         return room
-
-
-def _ramps(starts: list[float], widths: list[float], slopes: list[float]) -> list[Ramp]:
-    rows = zip(starts, widths, slopes, strict=True)
-    return [Ramp(*(six_digits(number) for number in row)) for row in rows]
 
 
 def _root_rounded_up(square: Fraction) -> Fraction:
@@ -177,4 +182,4 @@ def _root_rounded_up(square: Fraction) -> Fraction:
     return Fraction(root + bool(square), 10**20)
 
 
-__all__ = ["ZERO", "LocalWork", "RationalClients", "six_digits"]
+__all__ = ["ZERO", "Hyperparameters", "LocalWork", "RationalClients", "six_digits"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
@@ -97,13 +96,15 @@ def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algori
     if isinstance(named, type):
         return named
     if ":" in named:
-        classes = [kind for kind in known if isinstance(kind, type)]
         given = [
-            kind for kind in classes if own_name(reference_to(kind)) == own_name(named)
+            kind
+            for kind in known
+            if isinstance(kind, type)
+            and own_name(reference_to(kind)) == own_name(named)
         ]
         found = given or _imported(*named.split(":", 1))
         if len(found) == 1:
-            return found[0]  # type: ignore[return-value]
+            return found[0]
         raise CodeNeededError(f"the algorithm {named}")
     try:
         return algorithms.get(named)
@@ -137,12 +138,12 @@ def _imported(module: str, name: str) -> list[type[Algorithm]]:
 
 def _attribute(module: str, name: str) -> type[Algorithm] | None:
     """Return the algorithm of that name in an imported module."""
-    found = reduce(
-        lambda at, part: getattr(at, part, None),
-        name.split("."),
-        sys.modules.get(module),
-    )
-    return found if isinstance(found, type) and issubclass(found, Algorithm) else None  # type: ignore
+    found: object = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if isinstance(found, type) and issubclass(found, Algorithm):
+        return found
+    return None
 
 
 def with_classes(theorem: Theorem) -> Theorem:
@@ -150,11 +151,12 @@ def with_classes(theorem: Theorem) -> Theorem:
 
     The classes replace their names in its scope.
     """
-    named = tuple(
-        class_of(a) if isinstance(a, str) and ":" in a else a
-        for a in theorem.scope.algorithms
-    )
-    return replace(theorem, scope=replace(theorem.scope, algorithms=named))
+    algorithms = []
+    for named in theorem.scope.algorithms:
+        third_party = isinstance(named, str) and ":" in named
+        algorithms.append(class_of(named) if third_party else named)
+    scope = replace(theorem.scope, algorithms=tuple(algorithms))
+    return replace(theorem, scope=scope)
 
 
 def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, Any]]:

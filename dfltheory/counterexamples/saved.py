@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dfltheory.bounds.document import (
 )
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.divergence import Divergence, again
-from dfltheory.counterexamples.document import built, read_document
+from dfltheory.counterexamples.document import Document, built, read_document
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, with_classes
 from dfltheory.documents import WrittenNumber
@@ -50,15 +50,19 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
     """
     started, document = time.monotonic(), read_document(path)
     theorem = _statement(path, document, theorem)
-    key, variant = theorem.key, theorem.variant
     if document.get("divergence") is not None:
         family = again(Divergence(**document["divergence"]), theorem)
-        grown, count = family.ratios[-1] / family.ratios[0], len(family.ratios)
-        spent, parts = (
-            time.monotonic() - started,
-            {"divergence": family, "theorem": theorem},
+        return Finding(
+            key=theorem.key,
+            variant=theorem.variant,
+            violated=family.diverges,
+            ratio=family.ratios[-1] / family.ratios[0],
+            evaluations=len(family.ratios),
+            seconds=time.monotonic() - started,
+            seed=0,
+            divergence=family,
+            theorem=theorem,
         )
-        return Finding(key, variant, family.diverges, grown, count, spent, 0, **parts)
     if document.get("instance") is None:
         raise DataError(
             f"{path} holds no counterexample: the search found no admissible problem"
@@ -82,17 +86,24 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
         raise DataError(
             f"{path}: the instance leaves the finite numbers ({wrong})"
         ) from wrong
-    ratio, spent = certificate.exact["ratio"], time.monotonic() - started
-    parts = {"instance": instance, "certificate": certificate, "theorem": theorem}
-    family = document.get("family", "")
     return Finding(
-        key, variant, certificate.violated, ratio, 1, spent, 0, family, **parts
+        key=theorem.key,
+        variant=theorem.variant,
+        violated=certificate.violated,
+        ratio=certificate.exact["ratio"],
+        evaluations=1,
+        seconds=time.monotonic() - started,
+        seed=0,
+        family=document.get("family", ""),
+        instance=instance,
+        certificate=certificate,
+        theorem=theorem,
     )
 
 
 def instance_of(
     path: str | Path, theorem: Theorem | None = None
-) -> tuple[dict[str, Any], Theorem]:
+) -> tuple[Document, Theorem]:
     """Return the instance of a counterexample file, and the statement that it is about.
 
     The instance is plain data. A number of a statement that the file carries is the
@@ -112,7 +123,7 @@ def instance_of(
 
 def single_instance(
     path: str | Path, theorem: Theorem | None = None
-) -> tuple[dict[str, Any], Theorem, str]:
+) -> tuple[Document, Theorem, str]:
     """Return the instance of a counterexample file, its statement and its family.
 
     The instance is plain data; the family is that of the candidates that it comes from.
@@ -138,7 +149,7 @@ def single_instance(
 
 
 def _statement(
-    path: str | Path, document: dict[str, Any], given: Theorem | None = None
+    path: str | Path, document: Document, given: Theorem | None = None
 ) -> Theorem:
     """Return the statement that the file is about.
 
@@ -178,25 +189,23 @@ def _statement(
     return theorem
 
 
-def _same(document: Any, theorem: Theorem) -> bool:
+def _same(document: Document, theorem: Theorem) -> bool:
     """Return whether the document is that of this statement.
 
     How the modules of its algorithms were imported does not matter.
     """
     given = json.loads(json.dumps(theorem_to_document(theorem)))
-    return bool(_with_own_names(document) == _with_own_names(given))
+    return _with_own_names(document) == _with_own_names(given)
 
 
-def _with_own_names(document: Any) -> Any:
+def _with_own_names(document: Document) -> Document:
     """Return the document of a statement with its algorithms by :func:`own_name`.
 
     The algorithms are those of its scope.
     """
     match document:
         case {"scope": {"algorithms": [*algorithms]} as scope}:
-            names = [
-                own_name(name) if isinstance(name, str) else name for name in algorithms
-            ]
+            names = [own_name(str(name)) for name in algorithms]
             return document | {"scope": scope | {"algorithms": names}}
     return document
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.counterexamples.batch import Batch
@@ -18,12 +18,12 @@ from dfltheory.counterexamples.candidate_values import (
 from dfltheory.counterexamples.core import FULL, Path, fixed_points, run
 from dfltheory.counterexamples.left_sides import LONG, left_side
 from dfltheory.errors import InputError
+from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import LEAST
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 LONGEST = (10**12, 10**16)
 """Further horizons of stationary candidates, for gradients: the rounding error of other
 measures grows with the horizon.
@@ -62,11 +62,11 @@ class Scores:
         least half of the bound, then the largest measured / (bound without the term).
     """
 
-    ratio: Array
-    fitness: Array
-    T: Array
-    x0: Array
-    niches: Array
+    ratio: np.ndarray
+    fitness: np.ndarray
+    T: np.ndarray
+    x0: np.ndarray
+    niches: np.ndarray
 
 
 def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
@@ -137,7 +137,7 @@ def better(one: Scores, other: Scores) -> Scores:
     """Return the fitter of two scores per candidate; ``other`` if they are equal."""
     wins = one.fitness > other.fitness
 
-    def fitter(first: Array, second: Array) -> Array:
+    def fitter(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.where(wins.reshape(-1, *(1,) * (first.ndim - 1)), first, second)
 
     return Scores(
@@ -146,25 +146,26 @@ def better(one: Scores, other: Scores) -> Scores:
 
 
 def floor(
-    theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]
-) -> Array:
+    theorem: Theorem, batch: Batch, data: np.ndarray, known: dict[str, np.ndarray]
+) -> np.ndarray:
     """Return the value below which a measure counts as zero, (P,); 0 with noise."""
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
     return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
 
 
-def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Scores:
+def compared(
+    theorem: Theorem, batch: Batch, path: Path, horizons: np.ndarray
+) -> Scores:
     """Return the worst ratio of each candidate over the horizons (H,)."""
     known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
     still, until = path.still, np.inf
     # which stays where gradients are constant
     if theorem.lhs.measure in GRADIENT_MEASURES:
-        glides = np.where((still == 0) & (data[-1] == data[-2]), path.glides, 0.0)
-        still, until = (
-            np.where(glides > 0, 1, still),
-            np.where(still > 0, np.inf, glides),
-        )
+        constant = (still == 0) & (data[-1] == data[-2])
+        translating = np.where(constant, path.translating, 0.0)
+        until = np.where(still > 0, np.inf, translating)
+        still = np.where(translating > 0, 1, still)
     rows = []
     for T in horizons:
         measured = data
@@ -180,11 +181,11 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
 
 def at_T(
     theorem: Theorem,
-    data: Array,
+    data: np.ndarray,
     T: int,
-    still: Array | int,
-    until: Array | float = np.inf,
-) -> Array:
+    still: np.ndarray | int,
+    until: np.ndarray | float = np.inf,
+) -> np.ndarray:
     """Return a lower bound of the left-hand side at horizon T, (P,).
 
     It is computed from ``data`` of the first rounds.
@@ -238,7 +239,11 @@ def summands(theorem: Theorem, T: int) -> int:
 
 
 def judged(
-    theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array
+    theorem: Theorem,
+    left: np.ndarray,
+    grid: dict[str, np.ndarray],
+    valid: np.ndarray,
+    x0: np.ndarray,
 ) -> Scores:
     """Return scores from left-hand sides and values (H, P).
 
@@ -275,12 +280,12 @@ def judged(
     )
 
 
-def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
+def violation(theorem: Theorem, values: dict[str, np.ndarray]) -> np.ndarray:
     """Return the total violation of the conditions, for the search to minimize.
 
     It is 0 where they hold.
     """
-    total: Array = np.zeros(1)
+    total: np.ndarray = np.zeros(1)
     for _, slack, ok in theorem.check_conditions(**values):
         scale = np.abs(np.asarray(slack)) + 1
         total = total + np.where(ok, 0.0, np.abs(slack) / scale)
@@ -289,8 +294,8 @@ def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
 
 def ratio_at(
     theorem: Theorem,
-    data: Array,
-    values: dict[str, Any],
+    data: np.ndarray,
+    values: Mapping[str, Numbers],
     T: int,
     floor: float = 0.0,
     still: int = 1,
@@ -325,8 +330,8 @@ def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
 
 
 def at_horizon(
-    theorem: Theorem, batch: Batch, values: dict[str, Any], T: int
-) -> tuple[dict[str, Any], int]:
+    theorem: Theorem, batch: Batch, values: Mapping[str, Numbers], T: int
+) -> tuple[dict[str, float], int]:
     """Measured value, bound and ratio of one candidate at one horizon.
 
     Returns

@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.score import Scores, admissible, score
@@ -21,7 +21,6 @@ from dfltheory.counterexamples.shared_numbers import varied
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 POPULATION = 96
 LOCAL = 0.35
 """Share of the time that goes into the local phase."""
@@ -43,11 +42,11 @@ class Arm:
     space: SearchSpace
     theorem: Theorem
     rng: np.random.Generator
-    points: Array = field(init=False)
-    fitness: Array = field(init=False)
-    ratio: Array = field(init=False)
+    points: np.ndarray = field(init=False)
+    fitness: np.ndarray = field(init=False)
+    ratio: np.ndarray = field(init=False)
     shared: dict[str, float] = field(init=False)
-    niches: dict[int, tuple[float, Array, dict[str, float]]] = field(
+    niches: dict[int, tuple[float, np.ndarray, dict[str, float]]] = field(
         default_factory=dict
     )
     evaluations: int = 0
@@ -68,7 +67,9 @@ class Arm:
         scores = self.evaluate(self.points)
         self.fitness, self.ratio = scores.fitness, scores.ratio
 
-    def evaluate(self, points: Array, shared: dict[str, float] | None = None) -> Scores:
+    def evaluate(
+        self, points: np.ndarray, shared: dict[str, float] | None = None
+    ) -> Scores:
         """Return the scores of points of the unit cube.
 
         They are at the arm's own shared numbers unless others are given.
@@ -80,9 +81,8 @@ class Arm:
             scores = score(
                 self.theorem, batch, self.space.rounds, self.space.horizon(shared)
             )
-        for k, values in enumerate(
-            np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)
-        ):
+        niches = np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)
+        for k, values in enumerate(niches):
             top = int(values.argmax())
             if values[top] > self.niche(k):
                 self.niches[k] = float(values[top]), points[top], shared
@@ -93,7 +93,7 @@ class Arm:
         return self.niches[k][0] if k in self.niches else 0.0
 
     def candidates(
-        self, points: Array, shared: dict[str, float] | None = None
+        self, points: np.ndarray, shared: dict[str, float] | None = None
     ) -> Batch:
         """Problems, networks and starts of points of the unit cube."""
         return self.space.decode(points, self.shared if shared is None else shared)
@@ -114,9 +114,11 @@ class Arm:
         scores = self.evaluate(points, shared)
         return self.adopt(points, shared, scores)
 
-    def adopt(self, points: Array, shared: dict[str, float], scores: Scores) -> bool:
+    def adopt(
+        self, points: np.ndarray, shared: dict[str, float], scores: Scores
+    ) -> bool:
         """Another population in place of this one, if its best candidate is better."""
-        if scores.fitness.max() <= self.fitness[self.best]:
+        if scores.fitness.max() <= self.best_fitness:
             return False
         self.points, self.shared = points, shared
         self.fitness, self.ratio = scores.fitness, scores.ratio
@@ -129,7 +131,7 @@ class Arm:
         self.adopt(trial, shared, self.evaluate(trial, shared))
         return self.niche(k) > before
 
-    def around(self, point: Array, width: float) -> Array:
+    def around(self, point: np.ndarray, width: float) -> np.ndarray:
         """Return steps of all sizes up to ``width`` around a point."""
         n, d = self.points.shape
         scale = width * 10.0 ** self.rng.uniform(-3, 0, (n, 1))
@@ -140,6 +142,11 @@ class Arm:
     def best(self) -> int:
         """Index of the fittest point."""
         return int(np.argmax(self.fitness))
+
+    @property
+    def best_fitness(self) -> float:
+        """Fitness of the fittest point."""
+        return float(self.fitness[self.best])
 
     def evolve(self) -> None:
         """Run one generation of differential evolution, current-to-best/1/bin.
@@ -163,31 +170,27 @@ class Arm:
         """Try steps around the best point; return whether one was better."""
         if self.shared and self.rng.random() < DRIFT:
             return self.drift(width)
-        before, trial = (
-            self.fitness[self.best],
-            self.around(self.points[self.best], width),
-        )
+        at = self.best
+        trial = self.around(self.points[at], width)
         scores = self.evaluate(trial)
         top = int(np.argmax(scores.fitness))
-        if scores.fitness[top] > before:
-            at = self.best
-            self.points[at], self.fitness[at] = trial[top], scores.fitness[top]
-            self.ratio[at] = scores.ratio[top]
-            return True
-        return False
+        if scores.fitness[top] <= self.fitness[at]:
+            return False
+        self.points[at] = trial[top]
+        self.fitness[at] = scores.fitness[top]
+        self.ratio[at] = scores.ratio[top]
+        return True
 
-    def replace(self, trial: Array) -> None:
+    def replace(self, trial: np.ndarray) -> None:
         """Keep each trial that is at least as good as the point it would replace."""
         scores = self.evaluate(trial)
         better = scores.fitness >= self.fitness
         self.points[better] = trial[better]
-        self.fitness[better], self.ratio[better] = (
-            scores.fitness[better],
-            scores.ratio[better],
-        )
+        self.fitness[better] = scores.fitness[better]
+        self.ratio[better] = scores.ratio[better]
 
 
-def _reflect(u: Array) -> Array:
+def _reflect(u: np.ndarray) -> np.ndarray:
     u = np.abs(u) % 2.0
     return np.where(u > 1, 2.0 - u, u)
 
@@ -210,11 +213,11 @@ def processor(candidates: int) -> float:
 
 def search(
     theorem: Theorem,
-    arms: list[SearchSpace],
+    spaces: list[SearchSpace],
     budget: float,
     seed: int,
     enough: float,
-    tell: Callable[[float, int], None] | None = None,
+    progress: Callable[[float, int], None] | None = None,
     clock: Clock = wall,
 ) -> list[Arm]:
     """Return arms in the order of what they found, the best first.
@@ -222,48 +225,96 @@ def search(
     The search stops where the ``budget`` is spent by the ``clock``, at a ratio
     ``enough``, or when it is interrupted (Ctrl-C) and has a candidate to show.
     """
-    rng, living = np.random.default_rng(seed), list[Arm]()
-    end = clock(0) + budget
-    turn = clock(0) + (1 - LOCAL) * budget
-
-    def now() -> float:
-        return clock(sum(arm.evaluations for arm in living))
-
-    def told(arms: list[Arm]) -> None:
-        if tell is not None:
-            tell(max(_top(arm) for arm in arms), sum(arm.evaluations for arm in arms))
-
+    running = _Search(theorem, budget, seed, enough, progress, clock)
     try:
-        for space in arms:
-            living.append(Arm(space, theorem, rng))
-            told(living)
-            if now() > turn or _found(living, enough):
-                break
-        generation = 0
-        while now() < turn and not _found(living, enough):
-            every = generation < 8 * len(living)
-            living[generation % len(living) if every else _choose(living, rng)].evolve()
-            generation += 1
-            told(living)
-        first = _ranked(living)[:3]
-        widths: dict[Any, float] = dict.fromkeys(first, 0.3)
-        niches = sorted({k for arm in living for k in arm.niches})
-        while now() < end and not _found(living, enough):
-            for arm in first:
-                widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
-                if now() > end:
-                    break
-            # one of them after each round of the best, so that every term is searched
-            if niches:
-                niches.append(k := niches.pop(0))
-                widths[k] = _wider(
-                    widths.get(k, 0.3), _holder(living, k).climb(k, widths.get(k, 0.3))
-                )
-            told(living)
+        running.begin(spaces)
+        running.evolve()
+        running.refine()
     except KeyboardInterrupt:
-        if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in living):
+        if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in running.arms):
             raise
-    return _ranked(living)
+    return _ranked(running.arms)
+
+
+class _Search:
+    """The arms of one search, and its budget.
+
+    ``turn`` is when the global phase ends.
+    """
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        budget: float,
+        seed: int,
+        enough: float,
+        progress: Callable[[float, int], None] | None,
+        clock: Clock,
+    ):
+        self.theorem = theorem
+        self.enough = enough
+        self.arms: list[Arm] = []
+        self._rng = np.random.default_rng(seed)
+        self._progress = progress
+        self._clock = clock
+        self._end = clock(0) + budget
+        self._turn = clock(0) + (1 - LOCAL) * budget
+
+    def begin(self, spaces: list[SearchSpace]) -> None:
+        """Draw the first population of each arm."""
+        for space in spaces:
+            self.arms.append(Arm(space, self.theorem, self._rng))
+            self._report()
+            if self._now > self._turn or self._found:
+                break
+
+    def evolve(self) -> None:
+        """Let the arms evolve: eight generations each, then the better ones more."""
+        generation = 0
+        while self._now < self._turn and not self._found:
+            index = generation % len(self.arms)
+            if generation >= 8 * len(self.arms):
+                index = _choose(self.arms, self._rng)
+            self.arms[index].evolve()
+            generation += 1
+            self._report()
+
+    def refine(self) -> None:
+        """Try steps around the best points of the best arms, and of the niches.
+
+        One niche follows each round of the best arms, so that every term is searched.
+        """
+        best = _ranked(self.arms)[:3]
+        widths: dict[Arm | int, float] = dict.fromkeys(best, 0.3)
+        niches = sorted({k for arm in self.arms for k in arm.niches})
+        while self._now < self._end and not self._found:
+            for arm in best:
+                widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
+                if self._now > self._end:
+                    break
+            if niches:
+                k = niches.pop(0)
+                niches.append(k)
+                width = widths.get(k, 0.3)
+                holder = max(self.arms, key=methodcaller("niche", k))
+                widths[k] = _wider(width, holder.climb(k, width))
+            self._report()
+
+    @property
+    def _evaluations(self) -> int:
+        return sum(arm.evaluations for arm in self.arms)
+
+    @property
+    def _now(self) -> float:
+        return self._clock(self._evaluations)
+
+    @property
+    def _found(self) -> bool:
+        return any(_top(arm) >= self.enough for arm in self.arms)
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(max(_top(arm) for arm in self.arms), self._evaluations)
 
 
 def _wider(width: float, better: bool) -> float:
@@ -271,13 +322,8 @@ def _wider(width: float, better: bool) -> float:
     return min(0.3, width * 1.5) if better else max(1e-6, width * 0.85)
 
 
-def _holder(arms: list[Arm], k: int) -> Arm:
-    """Return the arm that has the best of a niche."""
-    return max(arms, key=lambda arm: arm.niche(k))
-
-
 def _ranked(arms: list[Arm]) -> list[Arm]:
-    return sorted(arms, key=lambda arm: -arm.fitness[arm.best])
+    return sorted(arms, key=attrgetter("best_fitness"), reverse=True)
 
 
 def _top(arm: Arm) -> float:
@@ -285,13 +331,9 @@ def _top(arm: Arm) -> float:
     return float(np.nan_to_num(arm.ratio[arm.best]))
 
 
-def _found(arms: list[Arm], enough: float) -> bool:
-    return any(_top(arm) >= enough for arm in arms)
-
-
 def _choose(arms: list[Arm], rng: np.random.Generator) -> int:
     """Draw an arm: the better it has done, the more often; each now and then."""
-    order = np.argsort([-arm.fitness[arm.best] for arm in arms])
+    order = np.argsort([-arm.best_fitness for arm in arms])
     weights = 0.6 ** np.arange(len(arms)) + 0.02
     return int(order[rng.choice(len(arms), p=weights / weights.sum())])
 

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.decoding import Layout, decoded
 from dfltheory.counterexamples.families import families
-from dfltheory.counterexamples.networks import Draw, networks
+from dfltheory.counterexamples.networks import Draw, Drawn, networks
 from dfltheory.counterexamples.reach import check, hyperparameters
 from dfltheory.counterexamples.shared_numbers import (
     Shared,
@@ -27,7 +26,6 @@ from dfltheory.counterexamples.shared_numbers import (
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 Counts = dict[str, int]
 ROUNDS = {False: 300, True: 400}
 """Rounds that are simulated of one block, and of two, where no schedule fixes the
@@ -68,7 +66,7 @@ class SearchSpace:
     name: str
     dimension: int
     rounds: int
-    decode: Callable[[Array, Shared], Batch]
+    decode: Callable[[np.ndarray, Shared], Batch]
     counts: Counts
     draw: Callable[[np.random.Generator], Shared] = _no_numbers
     T: int = 0
@@ -181,7 +179,7 @@ def _fitted_layouts(
 def _complete(network: Draw) -> Draw:
     """Return the same kind of network with lam = 0, as for copies of one client."""
 
-    def draw(read: Any, copies: bool) -> Any:
+    def draw(read: Reader, copies: bool) -> Drawn:
         return network.draw(read, True)
 
     return replace(network, draw=draw)
@@ -194,7 +192,7 @@ def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
     family, network = layout.family, layout.network
     radius = radius_field(hyperparameters(theorem)[0])
 
-    def decode(points: Array, shared: Shared) -> Batch:
+    def decode(points: np.ndarray, shared: Shared) -> Batch:
         return decoded(theorem, Reader(points), layout, shared)
 
     def draw(rng: np.random.Generator) -> Shared:

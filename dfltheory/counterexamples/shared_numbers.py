@@ -6,7 +6,7 @@ schedule.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from dfltheory.counterexamples.reach import hyperparameters
 from dfltheory.counterexamples.score import NOISY
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
 Shared = dict[str, float]
@@ -30,7 +31,7 @@ def scheduled(theorem: Theorem) -> bool:
     return theorem.kind == "corollary" and bool(theorem.schedule)
 
 
-def radius_field(free: dict[str, Any]) -> str | None:
+def radius_field(free: dict[str, Quantity]) -> str | None:
     """Return the hyperparameter that is the SAM radius, if the statement has one."""
     return next((name for name, q in free.items() if q is GLOSSARY["rho"]), None)
 
@@ -60,7 +61,7 @@ def drawn_numbers(
     return shared
 
 
-def _share(quantity: Any, rng: np.random.Generator) -> float:
+def _share(quantity: Quantity, rng: np.random.Generator) -> float:
     """Draw a number that is mostly near 1."""
     absent = 0.5 if quantity.open_low else 0.0
     if quantity.neutral is not None:

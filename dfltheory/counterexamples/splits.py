@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.ramps import Ramps, per_problem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +32,11 @@ class Splits(Ramps):
         "p": 0,
         "q": 0,
     }
-    b: Array
-    h: Array
-    k: Array
-    p: Array
-    q: Array
+    b: np.ndarray
+    h: np.ndarray
+    k: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
 
     @property
     def affine(self) -> bool:
@@ -47,41 +44,38 @@ class Splits(Ramps):
         return self.knots.shape[-1] == 1 and not self.k.any()
 
     @classmethod
-    def of(cls, ramps: Ramps, b: Array, h: Array, k: Array) -> Splits:
+    def of(cls, ramps: Ramps, b: np.ndarray, h: np.ndarray, k: np.ndarray) -> Splits:
         """Return problems with these ramps and parabolas, with p = q = 1."""
         one = np.ones(len(b))
         return cls(
             ramps.knots, ramps.widths, ramps.slopes, ramps.left, b, h, k, one, one
         )
 
-    def gradient(self, x: Array) -> Array:
+    def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return the gradients of F_i in u and in v, stacked on the last axis."""
         u, v = x[..., 0], x[..., 1]
         k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
-        body = Ramps.gradient(self, x[..., :1])[..., 0] + k * p * np.cos(
-            p * u
-        ) * np.sin(q * v)
-        return np.stack(
-            [body, h * (v - self.b[:, None]) + k * q * np.sin(p * u) * np.cos(q * v)],
-            -1,
-        )
+        ramps = Ramps.gradient(self, x[..., :1])[..., 0]
+        body = ramps + k * p * np.cos(p * u) * np.sin(q * v)
+        pull = h * (v - self.b[:, None])
+        wave = k * q * np.sin(p * u) * np.cos(q * v)
+        return np.stack([body, pull + wave], -1)
 
-    def value(self, x: Array) -> Array:
+    def value(self, x: np.ndarray) -> np.ndarray:
         """Return F_i(u, v) of all clients: ramps, parabola and coupling."""
         u, v = x[..., 0], x[..., 1]
         k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
         bowl = h / 2 * (v - self.b[:, None]) ** 2
         return Ramps.value(self, x[..., :1]) + bowl + k * np.sin(p * u) * np.sin(q * v)
 
-    def parts(self, breadth: Array) -> Array:
+    def parts(self, breadth: np.ndarray) -> np.ndarray:
         """Return the sum of the absolute terms of both blocks' gradients, (P, m)."""
         bowl = per_problem(self.h, 1) * (per_problem(breadth, 1) + np.abs(self.b))
-        wave = per_problem(
-            np.abs(self.k) * np.maximum(np.abs(self.p), np.abs(self.q)), 1
-        )
+        steepest = np.maximum(np.abs(self.p), np.abs(self.q))
+        wave = per_problem(np.abs(self.k) * steepest, 1)
         return Ramps.parts(self, breadth) + bowl + wave
 
-    def constants(self) -> dict[str, Array]:
+    def constants(self) -> dict[str, np.ndarray]:
         """``L_u, L_v, L_uv, L_vu, chi, delta_u, f_star``, (P,) each."""
         known, k, p, q = Ramps.constants(self), self.k, self.p, self.q
         L_u, L_v, cross = known["L"] + k * p**2, self.h + k * q**2, k * p * q
@@ -94,12 +88,15 @@ class Splits(Ramps):
             "f_star": known["f_star"] - k,
         }
 
-    def scaled(self, f: Array, x: Array, v: Array) -> Splits:  # type: ignore[override]
+    def scaled(
+        self, f: np.ndarray, x: np.ndarray, v: np.ndarray | None = None
+    ) -> Splits:
         """Return the same problems in other units.
 
         Values are multiplied by f, u by x and v by v, (P,) each.
         """
         r = Ramps.scaled(self, f, x)
+        v = np.ones_like(x) if v is None else v
         parts = (
             self.b * v[:, None],
             self.h * f / v**2,

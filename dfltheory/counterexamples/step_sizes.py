@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
 from dfltheory.bounds.regions import compiled, conditions_of, equalities
 from dfltheory.bounds.symbols import STEP
@@ -20,9 +19,9 @@ from dfltheory.counterexamples.reach import algorithm_class
 from dfltheory.counterexamples.shared_numbers import scheduled
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 MARGIN = 1e-9
 OUTSIDE = 1e-3
 """The step size where the conditions admit none: the candidate's fitness then measures
@@ -36,11 +35,11 @@ HALVINGS = 12
 def step_sizes(
     theorem: Theorem,
     read: Reader,
-    free: dict[str, Any],
-    known: dict[str, Array],
+    free: dict[str, Quantity],
+    known: dict[str, np.ndarray],
     shared: dict[str, float],
     m: int,
-) -> tuple[dict[str, Array], Array]:
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return step sizes (P,) by field, and for which candidates they are consistent.
 
     They are consistent if they keep the ratios that the batch shares.
@@ -68,12 +67,12 @@ def step_sizes(
 
 def _of_schedule(
     theorem: Theorem,
-    free: dict[str, Any],
+    free: dict[str, Quantity],
     names: dict[str, str],
-    values: dict[str, Array],
-) -> tuple[dict[str, Array], Array]:
+    values: dict[str, np.ndarray],
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
     P = len(values["m"])
-    found: dict[str, Array] = {}
+    found: dict[str, np.ndarray] = {}
     for name, term in names.items():
         arguments, rule = _rules(theorem)[term]
         found[name] = np.broadcast_to(rule(*(values[n] for n in arguments)), P) * 1.0
@@ -87,13 +86,13 @@ def _of_schedule(
 
 def _directions(
     read: Reader,
-    free: dict[str, Any],
+    free: dict[str, Quantity],
     names: dict[str, str],
-    known: dict[str, Array],
+    known: dict[str, np.ndarray],
     shared: dict[str, float],
-) -> dict[str, Array]:
+) -> dict[str, np.ndarray]:
     """Step sizes of which a common multiple is sought."""
-    towards: dict[str, Array] = {}
+    towards: dict[str, np.ndarray] = {}
     for name, term in names.items():
         if free[name].unit == STEP:
             L = known["L_u" if "L_u" in known else "L"]
@@ -104,8 +103,8 @@ def _directions(
 
 
 def largest_multiple(
-    theorem: Theorem, towards: dict[str, Array], values: dict[str, Array]
-) -> Array:
+    theorem: Theorem, towards: dict[str, np.ndarray], values: dict[str, np.ndarray]
+) -> np.ndarray:
     """Return the largest multiple (P,) of the step sizes ``towards``.
 
     All conditions on them must admit it, and it is at most 100; ``OUTSIDE`` where there
@@ -126,10 +125,10 @@ def largest_multiple(
 
 def _admitted(
     theorem: Theorem,
-    towards: dict[str, Array],
-    values: dict[str, Array],
-    size: Array,
-) -> Array:
+    towards: dict[str, np.ndarray],
+    values: dict[str, np.ndarray],
+    size: np.ndarray,
+) -> np.ndarray:
     """Whether the conditions on step sizes hold at these multiples."""
     ties = _ties(theorem)
     at = values | {name: direction * size for name, direction in towards.items()}

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfltheory.exact.moments import Affine, Array, Moments, Stage, backward
+from dfltheory.exact.moments import Affine, Moments, Stage, backward
 from dfltheory.exact.network import Law
 
 
 class MeetingError(Exception):
-    """Coordinates that were taken apart meet in some map."""
+    """Coordinates that were separated meet in some map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +21,8 @@ class Square:
     G has the shape (B, k, m, p) and g the shape (B, k).
     """
 
-    G: Array
-    g: Array
+    G: np.ndarray
+    g: np.ndarray
     constant: float = 0.0
 
     def expected(self, state: Moments) -> float:
@@ -59,9 +59,9 @@ class Blocks:
     Only v asks for the heads V.
     """
 
-    u: Array
-    v: Array
-    g: Array
+    u: np.ndarray
+    v: np.ndarray
+    g: np.ndarray
     head: Square
     value: Square
     L_u: float
@@ -71,12 +71,8 @@ class Blocks:
         """Return the two-block measures at (ubar^t, V^t)."""
         body = Square(self.u + self.v, self.g)
         scaled = (self.L_u**0.5, self.L_v**0.5)
-        G = np.concatenate(
-            [part.G / root for part, root in zip((body, self.head), scaled)], 1
-        )
-        g = np.concatenate(
-            [part.g / root for part, root in zip((body, self.head), scaled)], 1
-        )
+        G = np.concatenate([body.G / scaled[0], self.head.G / scaled[1]], 1)
+        g = np.concatenate([body.g / scaled[0], self.head.g / scaled[1]], 1)
         both = Square(G, g)
         return {
             "grad_u_sq": body,

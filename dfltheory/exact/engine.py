@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, replace
+from dfltheory.algorithms.base import Algorithm, State, replace
 from dfltheory.algorithms.blocks import blocks
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.exact.blocks import Blocks, MeetingError, Readings, Square, Step
@@ -22,8 +20,8 @@ from dfltheory.exact.network import is_constant, law_of, laws_of
 from dfltheory.exact.probe import Probe
 from dfltheory.exact.problem import Problem
 from dfltheory.exact.trial import Readout
+from dfltheory.graphs import MixingSequence
 
-Array = NDArray[Any]
 _KEPT = 64
 """Rounds that are kept for when they come again (a period of step sizes, for
 example).
@@ -47,30 +45,27 @@ class Engine:
     @unknown_methods_rejected()
     def __init__(
         self,
-        algorithm: Any,
+        algorithm: Algorithm,
         problem: Problem,
-        sequence: Any,
-        x0: Array,
+        sequence: MixingSequence,
+        x0: np.ndarray,
         rounds: int,
-        apart: bool = True,
+        separate: bool = True,
     ):
-        self.algorithm, self.problem, self.sequence, self.rounds = (
-            algorithm,
-            problem,
-            sequence,
-            rounds,
-        )
+        self.algorithm = algorithm
+        self.problem = problem
+        self.sequence = sequence
+        self.rounds = rounds
         self.probe = Probe(algorithm, problem, rounds)
         self._rounds: dict[bytes, list[Stage]] = {}
         self._readings: tuple[bytes, Readings] | None = None
         self.template, self.layout, begun = self.probe.begin(x0, self._products)
-        c, two = (
-            problem.task.constants,
-            algorithm.personal and problem.task.shared is not None,
-        )
-        self.two_block = two and bool(c.L_u) and bool(c.L_v)
-        self.apart = (
-            apart
+        c = problem.task.constants
+        two = algorithm.personal and problem.task.shared is not None
+        self.two_block = (c.L_u, c.L_v) if two and c.L_u and c.L_v else None
+        """L_u and L_v of a problem with two blocks."""
+        self.separate = (
+            separate
             and not self.two_block
             and problem.decoupled
             and set(self.layout.widths) == {problem.d}
@@ -89,15 +84,15 @@ class Engine:
         state, template = self.start, self.template
         for t in range(self.rounds + 1):
             readings = self.readings(template)
-            step, template = (
-                self.step(template, t) if t < self.rounds else (None, template)
-            )
+            if t == self.rounds:
+                yield state, readings, None
+                return
+            step, template = self.step(template, t)
             yield state, readings, step
-            if step is not None:
-                state = one_round(state, step.stages, step.laws)
+            state = one_round(state, step.stages, step.laws)
 
     @unknown_methods_rejected()
-    def step(self, template: Any, t: int) -> tuple[Step, Any]:
+    def step(self, template: State, t: int) -> tuple[Step, State]:
         """Return round t, and the state after it.
 
         The round starts from a state with these tensors that nothing moves.
@@ -107,14 +102,11 @@ class Engine:
         if key not in self._rounds:
             found = self.probe.round(template, self.layout, t, trial)
             ins = [found.first, *found.widths]
-            stages = [
-                Stage(
-                    self._coordinates(s.alone, outs, into),
-                    s.mixed // (self.problem.d if self.apart else 1),
-                    s.times,
-                )
-                for s, outs, into in zip(found.stages, found.widths, ins)
-            ]
+            problems = self.problem.d if self.separate else 1
+            stages = []
+            for stage, outs, into in zip(found.stages, found.widths, ins):
+                alone = self._coordinates(stage.alone, outs, into)
+                stages.append(Stage(alone, stage.mixed // problems, stage.times))
             while len(self._rounds) >= _KEPT:
                 self._rounds.pop(next(iter(self._rounds)))
             self._rounds[key] = stages
@@ -136,7 +128,7 @@ class Engine:
             stages, laws = [*stages, Stage(last)], [*laws, []]
         return Step(stages, laws), after
 
-    def readings(self, template: object, consensus: bool = True) -> Readings:
+    def readings(self, template: State, consensus: bool = True) -> Readings:
         """Return what is measured where these tensors are as they are.
 
         The consensus error has (m d)^2 numbers.
@@ -168,45 +160,40 @@ class Engine:
 
     # -- coordinates
 
-    def models(self, state: Moments, readings: Readings) -> Array:
+    def models(self, state: Moments, readings: Readings) -> np.ndarray:
         """Return the expected models (m, d)."""
         y = apply(Moments(state.mu), readings.models.still()).mu
-        return y[:, :, 0].T @ self.basis.T if self.apart else y[0]
+        return y[:, :, 0].T @ self.basis.T if self.separate else y[0]
 
     def _coordinates(self, by: Affine, outs: list[int], ins: list[int]) -> Affine:
         """Return a map in flat coordinates as one of B problems.
 
         The shape changes from (m, q, p) to (B, m, q / B, p / B).
         """
-        if not self.apart:
-            return Affine(
-                by.map[None],
-                by.shift[None],
-                None if by.noise is None else by.noise[None],
-            )
+        if not self.separate:
+            noise = None if by.noise is None else by.noise[None]
+            return Affine(by.map[None], by.shift[None], noise)
         d, V = self.problem.d, self.basis
         if {*outs, *ins} - {d}:
             raise MeetingError
         m, q, p = by.map.shape[0], len(outs), len(ins)
         shift = np.einsum("mqa,ac->cmq", by.shift.reshape(m, q, d), V)
-        map = self._apart(by.map.reshape(m, q, d, p, d), strict=True)
-        noise = (
-            None
-            if by.noise is None
-            else self._apart(by.noise.reshape(m, q, d, q, d), strict=False)
-        )
+        map = self._separated(by.map.reshape(m, q, d, p, d), strict=True)
+        if by.noise is None:
+            return Affine(map, shift)
+        noise = self._separated(by.noise.reshape(m, q, d, q, d), strict=False)
         return Affine(map, shift, noise)
 
-    def _apart(self, by: Array, strict: bool) -> Array:
+    def _separated(self, by: np.ndarray, strict: bool) -> np.ndarray:
         """(m, q, d, p, d) -> (d, m, q, p), the entries that do not meet others."""
         V = self.basis
         turned = np.einsum("mqapb,ac,be->mqcpe", by, V, V, optimize=True)
         own = np.einsum("mqcpc->cmqp", turned).copy()
         if strict:
             np.einsum("mqcpc->cmqp", turned)[...] = 0
-            if np.abs(turned).max(initial=0.0) > 1e-12 * self.problem.d * np.abs(
-                own
-            ).max(initial=1.0):
+            others = np.abs(turned).max(initial=0.0)
+            largest = np.abs(own).max(initial=1.0)
+            if others > 1e-12 * self.problem.d * largest:
                 raise MeetingError
         return own
 
@@ -224,30 +211,30 @@ class Engine:
             rows = mean.G[:, None].repeat(m, 1)
             own = np.arange(m)
             rows[:, own, :, own] -= models.map.swapaxes(0, 1)
-            apart = (mean.g[:, None] - models.shift).reshape(len(rows), -1)
-            rows = rows.reshape(*apart.shape, *rows.shape[-2:])
-            squares["consensus"] = Square(rows / np.sqrt(m), apart / np.sqrt(m))
+            offset = (mean.g[:, None] - models.shift).reshape(len(rows), -1)
+            rows = rows.reshape(*offset.shape, *rows.shape[-2:])
+            squares["consensus"] = Square(rows / np.sqrt(m), offset / np.sqrt(m))
         loss = self._at(root, *at.mean)
         squares["loss"] = Square(loss.G, loss.g, self.problem.f_star)
         if at.auxiliary is not None:
             squares["grad_norm_sq_w"] = self._at(H, *at.auxiliary)
-        two = self._two_blocks(mean, models) if self.two_block else None
-        return Readings(squares | (two.squares() if two else {}), models, two)
+        if self.two_block is None:
+            return Readings(squares, models)
+        two = self._two_blocks(mean, models, *self.two_block)
+        return Readings(squares | two.squares(), models, two)
 
-    def _two_blocks(self, mean: Square, models: Affine) -> Blocks:
+    def _two_blocks(
+        self, mean: Square, models: Affine, L_u: float, L_v: float
+    ) -> Blocks:
         """Return the measures of partial personalization.
 
         They are what :class:`dfltheory.training.metrics.Recorder` measures.
         """
-        task, m, d, A = (
-            self.problem.task,
-            self.problem.m,
-            self.problem.d,
-            self.problem.A,
-        )
+        problem = self.problem
+        task, m, d, A = problem.task, problem.m, problem.d, problem.A
+        coordinates = np.arange(d)
         u, v = (
-            np.isin(np.arange(d), np.arange(d)[index])
-            for index in blocks(task.shared, d)
+            np.isin(coordinates, coordinates[index]) for index in blocks(task.shared, d)
         )
         own, p = np.arange(m), models.map.shape[-1]
         # the parts of (ubar, v_i), and (u_i, v_i)
@@ -259,10 +246,8 @@ class Engine:
             np.einsum("iab,ibjp->ajp", A[:, u], part)[None] / m
             for part in (ubar, heads)
         )
-        g = np.einsum("iab,ib->a", A[:, u], at) / m + self.problem.pull[:, u].mean(0)
-        slope = (
-            np.einsum("iab,ib->ia", A[:, v], models.shift[0]) + self.problem.pull[:, v]
-        )
+        g = np.einsum("iab,ib->a", A[:, u], at) / m + problem.pull[:, u].mean(0)
+        slope = np.einsum("iab,ib->ia", A[:, v], models.shift[0]) + problem.pull[:, v]
         head = self._mean_square(np.einsum("iab,ibjp->iajp", A[:, v], every), slope)
         values, vectors = np.linalg.eigh(A)
         if values.min() < -1e-12 * values.max():
@@ -270,20 +255,19 @@ class Engine:
                 "of two blocks, the clients' objectives must be convex here"
             )
         root = np.sqrt(values.clip(0) / 2)[..., None] * vectors.swapaxes(-1, -2)
-        centre = -(np.linalg.pinv(A, hermitian=True) @ self.problem.pull[..., None])[
-            ..., 0
-        ]
+        inverse = np.linalg.pinv(A, hermitian=True)
+        centre = -(inverse @ problem.pull[..., None])[..., 0]
         least = float(task.loss(torch.from_numpy(centre).to(task.dtype)[None]).mean())
         value = self._mean_square(
             np.einsum("iab,ibjp->iajp", root, ubar + heads),
             np.einsum("iab,ib->ia", root, at - centre),
             least,
         )
-        return Blocks(
-            of_u, of_v, g[None], head, value, task.constants.L_u, task.constants.L_v
-        )
+        return Blocks(of_u, of_v, g[None], head, value, L_u, L_v)
 
-    def _mean_square(self, G: Array, g: Array, constant: float = 0.0) -> Square:
+    def _mean_square(
+        self, G: np.ndarray, g: np.ndarray, constant: float = 0.0
+    ) -> Square:
         """Return constant + (1/m) sum_i ||G_i s + g_i||^2."""
         root = np.sqrt(len(G))
         return Square(
@@ -291,19 +275,23 @@ class Engine:
         )
 
     def _at(
-        self, H: Array, J: Array, offset: Array, around: Array | None = None
+        self,
+        H: np.ndarray,
+        J: np.ndarray,
+        offset: np.ndarray,
+        around: np.ndarray | None = None,
     ) -> Square:
         """||H (J s + offset - x*)||^2."""
         d = self.problem.d
         around = self.problem.x_star if around is None else around
-        if not self.apart:
+        if not self.separate:
             return Square(
                 np.einsum("ij,jmp->imp", H, J)[None], (H @ (offset - around))[None]
             )
         V, m = self.basis, self.problem.m
         weights = np.einsum("ac,ab,bc->c", V, H, V)
         # (d, m, 1, p)
-        mine = self._apart(
+        mine = self._separated(
             J.reshape(1, d, m, -1, d).transpose(2, 0, 1, 3, 4), strict=True
         )
         G = mine.transpose(0, 2, 1, 3) * weights[:, None, None, None]
@@ -311,7 +299,7 @@ class Engine:
 
     # -- the network, and what nothing moves
 
-    def _products(self, t: int, times: int) -> list[Array]:
+    def _products(self, t: int, times: int) -> list[np.ndarray]:
         """All that ``times`` matrices of round t may be together."""
         if self.sequence.random:  # each alone is enough to see that it moves nothing
             return [
@@ -324,22 +312,21 @@ class Engine:
             whole = law[0][1] @ whole
         return [whole]
 
-    def _given(self, template: Any) -> bytes:
+    def _given(self, template: State) -> bytes:
         """Return the parts of a state that are not the recursion's own."""
         own = {*self.layout.shapes, "x", "z"}
-        values = [
-            getattr(template, f.name) for f in fields(template) if f.name not in own
-        ]
-        return b"".join(
-            (
-                v[:1].numpy().tobytes()
-                if isinstance(v, Tensor) and v.ndim >= 3
-                else repr(v).encode()
-            )
-            for v in values
-        )
+        given = b""
+        for f in fields(template):
+            value = getattr(template, f.name)
+            if f.name in own:
+                continue
+            if isinstance(value, Tensor) and value.ndim >= 3:
+                given += value[:1].numpy().tobytes()
+            else:
+                given += repr(value).encode()
+        return given
 
-    def _settled(self, before: object, after: object) -> object:
+    def _settled(self, before: State, after: State) -> State:
         """Return the state after a round, without changes by rounding alone."""
         kept = {}
         for name in {*clients_tensors(after)} - {*self.layout.shapes, "z"}:

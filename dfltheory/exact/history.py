@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, UnknownNameError, whole_number
@@ -19,12 +21,13 @@ from dfltheory.exact.engine import Engine
 from dfltheory.exact.moments import Moments, Stage, backward, one_round
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import Problem, problem_of
+from dfltheory.graphs import MixingSequence
+from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 
 if TYPE_CHECKING:
     from dfltheory.training.instance import Instance
 
-Array = NDArray[Any]
 Form = Literal["auto", "dense", "low-rank"]
 _LARGE = 600
 """Twice the numbers of all models beyond which ``auto`` takes the low-rank form where
@@ -44,11 +47,11 @@ class ExactHistory(History):
 
 
 def exact_history(
-    algorithm: Any,
-    task: Any,
-    topology: Any = None,
+    algorithm: Algorithm,
+    task: Task,
+    topology: object = None,
     rounds: int = 100,
-    x0: Any = None,
+    x0: Tensor | ArrayLike | None = None,
     *,
     form: Form = "auto",
 ) -> ExactHistory:
@@ -105,44 +108,48 @@ def exact_history(
 
 
 def _measured(
-    algorithm: object,
+    algorithm: Algorithm,
     problem: Problem,
-    sequence: object,
-    x0: Array,
+    sequence: MixingSequence,
+    x0: np.ndarray,
     rounds: int,
     form: Form,
-    apart: bool = True,
-) -> tuple[dict[str, Array], Array]:
+    separate: bool = True,
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Every measure of every round, and the last models (m, d)."""
     try:
-        engine = Engine(algorithm, problem, sequence, x0, rounds, apart)
-        large = 2 * x0.size > _LARGE and not engine.apart
+        engine = Engine(algorithm, problem, sequence, x0, rounds, separate)
+        large = 2 * x0.size > _LARGE and not engine.separate
         if form == "low-rank" or (form == "auto" and large and _fits(engine)):
             return _low_rank(engine)
-        told: dict[str, list[float]] = {}
-        before, last = None, x0
-        for state, readings, step in engine.states():
-            measured = readings.expected(state)
-            measured["consensus_rounding"] = readings.squares["consensus"].rounding(
-                state
-            )
-            if (
-                before is not None
-                and before[2] is not None
-                and before[1].blocks is not None
-            ):
-                measured |= before[1].blocks.following(before[0], before[2], state)
-            for name, value in measured.items():
-                told.setdefault(name, []).append(value)
-            before = (state, readings, step)
-            last = engine.models(state, readings)
-        arrays = {name: np.array(values) for name, values in told.items()}
-        return {
-            n: np.pad(a, (0, rounds + 1 - len(a)), constant_values=np.nan)
-            for n, a in arrays.items()
-        }, last
+        return _every_round(engine)
     except MeetingError:
-        return _measured(algorithm, problem, sequence, x0, rounds, form, apart=False)
+        return _measured(algorithm, problem, sequence, x0, rounds, form, separate=False)
+
+
+def _every_round(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Every measure of every round, and the last models (m, d), round by round."""
+    columns: dict[str, list[float]] = {}
+    before = None
+    models = np.zeros(0)
+    for state, readings, step in engine.states():
+        measures = readings.expected(state)
+        consensus = readings.squares["consensus"]
+        measures["consensus_rounding"] = consensus.rounding(state)
+        if before is not None:
+            last_state, last_step, blocks = before
+            measures |= blocks.following(last_state, last_step, state)
+        for name, value in measures.items():
+            columns.setdefault(name, []).append(value)
+        before = None
+        if step is not None and readings.blocks is not None:
+            before = state, step, readings.blocks
+        models = engine.models(state, readings)
+    arrays = {}
+    for name, column in columns.items():
+        missing = engine.rounds + 1 - len(column)
+        arrays[name] = np.pad(np.array(column), (0, missing), constant_values=np.nan)
+    return arrays, models
 
 
 # -- the low-rank form: only d directions of the state matter for the mean model,
@@ -155,41 +162,39 @@ def _fits(engine: Engine) -> bool:
     return plain and not engine.sequence.random and engine.autonomous
 
 
-def _low_rank(engine: Engine) -> tuple[dict[str, Array], Array]:
+def _low_rank(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Every measure of every round, ``consensus`` nan, and the last models (m, d).
 
     With a constant round map s' = M s + k + noise of covariance C, and the mean model
     xbar = R s (d rows), Cov xbar^t = sum_{k < t} (R M^k) C (R M^k)': d rows are carried
     backwards instead of a covariance of (p m)^2 entries. The consensus error has full
-    rank and is not told by this form.
+    rank, and this form does not compute it.
     """
     if not _fits(engine):
         raise InputError(
             "the low-rank form needs one constant matrix and a constant step size: use"
             " form='dense'"
         )
-    readings, (step, _) = (
-        engine.readings(engine.template, consensus=False),
-        engine.step(engine.template, 0),
-    )
+    readings = engine.readings(engine.template, consensus=False)
+    step, _ = engine.step(engine.template, 0)
     still = [
         Stage(stage.alone.still(), stage.mixed, stage.times) for stage in step.stages
     ]
-    told = {
+    measures = {
         name: _spreads(square, engine, step)
         for name, square in readings.squares.items()
     }
-    told["consensus"] = np.full(engine.rounds + 1, np.nan)
+    measures["consensus"] = np.full(engine.rounds + 1, np.nan)
     state = Moments(engine.start.mu)
     for t in range(engine.rounds + 1):
         for name, square in readings.squares.items():
-            told[name][t] += square.expected(state)
+            measures[name][t] += square.expected(state)
         if t < engine.rounds:
             state = one_round(state, still, step.laws)
-    return told, engine.models(state, readings)
+    return measures, engine.models(state, readings)
 
 
-def _spreads(square: Square, engine: Engine, step: Step) -> Array:
+def _spreads(square: Square, engine: Engine, step: Step) -> np.ndarray:
     """Return the trace of the covariance of G s after 0..rounds rounds."""
     # (B, m, p, k)
     rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)
@@ -207,14 +212,12 @@ def _spreads(square: Square, engine: Engine, step: Step) -> Array:
     return out
 
 
-def starting_models(task: Any, x0: Any) -> Array:
+def starting_models(task: Task, x0: Tensor | ArrayLike | None) -> np.ndarray:
     """x^0 (m, d): the task's common start, or what was given."""
     if x0 is None:
-        import torch
-
         x0 = task.start(torch.Generator().manual_seed(0))
     # numpy has no bfloat16
-    x = np.asarray(x0.double() if hasattr(x0, "double") else x0, dtype=float)
+    x = np.asarray(x0.double() if isinstance(x0, Tensor) else x0, dtype=float)
     if x.shape not in ((task.d,), (task.m, task.d)):
         raise InputError(
             f"x0 has shape {x.shape}, not (d,) = ({task.d},) or (m, d) = ({task.m},"

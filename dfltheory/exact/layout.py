@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import replace
+from dfltheory.algorithms.base import State, replace
 from dfltheory.training.local import tensors
 
 
@@ -26,7 +25,7 @@ class Layout:
     shapes: dict[str, tuple[int, ...]]
 
     @classmethod
-    def of_state(cls, state: object, names: list[str]) -> Layout:
+    def of_state(cls, state: State, names: list[str]) -> Layout:
         """Return the layout of these tensors of a state."""
         return cls({name: tuple(getattr(state, name).shape[2:]) for name in names})
 
@@ -40,12 +39,12 @@ class Layout:
         """Length of the vector."""
         return sum(self.widths)
 
-    def vector(self, state: Any) -> Tensor:
+    def vector(self, state: State) -> Tensor:
         """Return the vectors of a state, (S, m, width)."""
         parts = [getattr(state, name).flatten(2).double() for name in self.shapes]
         return torch.cat(parts, -1)
 
-    def state(self, template: Any, vector: Tensor) -> Any:
+    def state(self, template: State, vector: Tensor) -> State:
         """Return the template with these vectors.
 
         All else is repeated for their number S.
@@ -65,7 +64,7 @@ class Layout:
         return replace(template, **new)
 
 
-def clients_tensors(state: Any) -> list[str]:
+def clients_tensors(state: State) -> list[str]:
     """Return the names of the clients' own tensors (S, m, ...) that are not empty."""
     return [
         name

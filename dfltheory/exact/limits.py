@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import block_diag, null_space, solve_discrete_lyapunov
+from torch import Tensor
 
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
 from dfltheory.exact.blocks import MeetingError, Step
 from dfltheory.exact.engine import Engine
@@ -25,8 +26,8 @@ from dfltheory.exact.history import starting_models
 from dfltheory.exact.moments import Affine, Moments, Stage, one_round
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import problem_of
+from dfltheory.tasks.task import Task
 
-Array = NDArray[Any]
 _MOMENTS = 50
 """Entries of one problem's state up to which maps on second moments (their square) are
 written out.
@@ -36,7 +37,7 @@ written out.
 _RESTS = 1e-11
 """What a round changes by no more than this share, it does not change."""
 _HORIZON = 10**9
-"""The horizon that the clients are told of."""
+"""The horizon that the algorithm is given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +50,12 @@ class Stationary:
     """
 
     measures: dict[str, float]
-    x: Array
+    x: np.ndarray
     radius: float
     radius_square: float
 
 
-def stationary(algorithm: object, task: object, topology: object = None) -> Stationary:
+def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Stationary:
     """Return the stationary values of an affine recursion.
 
     They solve linear equations (no iteration).
@@ -70,14 +71,18 @@ def stationary(algorithm: object, task: object, topology: object = None) -> Stat
     if not max(radius, square) < 1 - 1e-12:
         raise InputError(
             f"the spectral radius of the round map is {max(radius, square):.9g}, not"
-            " below 1 beside sums that stay whatever x^0 is: there is no stationary"
+            " below 1, apart from sums that no round changes: there is no stationary"
             " law (take a smaller eta, or a task with mu > 0)"
         )
     return _measured(engine, [part.fixed_point() for part in parts], radius, square)
 
 
 def average_over(
-    algorithm: Any, task: Any, topology: Any = None, rounds: int = 100, x0: Any = None
+    algorithm: Algorithm,
+    task: Task,
+    topology: object = None,
+    rounds: int = 100,
+    x0: Tensor | ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return the mean over t = 0..rounds-1 of every measure.
 
@@ -93,7 +98,11 @@ def average_over(
 
 
 def _engine(
-    algorithm: Any, task: Any, topology: Any, x0: object, apart: bool = True
+    algorithm: Algorithm,
+    task: Task,
+    topology: object,
+    x0: Tensor | ArrayLike | None,
+    separate: bool = True,
 ) -> tuple[Engine, list[_Part]]:
     sequence = sequence_for(algorithm, task.m, topology)
     engine = Engine(
@@ -102,7 +111,7 @@ def _engine(
         sequence,
         starting_models(task, x0),
         _HORIZON,
-        apart,
+        separate,
     )
     if not engine.autonomous:
         raise InputError(
@@ -112,7 +121,7 @@ def _engine(
     try:
         step, _ = engine.step(engine.template, 0)
     except MeetingError:
-        return _engine(algorithm, task, topology, x0, apart=False)
+        return _engine(algorithm, task, topology, x0, separate=False)
     return engine, [_Part.of(engine, step, k) for k in range(len(engine.start.mu))]
 
 
@@ -120,14 +129,12 @@ def _measured(
     engine: Engine, states: list[Moments], radius: float, square: float
 ) -> Stationary:
     mu = np.concatenate([s.mu for s in states])
-    covs = [
-        np.zeros((*s.mu.shape, *s.mu.shape[1:])) if s.cov is None else s.cov
-        for s in states
-    ]
-    state, readings = (
-        Moments(mu, np.concatenate(covs)),
-        engine.readings(engine.template),
-    )
+    covs = []
+    for s in states:
+        none = np.zeros((*s.mu.shape, *s.mu.shape[1:]))
+        covs.append(none if s.cov is None else s.cov)
+    state = Moments(mu, np.concatenate(covs))
+    readings = engine.readings(engine.template)
     return Stationary(
         readings.expected(state), engine.models(state, readings), radius, square
     )
@@ -143,9 +150,9 @@ class _Part:
     round: Callable[[Moments], Moments]
     random: bool
     start: Moments
-    M: Array
-    k: Array
-    begun: Array
+    M: np.ndarray
+    k: np.ndarray
+    begun: np.ndarray
 
     @classmethod
     def of(cls, engine: Engine, step: Step, index: int) -> _Part:
@@ -155,22 +162,23 @@ class _Part:
             engine.start.mu[one],
             None if engine.start.cov is None else engine.start.cov[one],
         )
-        shape, quiet = (
-            start.mu.shape,
-            [Stage(s.alone.still(), s.mixed, s.times) for s in stages],
-        )
+        shape = start.mu.shape
+        quiet = [Stage(s.alone.still(), s.mixed, s.times) for s in stages]
         linear = [
             Stage(Affine(s.alone.map, np.zeros_like(s.alone.shift)), s.mixed, s.times)
             for s in stages
         ]
 
-        def mean(stages: list[Stage], mu: Array) -> Array:
+        def mean(stages: list[Stage], mu: np.ndarray) -> np.ndarray:
             return one_round(Moments(mu.reshape(shape)), stages, step.laws).mu.ravel()
+
+        def whole_round(state: Moments) -> Moments:
+            return one_round(state, stages, step.laws)
 
         n = start.mu.size
         M = np.stack([mean(linear, e) for e in np.eye(n)], axis=1)
         return cls(
-            lambda s: one_round(s, stages, step.laws),
+            whole_round,
             engine.sequence.random,
             start,
             M,
@@ -183,7 +191,7 @@ class _Part:
         return self.start.mu.shape
 
     @cached_property
-    def kept(self) -> Array:
+    def kept(self) -> np.ndarray:
         """Sums (r, n) of the state that no round changes, in any outcome, nor x^0."""
         _, sizes, rows = np.linalg.svd(np.eye(self.n) - self.M.T)
         kept = rows[sizes <= _RESTS * max(1.0, sizes[0])]
@@ -195,12 +203,12 @@ class _Part:
         return kept if largest <= _RESTS * max(1.0, np.abs(self.k).max()) else kept[:0]
 
     @cached_property
-    def free(self) -> Array:
+    def free(self) -> np.ndarray:
         """An orthonormal basis (n, n - r) of what the rest of the state can do."""
         return null_space(self.kept) if len(self.kept) else np.eye(self.n)
 
     @cached_property
-    def centre(self) -> Array:
+    def centre(self) -> np.ndarray:
         """Return where the mean is stationary, or nearly, (n,).
 
         Second moments are taken around it, so that nothing large cancels.
@@ -211,7 +219,7 @@ class _Part:
         )[0]
 
     @cached_property
-    def inner(self) -> Array:
+    def inner(self) -> np.ndarray:
         """The linear part of the round in the coordinates of ``free``."""
         return self.free.T @ self.M @ self.free
 
@@ -269,7 +277,7 @@ class _Part:
         )
         return self._around(mean[1 : 1 + r], mean[1 + r :].reshape(r, r))
 
-    def _around(self, mu: Array, second: Array) -> Moments:
+    def _around(self, mu: np.ndarray, second: np.ndarray) -> Moments:
         """Return the moments of a state from those around the centre.
 
         ``mu`` and ``second`` are the mean and second moment around it, in ``free``.
@@ -279,7 +287,7 @@ class _Part:
             (self.centre + self.free @ mu).reshape(self.shape), self._four(spread)
         )
 
-    def _together(self) -> Array:
+    def _together(self) -> np.ndarray:
         """Return the linear map on (1, mu, S) of one round.
 
         It is found by probing, which is exact because the round is affine in them.
@@ -301,21 +309,21 @@ class _Part:
             F[1:, 1 + j] = self._moved(e[:n], e[n:].reshape(n, n)) - F[1:, 0]
         return F
 
-    def _moved(self, mu: Array, second: Array) -> Array:
+    def _moved(self, mu: np.ndarray, second: np.ndarray) -> np.ndarray:
         return self._seen(self.round(self._around(mu, second)))
 
-    def _seen(self, state: Moments) -> Array:
+    def _seen(self, state: Moments) -> np.ndarray:
         """Mean and second moment around the centre, in ``free``."""
         assert state.cov is not None
         mu = self.free.T @ (state.mu.ravel() - self.centre)
         spread = self.free.T @ state.cov.reshape(self.n, self.n) @ self.free
         return np.concatenate([mu, (spread + np.outer(mu, mu)).ravel()])
 
-    def _four(self, square: Array) -> Array:
+    def _four(self, square: np.ndarray) -> np.ndarray:
         return square.reshape(*self.shape, *self.shape[1:])
 
 
-def _sum_of_powers(F: Array, v: Array, rounds: int) -> Array:
+def _sum_of_powers(F: np.ndarray, v: np.ndarray, rounds: int) -> np.ndarray:
     """sum_{t < rounds} F^t v, by the binary digits of ``rounds``."""
     total, now = np.zeros_like(v), v
     power, summed = F, np.eye(len(F))  # F^(2^j), sum_{t < 2^j} F^t

@@ -8,25 +8,21 @@ coordinates do not meet, else (1, all).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.exact.network import Law
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Mean (B, m, p) and covariance (B, m, p, m, p) of a state.
 
-    ``cov`` None: no chance so far.
+    ``cov`` None: no randomness so far.
     """
 
-    mu: Array
-    cov: Array | None = None
+    mu: np.ndarray
+    cov: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +33,9 @@ class Affine:
     where there is none.
     """
 
-    map: Array
-    shift: Array
-    noise: Array | None = None
+    map: np.ndarray
+    shift: np.ndarray
+    noise: np.ndarray | None = None
 
     def after(self, first: Affine) -> Affine:
         """self(first(s)), both in one map."""
@@ -117,7 +113,7 @@ def mix(sent: Moments, law: Law, mixed: int) -> Moments:
     return Moments(mu, cov)
 
 
-def product(W: Array, x: Array, mixed: int) -> Array:
+def product(W: np.ndarray, x: np.ndarray, mixed: int) -> np.ndarray:
     """Return the product of W with x (B, m, q, ...) along axis 1 (clients).
 
     Only the first ``mixed`` of the q entries are multiplied.
@@ -141,8 +137,8 @@ def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Mom
 
 
 def backward(
-    rows: Array, stages: list[Stage], laws: list[list[Law]]
-) -> tuple[Array, float]:
+    rows: np.ndarray, stages: list[Stage], laws: list[list[Law]]
+) -> tuple[np.ndarray, float]:
     """Return rows' s' as a function of the state before the round, and a variance.
 
     The function holds in the mean; the variance is the one that entered.
@@ -159,5 +155,5 @@ def backward(
     return rows, entered
 
 
-def _times(a: Array, x: Array) -> Array:
+def _times(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (a @ x[..., None])[..., 0]

@@ -6,17 +6,28 @@ A round has one matrix, or a finite list of matrices with probabilities.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from torch import Tensor
 
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError
-from dfltheory.graphs import as_sequence
+from dfltheory.graphs import MixingSequence, as_sequence
+from dfltheory.graphs.matrices import Matrix
 
-Array = NDArray[Any]
-Law = list[tuple[float, Array]]
+Law = list[tuple[float, np.ndarray]]
+
+
+@runtime_checkable
+class KnownLaw(Protocol):
+    """A random sequence of matrices whose distribution is known."""
+
+    def law(self) -> Law:
+        """Every outcome with its probability."""
+        ...
 
 
 class RandomMixing:
@@ -31,7 +42,9 @@ class RandomMixing:
     kind = FRESH_STEP
 
     def __init__(
-        self, matrices: Sequence[Any], probabilities: Sequence[float] | None = None
+        self,
+        matrices: Sequence[Matrix | Tensor],
+        probabilities: Sequence[float] | None = None,
     ):
         self.matrices = [dense(W) for W in matrices]
         if not self.matrices or len({W.shape for W in self.matrices}) != 1:
@@ -52,8 +65,8 @@ class RandomMixing:
         self.m = self.matrices[0].shape[0]
 
     def matrix(
-        self, t: int, rng: np.random.Generator, losses: Array | None = None
-    ) -> Array:
+        self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
+    ) -> np.ndarray:
         """Draw the matrix of round ``t``; the draws are independent."""
         return self.matrices[int(rng.choice(len(self.matrices), p=self.probabilities))]
 
@@ -69,17 +82,17 @@ class RandomMixing:
         ]
 
 
-def dense(W: Any) -> Array:
+def dense(W: Matrix | Tensor) -> np.ndarray:
     """Return a matrix of any kind as a dense float array."""
-    return np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=float)
+    return np.asarray(W.toarray() if sp.issparse(W) else W, dtype=float)
 
 
-def sequence_for(algorithm: Any, m: int, topology: object) -> object:
+def sequence_for(algorithm: Algorithm, m: int, topology: object) -> MixingSequence:
     """Return the topology as a sequence.
 
     Servers (full participation) and ``Local`` bring their own.
     """
-    if not algorithm.needs_topology:  # a server, or nobody
+    if not algorithm.needs_topology:  # a server, or no exchange
         if getattr(algorithm, "participation", 1.0) < 1:
             raise InputError(
                 "sampled clients are not an affine recursion of finite law here: set"
@@ -97,7 +110,7 @@ def sequence_for(algorithm: Any, m: int, topology: object) -> object:
             f"the topology has {sequence.m} clients, but the task has {m}: make them"
             " equal"
         )
-    if sequence.random and not hasattr(sequence, "law"):
+    if sequence.random and not isinstance(sequence, KnownLaw):
         raise InputError(
             "the distribution of this random sequence is not given, so its expectation"
             " is unknown: give RandomMixing(matrices, probabilities)"
@@ -105,14 +118,15 @@ def sequence_for(algorithm: Any, m: int, topology: object) -> object:
     return sequence
 
 
-def law_of(sequence: Any, index: int) -> Law:
+def law_of(sequence: MixingSequence, index: int) -> Law:
     """Return the outcomes of the matrix with this index, with their probabilities."""
     if sequence.random:
+        assert isinstance(sequence, KnownLaw)
         return sequence.law()
     return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]
 
 
-def laws_of(sequence: object, t: int, times: int) -> list[Law]:
+def laws_of(sequence: MixingSequence, t: int, times: int) -> list[Law]:
     """Return the independent factors of the product of the gossip steps of round t.
 
     They are in order; the round has ``times`` gossip steps.
@@ -124,6 +138,6 @@ def laws_of(sequence: object, t: int, times: int) -> list[Law]:
     return [[(p, np.linalg.matrix_power(W, times)) for p, W in law_of(sequence, t)]]
 
 
-def is_constant(sequence: Any) -> bool:
+def is_constant(sequence: MixingSequence) -> bool:
     """Return whether the law of W_t is the same in every round."""
     return bool(sequence.random) or getattr(sequence, "period", None) == 1

@@ -12,14 +12,12 @@ on them in any way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.algorithms.base import replace
+from dfltheory.algorithms.base import Algorithm, State, replace
 from dfltheory.errors import InputError
 from dfltheory.exact.layout import Layout, clients_tensors
 from dfltheory.exact.moments import Affine
@@ -28,8 +26,7 @@ from dfltheory.exact.problem import Problem
 from dfltheory.exact.stages import ProbedRound, put_together
 from dfltheory.exact.trial import Call, Readout, Trial, equal_at_both_points
 
-Array = NDArray[Any]
-Outcomes = Callable[[int, int], list[Array]]
+Outcomes = Callable[[int, int], list[np.ndarray]]
 """(round, number of gossip steps) -> all products of matrices that these steps may
 be.
 """
@@ -56,14 +53,14 @@ class Probe:
         The number of rounds that the algorithm is given.
     """
 
-    def __init__(self, algorithm: Any, problem: Problem, horizon: int):
+    def __init__(self, algorithm: Algorithm, problem: Problem, horizon: int):
         self.algorithm, self.problem, self.horizon = algorithm, problem, horizon
         self.name = type(algorithm).__name__
         self._random = np.random.default_rng(0)
         self._points: dict[object, Tensor] = {}
 
     @torch.no_grad()
-    def begin(self, x0: Array, outcomes: Outcomes) -> tuple[Any, Layout, Affine]:
+    def begin(self, x0: np.ndarray, outcomes: Outcomes) -> tuple[State, Layout, Affine]:
         """Return the state before round 0, its layout, and it as a map of x^0.
 
         Raises
@@ -85,7 +82,7 @@ class Probe:
                     f"its {name} is not made of real numbers, and depends on the models"
                 )
 
-        def start(x: Tensor, oracle: Any) -> Tensor:
+        def start(x: Tensor, oracle: ProbeOracle) -> Tensor:
             return layout.vector(self.algorithm.init(x, oracle))
 
         whole = self.clientwise(start, self.problem.d, self.horizon, "init")
@@ -95,7 +92,7 @@ class Probe:
             Affine(whole.map, layout.vector(state)[0].numpy(), whole.noise),
         )
 
-    def _moving_layout(self, state: object, outcomes: Outcomes) -> Layout:
+    def _moving_layout(self, state: State, outcomes: Outcomes) -> Layout:
         """Return the layout of the tensors that the models and the noise change.
 
         They may change a tensor directly or indirectly.
@@ -123,7 +120,7 @@ class Probe:
     # -- one round at two random points: what it looks like, and its fingerprint
 
     @torch.no_grad()
-    def trial(self, state: Any, layout: Layout, t: int, outcomes: Outcomes) -> Trial:
+    def trial(self, state: State, layout: Layout, t: int, outcomes: Outcomes) -> Trial:
         """Return round t at two random points."""
 
         def noise(k: int) -> Tensor:
@@ -156,7 +153,7 @@ class Probe:
             raise self.refusal("its state has other shapes after a round than before")
         return Trial(sent, after, calls)
 
-    def _only_product(self, z: Tensor, outcomes: list[Array]) -> Tensor:
+    def _only_product(self, z: Tensor, outcomes: list[np.ndarray]) -> Tensor:
         """Return the product of z with the matrices of some gossip steps.
 
         All outcomes must agree.
@@ -170,7 +167,7 @@ class Probe:
                 )
         return products[0]
 
-    def round(self, state: Any, layout: Layout, t: int, trial: Trial) -> ProbedRound:
+    def round(self, state: State, layout: Layout, t: int, trial: Trial) -> ProbedRound:
         """Return round t as stages."""
         sent, calls = trial.sent, trial.calls
         moving = [
@@ -182,12 +179,12 @@ class Probe:
         moving_calls = [call for call in calls if call.given is None]
         call_widths = [int(call.z[0, 0].numel()) for call in moving_calls]
 
-        def local(s: Tensor, oracle: Any) -> Tensor:
+        def local(s: Tensor, oracle: ProbeOracle) -> Tensor:
             return after_local.vector(
                 self.algorithm.local_update(layout.state(state, s), oracle)
             )
 
-        def exchange(inputs: Tensor, oracle: Any) -> Tensor:
+        def exchange(inputs: Tensor, oracle: ProbeOracle) -> Tensor:
             known = inputs[..., : after_local.width]
             answers = iter(inputs[..., after_local.width :].split(call_widths, -1))
             expected = iter(calls)
@@ -218,29 +215,32 @@ class Probe:
             times=[call.times for call in moving_calls],
         )
 
-    def finish(self, state: Any, layout: Layout) -> Affine:
+    def finish(self, state: State, layout: Layout) -> Affine:
         """Return what the clients do after the last round."""
 
-        def last(s: Tensor, oracle: Any) -> Tensor:
+        def last(s: Tensor, oracle: ProbeOracle) -> Tensor:
             return layout.vector(self.algorithm.finish(layout.state(state, s), oracle))
 
         return self.clientwise(last, layout.width, self.horizon, "finish")
 
     @torch.no_grad()
-    def readout(self, state: Any, layout: Layout) -> Readout:
+    def readout(self, state: State, layout: Layout) -> Readout:
         """Return the points at which this state is measured."""
         algorithm, width = self.algorithm, layout.width
 
-        def models(s: Tensor, oracle: Any) -> Tensor:
+        def models(s: Tensor, oracle: ProbeOracle) -> Tensor:
             return algorithm.models(layout.state(state, s)).clone()
 
         def mean(s: Tensor) -> Tensor:
             return algorithm.mean(layout.state(state, s))
 
         def auxiliary(s: Tensor) -> Tensor:
-            return algorithm.auxiliary(layout.state(state, s))
+            point = algorithm.auxiliary(layout.state(state, s))
+            assert point is not None
+            return point
 
-        has_auxiliary = auxiliary(self._point("state", width)) is not None
+        at_random = layout.state(state, self._point("state", width))
+        has_auxiliary = algorithm.auxiliary(at_random) is not None
         return Readout(
             self.clientwise(models, width, self.horizon, "models"),
             self._means(mean, width, "mean"),
@@ -251,7 +251,7 @@ class Probe:
 
     @torch.no_grad()
     def clientwise(
-        self, f: Callable[[Tensor, Any], Tensor], width: int, t: int, part: str
+        self, f: Callable[[Tensor, ProbeOracle], Tensor], width: int, t: int, part: str
     ) -> Affine:
         """Return f as an affine map, with the noise of its draws.
 
@@ -277,11 +277,9 @@ class Probe:
             for size in _SIZES
         ]
 
-        def values(rows: range) -> Array:
-            s, noise = (
-                np.zeros((len(rows), m, width)),
-                np.zeros((draws, len(rows), m, d)),
-            )
+        def values(rows: range) -> np.ndarray:
+            s = np.zeros((len(rows), m, width))
+            noise = np.zeros((draws, len(rows), m, d))
             offset = np.zeros((len(rows), 1, 1))
             for place, row in enumerate(rows):
                 if row >= count:
@@ -315,7 +313,7 @@ class Probe:
         return Affine(units[..., :width], constant, covariance if draws else None)
 
     def _number_of_draws(
-        self, f: Callable[[Tensor, Any], Tensor], width: int, t: int
+        self, f: Callable[[Tensor, ProbeOracle], Tensor], width: int, t: int
     ) -> int:
         """Return how many minibatches f draws."""
         m, d = self.problem.m, self.problem.d
@@ -329,12 +327,12 @@ class Probe:
 
     def _means(
         self, f: Callable[[Tensor], Tensor], width: int, part: str
-    ) -> tuple[Array, Array]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return f (S, m, width) -> (S, d) as (J, offset), where J is (d, m, width)."""
         m = self.problem.m
         n = m * width
 
-        def values(rows: Array) -> Array:
+        def values(rows: np.ndarray) -> np.ndarray:
             return f(torch.from_numpy(rows.reshape(-1, m, width))).double().numpy()
 
         offset = values(np.zeros((1, n)))[0]
@@ -353,11 +351,11 @@ class Probe:
 
     def _check(
         self,
-        found: Array,
-        expected: Array,
-        map: Array,
-        inputs: Array,
-        offset: Array,
+        found: np.ndarray,
+        expected: np.ndarray,
+        map: np.ndarray,
+        inputs: np.ndarray,
+        offset: np.ndarray,
         part: str,
     ) -> None:
         """Raise InputError if values at a random point deviate from the affine map."""

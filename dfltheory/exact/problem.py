@@ -6,15 +6,12 @@ The module also finds coordinates in which the task's Hessians are diagonal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
-
-Array = NDArray[Any]
+from dfltheory.tasks.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +26,14 @@ class Problem:
     eigenvectors of all A_i at once, ``None`` where they do not commute.
     """
 
-    task: Any
-    A: Array
-    pull: Array
-    noise: Array
-    mean_hessian: Array
-    x_star: Array
+    task: Task
+    A: np.ndarray
+    pull: np.ndarray
+    noise: np.ndarray
+    mean_hessian: np.ndarray
+    x_star: np.ndarray
     f_star: float
-    basis: Array | None
+    basis: np.ndarray | None
 
     @property
     def m(self) -> int:
@@ -60,7 +57,7 @@ differ far away.
 """
 
 
-def problem_of(task: Any) -> Problem:
+def problem_of(task: Task) -> Problem:
     """Return the Problem of a task with quadratic clients and additive noise.
 
     It is found by asking the task for gradients.
@@ -73,11 +70,12 @@ def problem_of(task: Any) -> Problem:
         "exact expectations are for quadratic tasks with additive noise, not for"
         f" {task.name}"
     )
-    if not (hasattr(task, "hessian") and hasattr(task, "noise")):
+    hessian, noise = getattr(task, "hessian", None), getattr(task, "noise", None)
+    if hessian is None or noise is None:
         raise InputError(refusal)
     m, d = task.m, task.d
     zero = torch.zeros(1, m, d, dtype=task.dtype, device=task.device)
-    A, pull = _numbers(task.hessian(zero))[0], _numbers(task.gradient(zero))[0]
+    A, pull = _numbers(hessian(zero))[0], _numbers(task.gradient(zero))[0]
     largest = torch.finfo(task.dtype).max / (
         16 * d * max(np.abs(A).max(), np.abs(pull).max(), 1.0)
     )
@@ -96,19 +94,19 @@ def problem_of(task: Any) -> Problem:
     mean = A.mean(0)
     known = getattr(task, "x_star", None)
     x_star = mean if known is None else _numbers(known)
-    # none is told, or the clients' own optima: here all have one
+    # it is unknown, or those of the clients: here all have one
     if x_star.shape != (d,):
         x_star = -np.linalg.lstsq(mean, pull.mean(0), rcond=None)[0]
     f_star = float(task.global_loss(torch.from_numpy(x_star).to(zero)[None])[0])
-    noise = _numbers(task.noise.covariance(m, d))
-    return Problem(task, A, pull, noise, mean, x_star, f_star, common_basis(A))
+    covariance = _numbers(noise.covariance(m, d))
+    return Problem(task, A, pull, covariance, mean, x_star, f_star, common_basis(A))
 
 
-def _numbers(x: torch.Tensor) -> Array:
+def _numbers(x: torch.Tensor) -> np.ndarray:
     return x.detach().double().cpu().numpy()
 
 
-def common_basis(A: Array) -> Array | None:
+def common_basis(A: np.ndarray) -> np.ndarray | None:
     """Return orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once.
 
     None: the Hessians do not commute.
@@ -117,7 +115,7 @@ def common_basis(A: Array) -> Array | None:
     top, diagonal = max(np.abs(A).max(), 1e-300), A * np.eye(d)
     if np.array_equal(A, diagonal):
         return np.eye(d)
-    # generic: keeps joint eigenspaces apart
+    # generic weights separate joint eigenspaces
     weights = np.random.default_rng(0).uniform(0.5, 1.5, len(A))
     vectors = np.linalg.eigh(np.einsum("m,mij->ij", weights, A))[1]
     rotated = vectors.T @ A @ vectors

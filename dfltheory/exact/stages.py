@@ -6,14 +6,10 @@ A stage is a clientwise map, followed by an exchange with the neighbors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.exact.moments import Affine, Stage
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +53,9 @@ class Exchange:
     """
 
     whole: Affine
-    known: list[Array]
-    sent: list[Array]
-    new: Array
+    known: list[np.ndarray]
+    sent: list[np.ndarray]
+    new: np.ndarray
 
     @classmethod
     def of_map(
@@ -76,7 +72,7 @@ class Exchange:
         new = np.arange(inputs + sum(calls), inputs + outputs)
         return cls(whole, _positions([*after_local, *calls]), sent, new)
 
-    def part(self, outputs: list[Array], blocks: list[int]) -> Affine:
+    def part(self, outputs: list[np.ndarray], blocks: list[int]) -> Affine:
         """Return the map from some of the known blocks to these outputs."""
         nothing = self.new[:0]
         rows = np.concatenate([*outputs, nothing])
@@ -85,7 +81,7 @@ class Exchange:
             self.whole.map[:, rows[:, None], columns], self.whole.shift[:, rows]
         )
 
-    def depends(self, outputs: list[Array], block: int) -> bool:
+    def depends(self, outputs: list[np.ndarray], block: int) -> bool:
         """Return whether these outputs depend on a known block."""
         return bool(self.part(outputs, [block]).map.any())
 
@@ -101,7 +97,7 @@ class _Builder:
     done: list[int] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
 
-    def map_to(self, outputs: list[Array]) -> Affine:
+    def map_to(self, outputs: list[np.ndarray]) -> Affine:
         """Return the map from the blocks that are known to these outputs."""
         step = self.exchange.part(outputs, self.blocks)
         return step if self.pending is None else step.after(self.pending)
@@ -136,10 +132,11 @@ def put_together(
     exchange = Exchange.of_map(communicate, after_local, calls)
     n, count = len(after_local), len(calls)
     widths_of_blocks = [*after_local, *calls]
-    needs = [
-        {j for j in range(count) if exchange.depends([exchange.sent[k]], n + j)}
-        for k in range(count)
-    ]
+
+    def needed_calls(sent: np.ndarray) -> set[int]:
+        return {j for j in range(count) if exchange.depends([sent], n + j)}
+
+    needs = [needed_calls(sent) for sent in exchange.sent]
     builder = _Builder(exchange, local, list(range(n)))
     widths = []
     while len(builder.done) < count:
@@ -168,7 +165,7 @@ def put_together(
     return ProbedRound(builder.stages, [*widths, state], state)
 
 
-def _positions(widths: list[int]) -> list[Array]:
+def _positions(widths: list[int]) -> list[np.ndarray]:
     """Return the positions of blocks that follow one another."""
     return np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1]) if widths else []
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from dfltheory.algorithms.base import State
 from dfltheory.exact.layout import clients_tensors
-from dfltheory.exact.moments import Affine, Array
+from dfltheory.exact.moments import Affine
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +27,8 @@ class Readout:
     """
 
     models: Affine
-    mean: tuple[Array, Array]
-    auxiliary: tuple[Array, Array] | None
+    mean: tuple[np.ndarray, np.ndarray]
+    auxiliary: tuple[np.ndarray, np.ndarray] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +58,8 @@ class Trial:
     It holds the state after local work, the state at its end, and its calls of ``mix``.
     """
 
-    sent: Any
-    after: Any
+    sent: State
+    after: State
     calls: list[Call]
 
     def fingerprint(self) -> bytes:
@@ -73,7 +74,7 @@ class Trial:
         return numbers + repr([call.times for call in self.calls]).encode()
 
 
-def equal_at_both_points(z: Any) -> bool:
+def equal_at_both_points(z: object) -> bool:
     """Return whether a tensor is the same at both random points."""
     return isinstance(z, Tensor) and torch.equal(z[:1].expand_as(z), z)
 

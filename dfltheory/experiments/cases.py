@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.reference import load_all
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -73,7 +74,7 @@ class Case:
     confidence: float = 0.95
     method: Method = "student"
 
-    def with_run(self, **changes: Any) -> Case:
+    def with_run(self, **changes: object) -> Case:
         """Return the case with other fields of its instance, such as ``rounds``."""
         return replace(self, instance=replace(self.runnable(), **changes))
 
@@ -107,27 +108,26 @@ class Outcome:
 
 def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
     """Run a case, or take its finished ``run``, and compare it with its statements."""
+    run = case.runnable().run(progress=progress) if run is None else run
+    against = statements(case.key, case.variants) if case.key else ()
     options: dict[str, Any] = {
         "confidence": case.confidence,
         "method": case.method,
         **case.constants,
     }
-    run = case.runnable().run(progress=progress) if run is None else run
-    against = statements(case.key, case.variants) if case.key else ()
-    return Outcome(
-        case, run, tuple(compare(run, theorem, **options) for theorem in against)
-    )
+    verdicts = [compare(run, theorem, **options) for theorem in against]
+    return Outcome(case, run, tuple(verdicts))
 
 
 def case_of(
     key: str | Theorem,
     task: Task,
-    network: Any,
+    network: object,
     rounds: int,
     *,
     variants: Sequence[str] | None = None,
     step: Step = "schedule",
-    algorithm: Any = None,
+    algorithm: Algorithm | type[Algorithm] | str | None = None,
     **further: Any,
 ) -> Case:
     """Return the case of the theorem's algorithm on a task.
@@ -137,7 +137,7 @@ def case_of(
     Parameters
     ----------
     key : str or Theorem
-        Any statement of the registry.
+        A statement of the registry.
     task, network, rounds
         As :func:`dfltheory.train` takes them.
     variants : sequence of str, optional
@@ -151,17 +151,18 @@ def case_of(
         Other fields of :class:`Case` (constants, group...) and of its instance (seeds,
         x0...), and hyperparameters of the algorithm.
     """
-    of_case = {name: value for name, value in further.items() if name in _names(Case)}
-    of_run = {
-        name: value for name, value in further.items() if name in _names(Instance)
-    }
-    hyperparameters = {
-        name: value for name, value in further.items() if name not in of_case | of_run
-    }
+    of_case, of_run, hyperparameters = {}, {}, {}
+    for name, value in further.items():
+        if name in _names(Case):
+            of_case[name] = value
+        elif name in _names(Instance):
+            of_run[name] = value
+        else:
+            hyperparameters[name] = value
     against = statements(key, variants)
     if algorithm is None or isinstance(algorithm, (str, type)):
         known = {**of_case.get("constants", {}), **hyperparameters}
-        algorithm = scheduled_algorithm(
+        chosen: Algorithm = scheduled_algorithm(
             scheduling(against),
             task,
             rounds,
@@ -170,17 +171,17 @@ def case_of(
             algorithm=algorithm,
             **known,
         )
-    place: dict[str, Any] = {
-        "group": f"{task.name}, {against[0].key}",
-        "row": "",
-        "column": "",
-    }
-    return Case(
-        instance=Instance(task, algorithm, network, rounds, **of_run),
+    else:
+        chosen = algorithm
+    case = Case(
+        instance=Instance(task, chosen, network, rounds, **of_run),
+        group=f"{task.name}, {against[0].key}",
+        row="",
+        column="",
         key=key,
         variants=tuple(theorem.variant for theorem in against),
-        **place | of_case,
     )
+    return replace(case, **of_case)
 
 
 def _names(kind: type[Case | Instance]) -> set[str]:
@@ -190,7 +191,7 @@ def _names(kind: type[Case | Instance]) -> set[str]:
 def validate(
     key: str | Theorem,
     task: Task,
-    network: Any,
+    network: object,
     rounds: int,
     *,
     progress: bool = False,

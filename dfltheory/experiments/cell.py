@@ -17,6 +17,7 @@ from dfltheory.documents import short as quoted
 from dfltheory.errors import InputError
 from dfltheory.experiments.cases import Case, statements
 from dfltheory.files import plain
+from dfltheory.graphs.matrices import to_dense
 from dfltheory.identity import value_digest
 from dfltheory.own import Trust
 from dfltheory.randomness import RANDOM_FORMAT
@@ -32,6 +33,10 @@ from dfltheory.verdicts.schedule import (
 
 RECORDED_CLIENTS = 256
 """Largest network of a file whose matrix is copied into the records of its cells."""
+
+
+Section = dict[str, Any]
+"""The fields of a section, which its pydantic model has checked."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,12 @@ class Cell:
 
     source: str
     title: str
-    sections: Mapping[str, dict[str, Any]]
+    sections: Mapping[str, Section]
     folder: Path = Path()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     trust: Trust = False
 
-    def __getitem__(self, section: str) -> dict[str, Any]:
+    def __getitem__(self, section: str) -> Section:
         """Return a section with its defaults; an empty table if the file has none."""
         return self.sections.get(section, {})
 
@@ -189,7 +194,7 @@ class Cell:
             method=theorem.get("method", "student"),
         )
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Section]:
         """Return the full configuration, in JSON's types, with defaults.
 
         It is an experiment of its own, which needs no other file: a small matrix is
@@ -209,7 +214,7 @@ class Cell:
                 document["theorem"].pop("steps")
         return plain(document)
 
-    def _recorded(self, title: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    def _recorded(self, title: str, table: Section) -> Section:
         """Return one section as it is recorded."""
         if "file" in table:
             return self._network_of_file(table)
@@ -235,7 +240,7 @@ class Cell:
             if not about.required and option not in scheduled
         }
 
-    def _network_of_file(self, table: Mapping[str, Any]) -> dict[str, object]:
+    def _network_of_file(self, table: Section) -> Section:
         """Return the recorded [topology] of a network in a file.
 
         It holds the matrix, or the digest of a large one.
@@ -250,12 +255,7 @@ class Cell:
             return by_digest
         if network.m is None or network.m > RECORDED_CLIENTS:
             return by_digest
-        matrix = network.W
-        return {
-            "matrix": (
-                (matrix.toarray() if hasattr(matrix, "toarray") else matrix).tolist()
-            )
-        }
+        return {"matrix": to_dense(network.W).tolist()}
 
 
 def check_code(document: dict[str, object], where: str, force: bool) -> None:

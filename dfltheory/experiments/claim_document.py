@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from dfltheory.schemas import Schema
+from dfltheory.verdicts.verdict import Kind
 
 FORMAT = 1
 Outcome = Literal["REFUTED", "NOT REFUTED SO FAR", "NOT APPLICABLE"]
 SearchOutcome = Literal[
     "refuted", "not refuted", "undecided", "no candidate judged", "not searched"
 ]
-VerdictKind = Literal["holds", "violated", "undecided", "vacuous", "not applicable"]
 
 
 class AuditRecord(Schema):
@@ -74,7 +74,7 @@ class VerdictRecord(Schema):
     seeds: int
     confidence: float
     hyperparameters: dict[str, float | int | str | bool]
-    kind: VerdictKind
+    kind: Kind
     reason: str
     ratio: float | None
     ratio_interval: list[float] | None
@@ -108,7 +108,7 @@ class ClaimDocument(Schema):
     """What refutes the statement; empty if nothing does."""
     examined: list[str]
     not_examined: list[str]
-    status: dict[str, Any]
+    status: dict[str, object]
     """What is stored about the statement, or what a given counterexample shows."""
     budget: BudgetRecord
     audit: AuditRecord

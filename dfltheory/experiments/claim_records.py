@@ -7,7 +7,6 @@ import platform
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def claim_document(
     command: str,
     page: str,
     counterexample: str | None,
-) -> dict[str, Any]:
+) -> ClaimDocument:
     """Return the content of ``claim.json``.
 
     Parameters
@@ -69,14 +68,14 @@ def claim_document(
         Files next to ``claim.json``.
     """
     theorem = report.theorem
-    document = ClaimDocument(
+    return ClaimDocument(
         key=theorem.key,
         variant=theorem.variant,
         title=theorem.title,
         source=theorem.source,
         statement=reference,
         statement_hash=statement_hash(theorem),
-        outcome=report.outcome(status),  # type: ignore[arg-type]
+        outcome=report.outcome(status),
         evidence=report.evidence(status),
         examined=report.examined,
         not_examined=list(NOT_EXAMINED),
@@ -94,7 +93,6 @@ def claim_document(
         page=page,
         command=command,
     )
-    return document.model_dump()
 
 
 def versions() -> dict[str, str]:
@@ -117,6 +115,7 @@ def _search_record(
     report: ClaimReport, reference: str, counterexample: str | None
 ) -> SearchRecord:
     search = report.search
+    assert search.outcome != "not run"  # only controls are left out
     rows = {} if search.finding is None else search.finding.families
     families = {}
     for name, row in rows.items():
@@ -124,7 +123,7 @@ def _search_record(
         candidates = int(row["evaluations"])
         families[name] = FamilyRecord(candidates=candidates, largest_ratio=ratio)
     return SearchRecord(
-        outcome=search.outcome,  # type: ignore[arg-type]
+        outcome=search.outcome,
         reason=search.reason,
         candidates=search.candidates,
         seconds=search.seconds,
@@ -144,7 +143,7 @@ def _control_record(
         name=control.name,
         change=control.change,
         statement_hash=statement_hash(control.theorem),
-        outcome=result.outcome,  # type: ignore[arg-type]
+        outcome=result.outcome,
         candidates=result.candidates,
         seconds=result.seconds,
         largest_ratio=result.ratio,
@@ -154,7 +153,11 @@ def _control_record(
 
 def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
     verdict = result.verdict
-    measured = verdict is not None and math.isfinite(verdict.ratio)
+    ratio, interval = None, None
+    if verdict is not None and math.isfinite(verdict.ratio):
+        ratio = float(verdict.ratio)
+    if verdict is not None and np.isfinite(verdict.ratio_ci).all():
+        interval = [float(end) for end in verdict.ratio_ci]
     return VerdictRecord(
         network=result.network,
         task=result.task,
@@ -163,14 +166,10 @@ def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
         seeds=SEEDS,
         confidence=CONFIDENCE,
         hyperparameters=dict(result.hyperparameters),
-        kind=result.kind,  # type: ignore[arg-type]
+        kind=result.kind,
         reason=result.reason,
-        ratio=float(verdict.ratio) if verdict is not None and measured else None,
-        ratio_interval=(
-            [float(end) for end in verdict.ratio_ci]
-            if verdict is not None and np.isfinite(verdict.ratio_ci).all()
-            else None
-        ),
+        ratio=ratio,
+        ratio_interval=interval,
         command=result.command(reference),
     )
 

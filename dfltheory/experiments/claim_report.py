@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from dfltheory.counterexamples.describe import refuted_by
 from dfltheory.counterexamples.falsification import falsify
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
+from dfltheory.experiments.claim_document import Outcome, SearchOutcome
 from dfltheory.experiments.negative_controls import Control, negative_controls
 from dfltheory.experiments.standard_problems import (
     StandardVerdict,
@@ -31,6 +32,14 @@ ENOUGH = 1.01
 """The search of a control stops at this ratio: one refutation is enough."""
 
 Say = Callable[[str], None]
+
+
+class SearchOptions(TypedDict):
+    """The budget as arguments of a search."""
+
+    seconds: float
+    candidates: int | None
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class Budget:
             )
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> SearchOptions:
         """Arguments of :func:`~dfltheory.counterexamples.falsification.falsify`."""
         return {
             "seconds": self.seconds,
@@ -92,7 +101,7 @@ class SearchResult:
         What the search reports.
     """
 
-    outcome: str
+    outcome: SearchOutcome | Literal["not run"]
     reason: str = ""
     finding: Finding | None = None
 
@@ -155,7 +164,7 @@ class ClaimReport:
         ]
         return found
 
-    def outcome(self, status: Status) -> str:
+    def outcome(self, status: Status) -> Outcome:
         """REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE."""
         if self.evidence(status):
             return "REFUTED"

@@ -16,15 +16,14 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dfltheory.documents import short as quoted
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.experiments.cases import Case, statements
-from dfltheory.experiments.cell import Cell, check_code
+from dfltheory.experiments.cell import Cell, Section, check_code
 from dfltheory.experiments.schema import FILE_SECTIONS, Outline, TheoremSection
 from dfltheory.files import read_bytes
 from dfltheory.own import Trust, require_trust, trusting
@@ -47,7 +46,7 @@ class Axis:
     """One line of ``[sweep]``: fields that move together, and their values in turn."""
 
     fields: tuple[str, ...]
-    values: tuple[tuple[Any, ...], ...]
+    values: tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -154,11 +153,9 @@ def load_document(path: str | Path) -> dict[str, object]:
         The file is missing, too large, too deep, or of another format.
     """
     file = Path(path)
-    kind, parse = (
-        ("JSON", json.loads)
-        if file.suffix.lower() == ".json"
-        else ("TOML", tomllib.loads)
-    )
+    kind, parse = "TOML", tomllib.loads
+    if file.suffix.lower() == ".json":
+        kind, parse = "JSON", json.loads
     content = read_bytes(path, MAX_BYTES)
     try:
         document = parse(content.decode("utf-8"))
@@ -197,10 +194,10 @@ def _inner_values(value: object) -> list[object]:
 
 
 def read_experiment(
-    document: Mapping[str, Any],
+    document: Mapping[str, object],
     source: str = "the experiment",
     folder: Path = Path(),
-    changes: Mapping[str, Any] | None = None,
+    changes: Mapping[str, object] | None = None,
     *,
     trust: bool = False,
     imports: bool = True,
@@ -210,7 +207,7 @@ def read_experiment(
 
     It is what :func:`load_experiment` returns of a file.
     """
-    base = copy.deepcopy(dict(document))
+    base: Section = copy.deepcopy(dict(document))
     typed = frozenset(
         value for value in (changes or {}).values() if isinstance(value, str)
     )
@@ -250,7 +247,7 @@ def _grid(axes: tuple[Axis, ...]) -> Iterator[dict[str, object]]:
         yield settings
 
 
-def _axes(table: Mapping[str, Any]) -> Iterator[Axis]:
+def _axes(table: Mapping[str, object]) -> Iterator[Axis]:
     """Yield the axes of a [sweep]."""
     seen: set[str] = set()
     for line, values in _flat(table):
@@ -258,7 +255,9 @@ def _axes(table: Mapping[str, Any]) -> Iterator[Axis]:
         names = tuple(part.strip() for part in line.split(","))
         if not isinstance(values, list) or not values:
             raise InputError(f"{place}: must be a list of values, not {quoted(values)}")
-        rows: list[Any] = values if len(names) > 1 else [[value] for value in values]
+        rows: list[list[object]] = values
+        if len(names) == 1:
+            rows = [[value] for value in values]
         _check_rows(place, rows, len(names))
         for position, name in enumerate(names):
             for moved in _moved_fields(name, [row[position] for row in rows]):
@@ -268,7 +267,7 @@ def _axes(table: Mapping[str, Any]) -> Iterator[Axis]:
         yield Axis(names, tuple(tuple(row) for row in rows))
 
 
-def _check_rows(place: str, rows: list[object], width: int) -> None:
+def _check_rows(place: str, rows: Sequence[object], width: int) -> None:
     for row in rows:
         if not isinstance(row, list) or len(row) != width:
             raise InputError(
@@ -285,7 +284,7 @@ def _moved_fields(name: str, values: list[object]) -> set[str]:
     return {name} | {f"{name}.{key}" for table in tables for key in table}
 
 
-def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
     """Yield dotted names and their lists.
 
     Quoted ("run.rounds") and bare (run.rounds) keys mean the same.
@@ -298,7 +297,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield name, value
 
 
-def _set(document: dict[str, Any], name: str, value: Any) -> None:
+def _set(document: Section, name: str, value: object) -> None:
     """Put a value at a dotted field.
 
     A whole section takes a table, which is laid over what is there.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
-def mathml(latex: str, display: str = "inline") -> Any:
+def mathml(latex: str, display: str = "inline") -> Markup:
     """Return LaTeX as MathML, which browsers draw without a script."""
     from latex2mathml.converter import convert
     from markupsafe import Markup
@@ -15,7 +18,7 @@ def mathml(latex: str, display: str = "inline") -> Any:
     return Markup(convert(latex.replace("{aligned}", "{split}"), display=display))
 
 
-def html_text(text: str) -> Any:
+def html_text(text: str) -> Markup:
     """Return text as HTML, without the stars of bold words.
 
     Formulas are between dollar signs, code between backticks. Stars of bold words are
@@ -35,7 +38,7 @@ def html_text(text: str) -> Any:
     return Markup("").join(parts)
 
 
-def _formula(latex: str) -> object:
+def _formula(latex: str) -> Markup:
     """Return a formula as MathML; text that only looks like a formula as it is."""
     from markupsafe import escape
 

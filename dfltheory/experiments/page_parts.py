@@ -7,13 +7,17 @@ import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dfltheory.bounds.display import condition_latex
+from dfltheory.bounds.theorem import Theorem
 from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.number_format import number, tex
 from dfltheory.verdicts.verdict import Verdict
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 MARKS = {
     "holds": "✓",
@@ -51,7 +55,7 @@ def figure_name(title: str, group: str) -> str:
     return f"{plain}-{mark}"
 
 
-def template(name: str) -> Any:
+def template(name: str) -> Template:
     """Return a page of this package, whose values are text and no markup."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -77,23 +81,26 @@ def embedded(figure: Path) -> str:
     )
 
 
-def statements_of(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+def statements_of(outcomes: list[Outcome]) -> list[dict[str, object]]:
     """Return what the theorems of a group state, in words and formulas."""
     theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
-    return [
-        {
-            "name": f"{thm.key}, {thm.variant}",
-            "status": str(thm.status),
-            "source": thm.source,
-            "left": html_text(thm.lhs.words),
-            "formula": mathml(thm.latex(), "block"),
-            "conditions": [
-                (c.name, mathml(condition_latex(c, thm))) for c in thm.conditions
-            ],
-            "assumptions": [html_text(words) for words in thm.assumptions],
-        }
-        for thm in theorems.values()
-    ]
+    return [_statement(theorem) for theorem in theorems.values()]
+
+
+def _statement(theorem: Theorem) -> dict[str, object]:
+    conditions = []
+    for condition in theorem.conditions:
+        formula = mathml(condition_latex(condition, theorem))
+        conditions.append((condition.name, formula))
+    return {
+        "name": f"{theorem.key}, {theorem.variant}",
+        "status": str(theorem.status),
+        "source": theorem.source,
+        "left": html_text(theorem.lhs.words),
+        "formula": mathml(theorem.latex(), "block"),
+        "conditions": conditions,
+        "assumptions": [html_text(words) for words in theorem.assumptions],
+    }
 
 
 def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:

@@ -274,9 +274,8 @@ def write(
         counterexample=None if saved is None else saved.name,
     )
     write_text(out, text)
-    write_json(claim, document)
-    errors = document["audit"]["errors"]
-    return Written(out, claim, saved, document["outcome"], errors)
+    write_json(claim, document.model_dump())
+    return Written(out, claim, saved, document.outcome, document.audit.errors)
 
 
 def _refuse_another_claim(claim: Path, page: Path) -> None:

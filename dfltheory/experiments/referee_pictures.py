@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from dfltheory.experiments.html_text import html_text
 from dfltheory.plots import look
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def _svg(figure: Figure) -> Any:
-    """Return a figure as SVG that stands in the page, the same for the same numbers."""
+def _svg(figure: Figure) -> Markup:
+    """Return a figure as SVG for the page, the same for the same numbers."""
     import matplotlib as mpl
     from markupsafe import Markup
 
@@ -36,7 +38,7 @@ def _svg(figure: Figure) -> Any:
     return Markup(out.getvalue()[out.getvalue().index("<svg") :])
 
 
-def _axes(x: str, y: str) -> tuple[Figure, Any]:
+def _axes(x: str, y: str) -> tuple[Figure, Axes]:
     from matplotlib.figure import Figure
 
     with look.style():
@@ -48,7 +50,7 @@ def _axes(x: str, y: str) -> tuple[Figure, Any]:
 
 def refutation_picture(
     file: Path, theorem: Theorem, instead: Theorem | None
-) -> tuple[Any, str]:
+) -> tuple[Markup | None, str]:
     """Return a picture of the saved counterexample, and its text.
 
     It shows what is measured above the printed bound and below the corrected one, at
@@ -79,22 +81,20 @@ def refutation_picture(
             **{"measured": look.MEASURED, **look.MEANINGS}[name],
         )
     axes.legend(frameon=False)
-    apart = (
-        ""
-        if instead is None or instead.lhs.aggregate == theorem.lhs.aggregate
-        else _APART
-    )
+    note = ""
+    if instead is not None and instead.lhs.aggregate != theorem.lhs.aggregate:
+        note = _OTHER_AGGREGATE
     return (
         _svg(figure),
         (
             f"The saved instance at the horizons T: measured {document['ratio']:.3g}"
             f" times the printed bound at T = {document['exact']['T']:.3g}; its exact"
-            f" constants in both bounds.{apart}"
+            f" constants in both bounds.{note}"
         ),
     )
 
 
-_APART = (
+_OTHER_AGGREGATE = (
     " The corrected bound is one of the mean over the rounds, which is no less than the"
     " least of them."
 )
@@ -139,15 +139,13 @@ def _along(
     return horizons, lines
 
 
-def phase_picture(theorem: Theorem) -> tuple[Any, str]:
+def phase_picture(theorem: Theorem) -> tuple[Markup | None, str]:
     """Return a picture of where the bound is informative, over T and the spectral gap.
 
     Elsewhere it is vacuous, or no step size meets the conditions.
     """
-    gap, known = (
-        next((n for n in ("lam", "q") if n in theorem.needs), None),
-        trivials(theorem),
-    )
+    gap = next((name for name in ("lam", "q") if name in theorem.needs), None)
+    known = trivials(theorem)
     many = len(theorem.step_names) > 2  # too many to look for the best of
     if not known or theorem.order or gap is None or many or "T" not in theorem.needs:
         return None, ""
@@ -157,11 +155,8 @@ def phase_picture(theorem: Theorem) -> tuple[Any, str]:
         (n for n in theorem.needs if n not in (*over, *theorem.step_names)),
         theorem.glossary,
     )
-    bound, known_without = (
-        best_bounds(theorem, usual | over)[0],
-        yardstick(theorem, usual | over),
-    )
-    ratio = (bound / known_without).reshape(len(gaps), len(T))
+    bound, _ = best_bounds(theorem, usual | over)
+    ratio = (bound / yardstick(theorem, usual | over)).reshape(len(gaps), len(T))
     kinds = np.select([ratio < 1, np.isfinite(ratio)], [2, 1], 0)
     figure, axes = _axes("rounds $T$", rf"$1 - {theorem.glossary[gap].latex}$")
     from matplotlib.colors import ListedColormap
@@ -178,16 +173,18 @@ def phase_picture(theorem: Theorem) -> tuple[Any, str]:
         rasterized=True,
     )
     for color, label in zip(
-        colors, ("not applicable", "vacuous", "speaks"), strict=True
+        colors, ("not applicable", "vacuous", "informative"), strict=True
     ):
         axes.plot([], [], "s", color=color, label=label)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    told = ", ".join(f"${theorem.glossary[n].latex} = {v:g}$" for n, v in usual.items())
+    constants = ", ".join(
+        f"${theorem.glossary[name].latex} = {value:g}$" for name, value in usual.items()
+    )
     without = " or ".join(f"${expression_latex(limit, theorem)}$" for _, limit in known)
     return _svg(figure), html_text(
-        f"At {told}, with the best step sizes at each point. Vacuous: the bound says no"
-        f" more than {without}, which is known without it; not applicable: no step size"
-        " meets the conditions."
+        f"At {constants}, with the best step sizes at each point. Vacuous: the bound"
+        f" says no more than {without}, which is known without it; not applicable: no"
+        " step size meets the conditions."
     )
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from dfltheory.experiments.cases import Case, Outcome, installed_versions
 from dfltheory.experiments.page_parts import (
@@ -45,6 +45,14 @@ _MOST_REASONS = 12
 _CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
 
 
+class Storable(Protocol):
+    """A row of a table of the page, which is stored as JSON too."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain data."""
+        ...
+
+
 @dataclass(frozen=True)
 class Study:
     """Outcomes with a title and a list of what was not tested."""
@@ -56,7 +64,7 @@ class Study:
     versions: dict[str, str] = field(default_factory=installed_versions)
     finding: str = ""
     """The main finding in one sentence: the page begins with it."""
-    scorecard: Sequence[Any] = ()
+    scorecard: Sequence[Storable] = ()
     """Rows of a table of statements, each with ``key``, ``title``, ``cells`` (side,
     column, cell) and ``to_dict()``; a cell has ``marked``, ``tone``, ``detail`` and
     ``command``.
@@ -67,7 +75,7 @@ class Study:
     """
     pictures: Sequence[tuple[str, Callable[[], Figure], str]] = ()
     """Further figures, each with its title, its drawing and its caption."""
-    claims: Sequence[Any] = ()
+    claims: Sequence[Storable] = ()
     """Further claims that were checked, each with ``claim``, ``source``, ``check``,
     ``verdict``, ``said``, ``ratio``, ``detail``, ``refuted`` and ``to_dict()``.
     """
@@ -156,7 +164,7 @@ class Study:
             pictures[group] = save(draw(members), file)[2]
         return pictures
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> dict[str, object]:
         """Return what is needed to run the same again."""
         return {
             "title": self.title,
@@ -200,8 +208,8 @@ def render(
     """Return the page as text; figures are embedded, nothing is loaded from anywhere.
 
     ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has
-    none); ``more``: further ones by their captions; ``files``: what lies beside the
-    page in its ``folder``; ``cover``, ``pictures``: the drawn ``study.cover`` and
+    none); ``more``: further ones by their captions; ``files``: those next to the page
+    in its ``folder``; ``cover``, ``pictures``: the drawn ``study.cover`` and
     ``study.pictures``.
     """
     page = template("report.html.j2")
@@ -226,7 +234,7 @@ def render(
         known=sorted(
             (f"{key}, {variant}", how) for (key, variant), how in known.items()
         ),
-        contents=_contents(study, groups, bool(further)),
+        contents=_contents(study, figures, bool(further)),
         verdict_text=verdict_text,
         marks=MARKS,
         meanings=MEANINGS,
@@ -234,13 +242,11 @@ def render(
     )
 
 
-def _contents(
-    study: Study, groups: Sequence[Mapping[str, Any]], more: bool
-) -> list[tuple[str, str]]:
+def _contents(study: Study, groups: Iterable[str], more: bool) -> list[tuple[str, str]]:
     """(anchor, title) of each section that the page has."""
     sections = [("scorecard", "Scorecard")] if study.scorecard else []
     sections.append(("reading", "How to read this page"))
-    sections += [(anchor(group["name"]), group["heading"]) for group in groups]
+    sections += [(anchor(name), _heading(study, name)) for name in groups]
     sections += [("axes", "Along the axes")] if more else []
     sections += [(anchor(title), title) for title, _, _ in study.pictures]
     sections += (
@@ -250,6 +256,11 @@ def _contents(
     return [*sections, ("untested", "What was not tested"), ("data", "Data")]
 
 
+def _heading(study: Study, group: str) -> str:
+    """Return the name of a group as a heading; the study's title as it was given."""
+    return group if group == study.title else group[:1].upper() + group[1:]
+
+
 def _group(
     study: Study, name: str, figure: Path | None, folder: Path
 ) -> dict[str, object]:
@@ -257,24 +268,20 @@ def _group(
     drawn = {
         v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"
     }
-    bands = {
-        word: [v.variant for v in members]
-        for word, members in families(drawn.values()).items()
-    }
+    bands = []
+    for word, members in families(drawn.values()).items():
+        variants = [verdict.variant for verdict in members]
+        if len(variants) > 1:
+            bands.append(f"{word.capitalize()}: {', '.join(variants)}.")
     made = []
     if figure is not None:
         made = [figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")]
     return {
         "name": name,
-        # a title as it was given
-        "heading": name if name == study.title else name[:1].upper() + name[1:],
+        "heading": _heading(study, name),
         "image": None if figure is None else embedded(figure),
         "files": [Path(os.path.relpath(file, folder)).as_posix() for file in made],
-        "bands": [
-            f"{word.capitalize()}: {', '.join(v)}."
-            for word, v in bands.items()
-            if len(v) > 1
-        ],
+        "bands": bands,
         "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
         "outcomes": outcomes,
         "along": outcomes[0].case.along,

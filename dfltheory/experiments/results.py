@@ -106,7 +106,7 @@ class CellResult:
     """
 
     key: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     folder: Path
     record: Mapping[str, Any]
 
@@ -121,7 +121,7 @@ class CellResult:
         return self.folder / CELLS / f"{self.key}.json"
 
     @property
-    def configuration(self) -> Mapping[str, Any]:
+    def configuration(self) -> Mapping[str, object]:
         """The full configuration."""
         return self.record.get("configuration", {})
 
@@ -170,7 +170,7 @@ class Results:
         """A row for each cell and variant; one row for a cell without a theorem."""
         return frame_of(self.cells)
 
-    def where(self, **settings: Any) -> list[CellResult]:
+    def where(self, **settings: object) -> list[CellResult]:
         """Return finished cells by their settings, with ``__`` for the dot.
 
         >>> results.where(topology__name="ring")    # doctest: +SKIP
@@ -284,10 +284,14 @@ def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
     return pd.DataFrame(table_rows).apply(_one_type)
 
 
-def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
+def _rows(cell: CellResult) -> Iterator[dict[str, object]]:
     record = cell.record
-    row: dict[str, Any] = {"hash": cell.key, "status": cell.status, "error": cell.error}
-    row |= dict(_leaves(record.get("configuration", {})))
+    row: dict[str, object] = {
+        "hash": cell.key,
+        "status": cell.status,
+        "error": cell.error,
+    }
+    row |= dict(_leaves(cell.configuration))
     row |= cell.settings if cell.status == "missing" else {}
     for group in (
         "algorithm",
@@ -306,29 +310,29 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
     if not record.get("verdicts"):
         yield row
     for verdict in record.get("verdicts", ()):
-        columns = {name: verdict[name] for name in ("variant", "kind", "reason")}
-        columns |= {
-            name: float(verdict[name])
-            for name in ("ratio", "bound", "measured", "trivial")
-        }
-        for name in ("ratio", "measured"):
-            columns[f"{name}_low"], columns[f"{name}_high"] = map(
-                float, verdict[f"{name}_ci"]
-            )
-        columns |= {
-            f"at.{name}": float(value)
-            for name, value in verdict.get("at", {}).items()
-            if name not in GLOSSARY
-        }
-        columns["estimated"] = ", ".join(verdict["estimated"])
-        columns["theorem_status"] = status_from_dict(
-            verdict.get("status", ABSENT["status"])
-        ).kind
-        yield (
-            row
-            | columns
-            | {f"term.{name}": float(v) for name, v in verdict["terms"].items()}
-        )
+        yield row | _verdict_columns(verdict)
+
+
+def _verdict_columns(verdict: Mapping[str, Any]) -> dict[str, object]:
+    """Return the columns of one saved verdict."""
+    columns: dict[str, object] = {}
+    for name in ("variant", "kind", "reason"):
+        columns[name] = verdict[name]
+    for name in ("ratio", "bound", "measured", "trivial"):
+        columns[name] = float(verdict[name])
+    for name in ("ratio", "measured"):
+        low, high = verdict[f"{name}_ci"]
+        columns[f"{name}_low"] = float(low)
+        columns[f"{name}_high"] = float(high)
+    for name, value in verdict.get("at", {}).items():
+        if name not in GLOSSARY:
+            columns[f"at.{name}"] = float(value)
+    columns["estimated"] = ", ".join(verdict["estimated"])
+    status = verdict.get("status", ABSENT["status"])
+    columns["theorem_status"] = status_from_dict(status).kind
+    for name, value in verdict["terms"].items():
+        columns[f"term.{name}"] = float(value)
+    return columns
 
 
 def _leaves(
@@ -342,7 +346,7 @@ def _leaves(
             yield name, _as_text(value) if isinstance(value, list) else _finite(value)
 
 
-def _finite(value: object) -> Any:
+def _finite(value: object) -> object:
     """Return a number for the texts that JSON has for infinity and nan.
 
     Other values as they are.
@@ -354,7 +358,9 @@ def _finite(value: object) -> Any:
     """
     if isinstance(value, int) and not isinstance(value, bool):
         float(value)
-    return float(value) if value in ("Infinity", "-Infinity", "NaN") else value
+    if isinstance(value, str) and value in ("Infinity", "-Infinity", "NaN"):
+        return float(value)
+    return value
 
 
 def _one_type(column: pd.Series) -> pd.Series:

@@ -67,7 +67,7 @@ FILE_SECTIONS: dict[str, type[Schema]] = {**SECTIONS, "theorem": TheoremSection}
 """Every section that describes one run and its test, by name."""
 
 
-def _file_model(sections: Mapping[str, Any]) -> type[Schema]:
+def _file_model(sections: Mapping[str, object]) -> type[Schema]:
     """Return the model of a whole file whose sections have these types."""
     parts: dict[str, Any] = {
         "title": (
@@ -81,7 +81,7 @@ def _file_model(sections: Mapping[str, Any]) -> type[Schema]:
         ),
         **{title: (kind, Field(None)) for title, kind in sections.items()},
         "sweep": (
-            dict[str, Any],
+            dict[str, object],
             Field(
                 default={},
                 description=(
@@ -98,7 +98,7 @@ def _file_model(sections: Mapping[str, Any]) -> type[Schema]:
     )
 
 
-Outline = _file_model(dict.fromkeys(FILE_SECTIONS, Any))
+Outline = _file_model(dict.fromkeys(FILE_SECTIONS, object))
 """A file before the values of [sweep] are put into its sections, which are checked
 afterwards.
 """

@@ -14,11 +14,13 @@ from dataclasses import MISSING, dataclass, fields
 from itertools import product
 from typing import Any
 
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.cases import Case, perform
 from dfltheory.progress import silent
+from dfltheory.tasks.task import Task
 from dfltheory.training.instance import Instance, make_network, make_task
 from dfltheory.training.options import options_of
 from dfltheory.verdicts.applicability import quantities_of
@@ -28,7 +30,7 @@ from dfltheory.verdicts.schedule import (
     hyperparameter_fields,
     scheduled_algorithm,
 )
-from dfltheory.verdicts.verdict import Verdict
+from dfltheory.verdicts.verdict import Kind, Verdict
 
 NETWORKS = ("ring", "exponential", "complete")
 CLIENTS = 16
@@ -91,9 +93,9 @@ class StandardVerdict:
     task: str
     options: Mapping[str, float]
     rounds: int
-    hyperparameters: Mapping[str, Any]
+    hyperparameters: Mapping[str, float | str]
     verdict: Verdict | None
-    kind: str
+    kind: Kind
     reason: str
 
     def command(self, reference: str) -> str:
@@ -183,8 +185,8 @@ def _steps(theorem: Theorem) -> tuple[str, ...]:
 def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
     """Return the verdict in one setting."""
     name = task_name(theorem)
-    hyperparameters: dict[str, Any] = {}
-    verdict = None
+    hyperparameters: dict[str, float | str] = {}
+    verdict, reason = None, ""
     try:
         document = {"name": name, "m": CLIENTS, "seed": 0, **setting.options}
         task = make_task(document, None)
@@ -203,9 +205,7 @@ def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
         )
         verdict = perform(case).verdicts[0]
     except DFLTheoryError as error:
-        kind, reason = "not applicable", " ".join(str(error).split())
-    else:
-        kind, reason = verdict.kind, verdict.reason
+        reason = " ".join(str(error).split())
     return StandardVerdict(
         network=network,
         task=name,
@@ -213,37 +213,35 @@ def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
         rounds=setting.rounds,
         hyperparameters=hyperparameters,
         verdict=verdict,
-        kind=kind,
-        reason=reason,
+        kind="not applicable" if verdict is None else verdict.kind,
+        reason=reason if verdict is None else verdict.reason,
     )
 
 
-def _algorithm(theorem: Theorem, task: Any, setting: Setting, network: Any) -> Any:
+def _algorithm(
+    theorem: Theorem, task: Task, setting: Setting, network: object
+) -> Algorithm:
     """Return the theorem's algorithm with the step sizes of the setting."""
     contained = quantities_of(theorem)
-    given: dict[str, Any] = {
+    given: dict[str, float] = {
         name: LOCAL_STEPS for name in ("K", "K_u", "K_v") if name in contained
     }
     step = setting.step
     if step not in ("schedule", "largest"):
         given |= dict.fromkeys(step_names(theorem.glossary), float(step))
         step = "schedule"
+    kind = algorithm_class(theorem)
+    hyperparameters: dict[str, Any] = {
+        name: value
+        for name, value in given.items()
+        if hyperparameter_fields(kind, {name: value})
+    }
     return scheduled_algorithm(
-        theorem, task, setting.rounds, network, step=step, **_own(theorem, given)
+        theorem, task, setting.rounds, network, step=step, **hyperparameters
     )
 
 
-def _own(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values that are hyperparameters of the theorem's algorithm."""
-    kind = algorithm_class(theorem)
-    return {
-        name: value
-        for name, value in values.items()
-        if hyperparameter_fields(kind, {name: value})
-    }
-
-
-def _changed_fields(algorithm: Any) -> dict[str, Any]:
+def _changed_fields(algorithm: Algorithm) -> dict[str, float | str]:
     """Return the hyperparameters that differ from their defaults."""
     changed = {}
     for entry in fields(algorithm):

@@ -14,7 +14,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dfltheory.errors import InputError
 from dfltheory.experiments.cell import Cell
@@ -27,9 +27,12 @@ from dfltheory.experiments.results import (
     read_record,
     write_table,
 )
-from dfltheory.experiments.sweep_workers import Job, cell_results, connected
+from dfltheory.experiments.sweep_workers import Job, Record, cell_results, connected
 from dfltheory.files import filling, remove_halves, replacing, write_json
 from dfltheory.progress import counted
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def _swept(
     work: list[Job],
     folder: Path,
     jobs: int | None,
-    client: Any,
+    client: Client | None,
     retry_failed: bool,
     progress: bool,
 ) -> Sweep:
@@ -156,7 +159,7 @@ def _is_waiting(folder: Path, key: str, retry_failed: bool) -> bool:
     return status is None or (retry_failed and status == "failed")
 
 
-def _progress_text(settings: Mapping[str, Any], failures: int) -> str:
+def _progress_text(settings: Mapping[str, object], failures: int) -> str:
     text = ", ".join(
         f"{name.split('.')[-1]} {value}" for name, value in settings.items()
     )
@@ -177,9 +180,7 @@ def _keyed(experiment: Experiment) -> list[Job]:
     return list(work.items())
 
 
-def _store(
-    folder: Path, key: str, record: dict[str, Any], history: bytes | None
-) -> None:
+def _store(folder: Path, key: str, record: Record, history: bytes | None) -> None:
     """Write a cell: the history first, since a record marks its cell as complete."""
     path = folder / CELLS / key
     if history is not None:

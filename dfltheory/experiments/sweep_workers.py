@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,12 +29,15 @@ from dfltheory.files import plain
 from dfltheory.randomness import RANDOM_FORMAT, one_order
 from dfltheory.training.history import History
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 Job = tuple[str, Cell]
 """A cell with its key."""
-Finished = tuple[str, dict[str, Any], bytes | None]
-"""Key, record (JSON's types), and the history as a safetensors file (None if the cell
-failed).
-"""
+Record = dict[str, Any]
+"""The record of a cell, in JSON's types."""
+Finished = tuple[str, Record, bytes | None]
+"""Key, record, and the history as a safetensors file (None if the cell failed)."""
 
 _THREADS = (
     "OMP_NUM_THREADS",
@@ -55,7 +58,7 @@ class WorkerDiedError(DFLTheoryError):
 
 
 def cell_results(
-    work: Sequence[Job], jobs: int | None, client: Any = None
+    work: Sequence[Job], jobs: int | None, client: Client | None = None
 ) -> Generator[Finished, None, None]:
     """Run cells and yield their results in the order in which they finish.
 
@@ -105,7 +108,7 @@ def run_cell(key: str, cell: Cell) -> Finished:
     return key, plain(record), history
 
 
-def _identified(key: str, cell: Cell) -> dict[str, Any]:
+def _identified(key: str, cell: Cell) -> Record:
     return {
         "key": key,
         "settings": dict(cell.settings),
@@ -114,7 +117,7 @@ def _identified(key: str, cell: Cell) -> dict[str, Any]:
     }
 
 
-def _failure(error: BaseException, trace: str = "") -> dict[str, Any]:
+def _failure(error: BaseException, trace: str = "") -> Record:
     """Return the fields of a record of a cell without a result."""
     message = " ".join(str(error).split())
     details = {"type": type(error).__name__, "message": message, "traceback": trace}
@@ -126,7 +129,7 @@ def _lost(key: str, cell: Cell, error: BaseException) -> Finished:
     return key, _identified(key, cell) | _failure(error), None
 
 
-def _summary(run: History) -> dict[str, Any]:
+def _summary(run: History) -> Record:
     """Return what the tidy table contains of a run.
 
     It has the constants, the network and the last measurements.
@@ -187,7 +190,7 @@ def _until_a_death(
     list of jobs, str
         The cells that were running when a worker died, and its exit code.
     """
-    from concurrent.futures import FIRST_COMPLETED, wait
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
     from concurrent.futures.process import BrokenProcessPool
 
     from joblib.externals.loky import get_reusable_executor
@@ -201,7 +204,7 @@ def _until_a_death(
         initializer=_end_with,
         initargs=(os.getpid(),),
     )
-    running: dict[Any, Job] = {}
+    running: dict[Future[Finished], Job] = {}
     try:
         while True:
             # the futures of running cells report it; idle workers die too
@@ -251,7 +254,7 @@ def _end_with(parent: int) -> None:
 # -- a cluster
 
 
-def connected(address: str) -> Any:
+def connected(address: str) -> Client:
     """Return a client of the dask scheduler at an address; the caller closes it.
 
     Raises
@@ -275,7 +278,7 @@ def connected(address: str) -> Any:
         ) from None
 
 
-def _on_cluster(work: Sequence[Job], client: Any) -> Generator[Finished, None, None]:
+def _on_cluster(work: Sequence[Job], client: Client) -> Generator[Finished, None, None]:
     """Run every cell on a worker of the cluster.
 
     Dask runs it again, a few times, when the worker dies.
@@ -297,7 +300,7 @@ def _on_cluster(work: Sequence[Job], client: Any) -> Generator[Finished, None, N
 
 
 def _gathered(
-    client: Any, work: Sequence[Job]
+    client: Client, work: Sequence[Job]
 ) -> Iterator[tuple[Job, Finished | Exception]]:
     """Yield each cell with its result, or with the error that it ended with."""
     from distributed import as_completed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory import bounds
 from dfltheory.bounds.status import status_from_dict
@@ -57,7 +57,7 @@ _VERDICT: dict[str, Read] = {
 """Field of a saved verdict -> its reader."""
 
 
-ABSENT: dict[str, Any] = {
+ABSENT: Mapping[str, object] = {
     "method": "student",
     "status": {"kind": "not examined"},
     "suggestions": {"alternatives": [], "largest_step": {}, "note": ""},
@@ -70,7 +70,7 @@ ABSENT: dict[str, Any] = {
 
 
 def verdict_from_dict(
-    document: Mapping[str, Any], run: History | None = None
+    document: Mapping[str, object], run: History | None = None
 ) -> Verdict:
     """Return the verdict that ``Verdict.to_dict`` wrote.
 
@@ -88,7 +88,7 @@ def verdict_from_dict(
     """
     try:
         must("verdict", document, isinstance(document, Mapping), "a table of fields")
-        given = named("verdict", ABSENT | plain(document), _VERDICT, None)
+        given = named("verdict", {**ABSENT, **plain(document)}, _VERDICT, None)
         values = {
             name: read(f"verdict.{name}", given[name])
             for name, read in _VERDICT.items()

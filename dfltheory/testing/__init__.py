@@ -7,7 +7,7 @@ The strategies and claims need the ``hypothesis`` package (extra ``[testing]``);
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.graphs.user_laws import NetworkLaw, law
 from dfltheory.testing.algorithms import check_algorithm
@@ -55,7 +55,7 @@ _MODULES = {
 """Module of each name that needs hypothesis."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a name that needs hypothesis when it is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no attribute {name}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, one_of
@@ -41,7 +41,7 @@ from dfltheory.training.loop import train
 ClientGradient = Callable[[int, np.ndarray], np.ndarray]
 """grad(i, y): the gradient of client i at y (d,)."""
 
-Twin = Callable[[np.ndarray, ClientGradient, np.ndarray, int], Any]
+Twin = Callable[[np.ndarray, ClientGradient, np.ndarray, int], ArrayLike]
 """twin(x, grad, W, rounds): an independent implementation of an algorithm.
 
 It gets initial models x (m, d), a :data:`ClientGradient`, the mixing matrix W (m, m)

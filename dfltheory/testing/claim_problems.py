@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -23,10 +23,19 @@ from dfltheory.graphs.matrices import to_dense
 from dfltheory.tasks.personal import Coupled
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.tasks.separable import Clipped
+from dfltheory.tasks.synthetic import Synthetic
 from dfltheory.testing.networks import column_stochastic_matrices, mixing_matrices
 
-Draw = Callable[..., Any]
-"""Draws a value from a strategy."""
+T = TypeVar("T")
+
+
+class Draw(Protocol):
+    """Draws a value from a strategy, as ``draw`` of hypothesis."""
+
+    def __call__(self, strategy: st.SearchStrategy[T]) -> T:
+        """Return a value."""
+        ...
+
 
 _LARGEST_COUNTS = {"K": 4, "Q": 3, "K_u": 3, "K_v": 3}
 _CHOICES = {"alpha": (0.0, 0.5, 0.9), "rho": (0.0, 0.0, 0.1), "rho0": (0.0,)}
@@ -53,14 +62,16 @@ class Problem:
         All values, for messages.
     """
 
-    task: Any
+    task: Synthetic
     x0: np.ndarray
-    W: Any
+    W: object
     rounds: int
     description: str
 
 
-def network_strategy(law: Any) -> st.SearchStrategy[Any]:
+def network_strategy(
+    law: object,
+) -> st.SearchStrategy[np.ndarray] | st.SearchStrategy[None]:
     """Return a strategy for the networks of a law.
 
     Parameters
@@ -90,7 +101,7 @@ def network_strategy(law: Any) -> st.SearchStrategy[Any]:
 
 def draw_problem(
     draw: Draw,
-    W: Any,
+    W: object,
     rounds: st.SearchStrategy[int],
     *,
     bounded_gradients: bool = False,
@@ -162,12 +173,12 @@ def _draw_coupled(
     return Coupled(shared, personal, **options), text
 
 
-def _first_matrix(W: Any) -> np.ndarray:
+def _first_matrix(W: object) -> np.ndarray:
     """Return the dense matrix of round 0."""
     return to_dense(graphs.as_sequence(W).matrix(0, np.random.default_rng(0)))
 
 
-def draw_hyperparameters(draw: Draw, names: set[str]) -> dict[str, Any]:
+def draw_hyperparameters(draw: Draw, names: set[str]) -> dict[str, float]:
     """Draw values of hyperparameters by their glossary names.
 
     Parameters
@@ -182,7 +193,7 @@ def draw_hyperparameters(draw: Draw, names: set[str]) -> dict[str, Any]:
     dict of str to number
         The values.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, float] = {}
     for name, largest in _LARGEST_COUNTS.items():
         if name in names:
             values[name] = draw(st.integers(1, largest))
@@ -192,7 +203,7 @@ def draw_hyperparameters(draw: Draw, names: set[str]) -> dict[str, Any]:
     return values
 
 
-def instantiate(subject: Any, hyperparameters: Mapping[str, Any]) -> Any:
+def instantiate(subject: Callable[..., T], hyperparameters: Mapping[str, object]) -> T:
     """Call a class or function with those hyperparameters that it takes.
 
     Parameters
@@ -214,7 +225,7 @@ def instantiate(subject: Any, hyperparameters: Mapping[str, Any]) -> Any:
         If a parameter has neither a value nor a default.
     """
     glossary = getattr(subject, "glossary", {})
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     for name, parameter in inspect.signature(subject).parameters.items():
         glossary_name = glossary.get(name, name)
         if glossary_name in hyperparameters:
@@ -237,7 +248,7 @@ def _is_required(parameter: inspect.Parameter) -> bool:
     return positional and parameter.default is parameter.empty
 
 
-def smallest_instance(problem: Problem, algorithm: Any) -> str:
+def smallest_instance(problem: Problem, algorithm: object) -> str:
     """Return the line of a message that describes a failing instance."""
     return f"smallest instance found: {problem.description}, {algorithm}"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -51,6 +51,7 @@ from dfltheory.verdicts.schedule import (
     largest_steps,
     network_values,
 )
+from dfltheory.verdicts.value_sources import Values
 from dfltheory.verdicts.verdict import Verdict
 
 _SEEDS = 32
@@ -67,18 +68,37 @@ Raises BrokenClaimError if the instance breaks the claim.
 """
 
 
+class StatedClaim(Protocol):
+    """A claim, as a decorator of :mod:`dfltheory.plugin` states it."""
+
+    @property
+    def kind(self) -> str:
+        """Either ``respects`` or ``reduces_to``."""
+        ...
+
+    @property
+    def of(self) -> Any:
+        """The theorem, or the other algorithm."""
+        ...
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the claim."""
+        ...
+
+
 class BrokenClaimError(AssertionError):
     """A claim fails; the message contains the smallest failing instance found."""
 
 
-def check_claim(subject: Any, claim: Any) -> None:
+def check_claim(subject: Callable[..., object], claim: StatedClaim) -> None:
     """Test a claim of :func:`dfltheory.respects` or :func:`dfltheory.reduces_to`.
 
     Parameters
     ----------
     subject : type or callable
         The decorated class or function.
-    claim : Claim
+    claim : StatedClaim
         The claim.
 
     Raises
@@ -92,7 +112,7 @@ def check_claim(subject: Any, claim: Any) -> None:
     options = dict(claim.options)
     examples = options.pop("examples")
     if claim.kind == "respects":
-        trial = _respects_trial(subject, load(claim.of, options["variant"]), claim)
+        trial = _RespectsTrial(subject, load(claim.of, options["variant"]), claim)
     else:
         trial = _reduction_trial(subject, claim.of, options, claim)
     reasons: list[str] = []  # why instances were not covered
@@ -112,7 +132,7 @@ def check_claim(subject: Any, claim: Any) -> None:
         phases=(Phase.generate, Phase.target, Phase.shrink),
     )
     @given(st.data())
-    def run_trials(data: Any) -> None:
+    def run_trials(data: st.DataObject) -> None:
         if not covered and len(reasons) > 2 * examples:
             raise Unsatisfiable
         reason = trial(data.draw)
@@ -139,9 +159,9 @@ def check_claim(subject: Any, claim: Any) -> None:
 class _RespectsTrial:
     """Tests one random instance of a theorem with an algorithm or a network."""
 
-    subject: Any
+    subject: Callable[..., object]
     theorem: Theorem
-    claim: Any
+    claim: StatedClaim
     rounds: st.SearchStrategy[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -204,10 +224,10 @@ class _RespectsTrial:
             target(verdict.ratio, label="measured/bound")
         return None
 
-    def _draw_algorithm(self, draw: Draw, problem: Problem) -> Any:
+    def _draw_algorithm(self, draw: Draw, problem: Problem) -> object:
         """Draw hyperparameters and return the algorithm that they give."""
-        hyperparameters = {"K": 1}
-        hyperparameters.update(draw_hyperparameters(draw, self.drawn_names))
+        drawn = draw_hyperparameters(draw, self.drawn_names)
+        hyperparameters: dict[str, float] = {"K": 1, **drawn}
         share = draw(st.sampled_from([1 - 1e-9, 0.5, 0.1]))
         kind = algorithm_class(self.theorem)
         unrestricted = share / problem.task.constants.known()["L"]
@@ -216,7 +236,7 @@ class _RespectsTrial:
         values = {**self.theorem.neutral, **steps, **hyperparameters, **scheduled}
         return instantiate(kind if self.subject_is_network else self.subject, values)
 
-    def _verdict(self, algorithm: Any, problem: Problem) -> Verdict:
+    def _verdict(self, algorithm: object, problem: Problem) -> Verdict:
         """Compare a run with the theorem, exactly if expectations can be computed."""
         if not isinstance(algorithm, Algorithm):
             raise InputError(
@@ -230,18 +250,14 @@ class _RespectsTrial:
             problem.task, algorithm, problem.W, problem.rounds, _SEEDS, problem.x0
         )
         try:
-            run: Any = exactly(instance)
+            run = exactly(instance)
         except InputError:
             run = instance.run(progress=False)
         examples = self.claim.options["examples"]
         return compare(run, theorem, confidence=1 - _FALSE_ALARM / examples)
 
 
-def _respects_trial(subject: Any, theorem: Theorem, claim: Any) -> Trial:
-    return _RespectsTrial(subject, theorem, claim)
-
-
-def _network_violation(theorem: Theorem, W: Any) -> str | None:
+def _network_violation(theorem: Theorem, W: object) -> str | None:
     """Return which law or range of the theorem a network violates, or None."""
     try:
         sequence = graphs.as_sequence(W)
@@ -261,7 +277,7 @@ def _network_violation(theorem: Theorem, W: Any) -> str | None:
 
 
 def _step_sizes(
-    theorem: Theorem, problem: Problem, hyperparameters: dict[str, Any], share: float
+    theorem: Theorem, problem: Problem, hyperparameters: dict[str, float], share: float
 ) -> dict[str, float]:
     """Return the step sizes of a theorem on a problem.
 
@@ -277,17 +293,18 @@ def _step_sizes(
         return theorem.step_sizes(**numbers)
     if len(names) == 1:
         return {names[0]: _single_step_size(theorem, names[0], known, share)}
-    step_sizes = theorem.step_sizes(**{"rho0": 0.0, **numbers})
+    numbers.setdefault("rho0", 0.0)
+    step_sizes = theorem.step_sizes(**numbers)
     with suppress(InputError):  # no condition bounds the step sizes
         step_sizes = largest_steps(theorem, step_sizes, known, None)
     return {name: share * step_sizes[name] for name in names}
 
 
-def _known_values(theorem: Theorem, problem: Problem) -> dict[str, Any]:
+def _known_values(theorem: Theorem, problem: Problem) -> Values:
     """Return the values of quantities that a problem determines."""
     task = problem.task
     planned_run = PlannedRun(task, problem.rounds, problem.W)
-    known: dict[str, Any] = dict(run_values(planned_run, theorem))
+    known: Values = dict(run_values(planned_run, theorem))
     x0 = torch.as_tensor(problem.x0, dtype=task.dtype)
     initial_loss = float(task.global_loss(x0[None])[0])
     known["f0_gap"] = initial_loss - known["f_star"]
@@ -297,7 +314,7 @@ def _known_values(theorem: Theorem, problem: Problem) -> dict[str, Any]:
 
 
 def _single_step_size(
-    theorem: Theorem, name: str, known: dict[str, Any], share: float
+    theorem: Theorem, name: str, known: Values, share: float
 ) -> float:
     """Return the step size that an equality fixes, or a share of the largest one."""
     solutions = equalities(conditions_of(theorem), theorem.glossary)[0]
@@ -318,7 +335,7 @@ def _extend_scope(theorem: Theorem, algorithm: Algorithm) -> Theorem:
     hyperparameters that the theorem does not contain.
     """
     covered = set(theorem.needs) | set(theorem.schedule)
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for hyperparameter in fields(algorithm):
         name = algorithm.glossary.get(hyperparameter.name, hyperparameter.name)
         values[name] = getattr(algorithm, hyperparameter.name)
@@ -329,7 +346,10 @@ def _extend_scope(theorem: Theorem, algorithm: Algorithm) -> Theorem:
 
 
 def _reduction_trial(
-    subject: Any, other: Any, fixed: dict[str, Any], claim: Any
+    subject: Callable[..., object],
+    other: Callable[..., object],
+    fixed: Mapping[str, object],
+    claim: StatedClaim,
 ) -> Trial:
     """Return a trial that compares the final models of two algorithms."""
     parameters = set(inspect.signature(subject).parameters)
@@ -357,8 +377,10 @@ def _reduction_trial(
     return trial
 
 
-def _final_models(algorithm: Any, problem: Problem) -> np.ndarray:
+def _final_models(algorithm: object, problem: Problem) -> np.ndarray:
     """Run an algorithm with one seed and return its final models."""
+    if not isinstance(algorithm, Algorithm):
+        raise InputError(f"{algorithm!r} is not an algorithm")
     W = problem.W if algorithm.needs_topology else None
     instance = Instance(problem.task, algorithm, W, problem.rounds, 1, problem.x0)
     return np.asarray(instance.run(progress=False).x, dtype=float)

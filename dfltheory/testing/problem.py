@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from dfltheory.algorithms.base import MIX, Algorithm, State
-from dfltheory.graphs import Constant
+from dfltheory.graphs import Constant, MixingSequence
 from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
@@ -138,7 +138,7 @@ def _undirected_matrix(algorithm: Algorithm) -> np.ndarray:
     return W
 
 
-def topology_for(algorithm: Algorithm) -> Any:
+def topology_for(algorithm: Algorithm) -> np.ndarray | list[np.ndarray] | None:
     """Return :func:`matrix_for`, or a sequence with inactive clients.
 
     The sequence contains rounds in which only two clients are active, if the
@@ -194,7 +194,7 @@ def make_round(
     if W is None:
         W = np.full((M, M), 1 / M)
     like = torch.empty(0, task.m, task.d, dtype=task.dtype)
-    sequences: dict[str, Any] = {MIX: Constant(W)}
+    sequences: dict[str, MixingSequence] = {MIX: Constant(W)}
     for name, law in algorithm.further.items():
         sequences[name] = EqualWeights(Constant(W), law)
     network = RunNetwork(sequences, algorithm, SEEDS, ROOT_SEED, like, strict=False)
@@ -288,16 +288,12 @@ def simulate_rounds(
         state = after
 
 
-def state_fields(state: State) -> dict[str, Any]:
+def state_fields(state: State) -> dict[str, object]:
     """Return the fields of a state by name."""
     return {f.name: getattr(state, f.name) for f in dataclasses.fields(state)}
 
 
-StateHistory = list[dict[str, Any]]
-"""The fields of the state after each round."""
-
-
-def record_states(algorithm: Algorithm, task: Task, **options: Any) -> StateHistory:
+def record_states(algorithm: Algorithm, task: Task, **options: Any) -> list[State]:
     """Train for ``ROUNDS`` rounds and return the states after each round.
 
     Parameters
@@ -311,13 +307,13 @@ def record_states(algorithm: Algorithm, task: Task, **options: Any) -> StateHist
 
     Returns
     -------
-    StateHistory
-        The fields of the state after each round.
+    list of State
+        The state after each round.
     """
-    history: StateHistory = []
+    history: list[State] = []
 
     def record(t: int, state: State, recorder: object) -> None:
-        history.append(state_fields(state))
+        history.append(state)
 
     callbacks = [record, *options.pop("callbacks", [])]
     seeds = options.pop("seeds", 2)
@@ -338,7 +334,7 @@ def record_states(algorithm: Algorithm, task: Task, **options: Any) -> StateHist
 
 
 def assert_equal(
-    actual: Any, expected: Any, name: str, advice: str, tol: float = 1e-10
+    actual: object, expected: object, name: str, advice: str, tol: float = 1e-10
 ) -> None:
     """Raise AssertionError unless two values of a field agree.
 
@@ -375,20 +371,20 @@ def assert_equal(
 
 
 def assert_equal_histories(
-    actual: StateHistory, expected: StateHistory, advice: str
+    actual: list[State], expected: list[State], advice: str
 ) -> None:
     """Raise AssertionError unless two histories agree in their common last rounds.
 
     Parameters
     ----------
-    actual, expected : StateHistory
-        The histories; ``actual`` may start later.
+    actual, expected : list of State
+        The states after each round; ``actual`` may start later.
     advice : str
         What the author of the algorithm can do.
     """
     skipped = len(expected) - len(actual)
     pairs = zip(actual, expected[skipped:])
-    for t, (actual_fields, expected_fields) in enumerate(pairs, start=skipped + 1):
-        for name, value in expected_fields.items():
+    for t, (state, expected_state) in enumerate(pairs, start=skipped + 1):
+        for name, value in state_fields(expected_state).items():
             field = f"state.{name} after round {t}"
-            assert_equal(actual_fields.get(name), value, field, advice)
+            assert_equal(getattr(state, name, None), value, field, advice)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm, State
+from dfltheory.randomness import RunGenerators
+from dfltheory.tasks.task import Task
 from dfltheory.testing.problem import (
     ORDER,
     ROUNDS,
@@ -26,7 +27,7 @@ from dfltheory.testing.problem import (
     state_fields,
 )
 from dfltheory.training.local import stacked
-from dfltheory.training.mixing import RoundMix
+from dfltheory.training.mixing import RoundMix, RunNetwork
 from dfltheory.training.oracle import RoundOracle
 
 _Step = Callable[[State, RoundOracle], State]
@@ -110,8 +111,8 @@ class _Message:
 class _RecordingRound(RoundMix):
     """A round that records the messages that pass through it."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, network: RunNetwork, t: int):
+        super().__init__(network, t)
         self.messages: list[_Message] = []
 
     def _record(self, content: Tensor, bits: float | Tensor | None) -> None:
@@ -168,7 +169,7 @@ def check_messages_counted(algorithm: Algorithm) -> None:
         # Each coordinate that local work computed is new. A field that it did not
         # change may be known in part from earlier messages.
         is_new = value is not getattr(simulated.before, name) and value.ndim == 3
-        coordinates: Sequence[Any] = range(value.shape[-1]) if is_new else [...]
+        coordinates = range(value.shape[-1]) if is_new else [...]
         for coordinate in coordinates:
             changed = value.clone()
             changed[:, place, coordinate] += 1
@@ -205,8 +206,16 @@ class _RenumberedRound(RoundMix):
 class _RenumberedOracle(RoundOracle):
     """An oracle that draws the random numbers of the renumbered clients."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(
+        self,
+        task: Task,
+        generators: RunGenerators,
+        t: int,
+        horizon: int,
+        share: float,
+        mix: RoundMix,
+    ):
+        super().__init__(task, generators, t, horizon, share, mix)
         if self.active is not None:
             self.active = self.active[:, ORDER]
 
@@ -219,7 +228,7 @@ class _RenumberedOracle(RoundOracle):
 class _FinalState:
     """The final state of a run, and its arcs in the original numbering."""
 
-    fields: dict[str, Any]
+    fields: dict[str, object]
     arcs: list[tuple[int, int]]
     per_edge: Sequence[str]
 
@@ -265,7 +274,7 @@ def check_names_of_clients(algorithm: Algorithm) -> None:
         arc_places = [plain.arcs.index(arc) for arc in renumbered.arcs]
         for name, value in plain.fields.items():
             expected = value
-            if name in renumbered.per_edge:
+            if isinstance(value, Tensor) and name in renumbered.per_edge:
                 expected = value[:, arc_places]
             elif isinstance(value, Tensor) and value.ndim >= 2 and value.shape[1] == M:
                 expected = value[:, ORDER]

@@ -25,6 +25,7 @@ from dfltheory.testing.problem import (
     make_task,
     matrix_for,
     record_states,
+    state_fields,
 )
 from dfltheory.training.checkpoint import Checkpoint
 from dfltheory.training.loop import train
@@ -73,18 +74,19 @@ def check_seeds_alone(algorithm: Algorithm) -> None:
     x0 = initial_models(algorithm, make_task())
     alone = record_states(algorithm, make_task(), seeds=[1], x0=x0[1:])
     advice = "the first axis is that of the seeds, which must not depend on each other"
-    for t, (fields, fields_of_both) in enumerate(zip(alone, both), start=1):
-        for name, value in fields_of_both.items():
-            has_seeds = isinstance(value, Tensor) and value.ndim >= 2
-            expected = value[1:] if has_seeds else value
+    for t, (state, state_of_both) in enumerate(zip(alone, both), start=1):
+        for name, value in state_fields(state_of_both).items():
+            expected = value
+            if isinstance(value, Tensor) and value.ndim >= 2:
+                expected = value[1:]
             field = f"state.{name} of seed 1 alone after round {t}"
-            assert_equal(fields[name], expected, field, advice)
+            assert_equal(getattr(state, name), expected, field, advice)
 
 
 def check_same_bits(algorithm: Algorithm) -> None:
     """Equal seeds give bit-identical models."""
-    first = record_states(algorithm, make_task())[-1]["x"]
-    second = record_states(algorithm, make_task())[-1]["x"]
+    first = record_states(algorithm, make_task())[-1].x
+    second = record_states(algorithm, make_task())[-1].x
     assert torch.equal(first, second), (
         "state.x differs between runs with equal seeds: draw random numbers with"
         " grad.uniform or mix.uniform only"
@@ -94,8 +96,8 @@ def check_same_bits(algorithm: Algorithm) -> None:
 def check_precision(algorithm: Algorithm) -> None:
     """Floating-point fields have the precision of the run."""
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
-        fields = record_states(algorithm, make_task(dtype=dtype))[-1]
-        for name, value in fields.items():
+        state = record_states(algorithm, make_task(dtype=dtype))[-1]
+        for name, value in state_fields(state).items():
             if isinstance(value, Tensor) and value.is_floating_point():
                 assert value.dtype == dtype, (
                     f"state.{name} is {value.dtype} in a {dtype} run: create tensors"
@@ -113,8 +115,8 @@ def check_decay(algorithm: Algorithm) -> None:
     except InputError:
         return
     field = "state.x after round 1 with decay"
-    assert_equal(decayed[0]["x"], plain[0]["x"], field, advice)
-    assert not torch.equal(decayed[1]["x"], plain[1]["x"]), (
+    assert_equal(decayed[0].x, plain[0].x, field, advice)
+    assert not torch.equal(decayed[1].x, plain[1].x), (
         f"decay = 0.5 has no effect on state.x after round 2: {advice}"
     )
 
@@ -125,7 +127,7 @@ def check_weight_decay(algorithm: Algorithm) -> None:
     try:
         for value in (0.1, 0.0):
             changed = dataclasses.replace(algorithm, weight_decay=value)
-            models.append(record_states(changed, make_task())[-1]["x"])
+            models.append(record_states(changed, make_task())[-1].x)
     except InputError:
         return
     assert not torch.equal(models[0], models[1]), (

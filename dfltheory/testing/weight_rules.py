@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import networkx as nx
 from hypothesis import HealthCheck, Phase, find, settings
@@ -13,10 +12,11 @@ from hypothesis.errors import NoSuchExample
 
 from dfltheory.graphs.assumptions import DEFINITION_1, Failure, select
 from dfltheory.graphs.definition_1 import check_mixing_matrix, split_laws
+from dfltheory.graphs.matrices import Matrix
 from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.testing.networks import connected_graphs
 
-Rule = Callable[[nx.Graph], Any]
+Rule = Callable[[nx.Graph], Matrix]
 ERROR = "returns a matrix"
 """Name under which an exception of the rule is reported."""
 
@@ -93,7 +93,7 @@ class WeightRuleReport:
 
 def check_weight_rule(
     rule: Rule,
-    laws: Iterable[str | Callable[[Any], Any]] | str | None = None,
+    laws: Iterable[str | NetworkLaw | Callable[[Matrix], object]] | str | None = None,
     *,
     graphs: st.SearchStrategy[nx.Graph] | None = None,
     examples: int = 100,

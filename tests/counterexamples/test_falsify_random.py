@@ -17,10 +17,11 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import FRESH_STEP
 from dfltheory.counterexamples import falsify
 from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.candidate_matrices import matchings
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.networks import matchings, networks
+from dfltheory.counterexamples.networks import networks
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import MEASURES
 from dfltheory.counterexamples.search_spaces import search_spaces

@@ -16,8 +16,9 @@ from dfltheory.algorithms.base import replace
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.counterexamples import falsify, replay
+from dfltheory.counterexamples.candidate_matrices import digraphs
 from dfltheory.counterexamples.growth import kinds
-from dfltheory.counterexamples.networks import digraphs, networks
+from dfltheory.counterexamples.networks import networks
 from dfltheory.counterexamples.reach import (
     MEASURES,
     NOT_COMPUTED,

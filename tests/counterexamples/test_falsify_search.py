@@ -2,7 +2,6 @@
 best first.
 """
 
-import importlib
 import math
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import dfltheory as dfl
+from dfltheory.counterexamples import core_evaluation
 from dfltheory.counterexamples import search as module
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import candidate_values
@@ -229,7 +229,7 @@ def test_a_step_of_evolution_is_at_most_nine_tenths_of_the_way_to_the_best_and_o
 def test_arms_are_chosen_in_proportion_to_their_rank():
     rng = np.random.default_rng(6)
     heights = rng.permutation(14)
-    arms = [SimpleNamespace(fitness=np.array([-9.0, h]), best=1) for h in heights]
+    arms = [SimpleNamespace(best_fitness=float(h)) for h in heights]
     draws = 8000
     counts = np.bincount(
         [module._choose(arms, rng) for _ in range(draws)], minlength=14
@@ -308,18 +308,19 @@ def gossip_batch():
 def test_rounds_that_were_not_run_count_nothing_and_those_of_a_state_that_stands_still_again(
     monkeypatch,
 ):
-    certify = importlib.import_module("dfltheory.counterexamples.certify")
     monkeypatch.setattr(
-        certify, "_measured", lambda run, theorem: np.array([[4.0, 3.0, 2.0, 2.0]])
+        core_evaluation,
+        "lowered_measure",
+        lambda run, theorem: np.array([[4.0, 3.0, 2.0, 2.0]]),
     )
     theorem = dfl.bounds.get("dfedmdc.theorem_1", "corrected")
     values = dict.fromkeys(theorem.needs, 1) | {"lam": 0.5}
 
     def measured(rests):
         run, batch = SimpleNamespace(rounds=4), SimpleNamespace(two=False)
-        return certify._sure(run, theorem, values, batch, 10, True, rests)[0][
-            "measured"
-        ]
+        return core_evaluation.deterministic_result(
+            run, theorem, values, batch, 10, True, rests
+        )[0]["measured"]
 
     assert theorem.lhs.aggregate == "mean"
     assert [measured(rests) for rests in (0, 1)] == [11 / 10, (11 + 6 * 2) / 10]

@@ -9,6 +9,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.candidate_matrices import KINDS
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
@@ -17,7 +18,7 @@ from dfltheory.counterexamples.falsification import readings
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
 from dfltheory.counterexamples.families.installed import OWN
-from dfltheory.counterexamples.networks import KINDS, networks
+from dfltheory.counterexamples.networks import networks
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces

@@ -14,18 +14,20 @@ from dfltheory.counterexamples.rational import verify
 from dfltheory.counterexamples.saved import replay, single_instance
 from dfltheory.counterexamples.simplify import simplify
 from dfltheory.counterexamples.simplify.check import ratio_of
-from dfltheory.counterexamples.simplify.clients import FewerClients
 from dfltheory.counterexamples.simplify.complexity import (
     Complexity,
     significant_digits,
 )
-from dfltheory.counterexamples.simplify.noise import NoNoise
-from dfltheory.counterexamples.simplify.pieces import FewerPieces
+from dfltheory.counterexamples.simplify.reductions import (
+    FewerClients,
+    FewerPieces,
+    FewerRounds,
+    NoNoise,
+    SmallerCounts,
+)
 from dfltheory.counterexamples.simplify.rounding import FewerDigits, simpler_numbers
-from dfltheory.counterexamples.simplify.rounds import FewerRounds
 from dfltheory.counterexamples.simplify.symmetry import MoreSymmetry
 from dfltheory.counterexamples.simplify.units import in_units
-from dfltheory.counterexamples.simplify.whole_numbers import SmallerCounts
 from dfltheory.errors import DataError, InputError
 
 FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"

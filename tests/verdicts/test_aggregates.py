@@ -20,7 +20,7 @@ from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.symbols import VALUE
 from dfltheory.checks.vacuous import trivials
-from dfltheory.counterexamples import certify, rational
+from dfltheory.counterexamples import core_evaluation, rational
 from dfltheory.counterexamples.left_sides import left_side, weighted_blocks
 from dfltheory.counterexamples.networks import networks
 from dfltheory.counterexamples.score import at_T, ratio_at
@@ -356,7 +356,7 @@ def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
 def test_the_core_of_the_search_has_an_interval(aggregate):
     samples = np.random.default_rng(0).chisquare(1, size=(50, 10))
     pick = {"max": np.max, "sum": np.sum, "mean": np.mean, "min": np.min}[aggregate]
-    interval = certify._interval(about(aggregate, 1), samples, 0.95)
+    interval = core_evaluation._interval(about(aggregate, 1), samples, 0.95)
     assert interval.estimate == pytest.approx(pick(samples.mean(axis=0)))
     assert interval.low < interval.estimate < interval.high
 
@@ -468,7 +468,7 @@ def test_every_dispatch_on_an_aggregate_is_exhaustive():
         lambda: measured_interval(LeftHandSide(run, forged), 0.95),
         lambda: running_left_hand_side(LeftHandSide(run, forged), 0.95),
         lambda: at_T(forged, np.ones((5, 1)), 3, 1),
-        lambda: certify._interval(forged, np.ones((2, 3)), 0.95),
+        lambda: core_evaluation._interval(forged, np.ones((2, 3)), 0.95),
         lambda: forged.lhs.of_constant(S["L"]),
         lambda: rational.verify(trap(), with_aggregate(PRINTED, "avg")),
     ):

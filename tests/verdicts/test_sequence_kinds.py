@@ -21,9 +21,10 @@ from dfltheory.cli import run as command
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES, NetworkConstants
 from dfltheory.counterexamples import falsify
 from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.candidate_matrices import matchings
 from dfltheory.counterexamples.core import run as run_batch
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.networks import matchings, networks
+from dfltheory.counterexamples.networks import networks
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces

@@ -13,17 +13,13 @@ most sigma^2.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
 MARGIN, SPARE = 1e-3, 0.25
 """By how much noise exceeds the slope that it has to outweigh; the share of rho by
 which it may be missed.
@@ -33,15 +29,13 @@ which it may be missed.
 class BiasedSAM(Family):
     """f' rises with slope 1 to w, which it reaches left of -rho."""
 
-    name: ClassVar[str] = "biased SAM gradients"
-    summary: ClassVar[str] = (
-        "f' = w near 0 and noise xi s(x), for which every SAM step at 0 is 0"
-    )
-    sam: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
-    state_noise: ClassVar[bool] = True
+    name = "biased SAM gradients"
+    summary = "f' = w near 0 and noise xi s(x), for which every SAM step at 0 is 0"
+    sam = True
+    settles = True
+    state_noise = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""
         rho = np.where(at.rho > 0, at.rho, 1.0)
         w = rho * read.log(1e-2, 1e5)

@@ -9,10 +9,7 @@ depend on s, and its gradient is the same at every later round.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
@@ -20,20 +17,17 @@ from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.families.shapes import REACH, both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
 FARTHEST = 1e6
 
 
 class DistantStart(Family):
     """Parabolas around +-1 with curvatures 1 and k <= 1, linear as far as the start."""
 
-    name: ClassVar[str] = "distant start"
-    summary: ClassVar[str] = (
-        "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from a start as far as 1e6"
-    )
-    rounds: ClassVar[int] = 1200
+    name = "distant start"
+    summary = "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from a start as far as 1e6"
+    rounds = 1200
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at one point on either side."""
         k = np.stack([np.ones(len(at.eta)), read.log(1e-2, 1)], -1)
         distance = read.log(1, FARTHEST)

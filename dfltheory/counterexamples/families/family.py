@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from numpy.typing import NDArray
+import numpy as np
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.counterexamples.cube import Reader
@@ -16,7 +16,6 @@ from dfltheory.counterexamples.reach import convex, hyperparameters
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[Any]
 NOISE = frozenset(("sigma_l", "S2", "sigma_u", "sigma_v"))
 """Quantities of which a statement about noise has one."""
 
@@ -36,15 +35,15 @@ class RoundData:
     heaviest : the largest push-sum weight
     """
 
-    eta: Array
-    lam: Array
-    rho: Array
+    eta: np.ndarray
+    lam: np.ndarray
+    rho: np.ndarray
     K: int = 1
-    penalty: Array | None = None
-    heaviest: Array | float = 1.0
+    penalty: np.ndarray | None = None
+    heaviest: np.ndarray | float = 1.0
 
     @property
-    def way(self) -> Array:
+    def way(self) -> np.ndarray:
         """Distance that a client moves in a round on a slope of 1 in the long run.
 
         It is eta K, or the penalty.
@@ -113,7 +112,7 @@ class Family(ABC):
         return not self.refusal(theorem)
 
     @abstractmethod
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return P problems of two clients (or one) and starts (P, clients).
 
         Parameters

@@ -8,7 +8,8 @@ whose value is a subclass of
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
 from dfltheory.counterexamples.families.distant_start import DistantStart
@@ -26,6 +27,9 @@ from dfltheory.counterexamples.families.stationary_noise import (
 from dfltheory.counterexamples.families.two_wells import TwoWells
 from dfltheory.counterexamples.families.unbalanced_starts import UnbalancedStarts
 from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "dfltheory.families"
 OWN: tuple[Family, ...] = (
@@ -64,7 +68,7 @@ def _third_party() -> tuple[Family, ...]:
 
     found = []
     names = {family.name for family in OWN}
-    for point in sorted(entry_points(group=GROUP), key=_name):
+    for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
         family = _checked(point)
         if family.name in names:
             raise InputError(
@@ -75,11 +79,7 @@ def _third_party() -> tuple[Family, ...]:
     return tuple(found)
 
 
-def _name(point: Any) -> str:
-    return str(point.name)
-
-
-def _checked(point: Any) -> Family:
+def _checked(point: EntryPoint) -> Family:
     kind = point.load()
     if not (isinstance(kind, type) and issubclass(kind, Family)):
         raise InputError(

@@ -12,30 +12,25 @@ the mean away from it.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import REACH, both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
-
 
 class LocalDrift(Family):
     """Parabolas around +-1 with curvatures 1 and k <= 1."""
 
-    name: ClassVar[str] = "local drift"
-    summary: ClassVar[str] = (
+    name = "local drift"
+    summary = (
         "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), whose local steps miss the minimum"
     )
-    also_complete: ClassVar[bool] = True
-    networks: ClassVar[tuple[str, ...]] = ("two groups of 4", "two groups of 32")
+    also_complete = True
+    networks = ("two groups of 4", "two groups of 32")
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at one point."""
         k = np.stack([np.ones(len(at.eta)), read.log(1e-2, 1)], -1)
         minimum = (1 - k[:, 1]) / (1 + k[:, 1]) + read.log(1e-6, 1e-1)
@@ -43,7 +38,7 @@ class LocalDrift(Family):
         return parabolas(k), both(start)
 
 
-def parabolas(k: Array, reach: float | Array = REACH) -> Ramps:
+def parabolas(k: np.ndarray, reach: float | np.ndarray = REACH) -> Ramps:
     """Return k_i (x - c_i) with c_i = +-1, constant beyond ``reach`` from c_i."""
     centers = np.array([1.0, -1.0])
     ends = np.broadcast_to(np.asarray(reach).reshape(-1, 1, 1), (*k.shape, 1))
@@ -51,7 +46,7 @@ def parabolas(k: Array, reach: float | Array = REACH) -> Ramps:
     return Ramps(centers[:, None] - ends, 2 * ends, k[..., None], left)
 
 
-def drift_system(k: Array, at: RoundData) -> tuple[Array, Array]:
+def drift_system(k: np.ndarray, at: RoundData) -> tuple[np.ndarray, np.ndarray]:
     """Return the round x -> A x + b of the two parabolas, (P, 2, 2) and (P, 2)."""
     q = (1 - at.eta[:, None] * k) ** at.K
     w = (1 - at.lam) / 2
@@ -60,13 +55,13 @@ def drift_system(k: Array, at: RoundData) -> tuple[Array, Array]:
     return W * q[:, None, :], np.einsum("pij,pj->pi", W, pull)
 
 
-def drift_limit(k: Array, at: RoundData) -> Array:
+def drift_limit(k: np.ndarray, at: RoundData) -> np.ndarray:
     """Return the fixed point of the two clients, (P, 2)."""
     A, b = drift_system(k, at)
     return np.linalg.solve(np.eye(2) - A, b[..., None])[..., 0]
 
 
-def drift_start(k: Array, at: RoundData) -> Array:
+def drift_start(k: np.ndarray, at: RoundData) -> np.ndarray:
     """Return the common start without a share of the slow eigenvector.
 
     From it the state converges at the pace of lam. With z the left eigenvector of A of

@@ -14,17 +14,13 @@ q) is small.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
 SLOPE = 4000
 """Rounds without momentum that are about as long as the slope."""
 
@@ -32,13 +28,11 @@ SLOPE = 4000
 class LongSlope(Family):
     """A slope that ``SLOPE`` rounds without momentum leave by a share, or do not."""
 
-    name: ClassVar[str] = "long slope"
-    summary: ClassVar[str] = (
-        "f'(x) = min(max(x + D + 1, 0), 1), which T rounds do not leave"
-    )
-    needs: ClassVar[tuple[str, ...]] = ("alpha", "lam_admm")
+    name = "long slope"
+    summary = "f'(x) = min(max(x + D + 1, 0), 1), which T rounds do not leave"
+    needs = ("alpha", "lam_admm")
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""
         D = SLOPE * at.way * read.log(0.5, 20)
         one = np.ones((len(D), 1, 1))

@@ -25,38 +25,33 @@ weight is the nearer one, at R = lam eta K/(2 max(a, b)).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both, hill
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
-
 
 class OpposingGradients(Family):
     """+-1 + max(h - |x - c|, 0), h a share of the half distance in the limit."""
 
-    name: ClassVar[str] = "opposing gradients"
-    summary: ClassVar[str] = (
+    name = "opposing gradients"
+    summary = (
         "f_i'(x) = +-1 + max(h - |x - c|, 0), whose mean is stationary at a slope h"
     )
-    rounds: ClassVar[int] = 800
-    settles: ClassVar[bool] = True
-    networks: ClassVar[tuple[str, ...]] = ("unbalanced", "random matchings of 4")
+    rounds = 800
+    settles = True
+    networks = ("unbalanced", "random matchings of 4")
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""
         bump, start = bump_at_zero(read, at)
         left = bump.left + np.array([1.0, -1.0])
         return Ramps(bump.knots, bump.widths, bump.slopes, left), start
 
 
-def bump_at_zero(read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+def bump_at_zero(read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
     """Return two clients with b alone, and their start 0."""
     h = read.between(0.05, 0.999) * np.maximum(limit_distance(at), 1e-12)
     c = -h * read.between(0, 1)
@@ -64,7 +59,7 @@ def bump_at_zero(read: Reader, at: RoundData) -> tuple[Ramps, Array]:
     return hill(knots, widths), both(0 * h)
 
 
-def limit_distance(at: RoundData) -> Array:
+def limit_distance(at: RoundData) -> np.ndarray:
     """Return the distance from the mean of the nearer client.
 
     It is R = lam way/((1 - lam) max w).

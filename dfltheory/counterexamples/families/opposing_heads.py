@@ -10,29 +10,25 @@ m it moves by -eta sin(p m) sin(p r) in a step. The left-hand side is b(0)^2/L_u
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
+import numpy as np
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.opposing_gradients import bump_at_zero
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
-
 
 class OpposingHeads(Family):
     """The bump alone; the personal parts pull."""
 
-    name: ClassVar[str] = "opposing heads"
-    summary: ClassVar[str] = (
+    name = "opposing heads"
+    summary = (
         "F_i(u, v) = r(u) + (h/2)(v -+ pi/2)^2 + sin(p u) sin(v)/p, r' a bump at 0"
     )
-    rounds: ClassVar[int] = 800
-    personal: ClassVar[bool] = True
+    rounds = 800
+    personal = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return the shared parts, which start at 0."""
         return bump_at_zero(read, at)
 

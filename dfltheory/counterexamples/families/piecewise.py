@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.splits import Splits
 
-Array = NDArray[Any]
 
-
-def _one_client(read: Reader) -> tuple[Array, Array, Array, Array]:
+def _one_client(read: Reader) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return a clipped quadratic plus a bump.
 
     It consists of ramps (P, 3) and the slope far left (P,), from 9 numbers.
@@ -32,8 +27,9 @@ def _one_client(read: Reader) -> tuple[Array, Array, Array, Array]:
 
 def ramps(read: Reader, clients: int) -> Ramps:
     """Return clients of three ramps each."""
-    parts = [_one_client(read) for _ in range(clients)]
-    return Ramps(*(np.stack([part[k] for part in parts], axis=1) for k in range(4)))
+    columns = zip(*(_one_client(read) for _ in range(clients)), strict=True)
+    knots, widths, slopes, left = (np.stack(column, axis=1) for column in columns)
+    return Ramps(knots, widths, slopes, left)
 
 
 def splits(read: Reader, clients: int) -> Splits:
@@ -46,11 +42,11 @@ def splits(read: Reader, clients: int) -> Splits:
     return Splits.of(shared, b, read.log(1e-2, 10), read.log_or_zero(1e-3, 3, 0.4))
 
 
-def starts(read: Reader, m: int, common: bool) -> Array:
+def starts(read: Reader, m: int, common: bool) -> np.ndarray:
     """(P, m): one point for all; or, half of the time, one for each."""
-    points = np.stack([read.between(-4, 4) for _ in range(1 if common else m)], -1)
     if common:
-        return np.repeat(points, m, axis=1)
+        return np.repeat(read.between(-4, 4)[:, None], m, axis=1)
+    points = np.stack([read.between(-4, 4) for _ in range(m)], -1)
     return np.where((read.unit() < 0.5)[:, None], points, points[:, :1])
 
 

@@ -10,30 +10,23 @@ gradient.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
-
 
 class SAMTrap(Family):
     """f' = max(w - |x|, 0) and a ramp on the right; without SAM w = 1."""
 
-    name: ClassVar[str] = "SAM trap"
-    summary: ClassVar[str] = (
-        "f'(x) = max(w - |x|, 0) + max(x - rho, 0), stationary at 0 for SAM alone"
-    )
-    sam: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
+    name = "SAM trap"
+    summary = "f'(x) = max(w - |x|, 0) + max(x - rho, 0), stationary at 0 for SAM alone"
+    sam = True
+    settles = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0, or to the right of it."""
         rho = np.where(at.rho > 0, at.rho, 1.0)
         start = read.log_or_zero(1e-2, 100, 0.5)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.splits import Splits
 
-Array = NDArray[Any]
 REACH = 2.0
 """How far from their centers the gradients of parabolas become constant."""
 
@@ -44,7 +40,7 @@ def unfitted_two(read: Reader, heads: bool) -> Splits:
     return Splits(*ramps, b, h, heads / p, p, one)
 
 
-def wells(v: Array, w: Array, e: Array) -> Ramps:
+def wells(v: np.ndarray, w: np.ndarray, e: np.ndarray) -> Ramps:
     """Return phi + e and phi - e with wells at -2 v and 2 w.
 
     Beyond the wells the slope is 1 at most.
@@ -58,7 +54,7 @@ def wells(v: Array, w: Array, e: Array) -> Ramps:
     return Ramps(both.knots, both.widths, both.slopes, left)
 
 
-def hill(knots: Array, widths: Array) -> Ramps:
+def hill(knots: np.ndarray, widths: np.ndarray) -> Ramps:
     """Return two clients whose gradients both rise and fall again.
 
     The slopes of the gradients are 1 and -1; elsewhere the gradients are 0.
@@ -68,7 +64,7 @@ def hill(knots: Array, widths: Array) -> Ramps:
     return Ramps(knots[:, None], widths[:, None], slopes, left).alike(2)
 
 
-def both(start: Array) -> Array:
+def both(start: np.ndarray) -> np.ndarray:
     """(P, 2): one start for both clients."""
     return np.stack([start, start], -1)
 

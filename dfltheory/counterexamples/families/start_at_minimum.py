@@ -9,10 +9,7 @@ local steps and one average, so that the state of even rounds converges to that 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
@@ -20,19 +17,15 @@ from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
-
 
 class StartAtMinimum(Family):
     """Parabolas around +-1 with curvatures 1 and k <= 1, from the minimum."""
 
-    name: ClassVar[str] = "start at the minimum"
-    summary: ClassVar[str] = (
-        "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from the minimum of their mean"
-    )
-    networks: ClassVar[tuple[str, ...]] = ("in turn",)
+    name = "start at the minimum"
+    summary = "f_1'(x) = x - 1 and f_2'(x) = k (x + 1), from the minimum of their mean"
+    networks = ("in turn",)
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at the minimum."""
         second = read.log(1e-2, 1)
         k = np.stack([np.ones(len(second)), second], -1)

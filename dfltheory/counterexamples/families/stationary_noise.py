@@ -9,17 +9,13 @@ convex problems f'(x) = x has no end.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import bowl
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
 FAR = 1e3
 """How far from the minimum the gradient becomes constant."""
 
@@ -27,18 +23,18 @@ FAR = 1e3
 class StationaryNoise(Family):
     """x^2/2, as far as noise leads, for one client."""
 
-    name: ClassVar[str] = "stationary noise"
-    summary: ClassVar[str] = "f'(x) = x with noise, from the minimum mostly"
-    noisy: ClassVar[bool] = True
-    also_complete: ClassVar[bool] = True
-    networks: ClassVar[tuple[str, ...]] = (
+    name = "stationary noise"
+    summary = "f'(x) = x with noise, from the minimum mostly"
+    noisy = True
+    also_complete = True
+    networks = (
         "complete",
         "alone",
         "two groups of 4",
         "two groups of 32",
     )
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return one client and its start."""
         far, one = np.full((len(at.eta), 1), FAR), np.ones((len(at.eta), 1, 1))
         ramps = Ramps(-far[..., None], 2 * far[..., None], one, -far)
@@ -48,21 +44,23 @@ class StationaryNoise(Family):
 class StationaryNoiseConvex(Family):
     """The same, strongly convex everywhere."""
 
-    name: ClassVar[str] = "stationary noise, strongly convex"
-    summary: ClassVar[str] = "f(x) = x^2/2 with noise, from the minimum mostly"
-    noisy: ClassVar[bool] = True
-    convex: ClassVar[bool] = True
+    name = "stationary noise, strongly convex"
+    summary = "f(x) = x^2/2 with noise, from the minimum mostly"
+    noisy = True
+    convex = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return one client and its start."""
         return bowl(len(at.eta)), _start(read)
 
 
-def _start(read: Reader) -> Array:
+def _start(read: Reader) -> np.ndarray:
     return read.log_or_zero(1e-4, 3, 0.6)[:, None]
 
 
-def noisy_square(eta: float, K: int, sigma: float, m: int, s: float, t: Array) -> Array:
+def noisy_square(
+    eta: float, K: int, sigma: float, m: int, s: float, t: np.ndarray
+) -> np.ndarray:
     """Return E f'(xbar^t)^2 of m clients on x^2/2 that start at s."""
     q = (1 - eta) ** (2 * K * t)
     return q * s**2 + (1 - q) * eta * sigma**2 / (m * (2 - eta))

@@ -11,17 +11,12 @@ small.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both, wells
 from dfltheory.counterexamples.ramps import Ramps
-
-Array = NDArray[Any]
 
 
 class TwoWells(Family):
@@ -30,13 +25,11 @@ class TwoWells(Family):
     v is the least that holds the clients, or larger.
     """
 
-    name: ClassVar[str] = "two wells"
-    summary: ClassVar[str] = (
-        "f_i'(x) = phi(x) +- e with wells at -2 v and 2, one client in each"
-    )
-    rounds: ClassVar[int] = 1200
+    name = "two wells"
+    summary = "f_i'(x) = phi(x) +- e with wells at -2 v and 2, one client in each"
+    rounds = 1200
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start on the hill between the wells."""
         q = (1 - at.eta) ** at.K
         least = (1 - at.lam) / np.maximum(at.lam * (1 - q), 1e-300)
@@ -44,7 +37,9 @@ class TwoWells(Family):
         return wells(v, 1 + 0 * v, e), both(0 * v)
 
 
-def well_limit(v: Array, w: Array, e: Array, at: RoundData) -> tuple[Array, Array]:
+def well_limit(
+    v: np.ndarray, w: np.ndarray, e: np.ndarray, at: RoundData
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the half distance of the clients in their wells."""
     q = (1 - at.eta) ** at.K
     return w - v, at.lam * (1 - q) * (w + v + e) / (1 - at.lam * q)

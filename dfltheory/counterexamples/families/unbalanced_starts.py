@@ -6,28 +6,23 @@ r - eta K c >= c, and its slope is that, or -c if that is larger.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import REACH, both
 from dfltheory.counterexamples.ramps import Ramps
 
-Array = NDArray[Any]
-
 
 class UnbalancedStarts(Family):
     """max(x, -c) for both clients, at +-1 and a little to the right of it."""
 
-    name: ClassVar[str] = "unbalanced starts"
-    summary: ClassVar[str] = "f'(x) = max(x, -c) for both clients, which start at +-1"
-    also_complete: ClassVar[bool] = True
-    different_starts: ClassVar[bool] = True
+    name = "unbalanced starts"
+    summary = "f'(x) = max(x, -c) for both clients, which start at +-1"
+    also_complete = True
+    different_starts = True
 
-    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, Array]:
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients whose mean starts near the minimum."""
         c, shift = read.log(1e-2, 0.5), read.log(1e-6, 1e-1)
         knots, widths = -c[:, None], (c + REACH)[:, None]

@@ -1,8 +1,8 @@
 """Kinds of problems that a few numbers name: a family lets one of them grow.
 
-Each kind is one file. It draws a first member at random, or has a ``plain`` one whose
-numbers have one or two digits, and makes any member: a problem that the training core
-runs, and the quantities that no run shows.
+A kind draws a first member at random, or has a ``plain`` one whose numbers have one or
+two digits, and makes any member: a problem that the training core runs, and the
+quantities that no run shows.
 """
 
 from __future__ import annotations
@@ -10,35 +10,39 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dfltheory.counterexamples.growth import (
-    clipped_clients,
-    long_slope,
-    many_local_steps,
-    noisy_heads,
-    opposing_clients,
-    opposing_slopes,
-    parting_clients,
-    separate_wells,
-    separate_wells_two_blocks,
+from dfltheory.counterexamples.growth.different_clients import (
+    CLIPPED_CLIENTS,
+    OPPOSING_CLIENTS,
 )
 from dfltheory.counterexamples.growth.member import Member, Numbers
+from dfltheory.counterexamples.growth.noisy_heads import NOISY_HEADS
+from dfltheory.counterexamples.growth.slopes import (
+    LONG_SLOPE,
+    MANY_LOCAL_STEPS,
+    OPPOSING_SLOPES,
+)
+from dfltheory.counterexamples.growth.wells import (
+    PARTING_CLIENTS,
+    SEPARATE_WELLS,
+    SHARED_PARTS,
+)
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 MEMBERS = MappingProxyType(
     {
-        kind.MEMBER.name: kind.MEMBER
-        for kind in (
-            opposing_clients,
-            long_slope,
-            clipped_clients,
-            noisy_heads,
-            parting_clients,
-            separate_wells,
-            separate_wells_two_blocks,
-            opposing_slopes,
-            many_local_steps,
+        member.name: member
+        for member in (
+            OPPOSING_CLIENTS,
+            LONG_SLOPE,
+            CLIPPED_CLIENTS,
+            NOISY_HEADS,
+            PARTING_CLIENTS,
+            SEPARATE_WELLS,
+            SHARED_PARTS,
+            OPPOSING_SLOPES,
+            MANY_LOCAL_STEPS,
         )
     }
 )
@@ -59,7 +63,7 @@ def replayed(theorem: Theorem, member: Member) -> bool:
 
     Clients that start at different points are excluded by a common start.
     """
-    within = not (member.apart and theorem.scope.common_start)
+    within = not (member.different_starts and theorem.scope.common_start)
     return within and _is_about(theorem, member)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.batch import Batch
@@ -52,7 +51,7 @@ class Member:
         Whether the problem has a shared and a personal part.
     needs : str
         The quantity without which a statement is not about this kind.
-    apart : bool
+    different_starts : bool
         Whether the clients start at different points.
     drawn : bool
         Whether a search draws it; a saved family is replayed in any case.
@@ -68,7 +67,7 @@ class Member:
     parameters: tuple[str, ...] = ()
     two_blocks: bool = False
     needs: str = ""
-    apart: bool = False
+    different_starts: bool = False
     drawn: bool = True
     plain: Mapping[str, float] | None = None
 
@@ -188,18 +187,29 @@ def two_clients(
     task: Task,
     chosen: Algorithm,
     at: Numbers,
-    x0: NDArray[np.float64] | None = None,
-) -> Instance:
-    """Return the run of two clients with lam = 1 - 1/gap."""
+    known: Numbers,
+    starts: np.ndarray | None = None,
+) -> tuple[Instance, Numbers]:
+    """Return the run of two clients with lam = 1 - 1/gap, and what no run shows.
+
+    These are the ``known`` numbers, and the constants of W.
+    """
     w = 1 / (2 * at["gap"])
-    return Instance(
-        task, chosen, np.array([[1 - w, w], [w, 1 - w]]), round(at["T"]), x0=x0
-    )
+    W = np.array([[1 - w, w], [w, 1 - w]])
+    instance = Instance(task, chosen, W, round(at["T"]), x0=starts)
+    return instance, known | network(at)
 
 
-def ramp_task(ramps: Ramps) -> RampTask:
-    """Return clients on the line with these gradients."""
-    return RampTask(**_fields(ramps))
+def ramp_run(
+    ramps: Ramps,
+    chosen: Algorithm,
+    at: Numbers,
+    known: Numbers,
+    starts: Sequence[float] = (0.0, 0.0),
+) -> tuple[Instance, Numbers]:
+    """Return the run of two clients on the line with these gradients."""
+    task = RampTask(**_fields(ramps))
+    return two_clients(task, chosen, at, known, np.array(starts)[:, None])
 
 
 def split_run(
@@ -217,7 +227,8 @@ def split_run(
     L_u, L_v = float(constants["L_u"][0]), float(constants["L_v"][0])
     chosen = algorithm(theorem, {**counts(at), "L_u": L_u, "L_v": L_v})
     x0 = np.array([[start, 0.0] for start in starts])
-    return two_clients(task, chosen, at, x0), {"lam": 1 - 1 / at["gap"]}
+    instance, _ = two_clients(task, chosen, at, {}, x0)
+    return instance, {"lam": 1 - 1 / at["gap"]}
 
 
 def _fields(ramps: Ramps) -> dict[str, Any]:
@@ -233,7 +244,7 @@ __all__ = [
     "counts",
     "hyperparameter",
     "network",
-    "ramp_task",
+    "ramp_run",
     "split_run",
     "two_clients",
 ]

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 
-def make(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
+def _noisy_heads(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     """Return the problem; u stays at 0."""
     ramps = Ramps.one([[-10.0]], [[20.0]], [[1.0]], [-10.0]).alike(2)
     return split_run(theorem, at, ramps, h=at["h_v"], sigma_v=at["sigma_v"])
 
 
-MEMBER = Member(
+NOISY_HEADS = Member(
     "noisy heads",
-    make,
+    _noisy_heads,
     {
         "T": (16,),
         "K_u": (1,),
@@ -34,4 +34,4 @@ MEMBER = Member(
     plain={"T": 16, "K_u": 1, "K_v": 1, "gap": 1, "h_v": 1, "sigma_v": 1},
 )
 
-__all__ = ["MEMBER"]
+__all__ = ["NOISY_HEADS"]

@@ -3,7 +3,7 @@
 :func:`simplify` takes an instance that refutes a statement, and tries simpler ones:
 fewer clients, fewer pieces of the functions, fewer rounds, then shorter numbers. A step
 is kept only if the result satisfies every condition and assumption of the statement and
-still exceeds its bound. Each kind of step is one file with one class, a
+still exceeds its bound. Each kind of step is a class, a
 :class:`~dfltheory.counterexamples.simplify.simplification.Simplification`.
 """
 

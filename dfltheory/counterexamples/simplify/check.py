@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.certify import exact_expectation
-from dfltheory.counterexamples.document import built
+from dfltheory.counterexamples.document import Document, built
 from dfltheory.counterexamples.rational import BITS, ROUNDS, Effort, Exact, verify
-from dfltheory.counterexamples.simplify.complexity import Document
 from dfltheory.errors import DFLTheoryError, InputError
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from decimal import Decimal
-from typing import Any
 
-Document = dict[str, Any]
-"""An instance as plain data: task, algorithm, topology and run."""
+from dfltheory.counterexamples.document import Document
+
+Place = tuple[str | int, ...]
+"""The fields and indices that lead to a number of a document."""
 
 NOT_CHOSEN = {
     "algorithm": frozenset(("name", "decay", "weight_decay", "participation")),
@@ -63,7 +64,7 @@ def significant_digits(number: float) -> int:
     return len(digits.strip("0"))
 
 
-def pieces(task: Mapping[str, Any]) -> int:
+def pieces(task: Document) -> int:
     """Count the ramps that contribute to a gradient."""
     count = 0
     for widths, slopes in zip(task["widths"], task["slopes"], strict=True):
@@ -72,7 +73,7 @@ def pieces(task: Mapping[str, Any]) -> int:
     return count
 
 
-def numbers_of(instance: Document) -> Iterator[tuple[tuple[Any, ...], float]]:
+def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
     """Each number of the problem with its place in the document."""
     for section, left_out in NOT_CHOSEN.items():
         for name, value in instance.get(section, {}).items():
@@ -80,9 +81,7 @@ def numbers_of(instance: Document) -> Iterator[tuple[tuple[Any, ...], float]]:
                 yield from _inside((section, name), value)
 
 
-def _inside(
-    place: tuple[Any, ...], value: Any
-) -> Iterator[tuple[tuple[Any, ...], float]]:
+def _inside(place: Place, value: object) -> Iterator[tuple[Place, float]]:
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _inside((*place, index), inner)
@@ -92,7 +91,7 @@ def _inside(
 
 __all__ = [
     "Complexity",
-    "Document",
+    "Place",
     "numbers_of",
     "pieces",
     "significant_digits",

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.certify import Certificate, certify
-from dfltheory.counterexamples.document import built
+from dfltheory.counterexamples.document import Document, built
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.simplify.check import ratio_of
-from dfltheory.counterexamples.simplify.clients import FewerClients
-from dfltheory.counterexamples.simplify.complexity import Complexity, Document
-from dfltheory.counterexamples.simplify.noise import NoNoise
-from dfltheory.counterexamples.simplify.pieces import FewerPieces
+from dfltheory.counterexamples.simplify.complexity import Complexity
+from dfltheory.counterexamples.simplify.reductions import (
+    FewerClients,
+    FewerPieces,
+    FewerRounds,
+    NoNoise,
+    SmallerCounts,
+)
 from dfltheory.counterexamples.simplify.rounding import FewerDigits
-from dfltheory.counterexamples.simplify.rounds import FewerRounds
 from dfltheory.counterexamples.simplify.simplification import Simplification
 from dfltheory.counterexamples.simplify.symmetry import MoreSymmetry
 from dfltheory.counterexamples.simplify.units import Units
-from dfltheory.counterexamples.simplify.whole_numbers import SmallerCounts
 from dfltheory.errors import DFLTheoryError, InputError
 
 if TYPE_CHECKING:
@@ -131,16 +133,16 @@ def simplify(
     index, certificate = _confirmed([entry for _, entry in history], theorem)
     simplest = history[index][1]
     finding = Finding(
-        theorem.key,
-        theorem.variant,
-        certificate.violated,
-        certificate.exact["ratio"],
-        search.count,
-        time.monotonic() - started,
-        0,
-        family,
-        built(simplest, theorem.scope.algorithms),
-        certificate,
+        key=theorem.key,
+        variant=theorem.variant,
+        violated=certificate.violated,
+        ratio=certificate.exact["ratio"],
+        evaluations=search.count,
+        seconds=time.monotonic() - started,
+        seed=0,
+        family=family,
+        instance=built(simplest, theorem.scope.algorithms),
+        certificate=certificate,
         theorem=theorem,
     )
     return Simplified(

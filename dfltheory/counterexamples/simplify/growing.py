@@ -64,15 +64,17 @@ def _simpler(
         for member in MEMBERS.values()
         if member.plain is not None and replayed(theorem, member)
     ]
-    plain.sort(key=lambda member: (member.name != family.member, member.apart))
-    for member in plain:
+
+    def others_last(member: Member) -> tuple[bool, bool]:
+        return member.name != family.member, member.different_starts
+
+    for member in sorted(plain, key=others_last):
         base = {name: float(size) for name, size in (member.plain or {}).items()}
         yield member, base, member.varied[0]
     for digits in DIGITS:
-        base = {
-            name: size if name in COUNTS else rounded(size, digits)
-            for name, size in family.base.items()
-        }
+        base = dict(family.base)
+        for name in base.keys() - COUNTS:
+            base[name] = rounded(base[name], digits)
         yield MEMBERS[family.member], base, family.parameter
 
 

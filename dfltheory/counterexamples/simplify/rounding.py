@@ -9,19 +9,19 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Any
 
-from dfltheory.counterexamples.simplify.clients import matrices_of
+from dfltheory.counterexamples.document import Document
 from dfltheory.counterexamples.simplify.complexity import (
-    Document,
+    Place,
     numbers_of,
     significant_digits,
 )
+from dfltheory.counterexamples.simplify.reductions import matrices_of
 from dfltheory.counterexamples.simplify.simplification import Simplification
 
 LENGTHS = frozenset(("knots", "widths", "x0", "rho"))
 """Fields whose numbers are positions: equal ones stay equal."""
 KEPT = frozenset(("rounds", "K", "Q", "K_u", "K_v", "participation"))
 CLOSE = 1e-6
-Place = tuple[Any, ...]
 
 
 class FewerDigits(Simplification):
@@ -52,7 +52,7 @@ def magnitudes(instance: Document) -> list[tuple[list[Place], float]]:
 
     The diagonal of a mixing matrix is not among them, as it follows from the others.
     """
-    groups: list[tuple[list[Place], float, Any]] = []
+    groups: list[tuple[list[Place], float, str | int]] = []
     for place, number in numbers_of(instance):
         size, kind = abs(number), "length" if place[1] in LENGTHS else place[1]
         if not size or place[1] in KEPT or _on_diagonal(place):
@@ -87,8 +87,11 @@ def _complete_diagonal(old: list[list[float]], new: list[list[float]]) -> None:
     """Set the diagonal so that rows have the sum 1, or columns where only these had."""
     by_rows = all(abs(sum(row) - 1) < CLOSE for row in old)
     for k in range(len(new)):
-        line = new[k] if by_rows else [row[k] for row in new]
-        others = (Decimal(repr(w)) for j, w in enumerate(line) if j != k)
+        line = list(new[k])
+        if not by_rows:
+            line = [row[k] for row in new]
+        del line[k]
+        others = (Decimal(repr(weight)) for weight in line)
         new[k][k] = float(1 - sum(others, Decimal(0)))
 
 

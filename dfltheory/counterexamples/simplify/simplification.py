@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from dfltheory.counterexamples.simplify.complexity import Complexity, Document
+from dfltheory.counterexamples.document import Document
+from dfltheory.counterexamples.simplify.complexity import Complexity
 
 
 class Simplification(ABC):

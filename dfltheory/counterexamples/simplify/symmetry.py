@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 
-from dfltheory.counterexamples.simplify.clients import BY_CLIENT, matrices_of
-from dfltheory.counterexamples.simplify.complexity import Document
+from dfltheory.counterexamples.document import Document
+from dfltheory.counterexamples.simplify.reductions import BY_CLIENT, matrices_of
 from dfltheory.counterexamples.simplify.simplification import Simplification
 
 

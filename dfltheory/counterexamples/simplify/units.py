@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any
 
 from dfltheory import algorithms
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.counterexamples.simplify.complexity import Document
+from dfltheory.counterexamples.document import Document
 from dfltheory.counterexamples.simplify.simplification import Simplification
 from dfltheory.errors import UnknownNameError
 
@@ -81,7 +80,11 @@ def in_units(instance: Document, value: float, length: float) -> Document | None
     return scaled
 
 
-def _times(value: Any, factor: float) -> Any:
+Numbers = float | list["Numbers"]
+"""A number, or nested lists of numbers."""
+
+
+def _times(value: Numbers, factor: float) -> Numbers:
     """Every number times a factor, to 15 digits, so that 1 is 1 again."""
     if isinstance(value, list):
         return [_times(inner, factor) for inner in value]

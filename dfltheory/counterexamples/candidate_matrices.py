@@ -1,0 +1,176 @@
+"""Mixing matrices of candidates, from numbers of the unit cube.
+
+A function returns matrices (P, m, m), or (P, B, m, m) where B of them take turns. With
+``copies`` the clients are identical, and free weights are fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+
+from dfltheory.counterexamples.cube import Reader
+
+Make = Callable[[Reader, bool], np.ndarray]
+
+
+def _pair(read: Reader, copies: bool) -> np.ndarray:
+    """Return [[1 - w, w], [w, 1 - w]], whose one weight is free.
+
+    It is 1/2 for copies, where it does not matter.
+    """
+    w = read.log(1e-6, 0.97)
+    w = np.full_like(w, 0.5) if copies else w
+    return np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
+
+
+def _alone(read: Reader, copies: bool) -> np.ndarray:
+    """One client."""
+    return np.ones((len(read.unit()), 1, 1))
+
+
+def _circle(read: Reader, copies: bool) -> np.ndarray:
+    """Return a I + b S + c S' of three clients, with S the cyclic shift.
+
+    It is doubly stochastic, and symmetric where b = c.
+    """
+    share, side = read.log(1e-2, 0.98), read.unit()
+    shift = np.roll(np.eye(3), 1, axis=0)
+    b, c = share * side, share * (1 - side)
+    weights = np.stack([1 - share, b, c])[..., None, None]
+    own, left, right = weights
+    return own * np.eye(3) + left * shift + right * shift.T
+
+
+def _even(read: Reader, copies: bool) -> np.ndarray:
+    """Return a circle of four with one weight on both sides: symmetric."""
+    w = read.log(1e-2, 0.49)
+    ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
+    return (1 - 2 * w)[:, None, None] * np.eye(4) + w[:, None, None] * ring
+
+
+def _directed(read: Reader, copies: bool) -> np.ndarray:
+    """Return three clients on a directed ring with a chord.
+
+    Weights are 1/out-degree, and W is not doubly stochastic.
+    """
+    P = np.array([[1 / 3, 0, 1 / 2], [1 / 3, 1 / 2, 0], [1 / 3, 1 / 2, 1 / 2]])
+    return np.repeat(P[None], len(read.unit()), 0)
+
+
+def _level(read: Reader) -> np.ndarray:
+    """Return one of few shares from 1e-3 to 0.97.
+
+    They are few so that the constants of few matrices are computed.
+    """
+    return 1e-3 * 970 ** (np.round(12 * read.unit()) / 12)
+
+
+def _unbalanced(read: Reader, copies: bool) -> np.ndarray:
+    """Return two clients that give each other different shares.
+
+    Their push-sum weights are as b : a.
+    """
+    return _sharing(_level(read), 0) @ _sharing(_level(read), 1)
+
+
+def _in_turn(read: Reader, copies: bool) -> np.ndarray:
+    """Return matrices without communication in even rounds.
+
+    Windows of two rounds contract, but not each of the rounds.
+    """
+    W = _unbalanced(read, copies)
+    return np.stack([np.eye(2) + 0 * W, W], 1)
+
+
+def _matchings(read: Reader, copies: bool) -> np.ndarray:
+    """Return four clients in pairs, in odd rounds other pairs than in even ones.
+
+    No single round connects them.
+    """
+    w = _level(read)[:, None, None, None]
+    return (1 - w) * np.eye(4) + w * np.eye(4)[[[1, 0, 3, 2], [3, 2, 1, 0]]]
+
+
+@lru_cache(maxsize=1)
+def digraphs() -> np.ndarray:
+    """Return strongly connected digraphs of four clients, drawn once, (B, 4, 4).
+
+    Each is a ring, to which any other arc is added with probability 1/2; each client
+    gives away shares in random ratios, from even ones to 1 : 1e-3. They are few, so
+    that the constants of each are computed once.
+    """
+    rng, n = np.random.default_rng(0), 64
+    ring = np.roll(np.eye(4), 1, axis=0) + np.eye(4)
+    arcs = np.maximum(ring, rng.random((n, 4, 4)) < 0.5)
+    W = arcs * 10.0 ** (-3 * rng.random((n, 1, 1)) * rng.random((n, 4, 4)))
+    return W / W.sum(1, keepdims=True)
+
+
+def _random_digraph(read: Reader, copies: bool) -> np.ndarray:
+    """One of :func:`digraphs`."""
+    every = digraphs()
+    return every[np.minimum((len(every) * read.unit()).astype(int), len(every) - 1)]
+
+
+def matchings(m: int) -> np.ndarray:
+    """Return all matrices of :class:`~dfltheory.graphs.RandomMatching`, (B, m, m).
+
+    Each is as likely as the others.
+    """
+    every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
+    for W, order in zip(every, permutations(range(m)), strict=True):
+        for pair in zip(order[: m - m % 2 : 2], order[1::2], strict=True):
+            W[np.ix_(pair, pair)] = 0.5
+    return np.unique(every, axis=0)
+
+
+def _sharing(share: np.ndarray, client: int) -> np.ndarray:
+    """Two clients, of whom one gives away a share."""
+    W = np.repeat(np.eye(2)[None], len(share), 0)
+    W[:, client, client] = 1 - share
+    W[:, 1 - client, client] = share
+    return W
+
+
+def _complete(read: Reader, copies: bool) -> np.ndarray:
+    """Return sixteen clients, each with one weight for all others.
+
+    W is lam I + (1 - lam) times the mean; for copies lam = 0.
+    """
+    lam = read.between(0, 1 - copies)[:, None, None]
+    return lam * np.eye(16) + (1 - lam) / 16
+
+
+def server(read: Reader, copies: bool) -> np.ndarray:
+    """Return a server's mean."""
+    return np.full((len(read.unit()), 2, 2), 0.5)
+
+
+KINDS: dict[str, tuple[int, Make]] = {
+    "pair": (2, _pair),
+    "circle": (3, _circle),
+    "even circle": (4, _even),
+    "directed": (3, _directed),
+    "unbalanced": (2, _unbalanced),
+    "random digraph": (4, _random_digraph),
+    "in turn": (2, _in_turn),
+    "matchings": (4, _matchings),
+    "complete": (16, _complete),
+    "alone": (1, _alone),
+}
+"""Number of clients, and the function that makes the matrices."""
+
+
+def whole_network(W: np.ndarray, copies: int) -> np.ndarray:
+    """Expand a matrix of groups of identical clients to that of all clients."""
+    if copies == 1:
+        return W
+    return np.kron(W, np.full((copies, copies), 1 / copies))
+
+
+__all__ = ["KINDS", "Make", "digraphs", "matchings", "server", "whole_network"]

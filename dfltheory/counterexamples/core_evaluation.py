@@ -1,0 +1,140 @@
+"""Both sides of a statement as the runs of the training core have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.left_sides import ADDS_UP, sizes_of
+from dfltheory.counterexamples.score import FLOOR, ratio_at
+from dfltheory.errors import InputError
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import measured, rounds_ahead
+from dfltheory.verdicts.rounding import measure_error
+from dfltheory.verdicts.statistics import (
+    Interval,
+    max_interval,
+    mean_interval,
+    min_interval,
+)
+from dfltheory.verdicts.value_sources import Values
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+STILL = 200
+"""Number of last rounds that must repeat a few values bit for bit for a state to be
+stationary.
+"""
+
+
+def lowered_measure(run: History, theorem: Theorem) -> np.ndarray:
+    """Return the theorem's measure in every round in which it is known, (S, R).
+
+    Values are at the lower end of their rounding error.
+    """
+    name = theorem.lhs.measure
+    data = measured(run, name)
+    if data is None:
+        raise InputError(f"the run does not measure {name}, which {theorem} is about")
+    return LeftHandSide(run, theorem).lowered(
+        data[:, : run.rounds + 1 - rounds_ahead(name)]
+    )
+
+
+def deterministic_result(
+    run: History,
+    theorem: Theorem,
+    values: Values,
+    batch: Batch,
+    T: int,
+    only: bool,
+    period: int,
+) -> tuple[dict[str, float], float | None]:
+    """Return the result of a run without randomness, and the ratio at T.
+
+    The result is that of its worst horizon.
+
+    Rounds that were not run repeat the last ``period`` ones, if exact expectation and
+    run are stationary; else they count as 0. With ``only`` the horizon T alone is
+    evaluated.
+    """
+    data = lowered_measure(run, theorem)[0]
+    if batch.two:
+        floor = 0.0
+    elif theorem.lhs.measure in GRADIENT_MEASURES:
+        floor = FLOOR * values.get("B", 0.0) ** 2
+    else:
+        floor = FLOOR * data.max()
+    still = bool(period) and len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
+    if not still:
+        known, repeats = np.append(data, 0.0), 1
+    elif theorem.lhs.measure in ADDS_UP:  # whose rounding errors add up
+        sizes = sizes_of(theorem, batch, simulate(batch, 1), values, T)
+        largest = 0.0 if run.model_sq is None else np.sqrt(run.model_sq.max())
+        sizes = replace(sizes, size=np.maximum(sizes.size, largest))
+        last = measure_error(theorem.lhs, sizes).lowered(data[-1:])
+        known, repeats = np.append(data, last if period == 1 else 0.0), 1
+    else:
+        known, repeats = data, period
+    run_horizons: set[int] = set()
+    if not only:
+        run_horizons = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)}
+    rows = {
+        horizon: ratio_at(theorem, known, values, horizon, floor, repeats)
+        for horizon in sorted(run_horizons | {T})
+    }
+    reached = rows.keys() if only or run.rounds > T else run_horizons
+    best = max((rows[h] for h in sorted(reached)), key=itemgetter("ratio"))
+    at_T = rows[T]["ratio"] if run.rounds >= T or still else None
+    return {"rounds": run.rounds, **best, "still": still}, at_T
+
+
+def noisy_result(
+    run: History, theorem: Theorem, values: Values, confidence: float
+) -> dict[str, float]:
+    """Compare the mean over seeds and its lower confidence limit with the bound."""
+    T, span = run.rounds, theorem.lhs.rounds(run.rounds)
+    left = _interval(
+        theorem, lowered_measure(run, theorem)[:, span.start : span.stop], confidence
+    )
+    bound = ratio_at(theorem, np.zeros(1), values, T)["bound"]
+    return {
+        "rounds": T,
+        "T": T,
+        "ratio": left.estimate / bound,
+        "low": left.low / bound,
+        "measured": left.estimate,
+        "bound": bound,
+        "seeds": run.seeds,
+        "still": False,
+    }
+
+
+def _interval(theorem: Theorem, samples: np.ndarray, confidence: float) -> Interval:
+    """Return the interval of the left-hand side from its measure (S, R).
+
+    The measure is given in every round.
+    """
+    match theorem.lhs.aggregate:
+        case "min":
+            return min_interval(samples, confidence)
+        case "max":
+            return max_interval(samples, confidence)
+        case "mean" | "last":
+            return mean_interval(samples, confidence)
+        case "sum":
+            return mean_interval(samples.sum(axis=1, keepdims=True), confidence)
+    raise InputError(
+        f"{theorem}: the aggregate {theorem.lhs.aggregate!r} has no interval"
+    )
+
+
+__all__ = ["deterministic_result", "lowered_measure", "noisy_result"]

@@ -1,0 +1,94 @@
+"""Two clients that are in different wells of a function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfltheory.counterexamples.families.shapes import wells
+from dfltheory.counterexamples.growth.member import (
+    Member,
+    Numbers,
+    algorithm,
+    counts,
+    ramp_run,
+    split_run,
+)
+from dfltheory.counterexamples.ramps import Ramps
+from dfltheory.training.instance import Instance
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+STARTS = (-1.0, 2.0)
+
+
+def _two_minima() -> Ramps:
+    """Return f'(x) of slope 1 around minima at -1 and 2, and -1 between them."""
+    return Ramps.one(
+        [[-2.0, -0.5, 1.5]], [[1.5, 1.0, 3.0]], [[1.0, -1.0, 1.0]], [-1.0]
+    ).alike(2)
+
+
+def _separate_wells(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
+    """Return identical clients with minima at -1 and 2, each of which starts in one.
+
+    There is one local step a round. Gossip moves both inwards by the same distance, so
+    that their mean stays at 1/2, where the gradient is -1/2.
+    """
+    numbers = counts(at) | {"K": 1, "L": 1.0}
+    chosen = algorithm(theorem, numbers)
+    return ramp_run(_two_minima(), chosen, at, numbers, STARTS)
+
+
+def _shared_parts(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
+    """Return the same for the shared parts; the personal parts stay at the minimum."""
+    return split_run(theorem, at, _two_minima(), starts=STARTS)
+
+
+def _parting_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
+    """Return almost identical clients that part from a common start between two wells.
+
+    Their heterogeneity is e/T; the wells are those of :mod:`..families.two_wells`.
+    """
+    v, one = np.array([at["v"]]), np.ones(1)
+    ramps = wells(v, one, np.array([at["e"] / at["T"]])).scaled(at["h"] * one, one)
+    return split_run(theorem, at, ramps)
+
+
+SEPARATE_WELLS = Member(
+    "separate wells",
+    _separate_wells,
+    {"T": (64,), "gap": (64, 64)},
+    joint=("T*gap",),
+    different_starts=True,
+    drawn=False,
+)
+SHARED_PARTS = Member(
+    "separate wells of the shared part",
+    _shared_parts,
+    {"T": (16,), "K_u": (1,), "K_v": (1,), "gap": (16, 16)},
+    joint=("T*gap",),
+    two_blocks=True,
+    different_starts=True,
+    drawn=False,
+    plain={"T": 16, "K_u": 1, "K_v": 1, "gap": 16},
+)
+PARTING_CLIENTS = Member(
+    "parting clients",
+    _parting_clients,
+    {
+        "T": (128, 256),
+        "K_u": (1, 2),
+        "K_v": (1,),
+        "gap": (100, 400),
+        "h": (1.0, 1.0),
+        "v": (0.05, 0.4),
+        "e": (0.01, 1),
+    },
+    joint=("T*gap",),
+    two_blocks=True,
+)
+
+__all__ = ["PARTING_CLIENTS", "SEPARATE_WELLS", "SHARED_PARTS"]

@@ -1,0 +1,179 @@
+"""Smaller instances: fewer clients, pieces, rounds and steps, and no noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+
+from dfltheory.counterexamples.document import Document
+from dfltheory.counterexamples.simplify.simplification import Simplification
+
+BY_CLIENT = ("knots", "widths", "slopes", "left", "b")
+"""Fields of a task with one entry for each client."""
+RAMP = ("knots", "widths", "slopes")
+DEVIATIONS = ("sigma", "sigma_u", "sigma_v")
+COUNTS = ("Q", "K", "K_u", "K_v")
+TRIED = (1, 2, 3, 4, 5, 10, 20, 50)
+
+
+class FewerClients(Simplification):
+    """Drop one client, one with an identical copy first.
+
+    Two clients are left where there is a network, as a network of one node is a
+    borderline case of its own.
+    """
+
+    name = "clients"
+
+    def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance without one client, one with an identical copy first."""
+        count = len(instance["run"]["x0"])
+        fewest = 2 if "topology" in instance else 1
+        matrices = matrices_of(instance)
+        if count <= fewest or ("topology" in instance and not matrices):
+            return
+        for index in _copies_first(instance):
+            smaller = deepcopy(instance)
+            for name in BY_CLIENT:
+                if name in smaller["task"]:
+                    del smaller["task"][name][index]
+            del smaller["run"]["x0"][index]
+            for matrix in matrices_of(smaller):
+                _drop_node(matrix, index)
+            yield smaller
+
+
+def matrices_of(instance: Document) -> list[list[list[float]]]:
+    """Return the mixing matrices of an instance.
+
+    There are none for a server or a random network.
+    """
+    topology = instance.get("topology", {})
+    if "matrix" in topology:
+        return [topology["matrix"]]
+    return list(topology.get("matrices", []))
+
+
+def _copies_first(instance: Document) -> list[int]:
+    """Return the clients: those with an identical copy first, then the last first."""
+    task = instance["task"]
+    columns = [task[name] for name in BY_CLIENT if name in task]
+    clients = list(zip(*columns, instance["run"]["x0"], strict=True))
+
+    def key(index: int) -> tuple[bool, int]:
+        return clients.count(clients[index]) == 1, -index
+
+    return sorted(range(len(clients)), key=key)
+
+
+def _drop_node(matrix: list[list[float]], index: int) -> None:
+    """Remove a node; each other node keeps for itself what it received from it."""
+    for row, weights in enumerate(matrix):
+        if row != index:
+            weights[row] += weights[index]
+        del weights[index]
+    del matrix[index]
+
+
+class FewerPieces(Simplification):
+    """Drop a ramp of all clients, or of one."""
+
+    name = "pieces"
+
+    def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance without one ramp, of all clients first, then of one."""
+        slopes = instance["task"]["slopes"]
+        every = range(len(slopes))
+        for ramp in range(len(slopes[0])):
+            yield without_ramp(instance, ramp, every)
+        if len(slopes) > 1:
+            for client in every:
+                for ramp in range(len(slopes[client])):
+                    yield without_ramp(instance, ramp, range(client, client + 1))
+
+
+def without_ramp(instance: Document, ramp: int, clients: range) -> Document:
+    """Return the instance without one ramp of some clients.
+
+    A column of zeros is dropped.
+    """
+    smaller = deepcopy(instance)
+    task = smaller["task"]
+    for client in clients:
+        for name in RAMP:
+            task[name][client][ramp] = 0.0
+    several = len(task["slopes"][0]) > 1
+    if several and not any(row[ramp] for row in task["slopes"]):
+        for name in RAMP:
+            for row in task[name]:
+                del row[ramp]
+    return smaller
+
+
+class NoNoise(Simplification):
+    """Exact gradients in place of stochastic ones."""
+
+    name = "noise"
+
+    def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance without noise, if it has any."""
+        task = instance["task"]
+        if not any(task.get(name) for name in DEVIATIONS):
+            return
+        quiet = deepcopy(instance)
+        quiet["task"].pop("led", None)
+        for name in DEVIATIONS:
+            if name in task:
+                quiet["task"][name] = 0.0
+        yield quiet
+
+
+class FewerRounds(Simplification):
+    """A smaller horizon: a power of 10 times 1, 2 or 5, the smallest first."""
+
+    name = "rounds"
+
+    def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance with 1, 2, 5, 10, ... rounds, if they are fewer."""
+        rounds = int(instance["run"]["rounds"])
+        for exponent in range(len(str(rounds))):
+            for digit in (1, 2, 5):
+                fewer = digit * 10**exponent
+                if fewer < rounds:
+                    shorter = deepcopy(instance)
+                    shorter["run"]["rounds"] = fewer
+                    yield shorter
+
+
+class SmallerCounts(Simplification):
+    """Smaller K and Q, the smallest first."""
+
+    name = "local and gossip steps"
+
+    def candidates(self, instance: Document) -> Iterator[Document]:
+        """Yield the instance with one smaller number of steps."""
+        for name in COUNTS:
+            count = instance["algorithm"].get(name, 0)
+            for fewer in TRIED:
+                if fewer < count:
+                    smaller = deepcopy(instance)
+                    smaller["algorithm"][name] = fewer
+                    yield smaller
+
+    def is_simpler(self, candidate: Document, instance: Document) -> bool:
+        """Whether a count is smaller and none is larger."""
+        new = [candidate["algorithm"].get(name, 0) for name in COUNTS]
+        old = [instance["algorithm"].get(name, 0) for name in COUNTS]
+        no_larger = all(a <= b for a, b in zip(new, old, strict=True))
+        return no_larger and new != old
+
+
+__all__ = [
+    "BY_CLIENT",
+    "FewerClients",
+    "FewerPieces",
+    "FewerRounds",
+    "NoNoise",
+    "SmallerCounts",
+    "matrices_of",
+]
