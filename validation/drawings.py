@@ -132,8 +132,8 @@ def _write(
 
 def _draw_growth(ax: Axes, family: Family, meaning: str) -> None:
     """Draw measured over expression of the printed O(.) or of the corrected bound."""
-    line_style = look.MEANINGS[meaning] | {"markersize": 4, "linewidth": 1.2}
-    ax.plot(family.horizons, family.ratios, **line_style)
+    (line,) = ax.plot(family.horizons, family.ratios, **look.MEANINGS[meaning])
+    line.set(markersize=4, linewidth=1.2)
     ax.set(xscale="log", yscale="log")
     ax.axhline(1.0, color="0.5", linewidth=0.8)
     if meaning == "printed":

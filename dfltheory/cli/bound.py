@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -158,7 +158,7 @@ def _status(theorem: Theorem) -> tuple[dict[str, object], str]:
 
 
 def _plot(
-    theorem: Theorem, name: str, file: Path, values: Mapping[str, Value], as_json: bool
+    theorem: Theorem, name: str, file: Path, values: Mapping[str, Any], as_json: bool
 ) -> None:
     """Draw the terms of a theorem over one of its quantities."""
     check_picture(file)

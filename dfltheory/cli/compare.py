@@ -206,7 +206,8 @@ def _measured(
             "--algorithm is missing: state what was run, as --algorithm dfedavg"
         )
     kind, hyperparameters, others = _divided(options["algorithm"], values)
-    network_options = {
+    # the topology itself checks names and values
+    network_options: dict[str, Any] = {
         name.removeprefix("topology."): value
         for name, value in others.items()
         if name.startswith("topology.")
@@ -259,7 +260,7 @@ def _divided(
 
 
 def _network(
-    options: Mapping[str, Any], network_options: Mapping[str, Value], m: int | None
+    options: Mapping[str, Any], network_options: Mapping[str, Any], m: int | None
 ) -> object:
     """Return the matrix of --topology; None: it is unknown."""
     import networkx as nx

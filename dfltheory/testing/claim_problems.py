@@ -159,18 +159,23 @@ def _draw_coupled(
     draw: Draw, hessian: list[float], b: np.ndarray, sigma: float
 ) -> tuple[Coupled, str]:
     """Draw a task with two blocks, and return it with its description."""
-    options = {
-        "h_u": hessian[0],
-        "h_v": hessian[1],
-        "k": draw(st.sampled_from(_NOISE_LEVELS)),
-        "sigma_u": sigma,
-        "sigma_v": sigma,
-    }
+    coupling = draw(st.sampled_from(_NOISE_LEVELS))
     shared = b[:, :1]
     personal = b[:, 1:]
-    listed = ", ".join(f"{name}={value:g}" for name, value in options.items())
-    text = f"Coupled(a={shared.tolist()}, b={personal.tolist()}, {listed})"
-    return Coupled(shared, personal, **options), text
+    text = (
+        f"Coupled(a={shared.tolist()}, b={personal.tolist()}, h_u={hessian[0]:g},"
+        f" h_v={hessian[1]:g}, k={coupling:g}, sigma_u={sigma:g}, sigma_v={sigma:g})"
+    )
+    task = Coupled(
+        shared,
+        personal,
+        h_u=hessian[0],
+        h_v=hessian[1],
+        k=coupling,
+        sigma_u=sigma,
+        sigma_v=sigma,
+    )
+    return task, text
 
 
 def _first_matrix(W: object) -> np.ndarray:

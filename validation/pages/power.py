@@ -182,9 +182,10 @@ def _necessary(false: list[PlantedRow]) -> str:
     needed = ("without the condition", "without the assumption of", "with rounds")
     rows = []
     for one in false:
-        if one["refuted"] and _kind(one) in needed:
+        ratio = one["ratio"]
+        if one["refuted"] and ratio is not None and _kind(one) in needed:
             name = f"`{one['key']}` {one['version']}"
-            rows.append((name, _number(one["ratio"]), one["family"]))
+            rows.append((name, _number(ratio), one["family"]))
     return table(("version", "ratio", "worst problem"), rows)
 
 

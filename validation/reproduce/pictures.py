@@ -87,7 +87,7 @@ def _panels(item: Item) -> dict[str, list[Entry]]:
 
 
 def _draw_curve(
-    ax: Axes, item: Item, row: str, runs: list[Result], line_style: dict[str, Any]
+    ax: Axes, item: Item, row: str, runs: list[Result], line_style: look.CurveStyle
 ) -> None:
     measure = "client_accuracy" if item.measure == "personal" else "accuracy"
     over = np.array(runs[0].rounds) * item.per_round.get(row, 1)
