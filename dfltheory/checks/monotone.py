@@ -5,7 +5,6 @@ A bound must not be negative, and worse constants must not improve it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -13,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
-from dfltheory.bounds.inequalities.region import Region, TimeLimitError
+from dfltheory.bounds.inequalities.region import Allowance, LimitError, Region
 from dfltheory.bounds.regions import (
     Points,
     at,
@@ -60,8 +59,8 @@ error.
 """
 _LONG = 100
 """Operations of the longest formula that is tried."""
-_SECONDS = 5
-"""Processor time for the proofs about one constant."""
+_MOST_INEQUALITIES = 200
+"""Inequalities that are examined for the proofs about one constant."""
 
 
 def has_monotonicity(theorem: Theorem) -> bool:
@@ -105,14 +104,14 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         if finding is not None:
             yield finding
             continue
-        signs.region.deadline = time.process_time() + _SECONDS
+        signs.region.allowance = Allowance(_MOST_INEQUALITIES)
         try:
             unproved = [
                 part
                 for part, term in theorem.terms.items()
                 if not signs.is_monotone(term, name, up)
             ]
-        except TimeLimitError:
+        except LimitError:
             undecided.append(name)
             continue
         if unproved:
@@ -134,7 +133,10 @@ def _summary(
     if left:
         text += f"; no proof was found for the terms: {', '.join(left)}"
     if undecided:
-        text += f"; not decided in {_SECONDS} s: {', '.join(undecided)} (sampled)"
+        names = ", ".join(undecided)
+        text += (
+            f"; not decided with {_MOST_INEQUALITIES} inequalities: {names} (sampled)"
+        )
     return text
 
 
@@ -154,7 +156,7 @@ def _moved_with(theorem: Theorem) -> set[str]:
 class _Signs:
     """Signs and directions that are proved under the conditions of a theorem.
 
-    After the deadline of ``region`` its methods raise ``TimeLimitError``.
+    If the allowance of ``region`` is used up, its methods raise ``LimitError``.
     """
 
     def __init__(self, theorem: Theorem):

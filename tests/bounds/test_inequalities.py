@@ -19,7 +19,12 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import polynomials
 from dfltheory.bounds.inequalities.by_form import nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import Fact, Interval
-from dfltheory.bounds.inequalities.region import EVERYWHERE, Region, TimeLimitError
+from dfltheory.bounds.inequalities.region import (
+    EVERYWHERE,
+    Allowance,
+    LimitError,
+    Region,
+)
 from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting
 from dfltheory.bounds.regions import admissible, values_of
 from dfltheory.bounds.theorem import Condition
@@ -538,14 +543,15 @@ def test_strict_signs_by_form():
     assert not positive(1 - s.L)
 
 
-def test_region_raises_after_its_deadline():
-    region = Region(deadline=0.0)
-    with pytest.raises(TimeLimitError):
-        region.holds(s.L * s.eta)
+def test_region_raises_when_its_allowance_is_used_up():
+    region = Region(allowance=Allowance(1))
+    assert region.holds(s.L * s.eta)
+    with pytest.raises(LimitError):
+        region.under(()).holds(s.L * s.eta)
 
 
 def test_monotonicity_that_takes_too_long_is_not_decided(monkeypatch):
-    monkeypatch.setattr(monotone_check, "_SECONDS", -1)
+    monkeypatch.setattr(monotone_check, "_MOST_INEQUALITIES", 0)
     theorem = registry.get("dfedadmm.theorem_1", "corrected")
     (finding,) = check_monotone(theorem)
     assert "not decided" in finding.message

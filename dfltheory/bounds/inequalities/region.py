@@ -9,10 +9,8 @@ by induction over a whole number.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import sympy as sp
@@ -54,8 +52,30 @@ _FIRST = 20
 """Values of a whole number that are tried one by one, before all others together."""
 
 
-class TimeLimitError(Exception):
-    """No proof was found before the deadline."""
+class LimitError(Exception):
+    """No proof was found with the inequalities that were allowed."""
+
+
+@dataclass
+class Allowance:
+    """How many inequalities may still be examined, by all regions that share it.
+
+    It counts work in place of seconds, so that an answer is the same on every machine.
+    """
+
+    left: int
+
+    def use(self) -> None:
+        """Count one inequality.
+
+        Raises
+        ------
+        LimitError
+            If none is left.
+        """
+        if self.left <= 0:
+            raise LimitError
+        self.left -= 1
 
 
 class Region:
@@ -70,7 +90,7 @@ class Region:
     inductions : how many inductions a proof may nest
     glossary : the ranges of quantities; ``Theorem.glossary`` has those that a theorem
         adds
-    deadline : processor time (``time.process_time``) after which no proof is tried
+    allowance : how many inequalities may be examined; None: any number
     """
 
     def __init__(
@@ -79,13 +99,13 @@ class Region:
         intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
         inductions: int = 1,
         glossary: Glossary = GLOSSARY,
-        deadline: float = math.inf,
+        allowance: Allowance | None = None,
     ):
         self.conditions = tuple(c for c in conditions if _exact(c.slack) is not None)
         self.intervals = intervals
         self.inductions = inductions
         self.glossary = glossary
-        self.deadline = deadline
+        self.allowance = allowance
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Return whether ``expr >= 0`` (``> 0``) is proved in the region.
@@ -95,11 +115,11 @@ class Region:
 
         Raises
         ------
-        TimeLimitError
-            After the deadline.
+        LimitError
+            If the allowance is used up.
         """
-        if time.process_time() > self.deadline:
-            raise TimeLimitError
+        if self.allowance is not None:
+            self.allowance.use()
         expr = _exact(expr)
         if expr is None:
             return False
@@ -120,7 +140,7 @@ class Region:
     ) -> Region:
         """Return the same quantities under other conditions."""
         most = self.inductions if inductions is None else inductions
-        return Region(conditions, self.intervals, most, self.glossary, self.deadline)
+        return Region(conditions, self.intervals, most, self.glossary, self.allowance)
 
     def rational(self) -> Region:
         """Return the region of the conditions without roots and symbolic exponents."""
@@ -355,4 +375,4 @@ def _powers(expr: Expr) -> list[Expr]:
     return [p for p in expr.atoms(sp.Pow) if p.exp.free_symbols]
 
 
-__all__ = ["EVERYWHERE", "Region", "TimeLimitError"]
+__all__ = ["EVERYWHERE", "Allowance", "LimitError", "Region"]
