@@ -324,7 +324,7 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
         "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
     )  # psi in the paper's own letters
     told = [plain(text, corrected) for text in corrected.assumptions]
-    assert "W symmetric doubly stochastic with ||W - 11'/m|| = lam < 1" in told
+    assert any("periodic with ||W_t - 11'/m|| <= lam < 1" in text for text in told)
     assert "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x" in told
     corrected = bounds.get("dfedsam.corollary_4_6", "corrected")
     told = [theory._order(monomial, corrected) for monomial in corrected.rate()]

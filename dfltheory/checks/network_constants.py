@@ -26,7 +26,7 @@ _ROUNDS = 60
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SmallNetwork:
     """A named mixing matrix (m, m); column j is what client j sends."""
 

@@ -307,17 +307,33 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     for_all_steps = source.kind == "theorem" and theorem.kind != "theorem"
     if not for_all_steps and source.schedule != theorem.schedule:
         missing.append(f"{theorem} and {source} have different schedules")
-    absent = _absent(theorem)
     missing += [
         f"{source} is proved for {symbol} = {value} alone"
-        for symbol, value in _absent(source).items()
-        if symbol not in absent
+        for symbol, value in _lost_mechanisms(theorem, source).items()
     ]
     if joint_glossary(source, theorem) is None:
         missing.append(f"{theorem} and {source} give a quantity different meanings")
     schedule = theorem.schedule if for_all_steps else {}
     missing += _not_implied(theorem, source, schedule)
     return _answer(theorem, parent.facts, set(parent.assumptions), parent.idle, missing)
+
+
+def _lost_mechanisms(theorem: Theorem, source: Theorem) -> dict[sp.Symbol, int]:
+    """Return the quantities that a corollary has and that are absent in its source.
+
+    What enters by the schedule of a hyperparameter that the source has, as rho0 in rho
+    = rho0/sqrt(T), is no mechanism of its own.
+    """
+    absent, without = _absent(theorem), _absent(source)
+    entered: set[Expr] = set()
+    for name, value in theorem.schedule.items():
+        if theorem.glossary[name].symbol not in without:
+            entered |= sp.sympify(value).free_symbols
+    return {
+        symbol: value
+        for symbol, value in without.items()
+        if symbol not in absent and symbol not in entered
+    }
 
 
 def _not_implied(

@@ -1281,14 +1281,12 @@ def test_the_page_lists_the_terms_beyond_a_factor_2_the_loosest_first(tmp_path):
     (tmp_path / "dfedsam.theorem_4_5-corrected.json").write_text(
         json.dumps({"terms": terms})
     )
-    rows = [
-        row.split(" | ") for row in proofs_page._loose({theorem: "paper"}, tmp_path)
-    ]
-    assert [row[-1] for row in rows] == ["drift |", "noise |", "sharpness |"]
+    rows = proofs_page._loose({theorem: "paper"}, tmp_path)
+    assert [row[-1] for row in rows] == ["drift", "noise", "sharpness"]
     assert [row[:3] for row in rows] == [
-        ["| no instance", "0", "0.5"],
-        ["| 4", "0.25", "3"],
-        ["| 2", "0.499", "9"],
+        ("no instance", "0", "0.5"),
+        ("4", "0.25", "3"),
+        ("2", "0.499", "9"),
     ]
 
 
