@@ -2,7 +2,7 @@
 
 All statements with one left-hand side are put into one unit, what is known without a
 theorem (2 L (f(x^0) - f*), or B^2): which is informative (some step size meets its
-conditions, and the bound says more than that; its status is ``speaks``), which is
+conditions, and the bound says more than that; its status is ``informative``), which is
 *vacuous* (it says no more), which is least; a lower bound is a *floor*. Step sizes are
 each theorem's own best ones, as only the constants are given.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dfltheory.verdicts.verdict import Kind
 
 Status = Literal[
-    "speaks",
+    "informative",
     "no yardstick",
     "vacuous",
     "violated",
@@ -48,9 +48,9 @@ Status = Literal[
     "constant not given",
 ]
 STATUS_OF_VERDICT: Mapping[Kind, Status] = {
-    "holds": "speaks",
+    "holds": "informative",
     "violated": "violated",
-    "undecided": "speaks",
+    "undecided": "informative",
     "vacuous": "vacuous",
     "not applicable": "silent",
 }
@@ -148,8 +148,8 @@ class Atlas:
     @property
     def best(self) -> Entry | None:
         """The least informative bound that is not refuted in general, or None."""
-        speaking = [e for e in self.entries if e.status == "speaks" and not e.refuted]
-        return speaking[0] if speaking else None
+        informative = [e for e in self.entries if e.status == "informative" and not e.refuted]
+        return informative[0] if informative else None
 
     def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON."""
@@ -245,7 +245,7 @@ def _status(bound: float, known: float) -> Status:
     """Return the status of a bound next to what is known without it."""
     if math.isnan(known):
         return "no yardstick"
-    return "speaks" if bound < known else "vacuous"
+    return "informative" if bound < known else "vacuous"
 
 
 def _entry(

@@ -103,7 +103,7 @@ def test_a_lower_bound_is_the_floor_of_its_measure_and_never_best():
     floors = {e.theorem.key: e.bound for e in found.entries if e.status == "floor"}
     assert floors["bubeck2015.theorem_3_14"] == pytest.approx(3 * 2 * 3 / (32 * 102**2))
     assert floors["bubeck2015.theorem_3_15"] == pytest.approx(0.25 * 3 * (1 / 3) ** 200)
-    assert found.best is None or found.best.status == "speaks"
+    assert found.best is None or found.best.status == "informative"
     assert str(found).count(": floor") == 2
 
 
@@ -194,7 +194,7 @@ def test_who_speaks_who_is_vacuous_who_is_silent():
     order = bounds.get("lian2017.rate", "restated")
     found = dfl.atlas(theorems=[DESCENT, never, large, order], **PLACE, T=50)
     assert statuses(found) == {
-        "own.theorem (printed)": "speaks",
+        "own.theorem (printed)": "informative",
         "own.large (printed)": "vacuous",
         "own.never (printed)": "silent",
         "lian2017.rate (restated)": "constant not given",
@@ -228,7 +228,7 @@ def test_a_run_is_held_against_every_theorem():
     instance = dfl.Instance(task, dfl.algorithms.DFedAvg(eta=0.01, K=2), W, 60)
     found = dfl.atlas(instance, theorems=["dfedsam.theorem_4_5", "dfedsgpsm.theorem_1"])
     told = statuses(found)
-    assert told["dfedsam.theorem_4_5 (corrected)"] == "speaks"
+    assert told["dfedsam.theorem_4_5 (corrected)"] == "informative"
     assert told["dfedsgpsm.theorem_1 (corrected)"] == "silent"  # another algorithm
     verdict = dfl.compare(
         dfl.exact.exactly(instance), "dfedsam.theorem_4_5", variant="corrected"
@@ -255,7 +255,7 @@ def test_what_is_refuted_in_general_is_told_so_and_is_not_best():
     found = dfl.atlas(theorems=["dfedsam.theorem_4_5"], T=10_000, m=16, lam=0.8)
     told = {e.theorem.variant: e for e in found.entries}
     assert told["printed"].bound < told["corrected"].bound
-    assert "speaks (refuted in general: 52.7 times the bound" in str(told["printed"])
+    assert "informative (refuted in general: 52.7 times the bound" in str(told["printed"])
     assert not told["corrected"].refuted
     assert found.best is not None
     assert found.best.theorem.variant.startswith("corrected")
@@ -358,7 +358,7 @@ def test_a_row_is_what_single_calls_give():
     theorem = bounds.get("dfedsam.theorem_4_5", "corrected_less_noise")
     told = cells("| `dfedsam.theorem_4_5` corrected_less_noise |")
     bound, steps = best_bounds(theorem, atlas_page.PLACE)
-    assert told[1:4] == ["speaks", f"{bound[0]:.3g}", f"{bound[0] / 2:.3g}"]
+    assert told[1:4] == ["informative", f"{bound[0]:.3g}", f"{bound[0] / 2:.3g}"]
     assert told[5] == f"eta = {steps['eta'][0]:.3g}"
     assert float(told[6]) == first_round(theorem, atlas_page.PLACE)
 
