@@ -147,9 +147,11 @@ class Atlas:
 
     @property
     def best(self) -> Entry | None:
-        """The least informative bound that is not refuted in general, or None."""
-        informative = [e for e in self.entries if e.status == "informative" and not e.refuted]
-        return informative[0] if informative else None
+        """The smallest informative bound that is not refuted in general, or None."""
+        for entry in self.entries:
+            if entry.status == "informative" and not entry.refuted:
+                return entry
+        return None
 
     def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON."""

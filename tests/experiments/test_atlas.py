@@ -255,7 +255,9 @@ def test_what_is_refuted_in_general_is_told_so_and_is_not_best():
     found = dfl.atlas(theorems=["dfedsam.theorem_4_5"], T=10_000, m=16, lam=0.8)
     told = {e.theorem.variant: e for e in found.entries}
     assert told["printed"].bound < told["corrected"].bound
-    assert "informative (refuted in general: 52.7 times the bound" in str(told["printed"])
+    assert "informative (refuted in general: 52.7 times the bound" in str(
+        told["printed"]
+    )
     assert not told["corrected"].refuted
     assert found.best is not None
     assert found.best.theorem.variant.startswith("corrected")
