@@ -201,7 +201,8 @@ def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, object]:
     if of is None:
         return counted
     if callable(of):
-        return counted | {"of": f"{of.__module__}:{getattr(of, '__qualname__', of)}"}
+        name = getattr(of, "__qualname__", type(of).__qualname__)
+        return counted | {"of": f"{of.__module__}:{name}"}
     return counted | {"of": read_computation(of, own).text}
 
 

@@ -219,6 +219,10 @@ def _measured(
     }
     for name in constants:
         one_of("constant", name, {*theorem.glossary, "f_star", "T", "m"})
+    if options["m"] is not None and constants.get("m", options["m"]) != options["m"]:
+        raise InputError(
+            f"--m {options['m']} contradicts --set m={constants['m']}: give one of them"
+        )
     if options["m"] is not None:
         constants.setdefault("m", options["m"])
     table = read_measurements(path)
@@ -271,9 +275,14 @@ def _network(
     name, rule = options["topology"], options["weights"]
     if name is None:
         if rule is not None or network_options:
-            raise InputError("--weights without --topology: give both")
+            raise InputError("--weights and --set topology.* need --topology")
         return None
     if Path(name).suffix.lower() in SUFFIXES:
+        for option in network_options:
+            raise InputError(
+                f"--set topology.{option} does not apply to --topology {name}: the file"
+                " states the network"
+            )
         network = read_matrix_file(name)
         if not isinstance(network, nx.Graph) and rule is None:
             return network

@@ -86,15 +86,16 @@ def unconfirmed(
         Whether the conditions are confirmed too.
     """
     evaluation = Evaluation(theorem, {name: values[name] for name in theorem.needs})
+    reasons: list[str] = []
     try:
-        reasons = _of_bound(evaluation.bound, bound, measured)
+        reasons += _of_bound(evaluation.bound, bound, measured)
         for condition in theorem.conditions if conditions else ():
             if not _holds(evaluation, condition):
                 reasons.append(
                     f"condition {condition.name} is not confirmed at {DIGITS} digits"
                 )
-    except InputError as wrong:
-        return [str(wrong)]
+    except InputError as error:
+        reasons.append(str(error))
     return reasons
 
 

@@ -85,7 +85,8 @@ class Arm:
         for k, values in enumerate(niches):
             top = int(values.argmax())
             if values[top] > self.niche(k):
-                self.niches[k] = float(values[top]), points[top], shared
+                # the rows of the population are overwritten
+                self.niches[k] = float(values[top]), points[top].copy(), shared
         return scores
 
     def niche(self, k: int) -> float:

@@ -229,17 +229,16 @@ class _Comparison:
         inputs = {name: self.values[name] for name in theorem.needs}
         bounds = _bounds(self.values, inputs, precision(left.run))
         measured = measured_interval(left, self.confidence, bounds.nominal, method)
-        bound, at, assumed = (
-            float(bounds.nominal.mean()),
-            self.values.needed,
-            self.assumed,
-        )
+        bound = float(bounds.nominal.mean())
+        at = self.values.needed
+        assumed = self.assumed
         if left.exact and bounds.nominal.ndim:
             # each start has its own expectation and bound: the worst start counts
             each = left.over_columns(left.columns)
             worst = int(evidence.in_bounds(each[:, None], bounds.nominal).argmax())
             bound = float(bounds.nominal[worst])
-            measured = Interval(*[float(each[worst])] * 3)
+            value = float(each[worst])
+            measured = Interval(value, value, value)
             at = {name: _of_start(value, worst) for name, value in inputs.items()}
         if not (left.exact or bounds.nominal.ndim):
             free = distribution_free_upper_end(left, self.confidence)
@@ -259,9 +258,7 @@ class _Comparison:
             if needed is not None and left.complete:
                 reason = f"{decision.reason} (about {needed} seeds would decide it)"
                 decision = decision._replace(reason=reason)
-        ratio = (
-            measured / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
-        )
+        ratio = _ratio(measured, bound)
         terms = theorem.evaluate_terms(where="raise", **at)
         return Verdict(
             kind=decision.kind,
@@ -277,6 +274,15 @@ class _Comparison:
             seeds_needed=needed,
             **self.fields(),
         )
+
+
+def _ratio(measured: Interval, bound: float) -> Interval:
+    """Return measured over bound; 1 where both are 0, infinite above a bound of 0."""
+    if bound > 0:
+        return measured / bound
+    if measured.high == 0:
+        return Interval(1.0, 1.0, 1.0)
+    return Interval(math.inf, math.inf, math.inf)
 
 
 def _of_start(value: Number, start: int) -> float:

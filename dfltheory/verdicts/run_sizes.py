@@ -11,7 +11,7 @@ import numpy as np
 
 from dfltheory.bounds.theorem import LeftSide
 from dfltheory.verdicts.measures import Array, Numbers, measured, precision
-from dfltheory.verdicts.unknown_sizes import gradient_size, minimum_size, model_size
+from dfltheory.verdicts.unknown_sizes import client_gradient, minimum_size, model_size
 
 if TYPE_CHECKING:
     from dfltheory.algorithms.base import Algorithm
@@ -183,7 +183,7 @@ def _largest_gradient(run: History) -> float:
     size = _largest_model(run)
     moved = 2 * constants.get("L", 0.0) * size if math.isfinite(size) else math.inf
     if run.stated is not None:
-        return gradient_size(run, measured(run, "dist_sq"), size) + moved
+        return client_gradient(run, measured(run, "dist_sq")) + moved
     return max(start, mean) + moved + constants.get("sigma_l", 0.0)
 
 

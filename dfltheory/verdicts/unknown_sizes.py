@@ -5,7 +5,8 @@ rarely records. If mean_i ||x_i^t||^2 was measured (``model_sq``), the size is k
 Otherwise a client moves by at most eta K ||g|| in a round, and gossip does not enlarge
 norms, so that
 
-    ||x^t|| <= ||x^0|| + T eta K max ||g||,  ||g|| <= 2 (||grad f|| + sigma_g) + sigma_l
+    ||x^t|| <= ||x^0|| + T eta K max ||g||,
+    ||g|| <= 2 (||grad f|| + sigma_g + L rho) + sigma_l
 
 where the factor 2 is for the local models, at which the gradients are taken. What is
 not known is infinite.
@@ -36,10 +37,12 @@ def model_size(run: History, distances: Array | None, memory: float) -> float:
         How many times momentum repeats a step.
     """
     start = math.sqrt(_largest(run.x0_sq))
-    if distances is not None and distances.size and run.rounds_measured[0] == 0:
-        spread = _largest(run.consensus) if np.isfinite(run.consensus).all() else 0.0
-        return start + 2 * math.sqrt(_largest(distances)) + math.sqrt(spread)
-    return start + distance_travelled(run, distances, memory)
+    by_travel = start + distance_travelled(run, distances, memory)
+    if distances is None or not distances.size or run.rounds_measured[0] != 0:
+        return by_travel
+    spread = math.sqrt(_largest(run.consensus))
+    by_distance = start + 2 * math.sqrt(_largest(distances)) + spread
+    return min(by_travel, by_distance)
 
 
 def distance_travelled(run: History, distances: Array | None, memory: float) -> float:
@@ -82,16 +85,6 @@ def _mean_gradient(run: History, distances: Array | None, L: float | None) -> fl
     return math.inf if gap is None else math.sqrt(2 * L * max(_largest(gap), 0.0))
 
 
-def gradient_size(run: History, distances: Array | None, size: float) -> float:
-    """Return the clients' largest gradient.
-
-    It is at most 2
-    """
-    eta = run.algorithm.theory_values().get("eta")
-    by_steps = 2 * size / eta if eta else math.inf
-    return min(client_gradient(run, distances), by_steps)
-
-
 def minimum_size(run: History) -> float:
     """|f*|, from f and f - f* where it is not stated; infinite if it is unknown."""
     if run.constants.f_star is not None:
@@ -111,7 +104,6 @@ def _largest(values: Array) -> float:
 __all__ = [
     "client_gradient",
     "distance_travelled",
-    "gradient_size",
     "minimum_size",
     "model_size",
 ]
