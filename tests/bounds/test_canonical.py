@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import fields, replace
 
@@ -16,7 +17,9 @@ from dfltheory.bounds.canonical import canonical_document, statement_hash
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.normal_forms import formula_text
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
+from dfltheory.bounds.units import ONE
 
 STATEMENTS = bounds.statements()
 EXPLICIT = [t for t in STATEMENTS if t.conditions and t.schedule]
@@ -351,3 +354,16 @@ def test_a_condition_counts_once_however_often_it_is_written():
     assert statement_hash(replace(MAIN, conditions=(step, step))) == statement_hash(
         once
     )
+
+
+def measured_quantity(network, factor):
+    return factor
+
+
+def test_hash_does_not_contain_the_address_of_a_callable():
+    hashes = set()
+    for _ in range(2):
+        of = functools.partial(measured_quantity, factor=2.0)
+        own = Quantity("own", "o", ONE, "a quantity of its own", of=of)
+        hashes.add(statement_hash(replace(MAIN, quantities=(own,))))
+    assert len(hashes) == 1

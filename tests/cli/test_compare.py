@@ -151,6 +151,8 @@ WRONG = {
         "--m",
     ),
     "weights alone": (("--weights", "metropolis"), "--topology"),
+    "option of a topology alone": (("--set", "topology.degree=4"), "--topology"),
+    "two numbers of clients": (("--m", "8", "--set", "m=4"), "--set m=4"),
     "start": (("--start", "equal"), "start"),
     "precision": (("--precision", "double"), "precision"),
     "figure": (("--out", "bound.xlsx"), "bound.xlsx"),
@@ -190,3 +192,11 @@ def test_description_of_a_saved_history_is_refused(run, capsys, tmp_path):
         assert name in refused(capsys, path, KEY, "--set", f"{name}=1")
     path.write_bytes(b"no tensors")
     assert str(path) in refused(capsys, path, KEY)
+
+
+def test_option_of_a_topology_is_refused_for_a_matrix_file(table, capsys, tmp_path):
+    path = tmp_path / "W.csv"
+    np.savetxt(path, W, delimiter=",")
+    given = ("--topology", str(path), "--algorithm", "dfedavg", "--set", "eta=0.01")
+    message = refused(capsys, table, KEY, *given, "K=3", "topology.degree=99")
+    assert "topology.degree" in message

@@ -99,6 +99,15 @@ def test_no_generation_makes_a_point_worse_and_the_highest_hill_is_climbed():
     assert np.median(distance) < 0.05  # all have gone up a hill
 
 
+def test_points_of_niches_do_not_change_with_the_population():
+    arm = Arm(family(), THEOREM, np.random.default_rng(3))
+    for _ in range(10):
+        arm.evolve()
+        for _, point, _ in arm.niches.values():
+            assert not np.shares_memory(point, arm.points)
+    assert arm.niches
+
+
 def test_steps_around_the_best_point_are_kept_only_where_they_are_better():
     arm = Arm(family(), THEOREM, np.random.default_rng(2))
     better_steps = 0

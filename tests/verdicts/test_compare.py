@@ -922,3 +922,13 @@ def test_what_a_task_does_not_know_is_estimated_where_asked():
     assert set(verdict.estimated) == {"L", "sigma_g", "sigma_l"}
     assert verdict.at["sigma_g"] == pytest.approx(found["sigma_g"].value)
     assert run.constants.L is None
+
+
+def test_ratio_of_a_measurement_and_a_bound_of_zero_is_one():
+    task = dfl.tasks.Quadratic(np.ones((2, 1, 1)), np.zeros((2, 1)))
+    algorithm = DFedAvg(eta=0.1, K=1)
+    W = np.full((2, 2), 0.5)
+    run = dfl.train(algorithm, task, W, rounds=5, x0=np.zeros(1), progress=False)
+    verdict = compare(run, KEY, variant="corrected")
+    assert (verdict.kind, verdict.bound, verdict.measured.estimate) == ("holds", 0, 0)
+    assert verdict.ratio == 1

@@ -12,6 +12,8 @@ import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.bounds.theorem_file import template
 from dfltheory.errors import InputError
+from dfltheory.verdicts import unknown_sizes
+from dfltheory.verdicts.run_sizes import run_sizes
 
 M, D = 6, 3
 W = dfl.graphs.metropolis(dfl.graphs.ring(M))
@@ -238,3 +240,38 @@ def test_false_theorem_is_refuted_once_the_sizes_of_the_models_are_known(
     assert verdict.kind == ("undecided" if stated == "nothing" else "violated")
     if stated == "nothing":
         assert "model_sq" in verdict.reason
+
+
+def gossip_cancels_steps():
+    """Two clients that step to opposite sides and average to where they were."""
+    return dfl.History.from_measurements(
+        algorithm=dfl.algorithms.DPSGD(eta=0.1, order="adapt-then-combine"),
+        network=np.full((2, 2), 0.5),
+        constants={"L": 1.0, "sigma_g": 1.0, "sigma_l": 0.0, "m": 2},
+        grad_norm_sq=np.zeros((1, 4)),
+        model_sq=np.zeros((1, 4)),
+        start="common",
+    )
+
+
+def test_gradient_of_clients_is_not_bounded_by_the_size_of_mixed_models():
+    left = dfl.bounds.get("dfedsam.theorem_4_5", "corrected").lhs
+    assert run_sizes(gossip_cancels_steps(), left).gradient >= 1.0
+
+
+def test_unknown_disagreement_does_not_make_the_size_of_models_smaller():
+    algorithm = dfl.algorithms.DFedAvg(eta=0.1, K=3)
+    given = {
+        "algorithm": algorithm,
+        "network": W,
+        "constants": {"sigma_g": 5.0, "sigma_l": 0.0, "m": M},
+        "grad_norm_sq": np.full((1, 4), 9.0),
+        "dist_sq": np.ones((1, 4)),
+        "start": {"x0_sq": 0.0},
+    }
+    unknown = dfl.History.from_measurements(**given)
+    large = dfl.History.from_measurements(**given, consensus=np.full((1, 4), 1e-4))
+    distances = np.ones((1, 4))
+    without = unknown_sizes.model_size(unknown, distances, 1.0)
+    assert without == unknown_sizes.distance_travelled(unknown, distances, 1.0)
+    assert without > unknown_sizes.model_size(large, distances, 1.0) == 2 + 1e-2
