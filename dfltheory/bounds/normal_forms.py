@@ -106,7 +106,8 @@ def _sum_base(value: LinearCombination) -> str:
 def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
     """``coefficient`` times the powers.
 
-    Powers of primes lose their whole part to the coefficient.
+    Integer parts of exponents of primes are multiplied into the coefficient: 2^(3/2) is
+    2 times 2^(1/2).
     """
     kept: Powers = {}
     for base, exponent in powers.items():

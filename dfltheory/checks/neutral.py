@@ -60,8 +60,8 @@ def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
 def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """Return registered theorems with the same left side on the simpler method.
 
-    They are theorems with constants on the method without a mechanism. Of one paper
-    they are the corrected ones alone, where there are some.
+    They are theorems with constants on the method without a mechanism. If a theorem has
+    corrected variants, only those are returned.
     """
     if theorem.order or theorem.kind != "theorem" or name not in theorem.needs:
         return []

@@ -55,7 +55,7 @@ def abnormal(
         formulas = (condition.left, condition.right)
         for formula, value in zip(formulas, map(float, sides), strict=True):
             if not (
-                _normal(value) or (value == 0 and _truly_zero(evaluation, formula))
+                _normal(value) or (value == 0 and _may_be_zero(evaluation, formula))
             ):
                 reasons.append(
                     f"a side of condition {condition.name} is {value:g} in floating"
@@ -127,10 +127,10 @@ def _normal(value: float) -> bool:
     return SMALLEST <= abs(value) <= LARGEST
 
 
-def _truly_zero(evaluation: Evaluation, formula: Expr) -> bool:
-    """Return whether the formula may be 0, rather than a number that underflows.
+def _may_be_zero(evaluation: Evaluation, formula: Expr) -> bool:
+    """Return whether an exact zero is possible, rather than a number that underflows.
 
-    A difference of larger numbers may be.
+    It is also possible after the cancellation of larger terms.
     """
     try:
         enclosure = evaluation.enclosure(formula)

@@ -34,9 +34,9 @@ DRIFT = 0.2
 class Arm:
     """One family with its population in the unit cube.
 
-    It also has the numbers that the whole population shares. ``niches``: the best value
-    of each of :class:`.score.Scores`'s, with its point and what it shares, whatever
-    became of the population since.
+    It also has the numbers that the whole population shares. ``niches``: for each
+    column of :attr:`.score.Scores.niches`, the best value so far, its point and its
+    shared numbers, which do not depend on the present population.
     """
 
     space: SearchSpace
@@ -150,8 +150,9 @@ class Arm:
         return float(self.fitness[self.best])
 
     def evolve(self) -> None:
-        """Run one generation of differential evolution, current-to-best/1/bin.
+        """Run one generation of differential evolution.
 
+        Each trial is current-to-best/1/bin or, with probability 1/2, current/1/bin.
         Points are kept in the cube by reflection.
         """
         if self.shared and self.rng.random() < DRIFT:
@@ -197,18 +198,18 @@ def _reflect(u: np.ndarray) -> np.ndarray:
 
 
 Clock = Callable[[int], float]
-"""What a budget is spent by, a function of the candidates so far: seconds of a kind, or
-these themselves.
+"""Maps the number of evaluated candidates to the spent budget, in seconds or in
+candidates.
 """
 
 
 def wall(candidates: int) -> float:
-    """Seconds of the wall's clock."""
+    """Return the wall-clock time in seconds."""
     return time.monotonic()
 
 
 def processor(candidates: int) -> float:
-    """Seconds of the processor."""
+    """Return the processor time of this process in seconds."""
     return time.process_time()
 
 

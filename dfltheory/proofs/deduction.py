@@ -60,13 +60,13 @@ class Witness:
 
 
 class Deduction:
-    """One inequality, and those from which it shall follow.
+    """An inequality (the claim), and the inequalities from which it should follow.
 
     Parameters
     ----------
-    claim : its slack
-    premises : their slacks
-    region : where it shall hold
+    claim : right-hand minus left-hand side of the claim
+    premises : the same of each premise
+    region : where the claim should hold
     left : the moments of the claim's left-hand side
     """
 

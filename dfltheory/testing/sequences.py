@@ -111,7 +111,7 @@ def b_connected_sequences(
 def random_sequences(
     draw: st.DrawFn, min_m: int = 2, max_m: int = 8, choices: int = 3
 ) -> UserSequence:
-    """Draw random sequences: each round has one of some matrices, at random.
+    """Draw sequences that sample one of several matrices for each gossip step.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def random_sequences(
     def one_of_the_matrices(t: int, rng: np.random.Generator) -> np.ndarray:
         return matrices[rng.integers(count)]
 
-    name = f"one of {count} matrices each round"
+    name = f"one of {count} matrices each gossip step"
     return UserSequence(one_of_the_matrices, m, True, name, kind=FRESH_STEP)
 
 

@@ -57,16 +57,16 @@ def train(
         Hyperparameters and rules, for example ``DFedSAM(eta=0.05, K=5, rho=0.01)``.
     task : Task
         The clients' objectives and data.
-    topology : networkx (Di)Graph, (m, m) matrix, sequence, list of matrices, or
-    callable t -> matrix
-        None for server-based algorithms and for ``Local``. If a class declares
-        ``further`` matrices: a mapping from their names to such networks, or one
-        network, whose links all of them have.
+    topology : object, optional
+        A networkx (Di)Graph, an (m, m) matrix, a sequence, a list of matrices, or a
+        callable t -> matrix; None for server-based algorithms and for ``Local``. If a
+        class declares ``further`` matrices: a mapping from their names to such
+        networks, or one network, whose links all of them have.
     rounds : int
         Number of rounds T.
     seeds : int or sequence of int
-        Number S of independent runs, which are batched, or a list of seed indices. Each
-        gives what it gives alone.
+        Number S of independent runs, which are batched, or a list of seed indices. The
+        result of a seed does not depend on the other seeds of the batch.
     x0 : (d,), (m, d) or (S, m, d) array, optional
         Starting models; None: the task's common start.
     metrics : iterable of functions and names
@@ -92,11 +92,12 @@ def train(
         also to more ``rounds``. With a path, it is saved about every ten seconds. One
         process at a time writes it.
     deterministic : bool
-        Give the same bits with any number of threads: torch adds in one order, on one
-        thread.
+        Make results bit-identical for any number of threads, by running torch on one
+        thread with deterministic kernels.
     check_topology : bool
-        Reject matrices that the algorithm does not assume (doubly stochastic; for
-        push-sum column-stochastic). If False, the weights need only be finite.
+        Reject mixing matrices that violate the algorithm's assumption (doubly
+        stochastic; for push-sum column-stochastic). If False, the weights need only be
+        finite.
     on_divergence : {"mark", "raise"}
         ``mark`` returns the history with ``diverged_at``; ``raise`` raises
         DivergenceError.
@@ -117,13 +118,14 @@ def train(
         If the run diverges and ``on_divergence`` is ``raise``.
     """
     check_kinds(algorithm, task, on_divergence)
-    metrics, callbacks = metrics_of(metrics), functions("callbacks", callbacks)
+    metrics = metrics_of(metrics)
+    callbacks = functions("callbacks", callbacks)
     whole_number("rounds", rounds, at_least=0)
     whole_number("evaluate_every", evaluate_every, at_least=1)
-    with contextlib.ExitStack() as held:
-        held.enter_context(unknown_methods_rejected())
+    with contextlib.ExitStack() as exit_stack:
+        exit_stack.enter_context(unknown_methods_rejected())
         if deterministic:
-            held.enter_context(one_order())
+            exit_stack.enter_context(one_order())
         started = time.perf_counter()
         run = Run(
             algorithm,
@@ -135,13 +137,15 @@ def train(
             x0,
             check_topology,
         )
-        recording, saving, done = Recording(run, metrics, evaluate_every), None, 0
+        recording = Recording(run, metrics, evaluate_every)
+        saving = None
+        first_round = 0
         if checkpoint is not None:
             saving = Saving(Checkpoint.of(checkpoint), run, recording, deterministic)
-            held.enter_context(saving.checkpoint.held())
-            done = saving.resume()
+            exit_stack.enter_context(saving.checkpoint.held())
+            first_round = saving.resume()
         _perform(
-            watch(range(done, rounds), progress, run.label),
+            watch(range(first_round, rounds), progress, run.label),
             run,
             recording,
             saving,

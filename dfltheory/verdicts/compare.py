@@ -97,14 +97,15 @@ def compare(
     confidence : float
         Of the two-sided interval, in (0, 1).
     method : {"student", "bootstrap"}
-        How the upper end of a mean over rounds is computed where nothing proved bounds
-        it. The bootstrap estimates the distribution of t from the seeds (8 or more),
-        for measurements that a few large seeds dominate.
+        How the upper confidence limit of a mean over rounds is computed if no proved
+        bound on the samples is available. The bootstrap estimates the distribution of t
+        from the seeds (8 or more), for measurements that a few large seeds dominate.
     constants : {"known", "estimate"}
         ``"estimate"``: constants that the task does not know are measured along the run
         (:func:`dfltheory.tasks.estimate.of_run`), and the verdict names them.
     estimate_on : Task, optional
-        The task to measure them on, for a run that was read from a file.
+        The task to measure them on, for a run that was read from a file. Implies
+        ``constants="estimate"``.
     **replaced : float
         Constants of the problem by glossary name that replace or complete what the run
         knows, such as ``sigma_g=0.3``. The verdict lists them.
