@@ -138,13 +138,24 @@ def run(arguments: list[str] | None = None) -> int:
     return ended(partial(_run, arguments))
 
 
+def _pipe_is_closed(stop: SystemExit) -> bool:
+    """Return whether a command ended because the reader of its output did, as ``head``.
+
+    Rich then leaves where it writes. Click wraps the stream, whose flush would fail.
+    """
+    wrapped = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
+    return wrapped or isinstance(stop.__context__, BrokenPipeError)
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
         status = app(args=arguments, prog_name="dfltheory", standalone_mode=False)
         flushed()
     except typer.Exit as stop:
         return stop.exit_code
-    except SystemExit as stop:  # of a user's code
+    except SystemExit as stop:  # of a user's code, or of click where a pipe is closed
+        if _pipe_is_closed(stop):
+            return 0
         return refuse(
             f"code that this command called ended it by sys.exit({stop.code!r}):"
             " raise an exception there instead"

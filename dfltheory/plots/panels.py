@@ -64,11 +64,11 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     shapes = [_grid_shape(block) for block in blocks]
     columns = max(shape[1] for shape in shapes)
     blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
-    note_widths = [_note_width(shape[1] * blocks_per_row) for shape in shapes]
-    lines = [_note_lines(block, chars) for block, chars in zip(blocks, note_widths)]
-    heights = _block_heights(shapes, lines, blocks_per_row)
     block_width = max(look.ONE_COLUMN, 2.4 * columns)
     width = min(look.TWO_COLUMNS, block_width * blocks_per_row)
+    note_widths = [_note_width(width, shape[1] * blocks_per_row) for shape in shapes]
+    lines = [_note_lines(block, chars) for block, chars in zip(blocks, note_widths)]
+    heights = _block_heights(shapes, lines, blocks_per_row)
     last_round = max(2, *(outcome.run.rounds for outcome in outcomes))
     handles: Handles = {}
     with look.style():
@@ -293,9 +293,12 @@ def _draw_block(
     return handles
 
 
-def _note_width(columns: int) -> int:
-    """Return the characters of a line above a panel, which has 6.5 points."""
-    return int(19 * (look.TWO_COLUMNS / max(columns, 2) - 0.2))
+def _note_width(width: float, columns: int) -> int:
+    """Return the characters of a line above a panel, which has 6.5 points.
+
+    The room of the tick labels, 0.5 in, is to the left of a panel.
+    """
+    return int(19 * (width / columns - 0.5))
 
 
 def _write_above(ax: Axes, lines: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.horizons import VerdictLike, bound_over, mean_band
 from dfltheory.plots.labels import gap_label, mark_violated_region, times_measured
 from dfltheory.plots.look import looks, styled_axes
+from dfltheory.plots.verdicts import notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,9 @@ MEASURES = {
     "client_accuracy": "test accuracy of the clients",
 }
 """Axis label of each measure."""
+
+_NOTE_WIDTH = 52
+"""Characters of a line above axes of one column."""
 
 
 def comparison(
@@ -171,8 +175,10 @@ def tightness(
                 markevery=_marker_positions(left.horizons, index),
                 **line_style,
             )
-        mark_violated_region(styled)
-        styled.set(xscale="log", yscale="log")
+        _write_notes(styled, listed)
+        if any(verdict.kind != "not applicable" for verdict in listed):
+            mark_violated_region(styled)
+            styled.set(xscale="log", yscale="log")
         styled.set(xlabel="horizon $T$ (rounds)", ylabel="measured / bound")
     return styled
 
@@ -187,7 +193,8 @@ def terms(
     """Draw a bound and its terms over the horizon T, with the measured values.
 
     The bound is evaluated at the step size and the constants of the run. If the
-    theorem is not applicable, its terms are not drawn and the title says so.
+    theorem is not applicable, its terms are not drawn, and lines above the axes say why
+    and what would make it apply.
 
     Parameters
     ----------
@@ -207,9 +214,11 @@ def terms(
         estimate, low, high = mean_band(left, verdict.confidence)
         styled.fill_between(horizons, low, high, color="0.5", alpha=0.3, linewidth=0)
         styled.plot(horizons, estimate, color="0.5", linewidth=2.0, label="measured")
-        terms_by_name = bound_over(verdict, horizons, by_term=True)
-        bound = np.sum(list(terms_by_name.values()), axis=0)
-        drawn = {"bound": bound, **terms_by_name}
+        drawn = {}
+        if verdict.kind != "not applicable":
+            terms_by_name = bound_over(verdict, horizons, by_term=True)
+            bound = np.sum(list(terms_by_name.values()), axis=0)
+            drawn = {"bound": bound, **terms_by_name}
         above = times_measured(verdict.ratio)
         for index, (name, line_style) in enumerate(zip(drawn, looks())):
             values = drawn[name]
@@ -223,11 +232,17 @@ def terms(
                 markevery=_marker_positions(horizons, index),
                 **line_style,
             )
-        if verdict.kind == "not applicable":
-            styled.set_title(f"{verdict.variant}: not applicable", fontsize=7)
+        _write_notes(styled, [verdict])
         styled.set(xscale="log", yscale="log")
         styled.set(xlabel="horizon $T$ (rounds)", ylabel="terms of the bound")
     return styled
+
+
+def _write_notes(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
+    """Write above the axes why theorems do not apply, and what would change that."""
+    lines = notes(verdicts, _NOTE_WIDTH, with_ratios=False)
+    if lines:
+        ax.set_title("\n".join(lines), fontsize=6.5, loc="left")
 
 
 def band(

@@ -348,3 +348,13 @@ def test_output_that_cannot_be_written_is_rejected_before_the_run(
     assert (code, said.out) == (2, "")
     assert named in said.err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("options", ["--all", "--help"])
+def test_closed_pipe_ends_a_command_without_a_message(options):
+    command = f"{sys.executable} -m dfltheory bound {options} | head -n 1"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""

@@ -299,7 +299,7 @@ def test_verdict_from_file_has_same_plot(outcomes):
             assert np.flatnonzero(np.isfinite(y)).tolist() == [len(y) - 1]
 
 
-def test_tightness_and_terms_omit_bound_of_not_applicable_theorem(outcomes):
+def test_tightness_and_terms_omit_bound_of_not_applicable_theorem(tmp_path):
     """SGP satisfies the conditions of Theorem 4.5 but is outside of its scope."""
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0)
     run = dfl.train(
@@ -307,12 +307,22 @@ def test_tightness_and_terms_omit_bound_of_not_applicable_theorem(outcomes):
     )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5")
     assert dfl.compare(run, theorem).kind == "not applicable"
-    assert plots.tightness(dfl.compare(run, theorem)).get_legend_handles_labels()[
-        1
-    ] == ["printed: not applicable"]
+    ratios = plots.tightness(dfl.compare(run, theorem))
+    assert ratios.get_legend_handles_labels()[1] == ["printed: not applicable"]
+    plots.save(ratios.figure, tmp_path / "ratios.png")  # axes without data
     ax = plots.terms(dfl.compare(run, theorem))
-    assert ax.get_title() == "printed: not applicable"
-    assert not np.isfinite(drawn(ax)["bound"].get_ydata()).any()
+    assert "bound" not in drawn(ax)
+    for drawn_on in (ratios, ax):
+        note = drawn_on.get_title(loc="left")
+        assert "not applicable: it covers" in note
+
+
+def test_note_of_two_panels_stays_in_its_panel(outcomes):
+    figure = plots.panels(outcomes[:2])
+    figure.canvas.draw()
+    texts = [text for _, ax in panels_of(figure) for text in ax.texts]
+    assert any("not applicable" in text.get_text() for text in texts)
+    assert max(text.get_window_extent().x1 for text in texts) <= figure.bbox.x1
 
 
 def test_line_style_depends_only_on_meaning_of_variant(outcomes):
