@@ -20,7 +20,7 @@ def blocks(language):
 
 @pytest.mark.parametrize(
     ("number", "lines", "picture"),
-    [(0, 8, "curves.png"), (1, 6, "network.png"), (2, 10, "training.png")],
+    [(0, 8, "curves.png"), (1, 6, "network.png"), (2, 8, "training.png")],
 )
 def test_example_of_each_job_is_short_and_draws_a_picture(
     number, lines, picture, capsys, monkeypatch, tmp_path
