@@ -25,6 +25,7 @@ from dfltheory.plots.verdicts import (
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from dfltheory.training.history import History
 
@@ -35,7 +36,8 @@ Verdicts = (
 )
 """A verdict, a sequence of verdicts, or a mapping from labels to either."""
 RUN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Colors of runs; dashes and markers distinguish the lines of one run."""
+"""Colors of several runs. Their markers differ, too; dashes are those of the bounds."""
+RUN_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def curves(
@@ -92,6 +94,7 @@ def curves(
         several = len(runs) > 1
         for index, members in enumerate(runs.values()):
             color = _run_color(index) if several else None
+            earlier = len(drawn.lines)
             draw_run(
                 drawn,
                 members,
@@ -99,6 +102,8 @@ def curves(
                 show_inapplicable=show_inapplicable,
                 color=color,
             )
+            if several:
+                _mark_run(drawn.lines[earlier:], index)
         last = max(members[0].rounds for members in runs.values())
         drawn.set_xlim(1, max(last, 2))
         if legend:
@@ -160,7 +165,7 @@ def _entries(ax: Axes) -> Entries:
 
 
 def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
-    """Return the entries for several runs: colors of runs, then line styles."""
+    """Return the entries for several runs: colors and markers, then line styles."""
     from matplotlib.lines import Line2D
 
     entries: Entries = []
@@ -174,6 +179,8 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
                 ratios.append(f"{family[0].variant} {above}")
         text = ": ".join(filter(None, (label, ", ".join(ratios))))
         line = Line2D([], [], color=_run_color(index), linewidth=2.5)
+        _mark_run([line], index)
+        line.set_markevery(None)
         entries.append((line, text))
     seen = set()
     for handle, label in _entries(ax):
@@ -185,6 +192,8 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
         gray = Line2D([], [])
         gray.update_from(handle)
         if label not in (KNOWN, CONDITIONS_FAIL):
+            gray.set_marker("None")
+        if label not in (KNOWN, CONDITIONS_FAIL):
             gray.set_color("0.25")
         entries.append((gray, label))
     return entries
@@ -192,6 +201,16 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
 
 def _run_color(index: int) -> str:
     return RUN_COLORS[index % len(RUN_COLORS)]
+
+
+def _mark_run(lines: Sequence[Line2D], index: int) -> None:
+    """Give the lines of one of several runs its marker, at places of its own."""
+    for line in lines:
+        if str(line.get_label()) in (LOWER_LIMIT, KNOWN, CONDITIONS_FAIL):
+            continue
+        line.set_marker(RUN_MARKERS[index % len(RUN_MARKERS)])
+        line.set_markersize(3.5)
+        line.set_markevery((0.05 + 0.06 * (index % len(RUN_MARKERS)), 0.36))
 
 
 def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:

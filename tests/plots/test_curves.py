@@ -226,3 +226,17 @@ def test_save_writes_png_with_300_pixels_an_inch(corrected, tmp_path):
     assert plt.imread(path).shape[1] == 1020
     with pytest.raises(InputError, match="suffix"):
         plots.save(plt.figure(), tmp_path / "bound.gif")
+
+
+def test_several_runs_differ_by_marker_and_not_by_color_alone(corrected):
+    ax = plots.curves({"first": corrected["complete"], "second": corrected["ring"]})
+    markers = {}
+    for line in ax.lines:
+        label = str(line.get_label())
+        if label.startswith(("measured", "bound")):
+            markers.setdefault(line.get_color(), set()).add(line.get_marker())
+    assert len(markers) == 2
+    first, second = markers.values()
+    assert len(first) == len(second) == 1
+    assert first != second
+    assert "None" not in first | second
