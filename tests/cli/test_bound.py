@@ -148,7 +148,7 @@ def test_grid(tmp_path, capsys, ending):
         ([KEY, *SET, "--grid", "T=1:10:3", "--out", "table.txt"], ".csv or .parquet"),
     ],
 )
-def test_bad_input_is_one_clear_line(capsys, arguments, message):
+def test_bound_rejects_bad_input_in_one_line(capsys, arguments, message):
     assert run(["bound", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
