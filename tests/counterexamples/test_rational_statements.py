@@ -33,7 +33,7 @@ CUBES = [
 
 def exactly(tmp_path, capsys, parts, **changes):
     """Exit status of the exact replay and what it prints; ``parts`` as JSON text."""
-    told = {
+    counterexample = {
         k: v
         for k, v in json.loads(FILE.read_text()).items()
         if k not in ("families", "command")
@@ -43,8 +43,8 @@ def exactly(tmp_path, capsys, parts, **changes):
         | {"key": "own.statement", "conditions": []}
         | changes
     )
-    told |= {"kind": "dfltheory.counterexample", "key": "own.statement"}
-    text = json.dumps(told | {"theorem": theorem | {"parts": "PARTS"}})
+    counterexample |= {"kind": "dfltheory.counterexample", "key": "own.statement"}
+    text = json.dumps(counterexample | {"theorem": theorem | {"parts": "PARTS"}})
     file = tmp_path / "sent.json"
     file.write_text(text.replace('"PARTS"', parts))
     status = cli.run(["falsify", "--replay", str(file), "--exact", "--json"])
