@@ -112,7 +112,7 @@ def test_strongly_convex_problems_are_what_a_fine_grid_and_their_task_say(curve)
         RampTask(**{n: v for n, v in description.items() if n != "curve"}).x_star
         is None
     )
-    with pytest.raises(InputError, match="curve must be >= 0"):
+    with pytest.raises(InputError, match="curve"):
         RampTask(**description | {"curve": -1.0})
 
 
@@ -324,7 +324,7 @@ def test_rounding_refutes_no_sharp_bound():
         (UNBENT, "is about dist_sq, and does not say how convex"),
     ],
 )
-def test_what_the_search_does_not_know_it_refuses(key, why):
+def test_search_rejects_statements_that_it_cannot_evaluate(key, why):
     with pytest.raises(InputError, match=why):
         dfl.falsify(key, seconds=1)
 

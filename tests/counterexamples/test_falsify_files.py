@@ -193,7 +193,7 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
         (("kind",), "dfltheory.history"),
     ],
 )
-def test_a_file_that_cannot_be_run_is_one_line_of_the_command(
+def test_falsify_rejects_a_file_that_cannot_be_run_in_one_line(
     path, value, tmp_path, capsys
 ):
     file = tmp_path / "sent.json"
@@ -229,7 +229,7 @@ def test_a_family_with_code_in_its_base_is_refused_by_the_command(tmp_path, caps
         " " * (BYTES + 1),
     ],
 )
-def test_documents_that_are_no_object_get_one_line(text, tmp_path):
+def test_replay_rejects_documents_that_are_no_object_in_one_line(text, tmp_path):
     file = tmp_path / "sent.json"
     file.write_text(text)
     assert str(file) in refused(file)
@@ -247,7 +247,7 @@ def test_replay_rejects_a_family_with_different_starts_for_a_statement_on_common
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("field", ["command", "families", "core", "exact", "key"])
-def test_the_page_refuses_outcomes_that_lack_or_damage_a_field(field, tmp_path):
+def test_page_rejects_outcomes_with_a_missing_or_damaged_field(field, tmp_path):
     theorem = next(
         t for t in survey.searched() if str(t) == "dfedsam.theorem_4_5 (printed)"
     )

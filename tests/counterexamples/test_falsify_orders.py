@@ -189,7 +189,7 @@ def test_a_family_is_saved_and_replays_to_the_last_digit(tmp_path):
 @pytest.mark.parametrize(
     "change", [{"member": "no such kind"}, {"member": "noisy heads", "extra": 1}]
 )
-def test_a_damaged_family_gets_one_line(tmp_path, change):
+def test_replay_rejects_a_damaged_family_in_one_line(tmp_path, change):
     path, family = (
         tmp_path / "family.json",
         dataclasses.asdict(made_up(0.5)) | {"member": "noisy heads"},
@@ -314,8 +314,8 @@ def test_a_budget_in_candidates_is_the_same_search_on_any_machine(key):
     assert 20 < found[0].evaluations < 120  # populations and families are not parted
 
 
-def test_a_budget_of_nothing_is_refused():
-    with pytest.raises(InputError, match="candidates = 0 must be > 0"):
+def test_falsify_rejects_an_empty_budget():
+    with pytest.raises(InputError, match="candidates = 0"):
         dfl.falsify("dfedsam.theorem_4_5", candidates=0)
 
 

@@ -63,7 +63,7 @@ def of(kind):
     return chosen
 
 
-def test_the_page_is_the_one_that_the_outcome_files_generate(tmp_path):
+def test_page_of_searches_is_current(tmp_path):
     assert page.main([str(FOLDER), str(tmp_path / "falsify.md")]) == 0
     written = (tmp_path / "falsify.md").read_text(encoding="utf-8")
     assert written == (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def test_every_theorem_and_corollary_has_its_outcome_and_nothing_else_is_there()
         )
 
 
-def test_no_corrected_statement_is_refuted_and_each_was_searched_with_all_its_terms():
+def test_corrected_statements_are_searched_term_by_term_and_not_refuted():
     corrected = [d for d in DOCUMENTS.values() if d["variant"].startswith("corrected")]
     assert len(corrected) == 29
     for outcome in corrected:
@@ -118,7 +118,7 @@ def test_no_corrected_statement_is_refuted_and_each_was_searched_with_all_its_te
         )
 
 
-def test_every_printed_main_theorem_falls_from_a_common_start_and_the_page_says_so_first():
+def test_page_lists_refuted_printed_main_theorems_first():
     refuted = {
         name: outcome for name, outcome in DOCUMENTS.items() if outcome["violated"]
     }
@@ -142,7 +142,7 @@ def test_every_printed_main_theorem_falls_from_a_common_start_and_the_page_says_
     assert all("noise that depends on the state" in line for line in vain)
 
 
-def test_rows_have_anchors_of_their_own_and_link_their_files():
+def test_rows_have_unique_anchors_and_link_their_files():
     text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
     anchors = re.findall(r'<a id="([\w-]+)">', text)
     assert len(set(anchors)) == len(anchors) == len(DOCUMENTS)
@@ -278,7 +278,7 @@ def test_every_refutation_with_constants_has_a_confirming_value():
             assert float(core_says(outcome).split()[0]) > 1, outcome["key"]
 
 
-def test_what_the_core_says_names_each_number():
+def test_confirmation_of_the_core_names_each_number():
     exact, row = (
         {"T": 10**6},
         {"rounds": 3000, "T": 2000, "ratio": 1.5, "measured": 3.0, "bound": 2.0},
@@ -439,7 +439,7 @@ def test_a_constant_is_made_smaller_only_as_far_as_a_term_was_seen_sharp():
     assert not any(name.startswith("1/") for name, _ in planted(theorem))
 
 
-def test_no_statement_counts_twice():
+def test_statements_with_equal_content_are_examined_once():
     keys = [(theorem.key, theorem.variant) for theorem in examined()]
     assert ("dfedsam.corollary_4_6", "corrected") in keys
     assert ("dfedsam.corollary_4_8", "corrected") not in keys  # it says the same

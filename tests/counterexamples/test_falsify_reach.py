@@ -188,7 +188,7 @@ def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
         ({"two_blocks": True}, "is about grad_norm_sq"),
     ],
 )
-def test_a_scope_outside_of_the_search_is_one_line(scope, words):
+def test_falsify_rejects_a_scope_outside_of_the_search_in_one_line(scope, words):
     with pytest.raises(DFLTheoryError, match=words) as caught:
         falsify(dpsgd(**scope), seconds=1)
     assert "\n" not in str(caught.value)

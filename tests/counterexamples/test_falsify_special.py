@@ -359,7 +359,7 @@ def test_heads_separate_the_shared_parts_as_the_scalar_map_predicts(K):
     assert abs(clients.constants()["L_u"][0] - 1 - p) < 1e-9
 
 
-def test_heads_are_for_two_blocks_alone():
+def test_family_of_heads_applies_only_to_two_blocks():
     for key, has in (("dfedmdc.theorem_1", True), ("dfedsam.theorem_4_5", False)):
         arms = search_spaces(dfl.bounds.get(key, "corrected"))
         found = [arm for arm in arms if arm.name.startswith("opposing heads")]
@@ -432,7 +432,7 @@ def test_the_printed_theorem_of_dfedsam_falls_from_a_common_start():
 
 
 @pytest.mark.slow
-def test_a_statement_is_read_the_strictest_way_first():
+def test_search_tries_the_strictest_reading_first():
     found = falsify("dfedsam.theorem_4_5", "printed", seconds=1, seed=3)
     assert next(iter(found.readings)) == "common start"
     assert found.evaluations == sum(

@@ -197,7 +197,7 @@ def test_a_condition_with_an_infinite_left_side_fails():
     assert not holds
 
 
-def test_the_file_itself_replays(tmp_path):
+def test_counterexample_with_its_statement_replays(tmp_path):
     assert (
         cli.run(
             ["falsify", "--replay", sent(tmp_path, ("remark",), "as it was"), "--exact"]

@@ -82,7 +82,7 @@ def test_the_trap_of_sam_is_what_one_computes_by_hand():
     assert "the state repeats" in seen.why
 
 
-def test_a_true_theorem_is_not_refuted():
+def test_verify_does_not_refute_a_true_theorem():
     seen = verify(trap(), CORRECTED)
     assert seen.left <= seen.right
     assert seen.right > Fraction(606, 271)  # of L^2 rho^2 = 1
@@ -271,6 +271,6 @@ def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch)
         ),
     ],
 )
-def test_what_is_outside_is_one_line(change, words):
+def test_verify_rejects_other_instances_in_one_line(change, words):
     with pytest.raises(InputError, match=words):
         verify(trap(**change), CORRECTED)

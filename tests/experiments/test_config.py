@@ -579,9 +579,7 @@ def test_types_of_parameters_in_documents(hint, said, good, bad):
 
 
 def test_a_dtype_that_torch_does_not_have():
-    with pytest.raises(
-        InputError, match=r"task\.dtype = 'float31' is not a real torch dtype"
-    ):
+    with pytest.raises(InputError, match=r"task\.dtype = 'float31'"):
         only(changed(task={"dtype": "float31"})).instance()
 
 

@@ -205,14 +205,14 @@ def test_verdict_is_vacuous_above_the_trivial_bound():
         ({"stopped_at": 7}, "stopped"),
     ],
 )
-def test_not_applicable_says_why(changes, words):
+def test_not_applicable_verdict_gives_its_reason(changes, words):
     verdict = judged(noisy(1e-3), **changes)
     assert verdict.kind == "not applicable"
     assert words in verdict.reason
     assert np.isnan(verdict.ratio)
 
 
-def test_the_network_must_be_the_theorems():
+def test_compare_reports_not_applicable_for_another_network():
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
     alg = DFedSAM(eta=0.01, K=5)
 
@@ -270,7 +270,7 @@ def test_common_start_is_detected_up_to_rounding():
     assert different_starts_rejected(18 * np.eye(4, 2), 1e6, "float32")
 
 
-def test_a_theorem_without_sam_is_not_applied_to_sam():
+def test_compare_reports_not_applicable_for_sam_and_a_theorem_without_it():
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.0, seed=1)
     W = dfl.graphs.metropolis(dfl.graphs.ring(4))
     for rho, silent in ((0.1, True), (0.0, False)):
@@ -283,11 +283,11 @@ def test_a_theorem_without_sam_is_not_applied_to_sam():
         assert (verdict.kind == "not applicable") is silent
 
 
-def test_o_statements_are_not_compared():
+def test_compare_reports_not_applicable_for_an_order():
     assert "O(.)" in compare(run_with(noisy(1e-3)), "dfedsam.corollary_4_6").reason
 
 
-def test_a_run_that_diverged_counts_as_infinite_from_there_on():
+def test_diverged_run_counts_as_infinite_after_its_divergence():
     samples = noisy(1e-3)
     samples[:, 500:] = np.nan
     run = run_with(samples, diverged_at=500)
@@ -295,7 +295,7 @@ def test_a_run_that_diverged_counts_as_infinite_from_there_on():
     assert compare(run, KEY, variant="corrected").kind == "violated"  # the mean was not
 
 
-def test_rounds_that_were_not_measured_are_not_invented():
+def test_compare_uses_only_measured_rounds():
     every = np.arange(0, ROUNDS + 1, 100)
     low, high = noisy(1e-3)[:, every], noisy(1e3)[:, every]
     thin = {"rounds_measured": every, "rounds": ROUNDS}
@@ -332,7 +332,7 @@ def test_constants_can_be_given_and_estimates_are_named():
         compare(run, KEY, sigma_g=0.1, sigma_l=0.05)
     with pytest.raises(
         InputError,
-        match=r"f0_gap = 0\.5 cannot be given: this problem has f0_gap = 1 exactly",
+        match=r"f0_gap = 0\.5",
     ):
         compare(run, KEY, sigma_g=0.1, f0_gap=0.5)
     # L was estimated
@@ -431,7 +431,7 @@ def test_what_is_called_known_is_no_less_than_the_truth():
     assert verdict.trivial == float("inf")
 
 
-def test_the_dictionary_is_json_and_says_the_same():
+def test_dictionary_of_a_verdict_is_json_with_the_same_values():
     verdict = judged(noisy(1e-3))
     document = json.loads(json_text(verdict.to_dict()))
     assert document["kind"] == verdict.kind
@@ -691,7 +691,7 @@ def test_a_gap_of_minus_rounding_is_zero_and_a_larger_one_is_out_of_range():
     assert "f0_gap" in wrong.reason
 
 
-def test_what_rounding_may_decide_is_undecided():
+def test_verdict_within_rounding_is_undecided():
     """f0_gap is 0 +- 16 eps f*: at the one end measured is above, at the other within
     the bound.
     """
@@ -826,7 +826,7 @@ def test_a_gap_is_no_less_than_what_the_run_itself_falls_by():
     run = run_with(noisy(1e-3, seeds=4), constants=constants, loss=falling)
     with pytest.raises(
         InputError,
-        match=r"f0_gap = 1e-09 cannot be given: f falls by 0\.3 below its start",
+        match=r"f0_gap = 1e-09",
     ):
         compare(run, KEY, variant="corrected", f0_gap=1e-9)
     assert compare(run, KEY, variant="corrected", f0_gap=0.31).given == {"f0_gap": 0.31}

@@ -57,9 +57,7 @@ def test_verdict_names_the_metric_that_was_not_requested():
 
 
 def test_what_the_run_knows_cannot_be_given_otherwise():
-    with pytest.raises(
-        InputError, match=r"x_star_sq = 6 cannot be given: this run has x_star_sq = 5"
-    ):
+    with pytest.raises(InputError, match=r"x_star_sq = 6"):
         dfl.compare(run(), CONTRACTION, x_star_sq=6.0)
 
 

@@ -144,7 +144,7 @@ def test_compare_refutes_a_third_party_theorem_with_false_constants():
         ),
     ],
 )
-def test_what_is_outside_the_scope_is_named(algorithm, options, words):
+def test_compare_names_what_is_outside_the_scope(algorithm, options, words):
     verdict = compare(run_of(algorithm, rounds=20, **options), own_theorem())
     assert verdict.kind == "not applicable"
     assert words in verdict.reason, verdict.reason
@@ -259,7 +259,7 @@ def test_bounded_gradients_and_two_blocks_are_asked_for():
 # -- laws of the registered papers' networks
 
 
-def test_dfedmdc_is_refused_where_the_matrix_is_not_doubly_stochastic():
+def test_compare_reports_not_applicable_for_dfedmdc_without_doubly_stochastic_matrix():
     """With lam by hand it used to be judged over any matrix, and was called
     violated.
     """
@@ -329,9 +329,7 @@ def test_push_sum_over_a_row_stochastic_matrix_is_not_applicable():
 def test_what_the_run_has_fixed_cannot_be_given(given):
     run = run_of(DFedSAM(eta=0.01, K=5, rho=0.1), rounds=20)
     (name,) = given
-    with pytest.raises(
-        InputError, match=f"{name} = .* cannot be given: this run has {name} = "
-    ):
+    with pytest.raises(InputError, match=f"{name} = "):
         compare(run, "dfedsam.theorem_4_5", variant="corrected", **given)
 
 
